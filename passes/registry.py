@@ -1,0 +1,89 @@
+"""The registry of hloom's own passes: one pass a file, found by its command-line name, imported when first asked for.
+
+A pass is a function over a module op with typed keyword options:
+
+    @register_pass("plan-fusion", "groups ops into fusions")
+    def plan_fusion(module: ir.Operation, *, max_instances: int = 2048) -> None: ...
+
+`plan-fusion{max-instances=64}` in a textual pipeline calls it with `max_instances=64`. Options are bool, int, float or str with a default.
+The function's module docstring shows the IR before and after, what must hold and what it declines.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import PipelineError
+
+_NOT_PASSES = {"errors", "registry", "rewriting"}
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """A registered pass: its command-line `name`, the function, one line of description, and its options' defaults by name."""
+
+    name: str
+    fn: Callable[..., None]
+    description: str
+    options: dict[str, Any]
+
+    def bind(self, given: dict[str, str]) -> dict[str, Any]:
+        """Turns textual options into typed keyword arguments. Raises PipelineError on an unknown name or a value of the wrong type."""
+        bound = {}
+        for key, text in given.items():
+            name = key.replace("-", "_")
+            if name not in self.options:
+                known = ", ".join(k.replace("_", "-") for k in self.options) or "none"
+                raise PipelineError(f"pass {self.name!r} has no option {key!r}", remedy=f"its options: {known}")
+            bound[name] = _convert(self.name, key, text, self.options[name])
+        return bound
+
+
+def _convert(pass_name: str, key: str, text: str, default: Any) -> Any:
+    kind = type(default)
+    try:
+        if kind is bool:
+            return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+        return kind(text)
+    except (KeyError, ValueError):
+        raise PipelineError(f"option {key!r} of pass {pass_name!r} wants {kind.__name__}, got {text!r}") from None
+
+
+_passes: dict[str, PassInfo] = {}
+
+
+def register_pass(name: str, description: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Registers the decorated function as the pass `name`. Its keyword-only parameters with defaults are the pass's options."""
+
+    def decorate(fn: Callable[..., None]) -> Callable[..., None]:
+        parameters = list(inspect.signature(fn).parameters.values())[1:]
+        _passes[name] = PassInfo(name, fn, description, {p.name: p.default for p in parameters})
+        return fn
+
+    return decorate
+
+
+def find_pass(name: str) -> PassInfo | None:
+    """The pass of that name, or None; imports the file that is named after it."""
+    if name not in _passes:
+        module = name.replace("-", "_")
+        if module in _pass_files():
+            importlib.import_module(f"hloom.passes.{module}")
+    return _passes.get(name)
+
+
+def all_passes() -> list[PassInfo]:
+    """Every pass of hloom's own, by name; imports all of them."""
+    for module in _pass_files():
+        importlib.import_module(f"hloom.passes.{module}")
+    return [_passes[name] for name in sorted(_passes)]
+
+
+def _pass_files() -> set[str]:
+    package = importlib.import_module("hloom.passes")
+    return {m.name for m in pkgutil.iter_modules(package.__path__) if not m.ispkg} - _NOT_PASSES

@@ -1,0 +1,60 @@
+"""Helpers over MLIR's bindings that every pass needs: walking, building generic ops, reading maps and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from torch_mlir import ir
+
+
+def walk(root: ir.Operation, wanted: Callable[[ir.Operation], bool] | str | None = None) -> list[ir.Operation]:
+    """All ops under `root` (post-order) of that name or for which `wanted` holds, collected before the caller changes anything."""
+    found: list[ir.Operation] = []
+    matches = (lambda op: op.name == wanted) if isinstance(wanted, str) else wanted
+
+    def visit(op):
+        op = op.operation
+        if matches is None or matches(op):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return found
+
+
+def functions(module: ir.Operation) -> list[ir.Operation]:
+    """The module's func.func ops in order."""
+    return [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "func.func"]
+
+
+def symbol_name(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def create(name: str, results: Sequence[ir.Type] = (), operands: Sequence[ir.Value] = (), regions: int = 0, **attributes: Any) -> ir.Operation:
+    """Builds an op of any dialect at the current insertion point."""
+    return ir.Operation.create(name, results=list(results), operands=list(operands), attributes=attributes, regions=regions)
+
+
+def value_of(name: str, result: ir.Type, operands: Sequence[ir.Value] = (), **attributes: Any) -> ir.Value:
+    """Builds a one-result op and returns the result."""
+    return create(name, [result], operands, **attributes).results[0]
+
+
+def is_block_argument(value: ir.Value) -> bool:
+    return isinstance(value.owner, ir.Block)
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The op that produces `value`, or None for a block argument."""
+    return None if is_block_argument(value) else value.owner.operation
+
+
+def index_constant(value: int) -> ir.Value:
+    index = ir.IndexType.get()
+    return value_of("arith.constant", index, value=ir.IntegerAttr.get(index, value))
+
+
+def i64_array(values: Iterable[int]) -> ir.DenseI64ArrayAttr:
+    return ir.DenseI64ArrayAttr.get(list(values))
