@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+
 import torch_mlir.dialects.gpu.passes  # noqa: F401  registers upstream's passes
 import torch_mlir.dialects.linalg.passes  # noqa: F401
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir.passmanager import PassManager
 
 _stablehlo.register_stablehlo_passes()
 
+# The bindings register stablehlo alone. A pass loads the dialects it depends on, so these two bring chlo and vhlo.
+_LOADS_CHLO_AND_VHLO = "builtin.module(func.func(stablehlo-complex-math-expander),stablehlo-legalize-to-vhlo)"
+_OWN_DIALECTS = ("lhlo", "thunk")
 
-def make_context() -> ir.Context:
+
+def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     """A fresh context, single-threaded; stablehlo, chlo, vhlo and hloom's own dialects are loaded."""
     context = ir.Context()
+    context.allow_unregistered_dialects = allow_unregistered_dialects
     _stablehlo.register_dialect(context)
+    with context:
+        PassManager.parse(_LOADS_CHLO_AND_VHLO).run(ir.Module.parse("module {}").operation)
+    for name in _OWN_DIALECTS:
+        if importlib.util.find_spec(f"hloom.dialects.{name}"):
+            importlib.import_module(f"hloom.dialects.{name}").register(context)
     return context

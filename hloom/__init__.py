@@ -1,1 +1,41 @@
 """hloom: compiles StableHLO programs to x86 and CUDA. The front door; everything behind it is imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hloom.compiler.compile import compile as compile
+    from hloom.passes.errors import CompileError as CompileError
+    from hloom.passes.registry import register_pass as register_pass
+    from hloom.runtime.errors import ExecutionError as ExecutionError
+    from hloom.runtime.executable import Executable as Executable
+    from hloom.runtime.executable import load as load
+    from hloom.runtime.library import get_threads as get_threads
+    from hloom.runtime.library import set_threads as set_threads
+
+_HOME = {
+    "compile": "hloom.compiler.compile",
+    "load": "hloom.runtime.executable",
+    "Executable": "hloom.runtime.executable",
+    "set_threads": "hloom.runtime.library",
+    "get_threads": "hloom.runtime.library",
+    "ExecutionError": "hloom.runtime.errors",
+    "CompileError": "hloom.passes.errors",
+    "register_pass": "hloom.passes.registry",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'hloom' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

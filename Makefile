@@ -1,0 +1,41 @@
+# make run    sets up an environment, compiles and runs the examples on the CPU and prints what became of every op
+# make test   sets up an environment, then lints, type-checks and runs all tests
+# make check  the quick part of the tests: lint, types, lit
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+STAMP   = $(VENV)/.installed
+TYPES   = build/types/hloom
+
+.PHONY: run test check lint lit pytest clean
+
+run: $(STAMP)
+	$(BIN)/python examples/run_all.py
+
+test: lint lit pytest
+
+check: lint lit
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	mkdir -p $(TYPES)
+	ln -sfn $(addprefix $(CURDIR)/,compiler dialects passes runtime tools hloom/__init__.py) $(TYPES)
+	$(BIN)/mypy -p hloom
+
+lit: $(STAMP)
+	$(BIN)/lit -q tests/passes tests/tools
+
+pytest: $(STAMP)
+	$(BIN)/python -m pytest -q tests
+
+# torch and jax come first and by their exact versions, so that the resolver takes torch's CPU build as it stands.
+$(STAMP): pyproject.toml CMakeLists.txt $(wildcard runtime/native/*.cpp)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q torch==2.13.0 jax==0.10.2
+	$(BIN)/python -m pip install -q -e .[test,torch,jax]
+	touch $@
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

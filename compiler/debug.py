@@ -1,0 +1,100 @@
+"""HLOOM_DEBUG: one environment variable that turns dumps, timing and tracebacks on in every tool and in `hloom.compile`.
+
+Its value is a comma-separated list of `key` or `key=value`; docs/debug.md has the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hloom.passes.errors import PipelineError
+
+from .instrument import Instrumentation
+from .statistics import Statistics
+from .timing import Timing
+
+# key → what its value means ("" if it takes none)
+COMPILE_KEYS = {
+    "dump": "DIR",
+    "tree": "DIR",
+    "timing": "",
+    "statistics": "",
+    "print-before": "PASS+PASS",
+    "print-after": "PASS+PASS",
+    "print-before-all": "",
+    "print-after-all": "",
+    "print-after-change": "",
+    "print-after-failure": "",
+    "elide": "N",
+    "reproducer": "FILE",
+    "no-verify": "",
+    "traceback": "",
+}
+
+
+@dataclass(frozen=True)
+class Debug:
+    """What HLOOM_DEBUG asks for."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_environment(cls) -> Debug:
+        return cls.parse(os.environ.get("HLOOM_DEBUG", ""))
+
+    @classmethod
+    def parse(cls, text: str) -> Debug:
+        """Raises PipelineError on an unknown key, or a value that is missing or not wanted."""
+        settings = {}
+        for word in filter(None, text.split(",")):
+            key, equals, value = word.partition("=")
+            if key not in COMPILE_KEYS:
+                raise PipelineError(f"HLOOM_DEBUG has no key {key!r}", remedy=f"its keys: {', '.join(COMPILE_KEYS)}")
+            if bool(value) != bool(COMPILE_KEYS[key]) or (equals and not value):
+                wanted = f"{key}={COMPILE_KEYS[key]}" if COMPILE_KEYS[key] else key
+                raise PipelineError(f"HLOOM_DEBUG wants {wanted!r}, got {word!r}")
+            settings[key] = value
+        if not settings.get("elide", "0").isdigit():
+            raise PipelineError(f"HLOOM_DEBUG wants elide=N with a number, got {settings['elide']!r}")
+        return cls(settings)
+
+    @property
+    def dump_dir(self) -> Path | None:
+        return Path(self.settings["dump"]) if "dump" in self.settings else None
+
+    def apply(self, watch: Instrumentation) -> Instrumentation:
+        """`watch` with what was asked for added."""
+        has = self.settings.__contains__
+        asm = replace(watch.asm, elide_elements=int(self.settings["elide"])) if has("elide") else watch.asm
+        return replace(
+            watch,
+            asm=asm,
+            before_all=watch.before_all or has("print-before-all"),
+            after_all=watch.after_all or has("print-after-all"),
+            print_before={*watch.print_before, *self._names("print-before")},
+            print_after={*watch.print_after, *self._names("print-after")},
+            after_change=watch.after_change or has("print-after-change"),
+            after_failure=watch.after_failure or has("print-after-failure"),
+            tree_dir=watch.tree_dir or (Path(self.settings["tree"]) if has("tree") else None),
+            timing=watch.timing or (Timing() if has("timing") else None),
+            statistics=watch.statistics or (Statistics() if has("statistics") else None),
+            verify_each=watch.verify_each and not has("no-verify"),
+            reproducer=watch.reproducer or (Path(self.settings["reproducer"]) if has("reproducer") else None),
+        )
+
+    def _names(self, key: str) -> list[str]:
+        return [name for name in self.settings.get(key, "").split("+") if name]
+
+
+@contextmanager
+def watching(watch: Instrumentation | None = None) -> Iterator[Instrumentation]:
+    """`watch` with what HLOOM_DEBUG asks for added; however the block is left, the tables of times and counts are then printed."""
+    watched = Debug.from_environment().apply(watch or Instrumentation())
+    try:
+        yield watched
+    finally:
+        watched.report()

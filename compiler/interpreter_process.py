@@ -1,0 +1,228 @@
+"""The process behind interpreter.py: reads (program, function, inputs as bytes) from stdin, writes results to stdout, until stdin ends."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir.passmanager import PassManager
+
+from hloom.dialects.context import make_context
+from hloom.passes.errors import CompileError
+from hloom.passes.rewriting import create, functions, symbol_name, value_of, walk
+from hloom.runtime.dtypes import NAMES, numpy_dtype
+
+from .interpreter import HEAVY
+from .parsing import parse_module
+
+_HALF = ("f16", "bf16")
+_CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
+_RESOURCE = re.compile(r'(\w+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
+_DENSE_RESOURCE = re.compile(r"dense_resource<(.*)> : tensor<")
+
+Result = tuple[str, tuple[int, ...], np.ndarray]
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever the bindings print must not mix with the answers
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer: object = evaluate(*request)
+        except (CompileError, ir.MLIRError, ValueError, RuntimeError) as error:
+            answer = error.message if isinstance(error, CompileError) else str(error)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -> tuple[list[Result], int]:
+    with make_context() as context, ir.Location.unknown():
+        module = parse_module(source, context)
+        main_op = _prepare(module, function)
+        kinds = ir.FunctionType(ir.TypeAttr(main_op.attributes["function_type"]).value).inputs
+        if len(kinds) != len(inputs):
+            raise CompileError(f"@{function} takes {len(kinds)} inputs, got {len(inputs)}")
+        attributes = [_attribute(raw, ir.RankedTensorType(kind)) for raw, kind in zip(inputs, kinds)]
+        return _Run(main_op).run(attributes)
+
+
+def _prepare(module: ir.Module, function: str) -> ir.Operation:
+    """Makes `function` the entry @main of a program that the interpreter takes."""
+    found = {symbol_name(op): op for op in functions(module.operation)}
+    if function not in found:
+        raise CompileError(f"the program has no function @{function}", remedy=f"it has {', '.join(found)}")
+    if function != "main" and "main" in found:
+        found["main"].attributes["sym_name"] = ir.StringAttr.get("hloom.other_main")
+    found[function].attributes["sym_name"] = ir.StringAttr.get("main")
+    for name, op in found.items():
+        op.attributes["sym_visibility"] = ir.StringAttr.get("public" if name == function else "private")
+    PassManager.parse("builtin.module(inline,symbol-dce,func.func(chlo-legalize-to-stablehlo))").run(module.operation)
+    _make_constants_dense(module)
+    for op in walk(module.operation, lambda op: op.name in _CONTRACTIONS):
+        _accumulate_in_f32(op)
+    return next(op for op in functions(module.operation) if symbol_name(op) == "main")
+
+
+def _make_constants_dense(module: ir.Module) -> None:
+    constants = walk(module.operation, lambda op: op.name in ("arith.constant", "stablehlo.constant"))
+    resources: dict[str, str] | None = None
+    for op in constants:
+        value = op.attributes["value"]
+        match = _DENSE_RESOURCE.match(str(value)) if not isinstance(value, ir.DenseElementsAttr) else None
+        if match:
+            if resources is None:
+                resources = dict(_RESOURCE.findall(module.operation.get_asm(large_resource_limit=1 << 40)))
+            raw = np.frombuffer(bytes.fromhex(resources[match[1]]), np.uint8)[4:]  # 4 bytes of alignment before the elements
+            value = _attribute(raw, ir.RankedTensorType(op.results[0].type))
+        if match or op.name == "arith.constant":
+            with ir.InsertionPoint(op):
+                op.results[0].replace_all_uses_with(value_of("stablehlo.constant", op.results[0].type, value=value))
+            op.erase()
+
+
+def _accumulate_in_f32(op: ir.Operation) -> None:
+    result = ir.RankedTensorType(op.results[0].type)
+    if str(result.element_type) not in _HALF:
+        return
+    f32 = ir.F32Type.get()
+    with ir.InsertionPoint(op):
+        operands = [value_of("stablehlo.convert", ir.RankedTensorType.get(v.type.shape, f32), [v]) for v in op.operands]
+        named = [op.attributes[index] for index in range(len(op.attributes))]
+        attributes = {entry.name: entry.attr for entry in named}
+        wide = ir.Operation.create(op.name, [ir.RankedTensorType.get(result.shape, f32)], operands, attributes=attributes).results[0]
+        op.results[0].replace_all_uses_with(value_of("stablehlo.convert", result, [wide]))
+    op.erase()
+
+
+class _Run:
+    """Evaluates @main piece by piece: what lies between heavy contractions by the interpreter, those by NumPy."""
+
+    def __init__(self, main_op: ir.Operation):
+        self.block = main_op.regions[0].blocks[0]
+        self.heavy = 0
+
+    def run(self, inputs: Sequence[ir.Attribute]) -> tuple[list[Result], int]:
+        known = dict(zip(self.block.arguments, inputs))
+        *ops, last = [op.operation for op in self.block.operations]
+        pending: list[ir.Operation] = []
+        for op in ops:
+            if op.name == "stablehlo.dot_general" and _multiply_adds(op) > HEAVY:
+                self._interpret(pending, known)
+                pending = []
+                known[op.results[0]] = _contract(op, known)
+                self.heavy += 1
+            else:
+                pending.append(op)
+        self._interpret(pending, known)
+        return [_result(known[value]) for value in last.operands], self.heavy
+
+    def _interpret(self, ops: list[ir.Operation], known: dict[ir.Value, ir.Attribute]) -> None:
+        """Evaluates ops whose operands are known; adds their results that anything after them uses."""
+        nested = [inner for op in ops for inner in walk(op)]
+        used = list(dict.fromkeys(value for inner in nested for value in inner.operands if value in known))
+        own = set(nested)
+        made = [value for op in ops for value in op.results if any(use.owner.operation not in own for use in value.uses)]
+        if not made:
+            return
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            kind = ir.FunctionType.get([v.type for v in used], [v.type for v in made])
+            name = ir.StringAttr.get("main")
+            func = create("func.func", regions=1, sym_name=name, function_type=ir.TypeAttr.get(kind))
+        body = func.regions[0].blocks.append(*[v.type for v in used])
+        mapping: dict[ir.Value, ir.Value] = dict(zip(used, body.arguments))
+        with ir.InsertionPoint(body):
+            for op in ops:
+                clone = op.clone()
+                for inner in walk(clone):
+                    for index, operand in enumerate(inner.operands):
+                        if operand in mapping:
+                            inner.operands[index] = mapping[operand]
+                mapping.update(zip(op.results, clone.results))
+            create("func.return", operands=[mapping[value] for value in made])
+        known.update(zip(made, _stablehlo.eval_module(module, [known[value] for value in used])))
+
+
+def _multiply_adds(op: ir.Operation) -> int:
+    batch, contracting, _ = _dimensions(op)
+    left, right = (ir.RankedTensorType(v.type).shape for v in op.operands)
+    shared = [right[i] for i in batch[1] + contracting[1]]
+    return int(np.prod(left, dtype=object) * np.prod(right, dtype=object) // max(1, np.prod(shared, dtype=object)))
+
+
+def _dimensions(op: ir.Operation) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]], str]:
+    text = str(op.attributes["dot_dimension_numbers"])
+
+    def field(name: str) -> list[int]:
+        match = re.search(name + r" = \[([^\]]*)\]", text)
+        return [int(part) for part in match[1].split(",")] if match else []
+
+    batch = field("lhs_batching_dimensions"), field("rhs_batching_dimensions")
+    return batch, (field("lhs_contracting_dimensions"), field("rhs_contracting_dimensions")), text
+
+
+def _contract(op: ir.Operation, known: dict[ir.Value, ir.Attribute]) -> ir.Attribute:
+    """dot_general in f64 (integers in their own type), rounded once."""
+    batch, contracting, _ = _dimensions(op)
+    result = ir.RankedTensorType(op.results[0].type)
+    dtype = numpy_dtype(_type_name(result.element_type))
+    wide = np.dtype(np.float64) if dtype.kind not in "iub" else dtype
+    matrices = []
+    for side, value in enumerate(op.operands):
+        name, shape, raw = _result(known[value])
+        array = raw.view(numpy_dtype(name)).reshape(shape).astype(wide)
+        free = [i for i in range(array.ndim) if i not in batch[side] + contracting[side]]
+        order = [*batch[side], *free, *contracting[side]] if side == 0 else [*batch[side], *contracting[side], *free]
+        sizes = [[shape[i] for i in part] for part in (batch[side], free, contracting[side])]
+        b, f, c = (int(np.prod(part)) for part in sizes)
+        matrices.append(array.transpose(order).reshape((b, f, c) if side == 0 else (b, c, f)))
+    product = np.matmul(*matrices).astype(dtype).reshape(result.shape)
+    return _attribute(np.ascontiguousarray(product).reshape(-1).view(np.uint8), result)
+
+
+def _attribute(raw: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
+    """A dense attribute of that type from the elements' bytes."""
+    name = _type_name(kind.element_type)
+    array = raw.view(np.uint16 if name == "bf16" else numpy_dtype(name)).reshape(kind.shape)
+    if name == "i1":  # the bindings pack the bits, but not where the type is given
+        return ir.DenseElementsAttr.get(array)
+    return ir.DenseElementsAttr.get(array, type=kind.element_type, shape=list(kind.shape))
+
+
+def _result(attribute: ir.Attribute) -> Result:
+    """Type, shape and bytes of a dense attribute."""
+    kind = ir.RankedTensorType(ir.ShapedType(attribute.type))
+    name, shape = _type_name(kind.element_type), tuple(kind.shape)
+    if name == "bf16":  # the bindings cannot read it
+        attribute = _bits_of(attribute, kind)
+    array = np.array(attribute)
+    if attribute.is_splat:
+        array = np.broadcast_to(array.reshape(-1)[:1], int(np.prod(shape)))
+    return name, shape, np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _bits_of(attribute: ir.Attribute, kind: ir.RankedTensorType) -> ir.Attribute:
+    bits = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_unsigned(16))
+    text = f"func.func @main(%x: {kind}) -> {bits} {{\n%0 = stablehlo.bitcast_convert %x : ({kind}) -> {bits}\nreturn %0 : {bits}\n}}"
+    return _stablehlo.eval_module(ir.Module.parse(text), [attribute])[0]
+
+
+def _type_name(element_type: ir.Type) -> str:
+    name = str(element_type)
+    if name not in NAMES:
+        raise CompileError(f"element type {name} is not one that hloom compiles")
+    return name
+
+
+if __name__ == "__main__":
+    main()

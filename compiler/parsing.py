@@ -1,0 +1,52 @@
+"""Reading MLIR text and bytecode without letting a malformed input harm the process."""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from hloom.passes.errors import ParseError
+
+BYTECODE_MAGIC = b"ML\xefR"
+
+# The parser recurses on the C stack, which ends somewhere above 3000 levels; no program nests even a tenth as deep.
+_MAX_NESTING = 1000
+_STRINGS_AND_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|<=')
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}<>"))
+
+
+def is_bytecode(source: str | bytes) -> bool:
+    return isinstance(source, bytes) and source.startswith(BYTECODE_MAGIC)
+
+
+def decode(source: bytes) -> str:
+    """UTF-8 text. Raises ParseError."""
+    try:
+        return source.decode()
+    except UnicodeDecodeError as error:
+        raise ParseError(f"neither MLIR bytecode nor UTF-8 text: byte {error.start} is {source[error.start]:#04x}") from None
+
+
+def parse_module(source: str | bytes, context: ir.Context) -> ir.Module:
+    """Parses MLIR text or bytecode and verifies it. Raises ParseError with line and column."""
+    if not is_bytecode(source):
+        text = decode(source) if isinstance(source, bytes) else source
+        _refuse_deep_nesting(text)
+        source = text
+    try:
+        return ir.Module.parse(source, context=context)
+    except ir.MLIRError as error:
+        first = error.error_diagnostics[0] if error.error_diagnostics else None
+        failure = ParseError(first.message if first else str(error), loc=str(first.location) if first else None)
+        failure.diagnostics = error.error_diagnostics  # type: ignore[attr-defined]
+        raise failure from None
+
+
+def _refuse_deep_nesting(text: str) -> None:
+    brackets = _STRINGS_AND_COMMENTS.sub(b"", text.encode(errors="replace")).translate(None, _NOT_BRACKETS)
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in b"([{<" else -1
+        if depth > _MAX_NESTING:
+            raise ParseError(f"the text nests more than {_MAX_NESTING} brackets")

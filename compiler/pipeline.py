@@ -1,0 +1,140 @@
+"""The stages of a compile and the passes of each, from top to bottom.
+
+docs/architecture.md says what holds at each stage; stage_rules.py checks it. To change what a stage does, edit its list: an entry is
+pipeline text, hloom's passes and upstream's alike. `hloom-opt --stage-<name>` runs the passes of one stage.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_mlir import ir
+
+from hloom.passes.errors import CompileError, PipelineError
+
+from .debug import Debug, watching
+from .instrument import AsmOptions, Instrumentation
+from .passmanager import parse_pipeline, register_bundle, run_steps
+from .stage_rules import verify_stage
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A named form of the program, and the passes that bring the form before it there."""
+
+    name: str
+    description: str
+    passes: tuple[str, ...] = ()
+
+
+STAGES = (
+    Stage("input", "the program as the front end delivered it"),
+    Stage(
+        "stablehlo",
+        "canonical StableHLO in one function",
+        (
+            "inline",
+            "symbol-dce",
+            "canonicalize",
+            "cse",
+        ),
+    ),
+    Stage(
+        "fused",
+        "every op in a named group",
+        ("plan-fusion",),
+    ),
+    Stage(
+        "lhlo",
+        "the groups called on buffers",
+        ("assign-buffers",),
+    ),
+    Stage(
+        "linalg",
+        "the body of each group as linalg on tensors, canonicalised",
+        (
+            "lower-to-linalg",
+            "expand-math",
+        ),
+    ),
+    Stage(
+        "tiled",
+        "each group as one loop over tiles",
+        ("tile-and-fuse",),
+    ),
+    Stage(
+        "vector",
+        "each group as a kernel over vectors and memrefs",
+        ("vectorize-tiles",),
+    ),
+    Stage(
+        "thunk",
+        "the host program as thunks over buffer slices",
+        ("emit-thunks",),
+    ),
+    Stage(
+        "llvm",
+        "kernels and host program in the LLVM dialect",
+        (
+            "lower-kernels",
+            "lower-thunks",
+        ),
+    ),
+)
+
+_BY_NAME = {stage.name: number for number, stage in enumerate(STAGES)}
+STAGE_NAMES = tuple(_BY_NAME)
+
+for _stage in STAGES:
+    if _stage.passes:
+        register_bundle(f"stage-{_stage.name}", _stage.passes, _stage.description)
+
+
+def stage_number(name: str) -> int:
+    """Position of the stage of that name. Raises PipelineError if there is none."""
+    if name not in _BY_NAME:
+        raise PipelineError(f"no stage {name!r}", remedy=f"the stages: {', '.join(STAGE_NAMES)}")
+    return _BY_NAME[name]
+
+
+def run_stages(
+    module: ir.Operation,
+    from_: str = "input",
+    to: str = "llvm",
+    *,
+    dump_dir: Path | None = None,
+    watch: Instrumentation | None = None,
+) -> None:
+    """Takes a module that is at stage `from_` to stage `to`, in place, checking at each stage what must hold there.
+
+    `dump_dir` receives NN-<stage>.mlir of every stage passed, `from_` included. `watch` says what to print and to time; whoever makes one
+    does so with `watching()`, for HLOOM_DEBUG. Raises a CompileError that names the stage.
+    """
+    first, last = stage_number(from_), stage_number(to)
+    if first > last:
+        raise PipelineError(f"stage {from_!r} comes after stage {to!r}", remedy=f"the order: {', '.join(STAGE_NAMES)}")
+    if watch is None:
+        with watching() as watch:
+            return run_stages(module, from_, to, dump_dir=dump_dir, watch=watch)
+    dump_dir = dump_dir or Debug.from_environment().dump_dir
+    module = module.operation
+    for number in range(first, last + 1):
+        stage = STAGES[number]
+        if watch.timing:
+            watch.timing.begin_stage(stage.name)
+        if number > first:
+            run_steps(module, parse_pipeline(",".join(stage.passes), module.context), watch, stage=stage.name)
+        with watch.timing.measure("verify the stage") if watch.timing else nullcontext():
+            verify_stage(module, stage.name)
+        if dump_dir:
+            _dump(module, dump_dir / f"{number:02d}-{stage.name}.mlir", watch.asm)
+
+
+def _dump(module: ir.Operation, path: Path, asm: AsmOptions) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(asm.asm(module) + "\n")
+    except OSError as error:
+        raise CompileError(f"cannot write the dump {path}: {error.strerror}") from None

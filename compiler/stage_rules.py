@@ -1,0 +1,112 @@
+"""What must hold of a module at each stage, as far as it can be checked by looking at its ops (docs/architecture.md).
+
+The rules are data: which ops the host functions and the group functions (those with `hloom.kind`) may hold. An entry ending in "." is a
+whole dialect. Types, symbols and buffers are left to MLIR's verifier and to those of hloom's dialects.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from hloom.passes.errors import CompileError
+from hloom.passes.rewriting import functions, symbol_name
+
+KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "library"}
+
+
+class StageError(CompileError):
+    """A module is not what it must be at the stage where it is said to be."""
+
+    code = "HL107"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The ops that may stand in host functions and in group functions; `group=()` means that there are none yet."""
+
+    host: tuple[str, ...]
+    group: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
+    """hloom's dialects whose own verifiers run."""
+
+
+_CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.return", "func.return")
+_BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
+_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return")
+_KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.return")
+
+RULES = {
+    "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
+    "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
+    "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), dialects=("lhlo",)),
+    "linalg": Rule(_BUFFERS, _LINALG, dialects=("lhlo",)),
+    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), dialects=("lhlo",)),
+    "vector": Rule(_BUFFERS, _KERNEL, dialects=("lhlo",)),
+    "thunk": Rule(("thunk.", "func.return"), _KERNEL, dialects=("thunk",)),
+}
+
+
+def verify_stage(module: ir.Operation, stage: str) -> None:
+    """Raises StageError naming the first op that has no place at `stage`."""
+    if stage == "llvm":
+        _check_llvm(module)
+        return
+    rule = RULES.get(stage)
+    if rule is None:
+        return
+    names = [symbol_name(function) for function in functions(module)]
+    if "main" not in names:
+        raise StageError("the module has no function @main", stage=stage, remedy="is it really a module of this stage?")
+    for function in functions(module):
+        _check_function(function, rule, stage)
+    for name in rule.dialects:
+        _check_dialect(module, name, stage)
+
+
+def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
+    name = symbol_name(function)
+    is_group = "hloom.kind" in function.attributes
+    if is_group:
+        kind = ir.StringAttr(function.attributes["hloom.kind"]).value
+        if kind not in KINDS or not rule.group:
+            raise _error(function, f"group function @{name} of kind {kind!r} has no place here", stage)
+    allowed = rule.group if is_group else rule.host
+    for op in _ops(function):
+        if op.name in rule.forbidden or not _matches(op.name, allowed):
+            raise _error(op, f"{'group' if is_group else 'host'} function @{name} holds an op that has no place here", stage)
+
+
+def _check_llvm(module: ir.Operation) -> None:
+    for op in _ops(module):
+        if not op.name.startswith("llvm."):
+            raise _error(op, "an op is left that is none of LLVM's", "llvm")
+
+
+def _check_dialect(module: ir.Operation, name: str, stage: str) -> None:
+    if not importlib.util.find_spec(f"hloom.dialects.{name}"):
+        return
+    for found in importlib.import_module(f"hloom.dialects.{name}").verify(module):
+        raise StageError(found.message, op=found.op, loc=found.loc, stage=stage)
+
+
+def _matches(name: str, allowed: tuple[str, ...]) -> bool:
+    return name in allowed or f"{name.partition('.')[0]}." in allowed
+
+
+def _ops(root: ir.Operation) -> Iterator[ir.Operation]:
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op.operation
+                yield from _ops(op.operation)
+
+
+def _error(op: ir.Operation, message: str, stage: str) -> StageError:
+    remedy = "docs/architecture.md says what holds at each stage"
+    return StageError(message, op=op.name, loc=str(op.location), stage=stage, remedy=remedy)

@@ -1,0 +1,105 @@
+"""Targets: TOML files that describe a machine, and what can be found out about this one.
+
+A file's entries are those of `hloom.dialects.target.TargetView`; `inherits = "cpu-avx512"` starts from another file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.errors import CompileError
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib  # type: ignore[no-redef]
+
+Target: TypeAlias = TargetView
+__all__ = ["Target", "TargetError", "attach_target", "host", "known_targets", "load_target", "resolve"]
+
+_FOLDER = Path(__file__).parent / "targets"
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+class TargetError(CompileError):
+    """A target that is not known, cannot be read, or is not supported."""
+
+    code = "HL106"
+
+
+def known_targets() -> list[str]:
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def resolve(name: str) -> Target:
+    """The target that `--target=` means: "auto" or "cpu" is this machine's processor, else a known name or the path of a TOML file."""
+    return host() if name in ("auto", "cpu") else load_target(name)
+
+
+def load_target(name: str) -> Target:
+    """The target of a known name or a TOML file. Raises TargetError."""
+    path = Path(name) if name.endswith(".toml") or os.sep in name else _FOLDER / f"{name}.toml"
+    return _load(path, ())
+
+
+def _load(path: Path, seen: tuple[Path, ...]) -> Target:
+    try:
+        entries: dict[str, Any] = tomllib.loads(path.read_text())
+    except OSError:
+        remedy = f"known targets: {', '.join(known_targets())}; or cpu for this machine, or the path of a .toml file"
+        raise TargetError(f"no target {path.stem!r}: cannot read {path.name}", remedy=remedy) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TargetError(f"{path} is no TOML file: {error}") from None
+    base = entries.pop("inherits", None)
+    if base is not None and (not isinstance(base, str) or path in seen):
+        raise TargetError(f"{path}: inherits names another target, not {base!r}")
+    start = _load(_FOLDER / f"{base}.toml", (*seen, path)) if base else Target()
+    try:
+        return start.with_entries({"name": path.stem, **entries})
+    except ValueError as error:
+        raise TargetError(f"{path}: {error}") from None
+
+
+def host() -> Target:
+    """This machine's processor: the file of its vector extension, with its name, features, cores and caches filled in."""
+    import llvmlite.binding as llvm
+
+    features = dict(llvm.get_host_cpu_features())
+    return describe_host(features, cpu=llvm.get_host_cpu_name(), cores=len(os.sched_getaffinity(0)), caches=_cache_bytes())
+
+
+def describe_host(features: dict[str, bool], *, cpu: str, cores: int, caches: dict[str, int]) -> Target:
+    """The target for a processor with those LLVM features. Raises TargetError if it lacks AVX2 or FMA."""
+    if not (features.get("avx2") and features.get("fma")):
+        raise TargetError(f"the processor {cpu!r} has no AVX2 with FMA", remedy="name the target to compile for another machine")
+    wide = all(features.get(name) for name in ("avx512f", "avx512bw", "avx512dq", "avx512vl"))
+    amx = wide and all(features.get(name) for name in ("amx-tile", "amx-bf16", "amx-int8"))
+    base = load_target("cpu-amx" if amx else "cpu-avx512" if wide else "cpu-avx2")
+    found = {
+        "cpu": cpu,
+        "features": ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items())),
+        "cores": cores,
+        "f16_convert": bool(features.get("f16c")),
+        "f16_arithmetic": wide and bool(features.get("avx512fp16")),
+        "bf16_dot": wide and bool(features.get("avx512bf16")),
+    }
+    return base.with_entries({**found, **caches})
+
+
+def _cache_bytes() -> dict[str, int]:
+    """Sizes of the data caches as Linux reports them; empty where it does not."""
+    sizes = {}
+    for folder in sorted(_CACHES.glob("index*")):
+        try:
+            level, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
+        except OSError:
+            continue
+        match = re.fullmatch(r"(\d+)([KM]?)", size)
+        entry = {"1": "l1_bytes", "2": "l2_bytes", "3": "llc_bytes"}.get(level)
+        if match and entry and kind != "Instruction":
+            sizes[entry] = int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
+    return sizes

@@ -1,0 +1,91 @@
+"""What hloom's own dialects share: memory effects, loading once a context, and what their verifiers report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import ext
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Something that does not hold: in which op, where in the source program, and what was expected."""
+
+    op: str
+    loc: str
+    message: str
+
+
+class DenseArray(ir.Attribute):
+    """Constrains an attribute to `array<…>`; the bindings' own classes for it lack the name that a constraint needs."""
+
+    attr_name = "builtin.dense_array"
+
+
+def violation(op: ir.Operation, message: str) -> Violation:
+    return Violation(op.name, str(op.location), message)
+
+
+class DestinationEffects(ir.MemoryEffectsOpInterface):
+    """Reads every operand but those in the segment or operand `outputs`; writes those."""
+
+    @staticmethod
+    def get_effects(op, effects):
+        written = len(op.opview.outputs) if hasattr(op.opview, "outputs") else 1
+        operands = list(op.operation.op_operands)
+        for operand in operands[: len(operands) - written]:
+            effects.append(ir.MemoryEffect.Read, operand)
+        for operand in operands[len(operands) - written :]:
+            effects.append(ir.MemoryEffect.Write, operand)
+
+
+class AnyEffects(ir.MemoryEffectsOpInterface):
+    """Reads and writes buffers that the op does not name as operands: what its regions or its slices say."""
+
+    @staticmethod
+    def get_effects(op, effects):
+        effects.append(ir.MemoryEffect.Read)
+        effects.append(ir.MemoryEffect.Write)
+
+
+class WithEffects:
+    """A trait that attaches memory effects when the dialect is loaded."""
+
+    def __init__(self, effects: type):
+        self.effects = effects
+
+    def attach(self, op_name: str) -> None:
+        self.effects.attach(op_name)  # type: ignore[attr-defined]
+
+
+WRITES_OUTPUTS = WithEffects(DestinationEffects)
+WRITES_ANYTHING = WithEffects(AnyEffects)
+
+
+def load_once(dialect: type[ext.Dialect], context: ir.Context) -> None:
+    """Loads a Python-defined dialect into `context`, unless it is there."""
+    if context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
+        return
+    with context, ir.Location.unknown():
+        dialect.load()
+
+
+def walk(root: ir.Operation, prefix: str) -> Iterator[ir.Operation]:
+    """The ops under `root` whose names start with `prefix`, in program order."""
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                if op.operation.name.startswith(prefix):
+                    yield op.operation
+                yield from walk(op.operation, prefix)
+
+
+def symbols(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The module's top-level ops that have a name, by name."""
+    found = {}
+    for op in module.regions[0].blocks[0].operations:
+        if "sym_name" in op.operation.attributes:
+            found[ir.StringAttr(op.operation.attributes["sym_name"]).value] = op.operation
+    return found

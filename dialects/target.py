@@ -1,0 +1,126 @@
+"""The target as a module attribute, and its typed, read-only view.
+
+    module attributes {hloom.target = {name = "cpu-avx512", vector_bits = 512 : i64, fma = true, …}} { … }
+
+A pass asks `target_of(module)`: what it does depends on the module alone, so a dump is self-contained and a FileCheck test can name any
+target. Where the attribute or one of its entries is absent, the defaults below hold: one core of a server with AVX-512 and no AMX.
+All figures are integers, so that plans made from them are deterministic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from torch_mlir import ir
+
+ATTRIBUTE = "hloom.target"
+
+
+@dataclass(frozen=True)
+class TargetView:
+    """What a pass may know of the machine that the program will run on."""
+
+    name: str = "cpu-avx512"
+    kind: str = "cpu"
+    triple: str = "x86_64-unknown-linux-gnu"
+    cpu: str = "skylake-avx512"
+    """LLVM's name of the processor, and beside it LLVM's feature string, which adds to what the name implies."""
+    features: str = ""
+
+    vector_bits: int = 512
+    vector_registers: int = 32
+    fma: bool = True
+    f16_convert: bool = True
+    """f16 ↔ f32 conversion instructions (F16C)."""
+    f16_arithmetic: bool = False
+    """Arithmetic in f16 (AVX512-FP16)."""
+    bf16_dot: bool = False
+    """Dot products of bf16 pairs in vector registers (AVX512-BF16)."""
+    amx_bf16: bool = False
+    amx_int8: bool = False
+
+    cores: int = 1
+    cache_line_bytes: int = 64
+    l1_bytes: int = 48 << 10
+    l2_bytes: int = 2 << 20
+    llc_bytes: int = 32 << 20
+    dram_bytes_per_second: int = 18_000_000_000
+    """One core's bandwidth, as are the rates below."""
+    llc_bytes_per_second: int = 28_000_000_000
+
+    f64_flops: int = 95_000_000_000
+    f32_flops: int = 190_000_000_000
+    f16_flops: int = 190_000_000_000
+    """Of contractions of f16 operands accumulated in f32; likewise bf16 and int8 (accumulated in i32)."""
+    bf16_flops: int = 190_000_000_000
+    int8_flops: int = 190_000_000_000
+    integer_ops: int = 95_000_000_000
+    special_flops: int = 24
+    """How many f32 flops one transcendental function costs."""
+
+    launch_ps: int = 200_000
+    """Entering a kernel; and, where it runs on several threads, opening a parallel region."""
+    parallel_region_ps: int = 3_000_000
+    loop_iteration_ps: int = 50_000
+    """One trip of a while loop of the host program."""
+    min_gain_ps: int = 100_000
+    """A fusion that gains less is not made."""
+
+    def lanes(self, element_bits: int) -> int:
+        """Elements of that width in one vector register."""
+        return self.vector_bits // element_bits
+
+    def peak_flops(self, type_name: str) -> int:
+        """Flops a second of a contraction of operands of that MLIR type ("bf16"); integers wider than i8 count as integer ops."""
+        return getattr(self, f"{type_name}_flops", self.int8_flops if type_name in ("i8", "si8", "ui8") else self.integer_ops)
+
+    def with_entries(self, entries: dict[str, Any]) -> TargetView:
+        """This target with the named entries replaced. Raises ValueError on an unknown entry or a value of another type or sign."""
+        types = {f.name: type(getattr(self, f.name)) for f in fields(self)}
+        for key, value in entries.items():
+            if key not in types:
+                raise ValueError(f"a target has no entry {key!r}; it has {', '.join(types)}")
+            if type(value) is not types[key]:
+                raise ValueError(f"entry {key!r} of a target is {types[key].__name__}, got {value!r}")
+            if type(value) is int and value < 0:
+                raise ValueError(f"entry {key!r} of a target cannot be negative, got {value}")
+        return replace(self, **entries)
+
+    def to_attribute(self) -> ir.DictAttr:
+        """All entries as a dictionary attribute, in the current context."""
+        return ir.DictAttr.get({f.name: _to_attribute(getattr(self, f.name)) for f in fields(self)})
+
+
+def target_of(module: ir.Operation) -> TargetView:
+    """The target attached to the module that `module` is or lies in; the default if there is none. Raises ValueError on a malformed one."""
+    root = module.operation
+    while root.parent is not None:
+        root = root.parent.operation
+    if ATTRIBUTE not in root.attributes:
+        return TargetView()
+    attribute = root.attributes[ATTRIBUTE]
+    if not isinstance(attribute, ir.DictAttr):
+        raise ValueError(f"{ATTRIBUTE} is a dictionary attribute, got {attribute}")
+    return TargetView().with_entries({entry.name: _from_attribute(entry.name, entry.attr) for entry in attribute})
+
+
+def attach_target(module: ir.Operation, target: TargetView) -> None:
+    """Attaches `target` to the module, in place of what was attached."""
+    with module.context:
+        module.attributes[ATTRIBUTE] = target.to_attribute()
+
+
+def _to_attribute(value: str | int | bool) -> ir.Attribute:
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    return ir.StringAttr.get(value)
+
+
+def _from_attribute(name: str, attribute: ir.Attribute) -> str | int | bool:
+    for kind in (ir.BoolAttr, ir.IntegerAttr, ir.StringAttr):
+        if isinstance(attribute, kind):
+            return attribute.value
+    raise ValueError(f"entry {name!r} of a target is an integer, a boolean or a string, got {attribute}")

@@ -1,0 +1,82 @@
+"""Buffer assignment of one entry function: which values share memory, where it lies, and which copies remain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch_mlir import ir
+
+from .arena import Block, aligned, live_bytes, place
+from .coalesce import Coalescing, Storage
+from .constants import is_splat
+from .inplace import InPlace
+from .liveness import Liveness
+from .moves import sequentialise
+from .program import Call, Case, Loop, Move, Node, Program, Value
+from .prune import prune
+from .trip_count import TripCounts
+
+
+class Assignment:
+    """The storage of every value of `program`, whose counted loops are marked and whose dead parts are dropped on the way."""
+
+    def __init__(self, program: Program, functions: dict[str, ir.Operation]):
+        TripCounts(functions).mark(program.body)
+        prune(program)
+        self.program = program
+        self.inplace = InPlace(functions)
+        self.storages = Coalescing(program, Liveness(program), self.inplace).of
+        self.copies: dict[Move, list[tuple[Storage, Storage]]] = {}
+        self._plan_copies(program.body)
+        self.used = list(dict.fromkeys(self._used(program.body)))
+        arena = [storage for storage in self.used if storage.bytes and storage.result is None and not storage.values[0].readonly]
+        blocks = [Block(aligned(storage.bytes), *storage.span) for storage in arena]
+        offsets, self.arena_bytes = place(blocks)
+        self.live_bytes = live_bytes(blocks)
+        for storage, offset in zip(arena, offsets):
+            storage.offset = offset
+
+    def inplace_pairs(self, call: Call) -> tuple[tuple[int, int], ...]:
+        """The (input, output) pairs of a call that are one buffer."""
+        inputs, outputs = [self.storages[v] for v in call.inputs], [self.storages[v] for v in call.outputs]
+        return tuple((i, j) for i, a in enumerate(inputs) for j, b in enumerate(outputs) if a is b and a.bytes)
+
+    def _plan_copies(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            if isinstance(node, Move):
+                self.copies[node] = self._ordered(node)
+            elif isinstance(node, Loop):
+                self._plan_copies(node.cond)
+                self._plan_copies(node.body)
+            elif isinstance(node, Case):
+                for branch in node.branches:
+                    self._plan_copies(branch)
+
+    def _ordered(self, move: Move) -> list[tuple[Storage, Storage]]:
+        pairs = [(self.storages[s], self.storages[t]) for s, t in zip(move.sources, move.targets) if t.bytes]
+        copies: list[tuple[Storage, Storage]] = []
+        temporary: Storage | None = None
+        for source, target in sequentialise(pairs):
+            if target is None:
+                assert source is not None
+                like = source.values[0]
+                temporary = target = Storage([Value(like.type, like.bytes)], [(move.position, move.position + 1)])
+            if source is None:
+                assert temporary is not None
+                source = temporary
+            copies.append((source, target))
+        return copies
+
+    def _used(self, nodes: list[Node]) -> Iterator[Storage]:
+        for node in nodes:
+            if isinstance(node, Call):
+                yield from (self.storages[value] for value in (*node.inputs, *node.outputs))
+            elif isinstance(node, Move):
+                yield from (storage for pair in self.copies[node] for storage in pair if not is_splat(storage.values[0].constant))
+            elif isinstance(node, Loop):
+                yield from [self.storages[node.pred]] if node.pred else []
+                yield from self._used([*node.cond, *node.body])
+            else:
+                yield self.storages[node.index]
+                for branch in node.branches:
+                    yield from self._used(branch)

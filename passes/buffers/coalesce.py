@@ -1,0 +1,166 @@
+"""Decides which values share a buffer, so that moves cost nothing and groups work in place.
+
+Each value starts in a class of its own. Pairs that would like to share (source and target of a move, input and output of a group that may work in
+place) are tried in the order of what a copy would cost; two classes are joined if they are never live at the same time, but for the one position where
+the value is handed over. Arguments and constants are read-only and join nothing; a result's class is the result's own memory.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hloom.dialects.storage import storage_type
+
+from .inplace import InPlace
+from .liveness import Liveness
+from .program import Call, Case, Loop, Move, Node, Program, Value
+
+Interval = tuple[int, int]
+
+
+@dataclass(eq=False)
+class Storage:
+    """The memory of one class of values. `live` is sorted and disjoint."""
+
+    values: list[Value]
+    live: list[Interval]
+    result: Value | None = None
+    offset: int | None = field(default=None)
+
+    @property
+    def bytes(self) -> int:
+        return self.values[0].bytes
+
+    @property
+    def span(self) -> Interval:
+        return self.live[0][0], self.live[-1][1]
+
+
+class Coalescing:
+    """Finds the storage of every value of a program."""
+
+    def __init__(self, program: Program, liveness: Liveness, inplace: InPlace):
+        self.liveness = liveness
+        self.inplace = inplace
+        self.of: dict[Value, Storage] = {
+            value: Storage([value], _merged(life.intervals()), value if value.result is not None else None) for value, life in liveness.values.items()
+        }
+        for loop in _loops(program.body):
+            for carry, result in zip(loop.carries, loop.results):
+                self._join(self.of[carry], self.of[result])
+        for first, second in self._wishes(program.body):
+            self._try(first, second)
+
+    def _wishes(self, nodes: list[Node]) -> list[tuple[Value, Value]]:
+        """Pairs of values, those first whose copies would be dearest: deep in loops, then moves before groups, then large."""
+        wishes = []
+        for node in _leaves(nodes):
+            moves = isinstance(node, Move)
+            pairs = zip(node.sources, node.targets) if isinstance(node, Move) else self._candidates(node)
+            for source, target in pairs:
+                if source.bytes and not source.readonly and not target.readonly:
+                    wishes.append((-self.liveness.depth[node.position], not moves, -source.bytes, len(wishes), source, target))
+        return [(source, target) for *_, source, target in sorted(wishes, key=lambda wish: wish[:4])]
+
+    def _candidates(self, call: Call) -> Iterator[tuple[Value, Value]]:
+        for value in dict.fromkeys(call.inputs):
+            if value.readonly or self.liveness.values[value].end != call.position + 1:
+                continue
+            positions = tuple(i for i, given in enumerate(call.inputs) if given is value)
+            for j, output in enumerate(call.outputs):
+                if self.inplace.allowed(call.callee, positions, j):
+                    yield value, output
+
+    def _try(self, source: Value, target: Value) -> None:
+        a, b = self.of[source], self.of[target]
+        if a is b or (a.result and b.result) or storage_type(source.type) != storage_type(target.type):
+            return
+        if all(end - start == 1 and self._handed_over(start, a, b) for start, end in _overlaps(a.live, b.live)):
+            self._join(a, b)
+
+    def _handed_over(self, position: int, a: Storage, b: Storage) -> bool:
+        """Whether the node there reads one class for the last time and writes its value, or what it computes in place, to the other."""
+        node = self.liveness.at.get(position)
+        if node is None:
+            return False
+        read, written = (node.inputs, node.outputs) if isinstance(node, Call) else (node.sources, node.targets)
+        outputs = [(j, self.of[value]) for j, value in enumerate(written) if self.of[value] in (a, b)]
+        if len(outputs) != 1:
+            return False
+        j, storage = outputs[0]
+        other = b if storage is a else a
+        if any(self.of[value] is storage for value in read):
+            return False
+        given = {value for value in read if self.of[value] is other}
+        if isinstance(node, Move):
+            return given == {node.sources[j]}
+        positions = tuple(i for i, value in enumerate(read) if value in given)
+        dies = all(self.liveness.values[value].end == position + 1 for value in given)
+        return len(given) == 1 and dies and self.inplace.allowed(node.callee, positions, j)
+
+    def _join(self, a: Storage, b: Storage) -> None:
+        large, small = (a, b) if len(a.values) >= len(b.values) else (b, a)
+        for value in small.values:
+            self.of[value] = large
+        large.values.extend(small.values)
+        large.result = a.result or b.result
+        for interval in small.live:
+            _insert(large.live, interval)
+
+
+def _leaves(nodes: list[Node]) -> Iterator[Call | Move]:
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield from _leaves(node.cond)
+            yield from _leaves(node.body)
+        elif isinstance(node, Case):
+            for branch in node.branches:
+                yield from _leaves(branch)
+        else:
+            yield node
+
+
+def _loops(nodes: list[Node]) -> Iterator[Loop]:
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield node
+            yield from _loops([*node.cond, *node.body])
+        elif isinstance(node, Case):
+            for branch in node.branches:
+                yield from _loops(branch)
+
+
+def _merged(intervals: list[Interval]) -> list[Interval]:
+    live: list[Interval] = []
+    for interval in intervals:
+        _insert(live, interval)
+    return live
+
+
+def _insert(live: list[Interval], interval: Interval) -> None:
+    """Adds an interval to a sorted disjoint list, joined with those that it overlaps; adjacent ones stay apart, for one may be a hand-over."""
+    start, end = interval
+    first = bisect_left(live, (start, start))
+    if first and live[first - 1][1] > start:
+        first -= 1
+    last = first
+    while last < len(live) and live[last][0] < end:
+        start, end = min(start, live[last][0]), max(end, live[last][1])
+        last += 1
+    if first == last:
+        insort(live, interval)
+    else:
+        live[first:last] = [(start, end)]
+
+
+def _overlaps(a: list[Interval], b: list[Interval]) -> Iterator[Interval]:
+    """The stretches that two sorted disjoint lists have in common."""
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    for start, end in short:
+        i = bisect_left(long, (start, start))
+        i -= bool(i and long[i - 1][1] > start)
+        while i < len(long) and long[i][0] < end:
+            yield max(start, long[i][0]), min(end, long[i][1])
+            i += 1

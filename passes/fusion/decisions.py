@@ -1,0 +1,44 @@
+"""Decision records as a module attribute, in one stable order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from torch_mlir import ir
+
+from .records import Decision, Program
+
+ATTRIBUTE = "hloom.decisions"
+
+
+def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program, names: Mapping[int, Sequence[str]]) -> None:
+    """Appends to the module's records; `names[op]` are the functions an op ended in."""
+    before = list(module.attributes[ATTRIBUTE]) if ATTRIBUTE in module.attributes else []
+    module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, *(_record(each, program, names) for each in decisions)])
+
+
+def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[str]]) -> ir.DictAttr:
+    i64 = ir.IntegerType.get_signless(64)
+    groups = dict.fromkeys(name for op in decision.ops for name in names.get(op, ()))
+    fields: dict[str, ir.Attribute] = {
+        "code": ir.StringAttr.get(decision.code),
+        "verdict": ir.StringAttr.get(decision.verdict),
+        "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
+        "ops": ir.ArrayAttr.get([_op(op, program) for op in decision.ops]),
+        "reason": ir.StringAttr.get(decision.reason),
+    }
+    if decision.edge is not None:
+        fields["edge"] = ir.StringAttr.get(program.values[decision.edge].type)
+    if decision.before:
+        figures = {"t_before_ps": decision.before, "t_after_ps": decision.after, "gain_ps": decision.before - decision.after}
+        fields.update({name: ir.IntegerAttr.get(i64, figure) for name, figure in figures.items()})
+        fields["bytes_saved"] = ir.IntegerAttr.get(i64, decision.bytes_saved)
+    if decision.rho != 1:
+        fields["rho"] = ir.FloatAttr.get(ir.F64Type.get(), decision.rho)
+    return ir.DictAttr.get(fields)
+
+
+def _op(number: int, program: Program) -> ir.DictAttr:
+    op = program.ops[number]
+    kind = program.values[op.results[0]].type if op.results else ""
+    return ir.DictAttr.get({"name": ir.StringAttr.get(op.name), "type": ir.StringAttr.get(kind), "loc": ir.StringAttr.get(op.loc)})

@@ -1,0 +1,190 @@
+"""A group: ops that become one kernel, over common axes.
+
+Every value in a group has a *signature*, its index as expressions over the group's axes. A value needed at two signatures is evaluated twice:
+two *instances*. The body is kept by signature, so that moving a producer into a consumer rewrites each distinct signature once, however many
+ops share it, and moving it without change of axes costs only the smaller of the two groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .axes import Axis, Expr, Signature, axes_of, product, substitute, var
+from .records import Op, Program
+
+Image = Mapping[int, Expr]
+"""Where each axis of one group lies in another."""
+
+
+@dataclass(slots=True)
+class Bucket:
+    """The ops evaluated at one signature, and their work for each point of it."""
+
+    ops: set[int] = field(default_factory=set)
+    work: int = 0
+
+
+@dataclass(slots=True)
+class Group:
+    """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of its
+    contraction. `phases`: the longest chain of reductions that feed one another. `row`: its reductions are over the contiguous dimension.
+    """
+
+    axes: dict[int, Axis]
+    body: dict[Signature, Bucket]
+    reads: dict[int, tuple[Signature, ...]]
+    results: dict[int, Signature]
+    ops: int = 1
+    instances: int = 1
+    reductions: int = 0
+    phases: int = 0
+    row: bool = True
+    window: bool = False
+    contraction: int | None = None
+    packed: frozenset[int] = frozenset()
+    overwrites: frozenset[int] = frozenset()
+
+    @property
+    def parallel(self) -> list[int]:
+        return sorted(i for i, axis in self.axes.items() if not axis.reduced)
+
+    @property
+    def reduced(self) -> list[int]:
+        return sorted(i for i, axis in self.axes.items() if axis.reduced)
+
+    @property
+    def iterates(self) -> bool:
+        """A plain loop: no reduction, window or contraction."""
+        return not self.reductions and self.contraction is None
+
+    @property
+    def moves_only(self) -> bool:
+        """No arithmetic: a transpose, a copy."""
+        return self.iterates and not any(bucket.work for bucket in self.body.values())
+
+    def extents(self, axes: Iterable[int]) -> list[int]:
+        return [self.axes[i].extent for i in axes]
+
+    def points(self, signature: Signature) -> int:
+        """How many times an instance is evaluated: once in each tile that needs it, so an absent parallel axis counts, an absent reduced one does not."""
+        used = axes_of(signature)
+        return product(axis.extent for i, axis in self.axes.items() if not axis.reduced or i in used)
+
+    def work(self) -> int:
+        return sum(self.points(signature) * bucket.work for signature, bucket in self.body.items())
+
+    @property
+    def members(self) -> list[int]:
+        return sorted({op for bucket in self.body.values() for op in bucket.ops})
+
+
+def seed(op: Op, program: Program) -> Group:
+    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range."""
+    axes: dict[int, Axis] = {}
+
+    def axis_of(extent: int, reduced: bool) -> Expr:
+        if extent == 1:
+            return var(0, 1)
+        axes[len(axes)] = Axis(extent, reduced)
+        return var(len(axes) - 1, extent)
+
+    result = tuple(axis_of(extent, False) for extent in program.values[op.results[0]].shape)
+    ranges = tuple(axis_of(extent, True) for extent in op.ranges)
+    point = result + ranges
+    reads: dict[int, tuple[Signature, ...]] = {}
+    for read in op.reads:
+        reads[read.value] = with_signatures(reads.get(read.value, ()), (read.map.at(point),))
+    contracts = op.kind in ("matmul", "conv")
+    reduces = op.kind in ("reduce", "window")
+    return Group(
+        axes,
+        {point: Bucket({op.id}, work_of(op))},
+        reads,
+        {value: result for value in op.results},
+        reductions=int(reduces),
+        phases=int(reduces),
+        row=op.row or not reduces,
+        window=op.kind == "window",
+        contraction=op.id if contracts else None,
+        packed=frozenset(read.value for read in op.reads if read.packed),
+        overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """How to make one group of two: the images of the other's axes, the axes and results afterwards, and the values between them."""
+
+    images: tuple[Image, ...]
+    axes: dict[int, Axis]
+    results: dict[int, Signature]
+    edge: tuple[int, ...]
+    phases: int
+    instances: int
+
+    @property
+    def same_axes(self) -> bool:
+        """The other group's axes keep their numbers."""
+        return len(self.images) == 1 and all(image.axis == axis for axis, image in self.images[0].items())
+
+
+def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group:
+    """The union of two groups, each image of `other` evaluated in `group`'s axes. Both are used up."""
+    same = union.same_axes
+    small, large = other, group
+    if same and len(other.body) + len(other.reads) > len(group.body) + len(group.reads):
+        small, large = group, other
+    for number, image in enumerate(union.images):
+        for signature, bucket in small.body.items():
+            moved = Bucket(set(bucket.ops), bucket.work) if number else bucket
+            _place(large.body, signature if same else substitute(signature, image), moved, ops)
+        for value, signatures in small.reads.items():
+            at = signatures if same else tuple(substitute(signature, image) for signature in signatures)
+            large.reads[value] = with_signatures(large.reads.get(value, ()), at)
+    for value in (*group.results, *other.results):
+        large.reads.pop(value, None)
+    return Group(
+        union.axes,
+        large.body,
+        large.reads,
+        union.results,
+        ops=group.ops + other.ops,
+        instances=sum(len(bucket.ops) for bucket in large.body.values()),
+        reductions=group.reductions + other.reductions,
+        phases=union.phases,
+        row=group.row and other.row,
+        window=group.window or other.window,
+        contraction=group.contraction if group.contraction is not None else other.contraction,
+        packed=group.packed | other.packed,
+        overwrites=group.overwrites | other.overwrites,
+    )
+
+
+def _place(body: dict[Signature, Bucket], signature: Signature, bucket: Bucket, ops: Sequence[Op]) -> None:
+    """Adds a bucket's ops at a signature; an op already there is the same instance."""
+    mine = body.setdefault(signature, bucket)
+    if mine is bucket:
+        return
+    small, large = (bucket, mine) if len(bucket.ops) <= len(mine.ops) else (mine, bucket)
+    work = sum(work_of(ops[op]) for op in small.ops if op not in large.ops)
+    large.ops |= small.ops
+    body[signature] = Bucket(large.ops, large.work + work)
+
+
+def work_of(op: Op) -> int:
+    """An op's work for each point, in f32 operations; a contraction's is priced apart, at the rate of its kernel."""
+    return 0 if op.kind in ("matmul", "conv") else op.work
+
+
+def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> tuple[Signature, ...]:
+    return tuple(dict.fromkeys((*old, *new))) if len(old) + len(new) > 1 else old + new
+
+
+def copy(group: Group) -> Group:
+    """A copy for duplication: the body's sets are not shared."""
+    body = {signature: Bucket(set(bucket.ops), bucket.work) for signature, bucket in group.body.items()}
+    return Group(
+        dict(group.axes), body, dict(group.reads), dict(group.results), group.ops, group.instances, group.reductions, group.phases, group.row,
+        group.window, group.contraction, group.packed, group.overwrites,
+    )  # fmt: skip

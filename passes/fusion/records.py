@@ -1,0 +1,104 @@
+"""Immutable records of a program: what the planner reads instead of IR.
+
+A `Program` lists values, ops and blocks by number, in program order, all host functions together. An op is
+- *free*: cloned into every group that uses its result and never planned (splats, iota, views, short scalar chains, widening converts);
+- a *node*: planned, the seed of one group. A free op whose result the host itself needs (returned, carried by a loop) is a node as well;
+- *control*: while, case, if, a call: stays in the host and bounds every group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .access import AccessMap
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An SSA value. `producer` is the number of the op that defines it, or None for a block argument."""
+
+    id: int
+    shape: tuple[int, ...]
+    element: str
+    bits: int
+    producer: int | None
+    type: str
+
+    @property
+    def elements(self) -> int:
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+    @property
+    def bytes(self) -> int:
+        """i1 is stored as one byte an element."""
+        return self.elements * max(1, self.bits // 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A node reads `value`, which no free op defines, at `map` of its own index. `packed`: as an operand of a contraction, a whole buffer."""
+
+    value: int
+    map: AccessMap
+    packed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One op. `kind`: loop, reduce, window (reduce_window), matmul, conv, control.
+
+    `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous dimension;
+    `overwrites`: the value that a dynamic_update_slice may update in place.
+    """
+
+    id: int
+    name: str
+    kind: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    reads: tuple[Read, ...]
+    ranges: tuple[int, ...]
+    work: int
+    row: bool
+    free: bool
+    node: bool
+    overwrites: int | None
+    loc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a host function or of a region inside one. `pinned`: values that its terminator or its control ops need as buffers."""
+
+    id: int
+    function: str
+    ops: tuple[int, ...]
+    pinned: frozenset[int]
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    values: tuple[Value, ...]
+    ops: tuple[Op, ...]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why two groups became one, or did not. Times in picoseconds; `rho`: times each element of the producer is evaluated."""
+
+    code: str
+    verdict: str
+    ops: tuple[int, ...]
+    reason: str
+    edge: int | None = None
+    before: int = 0
+    after: int = 0
+    bytes_saved: int = 0
+    rho: float = 1.0

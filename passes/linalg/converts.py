@@ -1,0 +1,78 @@
+"""Conversions between element types, and rounding to fewer bits, as scalar arith ops."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from .scalars import Scalars, float_bits, is_bool, is_float, is_unsigned, signless
+
+
+def convert(s: Scalars, x: ir.Value, source: ir.Type, target: ir.Type) -> ir.Value:
+    """`x`, of the stablehlo element type `source`, as `target`. Float to integer saturates, NaN becomes 0; anything to i1 is x != 0."""
+    result = signless(target)
+    if source == target:
+        return x
+    if is_bool(target):
+        zero = s.constant(x.type, 0)
+        return s.cmpf("une", x, zero) if is_float(source) else s.cmpi("ne", x, zero)
+    if is_float(source):
+        return _float_to_float(s, x, result) if is_float(target) else _float_to_integer(s, x, result, is_unsigned(target))
+    if is_float(target):
+        return s.cast("arith.uitofp" if is_unsigned(source) else "arith.sitofp", result, x)
+    if result.width < x.type.width:
+        return s.cast("arith.trunci", result, x)
+    return s.cast("arith.extui" if is_unsigned(source) else "arith.extsi", result, x)
+
+
+def _float_to_float(s: Scalars, x: ir.Value, target: ir.Type) -> ir.Value:
+    source_width, target_width = x.type.width, target.width
+    if source_width == target_width:  # f16 and bf16: each is exact in f32
+        x, source_width = s.cast("arith.extf", ir.F32Type.get(), x), 32
+    return s.cast("arith.extf" if target_width > source_width else "arith.truncf", target, x)
+
+
+def _float_to_integer(s: Scalars, x: ir.Value, target: ir.Type, unsigned: bool) -> ir.Value:
+    if x.type.width < 32:  # the bounds below may be no f16
+        x = s.cast("arith.extf", ir.F32Type.get(), x)
+    width = target.width
+    lowest, highest = (0, (1 << width) - 1) if unsigned else (-1 << (width - 1), (1 << (width - 1)) - 1)
+    too_high = s.cmpf("oge", x, s.constant(x.type, float(highest + 1)))
+    too_low = s.cmpf("ole", x, s.constant(x.type, -1.0)) if unsigned else s.cmpf("olt", x, s.constant(x.type, float(lowest)))
+    outside = s.op("arith.ori", s.op("arith.ori", too_high, too_low), s.cmpf("uno", x, x))
+    inside = s.select(outside, s.constant(x.type, 0), x)
+    result = s.cast("arith.fptoui" if unsigned else "arith.fptosi", target, inside)
+    result = s.select(too_high, s.constant(target, highest), result)
+    return s.select(too_low, s.constant(target, lowest), result)
+
+
+def bitcast(s: Scalars, x: ir.Value, target: ir.Type) -> ir.Value:
+    """The same bits as a type of the same width."""
+    return s.cast("arith.bitcast", signless(target), x)
+
+
+def reduce_precision(s: Scalars, x: ir.Value, exponent: int, mantissa: int) -> ir.Value:
+    """`x` rounded to a float of so many bits: to nearest even, overflow to infinity, underflow to a zero of the same sign."""
+    own_exponent, own_mantissa = float_bits(x.type)
+    bits_type = ir.IntegerType.get_signless(1 + own_exponent + own_mantissa)
+
+    def number(value: int) -> ir.Value:
+        return s.constant(bits_type, value)
+
+    bits = s.cast("arith.bitcast", bits_type, x)
+    sign_mask = 1 << (own_exponent + own_mantissa)
+    if mantissa < own_mantissa:
+        dropped = own_mantissa - mantissa
+        last = s.op("arith.andi", s.op("arith.shrui", bits, number(dropped)), number(1))
+        bits = s.op("arith.addi", bits, s.op("arith.addi", number((1 << (dropped - 1)) - 1), last))
+        bits = s.op("arith.andi", bits, number(~((1 << dropped) - 1)))
+    if exponent < own_exponent:
+        bias, own_bias = (1 << (exponent - 1)) - 1, (1 << (own_exponent - 1)) - 1
+        field = s.op("arith.andi", bits, number(((1 << own_exponent) - 1) << own_mantissa))
+        sign = s.op("arith.andi", bits, number(sign_mask))
+        infinity = s.op("arith.ori", sign, number(((1 << own_exponent) - 1) << own_mantissa))
+        overflow = s.cmpi("ugt", field, number((own_bias + bias) << own_mantissa))
+        underflow = s.cmpi("ule", field, number((own_bias - bias) << own_mantissa))
+        bits = s.select(overflow, infinity, s.select(underflow, sign, bits))
+    rounded = s.cast("arith.bitcast", x.type, bits)
+    nan = s.cmpf("uno", x, x)
+    return s.select(nan, x if mantissa else s.constant(x.type, float("inf")), rounded)

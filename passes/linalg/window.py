@@ -1,0 +1,105 @@
+"""reduce_window and convolution: window dims are reduction loops and inputs are read at d * stride + s * dilation.
+
+Padding and base dilation, where a program still has them here, become a generic of their own before (see `indexing.padded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from . import generic
+from .contraction import contract
+from .indexing import padded
+from .lowering import Lowering, i64, i64s, padding_pairs
+from .reduction import accumulator, narrowed, reducer
+from .scalars import signless
+
+
+def _grown(
+    low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequence[tuple[int, int]], dilation: Sequence[int]
+) -> ir.Value:
+    """The new tensor of `old`, padded and dilated."""
+    if not any(map(any, pairs)) and set(dilation) <= {1}:
+        return low.tensor(old)
+    spans = [(extent - 1) * step + 1 if extent else 0 for extent, step in zip(old.type.shape, dilation)]
+    shape = [max(0, before + span + after) for span, (before, after) in zip(spans, pairs)]
+    kind = ir.RankedTensorType.get(shape, old.type.element_type)
+    return padded(low, kind, old, padding, [before for before, _ in pairs], [step - 1 for step in dilation])
+
+
+def _reduce_window(low: Lowering, op: ir.Operation) -> None:
+    count = len(op.operands) // 2
+    operands, inits = list(op.operands)[:count], list(op.operands)[count:]
+    rank = len(operands[0].type.shape)
+    window = i64s(op, "window_dimensions")
+    ones = [1] * rank
+    strides, dilations, base = (i64s(op, n, ones) for n in ("window_strides", "window_dilations", "base_dilations"))
+    pairs = padding_pairs(op, rank)
+    shape = list(op.results[0].type.shape)
+    block = op.regions[0].blocks[0]
+    accumulators = [accumulator(block, signless(r.type.element_type)) for r in op.results]
+    outs = [low.filled(init, shape, element) for init, element in zip(inits, accumulators)]
+
+    loops = generic.dims(range(2 * rank))
+    reads = [d * stride + s * step for d, s, stride, step in zip(loops[:rank], loops[rank:], strides, dilations)]
+    inputs = [_grown(low, v, init, pairs, base) for v, init in zip(operands, inits)]
+    # no map of an input holds a window loop alone: an operand that only lends its shape gives the loops their extents, as in linalg's poolings
+    inputs.append(generic.empty(window, ir.F32Type.get()))
+    maps = [generic.affine_map(2 * rank, reads)] * count
+    maps += [generic.affine_map(2 * rank, loops[rank:])] + [generic.affine_map(2 * rank, loops[:rank])] * count
+    body = reducer(low, block, accumulators)
+    iterators = [generic.PARALLEL] * rank + [generic.REDUCTION] * rank
+    results = generic.build_generic(inputs, outs, maps, iterators, lambda *a: body(list(a[:count]), list(a[count + 1 :]))).results
+    for result, value in zip(op.results, results):
+        low.set(result, narrowed(low, result.type, value))
+
+
+def _convolution(low: Lowering, op: ir.Operation) -> None:
+    """Loops: the result's dims in order, then the window's, then the input channels of a group."""
+    lhs, rhs = op.operands
+    kind = op.results[0].type
+    numbers = _stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+    spatial = len(numbers.input_spatial_dimensions)
+    ones = [1] * spatial
+    strides, dilations, base = (i64s(op, n, ones) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
+    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * spatial
+    groups, batch_groups = i64(op, "feature_group_count"), i64(op, "batch_group_count")
+    rank, window = spatial + 2, [rhs.type.shape[d] for d in numbers.kernel_spatial_dimensions]
+
+    pairs, steps = [(0, 0)] * rank, [1] * rank
+    for d, pair, step in zip(numbers.input_spatial_dimensions, padding_pairs(op, spatial), base):
+        pairs[d], steps[d] = pair, step
+    elements = [lhs.type.element_type, rhs.type.element_type]
+    grown = _grown(low, lhs, None, pairs, steps)
+    low.set(grown, grown)
+
+    loops = generic.dims(range(rank + spatial + 1))
+    batch, feature = loops[numbers.output_batch_dimension], loops[numbers.output_feature_dimension]
+    taps, channel = loops[rank : rank + spatial], loops[-1]
+    features = kind.shape[numbers.output_feature_dimension]
+    channels = rhs.type.shape[numbers.kernel_input_feature_dimension]
+    lhs_at: dict[int, ir.AffineExpr] = {numbers.input_feature_dimension: channel, numbers.input_batch_dimension: batch}
+    if groups > 1:
+        lhs_at[numbers.input_feature_dimension] = _floordiv(feature, features // groups) * channels + channel
+    if batch_groups > 1:
+        lhs_at[numbers.input_batch_dimension] = _floordiv(feature, features // batch_groups) * kind.shape[numbers.output_batch_dimension] + batch
+    rhs_at = {numbers.kernel_input_feature_dimension: channel, numbers.kernel_output_feature_dimension: feature}
+    for i in range(spatial):
+        tap = taps[i] * -1 + (window[i] - 1) if reversal[i] else taps[i]
+        lhs_at[numbers.input_spatial_dimensions[i]] = loops[numbers.output_spatial_dimensions[i]] * strides[i] + tap * dilations[i]
+        rhs_at[numbers.kernel_spatial_dimensions[i]] = taps[i]
+
+    maps = [generic.affine_map(len(loops), [at[d] for d in range(rank)]) for at in (lhs_at, rhs_at)]
+    iterators = [generic.PARALLEL] * rank + [generic.REDUCTION] * (spatial + 1)
+    out_map = generic.affine_map(len(loops), loops[:rank])
+    low.set(op.results[0], contract(low, [(grown, maps[0]), (rhs, maps[1])], elements, kind, out_map, iterators))
+
+
+def _floordiv(x: ir.AffineExpr, divisor: int) -> ir.AffineExpr:
+    return ir.AffineExpr.get_floor_div(x, ir.AffineExpr.get_constant(divisor))
+
+
+LOWERINGS = {"stablehlo.reduce_window": _reduce_window, "stablehlo.convolution": _convolution}

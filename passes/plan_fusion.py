@@ -1,0 +1,63 @@
+"""plan-fusion: stage stablehlo → fused. Groups ops into fusions by price and outlines each group.
+
+    func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
+      %0 = stablehlo.exponential %x : tensor<4096x1024xf32>
+      %1 = stablehlo.negate %0 : tensor<4096x1024xf32>
+      return %1 : tensor<4096x1024xf32>
+    }
+
+becomes
+
+    module attributes {hloom.decisions = [{code = "FUSED_VERTICAL", verdict = "fused", groups = [@fusion_0], …}]} {
+      func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
+        %0 = call @fusion_0(%x) : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+        return %0 : tensor<4096x1024xf32>
+      }
+      func.func private @fusion_0(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+          attributes {hloom.bytes = …, hloom.cost_ps = …, hloom.flops = …, hloom.kind = "loop"} { exponential; negate; return }
+    }
+
+Must hold before: calls inlined, static ranked shapes, one block a function. Holds after: host functions hold calls to groups, constants, while,
+case, if and returns only. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a record in
+`hloom.decisions`. Functions that are groups already are left alone. Declines: ops without an access map (UnsupportedOpError).
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..dialects.target import target_of
+from .fusion.cost import CostModel
+from .fusion.decisions import attach
+from .fusion.kernels import kernels_of
+from .fusion.legality import Limits
+from .fusion.outline import Item, Outliner
+from .fusion.plan import Planner
+from .fusion.reader import read_program
+from .registry import register_pass
+
+
+@register_pass("plan-fusion", "groups ops into fusions by price, and outlines each group into a private function")
+def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_percent: int = 88) -> None:
+    """`max_instances`: the largest group, counting an op once for each index it is evaluated at. `library_percent`: gemm's speed, of the peak."""
+    target = target_of(module)
+    with module.context, ir.Location.unknown():
+        program, handles = read_program(module)
+        cost, limits = CostModel(target, program), Limits(max_instances, row_bytes=target.l2_bytes)
+        blocks: dict[int, list[Item]] = {}
+        decisions = []
+        for block in sorted(program.blocks, key=lambda each: (-each.depth, each.id)):
+            planner = Planner(program, block, cost, limits)
+            items = blocks.setdefault(block.id, [])
+            notes = []
+            for item in planner.run():
+                if isinstance(item, int):
+                    items.append(item)
+                    continue
+                kernels, chosen = kernels_of(item, cost, program, library_percent)
+                items.extend(kernels)
+                notes.extend(chosen)
+            decisions.append((block.id, [*planner.decisions(), *notes]))
+        outliner = Outliner(module, program, handles)
+        outliner.rewrite(blocks)
+        attach(module, [each for _, group in sorted(decisions, key=lambda pair: pair[0]) for each in group], program, outliner.names)

@@ -1,0 +1,73 @@
+"""Errors raised while loading and running programs. Each has a code listed in docs/errors.md and says what was expected and what to do."""
+
+from __future__ import annotations
+
+
+class ExecutionError(Exception):
+    """A program could not be loaded or run. `code` is listed in docs/errors.md, `remedy` says what the user can do."""
+
+    code = "HL200"
+
+    def __init__(self, message: str, *, remedy: str | None = None):
+        self.message, self.remedy = message, remedy
+        super().__init__(f"[{self.code}] {message}" + (f"\n  remedy: {remedy}" if remedy else ""))
+
+
+class ArityError(ExecutionError):
+    """More or fewer values than the program takes, or values in another structure."""
+
+    code = "HL201"
+
+
+class ShapeError(ExecutionError):
+    """A value's shape is not the one the program was compiled for."""
+
+    code = "HL202"
+
+
+class DtypeError(ExecutionError):
+    """A value's element type is not the one the program was compiled for."""
+
+    code = "HL203"
+
+
+class InputError(ExecutionError):
+    """A value that cannot be read or written as a dense array in the CPU's memory."""
+
+    code = "HL204"
+
+
+class DamagedFileError(ExecutionError):
+    """The file is no .hloom file, or its bytes are not those that were written."""
+
+    code = "HL205"
+
+
+class MissingFileError(ExecutionError):
+    """The file is not there or cannot be read."""
+
+    code = "HL206"
+
+
+class VersionError(ExecutionError):
+    """The file was written by a hloom of another format version."""
+
+    code = "HL207"
+
+
+class CpuFeatureError(ExecutionError):
+    """The program needs instructions that this CPU does not have."""
+
+    code = "HL208"
+
+
+class NotBoundError(ExecutionError):
+    """The program waits for values (weights) that were never bound."""
+
+    code = "HL209"
+
+
+class LoadError(ExecutionError):
+    """The native library or the program's code cannot be loaded into this process."""
+
+    code = "HL210"

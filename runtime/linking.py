@@ -1,0 +1,59 @@
+"""A program's object code, linked into this process."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterable
+
+import llvmlite.binding as llvm
+
+from .errors import CpuFeatureError, LoadError
+from .library import blas, enable_amx, symbols
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@functools.cache
+def _host_features() -> frozenset[str]:
+    return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
+
+
+@functools.cache
+def _initialise() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def require_features(features: Iterable[str]) -> None:
+    """Checks that this CPU (and the system, for AMX) has them. Raises CpuFeatureError that names those missing."""
+    wanted = sorted(features)
+    missing = [name for name in wanted if name not in _host_features()]
+    if missing:
+        raise CpuFeatureError(f"the program needs {', '.join(missing)}, which this CPU lacks", remedy="compile it for this machine")
+    if any(name.startswith("amx") for name in wanted) and not enable_amx():
+        raise CpuFeatureError("the system does not let this process use AMX", remedy="compile for a target without AMX")
+
+
+class LinkedCode:
+    """Object files linked together against the native library; unloaded with the object."""
+
+    def __init__(self, objects: Iterable[bytes], entries: Iterable[str]):
+        _initialise()
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        for data in objects:
+            if b"hloom_gemm_" in data:
+                blas()
+            builder.add_object_img(data)
+        for name, address in symbols().items():
+            builder.import_symbol(name, address)
+        names = list(entries)
+        for name in names:
+            builder.export_symbol(name)
+        machine = llvm.Target.from_default_triple().create_target_machine()
+        self._jit = llvm.create_lljit_compiler(machine, suppress_errors=True)
+        try:
+            self._library = builder.link(self._jit, "program")
+        except RuntimeError as error:
+            raise LoadError(f"the program's code does not link: {error}") from None
+        self.entries = {name: ENTRY_TYPE(self._library[name]) for name in names}

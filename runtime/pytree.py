@@ -1,0 +1,126 @@
+"""Pytrees: nested tuples, lists and dictionaries of arrays, and the plain-data description of their structure that a file can hold.
+
+A structure is `"*"` for a leaf, `None` for None, or a dictionary with one of
+
+    {"tuple": [structure, …]}   {"list": [structure, …]}   {"dict": [[key, structure], …]}   {"struct": [name, [[field, structure], …]]}
+
+Leaves are numbered depth first, a dictionary's in the order of its entries here. A "struct" is a value of a class of its own (a named
+tuple, a dataclass): arguments match it by attribute, and it comes back as a named tuple with those fields.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .errors import ArityError
+
+Structure = Any
+
+LEAF = "*"
+
+
+def flat(leaves: int) -> Structure:
+    """The structure of so many positional arguments, each a leaf."""
+    return {"tuple": [LEAF] * leaves}
+
+
+def is_flat(structure: Structure) -> bool:
+    return isinstance(structure, dict) and "tuple" in structure and all(child == LEAF for child in structure["tuple"])
+
+
+def count(structure: Structure) -> int:
+    """The number of leaves."""
+    if structure == LEAF:
+        return 1
+    return sum(count(child) for _, child in _children(structure))
+
+
+def structure_of(value: Any) -> Structure:
+    """The structure of a value made of tuples, lists, dictionaries and None; anything else is a leaf. Dictionaries are sorted by key."""
+    if value is None:
+        return None
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"struct": [type(value).__name__, [[name, structure_of(getattr(value, name))] for name in value._fields]]}
+    if isinstance(value, (tuple, list)):
+        return {type_name(value): [structure_of(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[key, structure_of(value[key])] for key in sorted(value)]}
+    return LEAF
+
+
+def type_name(value: tuple | list) -> str:
+    return "tuple" if isinstance(value, tuple) else "list"
+
+
+def flatten(structure: Structure, value: Any, where: str = "inputs") -> list[Any]:
+    """The leaves of `value`, which must have that structure. Raises ArityError that names the place where it differs."""
+    leaves: list[Any] = []
+    _flatten(structure, value, where, leaves)
+    return leaves
+
+
+def _flatten(structure: Structure, value: Any, where: str, leaves: list[Any]) -> None:
+    if structure == LEAF:
+        leaves.append(value)
+        return
+    if structure is None:
+        if value is not None:
+            raise ArityError(f"{where} should be None, got {type(value).__name__}")
+        return
+    (kind, body), = structure.items()
+    if kind in ("tuple", "list"):
+        if not isinstance(value, (tuple, list)) or len(value) != len(body):
+            got = f"{len(value)}" if isinstance(value, (tuple, list)) else f"a {type(value).__name__}"
+            raise ArityError(f"{where} should be a {kind} of {len(body)}, got {got}")
+        for index, child in enumerate(body):
+            _flatten(child, value[index], f"{where}[{index}]", leaves)
+    elif kind == "dict":
+        keys = [key for key, _ in body]
+        if not isinstance(value, dict) or set(value) != set(keys):
+            got = f"keys {sorted(map(str, value))}" if isinstance(value, dict) else f"a {type(value).__name__}"
+            raise ArityError(f"{where} should be a dictionary with keys {keys}, got {got}")
+        for key, child in body:
+            _flatten(child, value[key], f"{where}[{key!r}]", leaves)
+    else:
+        name, fields = body
+        for field, child in fields:
+            if not hasattr(value, field):
+                raise ArityError(f"{where} should be a {name} with a field {field!r}, got a {type(value).__name__}")
+            _flatten(child, getattr(value, field), f"{where}.{field}", leaves)
+
+
+def builder(structure: Structure) -> Callable[[list[Any]], Any]:
+    """A function from a list of leaves to the value of that structure."""
+    if structure == LEAF:
+        return lambda leaves: leaves[0]
+    if is_flat(structure):
+        return tuple
+    make = _maker(structure)
+    return lambda leaves: make(iter(leaves))
+
+
+def _maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
+    if structure == LEAF:
+        return next
+    if structure is None:
+        return lambda leaves: None
+    (kind, _), = structure.items()
+    makers = [(key, _maker(child)) for key, child in _children(structure)]
+    if kind == "dict":
+        return lambda leaves: {key: make(leaves) for key, make in makers}
+    if kind == "struct":
+        type_ = namedtuple(structure["struct"][0], [key for key, _ in makers])  # type: ignore[misc]
+        return lambda leaves: type_(*[make(leaves) for _, make in makers])
+    type_of = tuple if kind == "tuple" else list
+    return lambda leaves: type_of(make(leaves) for _, make in makers)
+
+
+def _children(structure: Structure) -> list[tuple[Any, Structure]]:
+    if structure is None:
+        return []
+    (kind, body), = structure.items()
+    if kind in ("tuple", "list"):
+        return list(enumerate(body))
+    return [(key, child) for key, child in (body if kind == "dict" else body[1])]

@@ -1,0 +1,135 @@
+"""The explain report: what became of every op of a program, and why. Plain data from the compiler, told as text, JSON or one HTML page.
+
+    {"program":   {"name", "source", "target", "inputs", "outputs"},
+     "memory":    {"arena", "live", "constants", "bound", "init"},                                        bytes
+     "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "inputs", "outputs"}],
+     "ops":       [{"op", "type", "location", "groups"}],
+     "decisions": [{"code", "verdict", "groups", "ops", "reason", "figures"}],
+     "timing":    [[pass, seconds]]}
+
+Every part may be missing.
+"""
+
+from __future__ import annotations
+
+import html as escape_html
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class Report:
+    """Tells the compiler's data; `data` is the dictionary itself."""
+
+    def __init__(self, data: dict[str, Any]):
+        self.data = data
+
+    def json(self) -> str:
+        return json.dumps(self.data, indent=1)
+
+    def text(self) -> str:
+        """Aligned tables, one a section."""
+        lines = [f"{key + ':':<9} {value}" for key, value in self.data.get("program", {}).items()]
+        lines += ["memory:   " + ", ".join(f"{key} {_bytes(value)}" for key, value in self.data.get("memory", {}).items())]
+        for title, header, rows in self._sections():
+            lines += ["", f"{title} ({len(rows)})", *_aligned([header, *rows])]
+        return "\n".join(lines) + "\n"
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes one page that needs nothing beside it."""
+        program = self.data.get("program", {})
+        parts = [f"<h1>{_escape(program.get('name', 'program'))}</h1>", "<dl>"]
+        parts += [f"<dt>{_escape(key)}</dt><dd>{_escape(value)}</dd>" for key, value in program.items()]
+        parts += [f"<dt>{_escape(key)}</dt><dd>{_bytes(value)}</dd>" for key, value in self.data.get("memory", {}).items()]
+        parts += ["</dl>", self._chart()]
+        for title, header, rows in self._sections():
+            parts.append(f"<h2>{_escape(title)} ({len(rows)})</h2><table>{_row(header, 'th')}{''.join(_row(row) for row in rows)}</table>")
+        page = f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>hloom</title><style>{_STYLE}</style>\n" + "\n".join(parts) + "\n"
+        Path(path).write_text(page, encoding="utf-8")
+
+    def _sections(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
+        data = self.data
+        if groups := data.get("groups"):
+            header = ["group", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops"]
+            yield "groups", header, [_group_row(group) for group in groups]
+        if ops := data.get("ops"):
+            rows = [[op["op"], op.get("type", ""), " ".join(op["groups"]) or "-", op.get("location", "")] for op in ops]
+            yield "ops", ["op", "type", "in", "from"], rows
+        if decisions := data.get("decisions"):
+            yield "decisions", ["verdict", "code", "groups", "reason"], [_decision_row(decision) for decision in decisions]
+        if timing := data.get("timing"):
+            yield "compile time", ["pass", "ms"], [[name, f"{seconds * 1e3:.1f}"] for name, seconds in timing]
+
+    def _chart(self) -> str:
+        """Bars of the bytes that each group moves, widest first."""
+        def moved_by(group: dict[str, Any]) -> int:
+            return group.get("calls", 1) * (group.get("reads", 0) + group.get("writes", 0))
+
+        moved = sorted(((group["name"], moved_by(group)) for group in self.data.get("groups", [])), key=lambda pair: -pair[1])[:20]
+        if not moved or moved[0][1] == 0:
+            return ""
+        bars = []
+        for index, (name, size) in enumerate(moved):
+            width, y = max(1, round(400 * size / moved[0][1])), 20 * index
+            bars.append(
+                f'<text x=0 y={y + 14}>{_escape(name)}</text><rect x=220 y={y + 3} width={width} height=14 />'
+                f"<text x={226 + width} y={y + 14}>{_bytes(size)}</text>"
+            )
+        return f"<h2>bytes moved</h2><svg width=760 height={20 * len(moved)}>{''.join(bars)}</svg>"
+
+
+def _group_row(group: dict[str, Any]) -> list[str]:
+    ops = " ".join(f"{name}×{count}" if count > 1 else name for name, count in group.get("ops", {}).items())
+    sizes = [_bytes(group.get("reads", 0)), _bytes(group.get("writes", 0)), _count(group.get("flops", 0))]
+    return [group["name"], group.get("entry", ""), group.get("kind", ""), group.get("kernel", ""), str(group.get("calls", 1)), ops, *sizes]
+
+
+def _decision_row(decision: dict[str, Any]) -> list[str]:
+    figures = ", ".join(f"{key} {_figure(key, value)}" for key, value in decision.get("figures", {}).items())
+    reason = "; ".join(filter(None, [str(decision.get("reason", "")), figures]))
+    groups = decision.get("groups", [])
+    return [str(decision.get("verdict", "")), str(decision.get("code", "")), " ".join(groups), reason]
+
+
+def _figure(key: str, value: Any) -> str:
+    if "bytes" in key and isinstance(value, (int, float)):
+        return _bytes(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _bytes(value: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if abs(value) < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.2f} GiB"
+
+
+def _count(value: float) -> str:
+    for unit in ("", "k", "M", "G"):
+        if abs(value) < 1000:
+            return f"{value:.0f}" if not unit else f"{value:.1f}{unit}"
+        value /= 1000
+    return f"{value:.1f}T"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def _row(cells: Sequence[str], tag: str = "td") -> str:
+    return "<tr>" + "".join(f"<{tag}>{_escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _escape(value: Any) -> str:
+    return escape_html.escape(str(value))
+
+
+_STYLE = (
+    "body{font:14px/1.4 system-ui,sans-serif;margin:2em;max-width:90em}table{border-collapse:collapse}"
+    "td,th{padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 1em}dt{font-weight:600}dd{margin:0}rect{fill:#47a}text{font-size:12px}"
+)

@@ -1,0 +1,58 @@
+"""What a program takes and gives: names, element types and shapes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .dtypes import numpy_dtype
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One dense row-major array: `dtype` is MLIR's name of the element type."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        return numpy_dtype(self.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.numpy_dtype.itemsize
+
+    def __str__(self) -> str:
+        return "x".join([*map(str, self.shape), self.dtype])
+
+    def json(self) -> dict[str, Any]:
+        return {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
+
+    @staticmethod
+    def of(data: dict[str, Any]) -> TensorSpec:
+        """From the plain data of a manifest. Raises KeyError, TypeError or ValueError where that is not one."""
+        spec = TensorSpec(str(data["name"]), str(data["dtype"]), tuple(int(size) for size in data["shape"]))
+        if spec.nbytes < 0 or any(size < 0 for size in spec.shape):
+            raise ValueError(f"negative size in {spec}")
+        return spec
+
+
+@dataclass(frozen=True)
+class Signature:
+    """`inputs` are given at each call, `bound` once by `bind` (by their index in the program's own argument list), `outputs` come back."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    bound: dict[int, TensorSpec]
+
+    def __str__(self) -> str:
+        def listed(specs: Any) -> str:
+            return ", ".join(f"{spec.name}: {spec}" for spec in specs)
+
+        text = f"({listed(self.inputs)}) -> ({listed(self.outputs)})"
+        return text + (f" bound ({listed(self.bound.values())})" if self.bound else "")

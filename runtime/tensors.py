@@ -1,0 +1,136 @@
+"""Arrays of the frameworks as addresses, and results as arrays of the framework that asked.
+
+Nothing is copied where memory is dense, row-major and the CPU's. torch and jax are looked up among the modules already imported: a value of
+theirs cannot exist before.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .dtypes import dtype_name
+from .errors import DtypeError, InputError, ShapeError
+from .signature import TensorSpec
+
+_TORCH_NAMES = {
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32",
+    "int64": "i64", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
+}  # fmt: skip
+_DLPACK_CPU = 1
+
+
+class View(NamedTuple):
+    """Memory of a value: `owner` must live as long as `address` is used; `kind` is numpy, torch or jax."""
+
+    address: int
+    owner: Any
+    kind: str
+
+
+def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> View:
+    """The memory of `value`, which must be of that shape and type; a copy where it is not dense (never for writing).
+
+    Raises ShapeError, DtypeError, or InputError for a value that is no array in the CPU's memory.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _view_torch(spec, value, writable)
+    kind = "jax" if _is_jax(value) else "numpy"
+    if writable and kind == "jax":
+        raise InputError(f"{spec.name}: jax arrays cannot be written to", remedy="give numpy or torch arrays as outputs")
+    array = _as_numpy(spec, value)
+    _check(spec, dtype_name(array.dtype), array.shape)
+    if not array.flags.c_contiguous:
+        if writable:
+            raise InputError(f"{spec.name}: an output must be dense and row-major")
+        array = np.ascontiguousarray(array)
+    if writable and not array.flags.writeable:
+        raise InputError(f"{spec.name}: the output array is read-only")
+    return View(array.ctypes.data, array, kind)
+
+
+def _check(spec: TensorSpec, dtype: str, shape: tuple[int, ...]) -> None:
+    if shape != spec.shape:
+        raise ShapeError(f"{spec.name} should have shape {spec.shape}, got {tuple(shape)}")
+    if dtype != spec.dtype:
+        raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got {dtype}", remedy="convert it before the call")
+
+
+@functools.cache
+def _torch_name(dtype: Any) -> str:
+    name = str(dtype).removeprefix("torch.")
+    return _TORCH_NAMES.get(name, name)
+
+
+def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> View:
+    _check(spec, _torch_name(tensor.dtype), tensor.shape)
+    if not tensor.is_cpu:
+        raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on the CPU", remedy="move it with .cpu()")
+    try:
+        dense = tensor.is_contiguous() and not tensor.is_neg()
+        if writable and not dense:
+            raise InputError(f"{spec.name}: an output must be dense and row-major")
+        dense_tensor = tensor if dense else tensor.detach().resolve_neg().contiguous()
+        return View(dense_tensor.data_ptr(), dense_tensor, "torch")
+    except (RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
+
+
+def _is_jax(value: Any) -> bool:
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, getattr(jax, "Array", ()))
+
+
+def _as_numpy(spec: TensorSpec, value: Any) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return _scalar(spec, value)
+    try:
+        if _is_jax(value) or hasattr(value, "__array_interface__"):
+            return np.asarray(value)
+        if hasattr(value, "__dlpack__"):
+            device = value.__dlpack_device__()[0]
+            if device != _DLPACK_CPU:
+                raise InputError(f"{spec.name} lies on a device (DLPack type {int(device)}); this program runs on the CPU")
+            return np.from_dlpack(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise InputError(f"{spec.name}: a {type(value).__name__} cannot be read as an array: {error}") from None
+    raise InputError(
+        f"{spec.name} should be an array, got {type(value).__name__}", remedy="give numpy, torch or jax arrays, or any with DLPack"
+    )
+
+
+def _scalar(spec: TensorSpec, value: bool | int | float) -> np.ndarray:
+    """A Python number for a rank-0 argument, where its kind fits the element type."""
+    dtype = spec.numpy_dtype
+    integral = dtype.kind in "iu"
+    if (isinstance(value, bool) != (spec.dtype == "i1")) or (integral and not isinstance(value, int)):
+        raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got a Python {type(value).__name__}")
+    try:
+        return np.array(value, dtype)
+    except OverflowError:
+        raise DtypeError(f"{spec.name}: {value} does not fit {spec.dtype}") from None
+
+
+def _to_torch(array: np.ndarray) -> Any:
+    torch = sys.modules["torch"]
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _to_jax(array: np.ndarray) -> Any:
+    jax = sys.modules["jax"]
+    if array.dtype.name == "bfloat16":  # NumPy exports no DLPack of it
+        return jax.device_put(array, jax.local_devices(backend="cpu")[0])
+    return jax.dlpack.from_dlpack(array)
+
+
+TO_KIND: dict[str, Callable[[np.ndarray], Any]] = {"torch": _to_torch, "jax": _to_jax}
+"""How a result, fresh memory that nobody else holds, becomes an array of that kind."""

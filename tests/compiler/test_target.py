@@ -1,0 +1,101 @@
+"""Targets: files, host detection, the module attribute."""
+
+import dataclasses
+
+import pytest
+from torch_mlir import ir
+
+from hloom.compiler.parsing import parse_module
+from hloom.compiler.target import Target, TargetError, attach_target, describe_host, host, known_targets, load_target, resolve
+from hloom.dialects.context import make_context
+from hloom.dialects.target import target_of
+
+AVX2 = {"avx2": True, "fma": True, "f16c": True}
+AVX512 = {**AVX2, "avx512f": True, "avx512bw": True, "avx512dq": True, "avx512vl": True}
+AMX = {**AVX512, "amx-tile": True, "amx-bf16": True, "amx-int8": True, "avx512fp16": True, "avx512bf16": True}
+
+
+def describe(features, **caches):
+    return describe_host(features, cpu="some-cpu", cores=3, caches=caches)
+
+
+def test_the_default_target_is_the_avx512_file():
+    assert load_target("cpu-avx512") == Target()
+
+
+@pytest.mark.parametrize("name", known_targets())
+def test_every_file_round_trips_through_the_attribute(name):
+    target = load_target(name)
+    module = parse_module("module { func.func private @f() }", make_context())
+    attach_target(module.operation, target)
+    again = parse_module(str(module), make_context())
+    assert target_of(again.operation) == target
+    assert target_of(again.body.operations[0].operation) == target
+    assert target.name == name
+
+
+def test_no_attribute_is_the_default_and_entries_override_it():
+    assert target_of(parse_module("module {}", make_context()).operation) == Target()
+    text = 'module attributes {hloom.target = {name = "mine", vector_bits = 256 : i64, fma = false}} {}'
+    assert target_of(parse_module(text, make_context()).operation) == dataclasses.replace(Target(), name="mine", vector_bits=256, fma=False)
+
+
+@pytest.mark.parametrize("attribute", ["{vector_bits = true}", "{nosuch = 1 : i64}", "{name = 1.0 : f32}", '"text"', "{cores = -1 : i64}"])
+def test_malformed_attributes_are_refused(attribute):
+    module = parse_module(f"module attributes {{hloom.target = {attribute}}} {{}}", make_context())
+    with pytest.raises(ValueError):
+        target_of(module.operation)
+
+
+def test_hosts_are_told_apart_by_their_features():
+    assert [describe(f).name for f in (AVX2, AVX512, AMX)] == ["cpu-avx2", "cpu-avx512", "cpu-amx"]
+    assert describe(AMX).amx_bf16 and not describe(AVX512).amx_bf16
+    assert describe({**AVX2, "avx512f": True}).vector_bits == 256
+    assert describe(AVX512, l2_bytes=12345).l2_bytes == 12345
+    assert describe({**AVX2, "sse4a": False}).features == "+avx2,+f16c,+fma,-sse4a"
+    with pytest.raises(TargetError, match="AVX2"):
+        describe({"avx2": True})
+
+
+def test_this_machine():
+    target = host()
+    assert resolve("cpu") == resolve("auto") == target
+    assert target.kind == "cpu" and target.cores >= 1 and target.l1_bytes > 0 and target.lanes(32) * 32 == target.vector_bits
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vector_bits = 'wide'", "vector_bits"),
+        ("vector_bits = 512.0", "vector_bits"),
+        ("nosuch = 1", "nosuch"),
+        ("name = ", "no TOML"),
+        ("inherits = 'missing'", "missing"),
+        ("inherits = 3", "inherits"),
+        ("cores = -1", "negative"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(TargetError, match=message):
+        load_target(str(path))
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(TargetError, match="cpu-avx2"):
+        load_target("nosuch")
+
+
+def test_a_file_of_the_users_inherits(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("inherits = 'cpu-amx'\ncores = 4")
+    assert load_target(str(path)) == dataclasses.replace(load_target("cpu-amx"), name="mine", cores=4)
+
+
+def test_peak_flops_are_by_type():
+    target = load_target("cpu-amx")
+    with make_context():
+        assert target.peak_flops(str(ir.BF16Type.get())) == target.bf16_flops
+        assert target.peak_flops(str(ir.IntegerType.get_signless(32))) == target.integer_ops
+    assert target.peak_flops("ui8") == target.int8_flops

@@ -1,0 +1,62 @@
+"""What hloom's command-line tools share: reading a program, writing a result, printing errors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from hloom.passes.errors import CompileError, ParseError, PipelineError
+
+
+class ToolParser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are CompileErrors, so that a wrong option exits 1 like every other error of the user's."""
+
+    def __init__(self, prog: str, *, description: str | None, epilog: str | None = None):
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=raw)
+
+    def error(self, message: str) -> NoReturn:
+        raise PipelineError(message, remedy=f"{self.prog} --help lists the options")
+
+
+def read_input(path: str) -> bytes:
+    """The bytes of a file, or of stdin for "-". Raises ParseError if it cannot be read."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ParseError(f"cannot read {path!r}: {error.strerror}", remedy="name an existing file, or - for stdin") from None
+
+
+def write_output(path: str, data: str | bytes) -> None:
+    """Writes text or bytes to a file, or to stdout for "-". Raises CompileError if it cannot."""
+    raw = data.encode() if isinstance(data, str) else data
+    if path == "-":
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(path).write_bytes(raw)
+    except OSError as error:
+        raise CompileError(f"cannot write {path!r}: {error.strerror}") from None
+
+
+def run_tool(tool: Callable[[list[str]], int], argv: list[str] | None) -> int:
+    """Runs a tool's body; an error of the program or its options is printed on stderr and gives exit status 1, without a traceback."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        return tool(arguments)
+    except CompileError as error:
+        if "traceback" in os.environ.get("HLOOM_DEBUG", "").split(","):
+            traceback.print_exc()
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader went away (`| head`): nobody is left to tell
+        return 1

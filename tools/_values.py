@@ -1,0 +1,177 @@
+"""Values on a command line, and how two arrays differ.
+
+    4x8xf32            zeros                    @x.npy     an array; @x.npz: one after the other
+    4x8xf32=1.5        all alike                random     values that suit the type, from seed 0
+    2x2xi32=1,2,3,4    each (brackets ignored)  random:7   from seed 7
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hloom.runtime.dtypes import NAMES, dtype_name
+from hloom.runtime.errors import ArityError, DtypeError, InputError, MissingFileError, ShapeError
+from hloom.runtime.signature import TensorSpec
+
+_TYPED = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
+_RANDOM = re.compile(r"random(?::(?P<seed>\d+))?")
+_NPZ_GROUPS = {"in": re.compile(r"in\d+"), "out": re.compile(r"out\d+")}
+
+
+def read_values(texts: Sequence[str], specs: Sequence[TensorSpec], role: str = "in") -> list[np.ndarray]:
+    """An array for each spec. A lone `random` or file fills all of them; of a file with entries in0, out0, … those of `role` are taken.
+
+    Raises ExecutionErrors that name the argument.
+    """
+    if len(texts) == 1 and (match := _RANDOM.fullmatch(texts[0])):
+        rng = np.random.default_rng(int(match["seed"] or 0))
+        return [_random(spec, rng) for spec in specs]
+    arrays: list[np.ndarray] = []
+    for text in texts:
+        if text.startswith("@"):
+            arrays += _read_file(text[1:], role)
+        elif len(arrays) < len(specs):
+            arrays.append(_value(text, specs[len(arrays)]))
+        else:
+            raise ArityError(f"{text!r} is one value too many: the program has {len(specs)}")
+    if len(arrays) != len(specs):
+        wanted = ", ".join(f"{spec.name}: {spec}" for spec in specs) or "none"
+        raise ArityError(f"{len(specs)} values are wanted, got {len(arrays)}", remedy=f"give one for each of {wanted}")
+    return [_fitted(array, spec) for array, spec in zip(arrays, specs)]
+
+
+def _value(text: str, spec: TensorSpec) -> np.ndarray:
+    if match := _RANDOM.fullmatch(text):
+        return _random(spec, np.random.default_rng(int(match["seed"] or 0)))
+    match = _TYPED.fullmatch(text)
+    if match is None or match["dtype"] not in NAMES:
+        raise InputError(f"{text!r} is no value", remedy="write 4x8xf32=1.5, 4xf32=1,2,3,4, @file.npy, @file.npz or random:7")
+    given = TensorSpec(spec.name, match["dtype"], tuple(int(size) for size in match["shape"].split("x")[:-1]))
+    _require_fit(given.dtype, given.shape, spec)
+    words = re.sub(r"[\[\],]", " ", match["values"] or "0").split()
+    try:
+        if spec.dtype == "i1":
+            values = np.array([{"true": True, "1": True, "false": False, "0": False}[word.lower()] for word in words])
+        elif spec.numpy_dtype.kind in "iu":
+            values = np.array([int(word, 0) for word in words], object)
+        else:
+            values = np.array([float(word) for word in words])
+        array = values.astype(spec.numpy_dtype)
+    except (ValueError, KeyError, OverflowError):
+        raise DtypeError(f"{text!r} has values that are no {spec.dtype}") from None
+    if array.size == 1:
+        return np.full(spec.shape, array[0], spec.numpy_dtype)
+    if array.size != np.prod(spec.shape):
+        raise ShapeError(f"{text!r} has {array.size} values for {int(np.prod(spec.shape))} elements")
+    return array.reshape(spec.shape)
+
+
+def _random(spec: TensorSpec, rng: np.random.Generator) -> np.ndarray:
+    """Normal floats; small integers, which are more often indices than numbers."""
+    kind = spec.numpy_dtype.kind
+    if spec.dtype == "i1":
+        return rng.integers(0, 2, spec.shape).astype(bool)
+    if kind in "iu":
+        return rng.integers(0, 8, spec.shape).astype(spec.numpy_dtype)
+    return rng.standard_normal(spec.shape, np.float32).astype(spec.numpy_dtype)
+
+
+def _read_file(path: str, role: str) -> list[np.ndarray]:
+    try:
+        found = np.load(Path(path), allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return [found]
+        names = [name for name in found.files if _NPZ_GROUPS[role].fullmatch(name)] or found.files
+        return [found[name] for name in names]
+    except OSError as error:
+        raise MissingFileError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise InputError(f"{path} is no .npy or .npz file: {error}") from None
+
+
+def _fitted(array: np.ndarray, spec: TensorSpec) -> np.ndarray:
+    """The array as the spec's: NumPy's files hold bf16 as raw bytes, and raw bytes may stand for any type."""
+    raw_bf16 = spec.dtype == "bf16" and array.dtype.str in ("|V2", "<u2")
+    raw_bytes = array.dtype == np.uint8 and array.ndim == 1 and spec.dtype != "ui8"
+    if raw_bf16:
+        array = np.ascontiguousarray(array).view(spec.numpy_dtype)
+    elif raw_bytes or (array.dtype == np.uint8 and array.size == spec.nbytes and array.ndim == 1):
+        if array.nbytes != spec.nbytes:
+            raise ShapeError(f"{spec.name} should have {spec.nbytes} bytes, the file has {array.nbytes}")
+        array = np.ascontiguousarray(array).view(spec.numpy_dtype).reshape(spec.shape)
+    _require_fit(dtype_name(array.dtype), array.shape, spec)
+    return array
+
+
+def _require_fit(dtype: str, shape: tuple[int, ...], spec: TensorSpec) -> None:
+    if shape != spec.shape:
+        raise ShapeError(f"{spec.name} should have shape {spec.shape}, got {shape}")
+    if dtype != spec.dtype:
+        raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got {dtype}")
+
+
+# Relative to the value, and to the largest value of the array: sums cancel.
+_TOLERANCES = {"f64": (1e-10, 1e-12), "f32": (2e-4, 1e-5), "f16": (1e-2, 4e-3), "bf16": (5e-2, 3e-2)}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far an array is from what was expected."""
+
+    ok: bool
+    max_ulp: int
+    max_absolute: float
+    max_relative: float
+    wrong: int
+    size: int
+    first_wrong: tuple[int, ...] | None
+
+    def __str__(self) -> str:
+        text = f"max error {self.max_ulp} ulp, absolute {self.max_absolute:.3g}, relative {self.max_relative:.3g}"
+        if not self.ok:
+            text += f"; {self.wrong} of {self.size} elements differ, the first at {list(self.first_wrong or ())}"
+        return text
+
+
+def difference(found: np.ndarray, expected: np.ndarray, rtol: float | None = None, atol: float | None = None) -> Difference:
+    """Compares element by element. Integers and booleans must be equal; NaN equals NaN."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    name = dtype_name(found.dtype)
+    if found.size == 0:
+        return Difference(True, 0, 0.0, 0.0, 0, 0, None)
+    if name not in _TOLERANCES:
+        wrong = found != expected
+        apart = np.abs(found.astype(object) - expected.astype(object)).max() if wrong.any() else 0
+        return _difference(wrong, int(apart), float(apart), 0.0)
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    finite = np.isfinite(a) & np.isfinite(b)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.where(same, 0.0, np.abs(a - b))
+    relative_tolerance, scale_tolerance = _TOLERANCES[name]
+    largest = np.abs(b[np.isfinite(b)]).max(initial=0.0)
+    allowed = np.abs(b) * (relative_tolerance if rtol is None else rtol) + (largest * scale_tolerance if atol is None else atol)
+    wrong = ~same & (~finite | ~(apart <= allowed))
+    ulps = np.where(same | ~finite, 0, np.abs(_ordinal(found) - _ordinal(expected)))
+    ratio = np.divide(apart, np.abs(b), out=np.zeros_like(apart), where=finite & (b != 0))
+    absolute = float(np.where(finite, apart, 0.0).max())
+    return _difference(wrong, int(ulps.max()), absolute, float(ratio.max()))
+
+
+def _difference(wrong: np.ndarray, ulp: int, absolute: float, relative: float) -> Difference:
+    count = int(wrong.sum())
+    first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape)) if count else None
+    return Difference(count == 0, ulp, absolute, relative, count, wrong.size, first)
+
+
+def _ordinal(array: np.ndarray) -> np.ndarray:
+    """Floats as integers in the same order, neighbours one apart."""
+    bits = array.view(f"i{array.itemsize}").astype(np.int64)
+    lowest = np.int64(-(1 << (8 * array.itemsize - 1)) if array.itemsize < 8 else np.iinfo(np.int64).min)
+    return np.where(bits < 0, lowest - bits, bits)

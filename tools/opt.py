@@ -1,0 +1,250 @@
+"""hloom-opt: runs passes over an MLIR program, with mlir-opt's habits.
+
+    hloom-opt in.mlir --plan-fusion --canonicalize
+    hloom-opt in.mlir --pass-pipeline='builtin.module(plan-fusion{max-instances=64},func.func(cse))'
+
+hloom's Python passes and upstream's C++ passes mix freely; passes run in the order in which they are named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_mlir import ir
+
+from hloom.compiler import pipeline as _  # noqa: F401  registers the stages' bundles
+from hloom.compiler.debug import watching
+from hloom.compiler.instrument import AsmOptions, Instrumentation, reproducer_pipeline
+from hloom.compiler.parsing import decode, is_bytecode, parse_module
+from hloom.compiler.passmanager import Step, all_bundles, parse_pipeline, pass_steps, pipeline_text, run_steps
+from hloom.compiler.statistics import Statistics
+from hloom.compiler.timing import Timing
+from hloom.dialects.context import make_context
+from hloom.passes.errors import CompileError, ParseError, PipelineError
+from hloom.passes.registry import all_passes
+
+from . import _verify_diagnostics as diagnostics
+from ._common import ToolParser, read_input, run_tool, write_output
+
+_PASS = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<plain>.*)|\{(?P<braced>.*)\})?", re.DOTALL)
+_SPLIT = re.compile(r"^// -----.*\n?", re.MULTILINE)
+
+EPILOG = """Passes: --<pass>, --<pass>=\"option=value …\" or --<pass>{option=value …}; --list-passes names hloom's.
+Pipelines of a whole stage: --stage-<name>. HLOOM_DEBUG (docs/debug.md) turns dumps and timing on in any tool."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_tool(_opt, argv)
+
+
+def _opt(argv: list[str]) -> int:
+    parser = _parser()
+    passes, rest = _separate_passes(argv, parser)
+    options = parser.parse_args(rest)
+    if options.list_passes:
+        print(_list_passes())
+        return 0
+    if options.show_dialects:
+        print("Available dialects: " + ", ".join(_dialects(make_context())))
+        return 0
+    return _Run(options, passes).run()
+
+
+@dataclass
+class _Run:
+    options: argparse.Namespace
+    passes: list[tuple[str, str]]
+
+    def run(self) -> int:
+        options = self.options
+        source = read_input(options.input)
+        if is_bytecode(source):
+            chunks: list[bytes | str] = [source]
+        else:
+            chunks = list(_split(decode(source))) if options.split_input_file else [decode(source)]
+        outputs: list[str | bytes] = []
+        failed = False
+        with watching(_instrumentation(options)) as watch:
+            for chunk in chunks:
+                try:
+                    outputs.append(self._process(chunk, watch))
+                except CompileError as error:
+                    if len(chunks) == 1:
+                        raise
+                    print(f"error: {error}", file=sys.stderr)
+                    failed = True
+        write_output(options.output, b"".join(outputs) if options.emit_bytecode else "// -----\n\n".join(map(str, outputs)))  # type: ignore[arg-type]
+        return 1 if failed else 0
+
+    def _process(self, chunk: str | bytes, watch: Instrumentation) -> str | bytes:
+        """The output for one program. With --verify-diagnostics, errors that were expected give an empty output."""
+        context = make_context(allow_unregistered_dialects=self.options.allow_unregistered_dialect)
+        if not self.options.verify_diagnostics:
+            return self._compile(chunk, context, watch)
+        expected = diagnostics.expectations(chunk if isinstance(chunk, str) else "")
+        seen: list[diagnostics.Seen] = []
+        with diagnostics.collect(context, seen):
+            try:
+                output = self._compile(chunk, context, watch)
+            except CompileError as error:
+                seen += diagnostics.of_error(error)
+                output = ""
+        diagnostics.check(expected, seen, self.options.input)
+        return output
+
+    def _compile(self, chunk: str | bytes, context: ir.Context, watch: Instrumentation) -> str | bytes:
+        timing = watch.timing or Timing()
+        steps = self._steps(chunk, context)
+        if self.options.dump_pass_pipeline:
+            print(f"Pass Manager with {len(steps)} passes:\n{pipeline_text(steps)}", file=sys.stderr)
+        with timing.measure("Parser"):
+            module = parse_module(chunk, context)
+        run_steps(module.operation, steps, watch)
+        with timing.measure("Output"):
+            if self.options.emit_bytecode:
+                buffer = io.BytesIO()
+                module.operation.write_bytecode(buffer)
+                return buffer.getvalue()
+            return watch.asm.asm(module.operation)
+
+    def _steps(self, chunk: str | bytes, context: ir.Context) -> list[Step]:
+        if self.options.run_reproducer:
+            text = reproducer_pipeline(chunk) if isinstance(chunk, str) else None
+            if text is None:
+                raise ParseError("no reproducer: the file has no mlir_reproducer resource", remedy="leave out --run-reproducer")
+            return parse_pipeline(text, context)
+        if self.options.pass_pipeline is not None:
+            if self.passes:
+                raise PipelineError("--pass-pipeline and --<pass> exclude each other", remedy="put all passes into the pipeline text")
+            return parse_pipeline(self.options.pass_pipeline, context)
+        return [step for name, given in self.passes for step in pass_steps(name, given, context)]
+
+
+def _split(text: str) -> list[str]:
+    """The programs between `// -----` lines, each padded with newlines so that its line numbers are the file's."""
+    chunks, begin = [], 0
+    for match in [*_SPLIT.finditer(text), None]:
+        chunk = text[begin : match.start() if match else len(text)]
+        chunks.append("\n" * text.count("\n", 0, begin) + chunk)
+        begin = match.end() if match else begin
+    return chunks
+
+
+def _separate_passes(argv: list[str], parser: argparse.ArgumentParser) -> tuple[list[tuple[str, str]], list[str]]:
+    """Splits the command line into passes (name, option text), in order, and everything that argparse knows."""
+    passes, rest = [], []
+    for word in argv:
+        match = _PASS.fullmatch(word)
+        name = match["name"] if match else ""
+        if match is None or {f"--{name}", f"-{name}"} & parser._option_string_actions.keys():
+            rest.append(word)
+        else:
+            given = match["braced"] if match["braced"] is not None else match["plain"] or ""
+            passes.append((name, re.sub(r"^\{(.*)\}$", r"\1", given.strip(), flags=re.DOTALL)))
+    return passes, rest
+
+
+def _instrumentation(options: argparse.Namespace) -> Instrumentation:
+    return Instrumentation(
+        asm=AsmOptions(
+            generic=options.mlir_print_op_generic,
+            debuginfo=options.mlir_print_debuginfo,
+            local_scope=options.mlir_print_local_scope,
+            nameloc_prefix=options.mlir_use_nameloc_as_prefix,
+            elide_elements=options.mlir_elide_elementsattrs_if_larger,
+            elide_resources=options.mlir_elide_resource_strings_if_larger,
+        ),
+        before_all=options.mlir_print_ir_before_all,
+        after_all=options.mlir_print_ir_after_all,
+        print_before=options.mlir_print_ir_before,
+        print_after=options.mlir_print_ir_after,
+        after_change=options.mlir_print_ir_after_change,
+        after_failure=options.mlir_print_ir_after_failure,
+        tree_dir=options.mlir_print_ir_tree_dir,
+        timing=Timing() if options.mlir_timing else None,
+        statistics=Statistics() if options.mlir_pass_statistics else None,
+        verify_each=options.verify_each,
+        reproducer=options.mlir_pass_pipeline_crash_reproducer,
+        local_reproducer=options.mlir_pass_pipeline_local_reproducer,
+    )
+
+
+def _list_passes() -> str:
+    lines = ["Passes of hloom:"]
+    for info in all_passes():
+        lines.append(f"  --{info.name:<28} {info.description}")
+        lines += [f"      {name.replace('_', '-')}={default}" for name, default in info.options.items()]
+    lines.append("\nPipelines of whole stages:")
+    lines += [f"  --{bundle.name:<28} {bundle.description}" for bundle in all_bundles()]
+    lines.append("\nUpstream's passes are usable by their names too: see https://mlir.llvm.org/docs/Passes and")
+    lines.append("https://openxla.org/stablehlo/generated/stablehlo_passes. Their options are checked before anything runs.")
+    return "\n".join(lines)
+
+
+def _dialects(context: ir.Context) -> list[str]:
+    """The bindings do not list dialects, but the parser does, to whoever asks for one that is not there."""
+    try:
+        ir.Module.parse("no_such_dialect.op", context=context)
+    except ir.MLIRError as error:
+        for note in (note for d in error.error_diagnostics for note in d.notes):
+            if match := re.match(r"Available dialects: (.*?) (?:\(\* |;)", note.message):
+                return match[1].replace(" (*)", "").split(", ")
+    return []
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = ToolParser("hloom-opt", description=__doc__, epilog=EPILOG)
+    add = parser.add_argument
+    add("input", nargs="?", default="-", help="MLIR text or bytecode; - is stdin")
+    add("-o", dest="output", default="-", metavar="FILE", help="where the result goes; - is stdout")
+    add("--pass-pipeline", metavar="TEXT", help="a textual pipeline: builtin.module(…)")
+    add("--allow-unregistered-dialect", action="store_true", help="parse ops of unknown dialects")
+    add("--verify-each", type=_boolean, nargs="?", const=True, default=True, metavar="BOOL", help="verify after each pass (default)")
+    add("--split-input-file", action="store_true", help="process the parts between // ----- lines one by one")
+    add("--verify-diagnostics", action="store_true", help="check errors against expected-error@±N {{…}} comments")
+    add("--emit-bytecode", action="store_true", help="write bytecode instead of text")
+    add("--list-passes", action="store_true", help="list hloom's passes and exit")
+    add("--show-dialects", action="store_true", help="list the dialects and exit")
+    add("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs, on stderr")
+    add("--run-reproducer", action="store_true", help="run the pipeline stored in the input")
+    add("--mlir-pass-pipeline-crash-reproducer", type=Path, metavar="FILE", help="on failure, leave the input and the pipeline in FILE")
+    add("--mlir-pass-pipeline-local-reproducer", action="store_true", help="with the above: only the failing pass and the IR before it")
+    add("--mlir-print-ir-before-all", action="store_true")
+    add("--mlir-print-ir-after-all", action="store_true")
+    add("--mlir-print-ir-before", type=_names, default=(), metavar="PASS[,PASS]")
+    add("--mlir-print-ir-after", type=_names, default=(), metavar="PASS[,PASS]")
+    add("--mlir-print-ir-after-change", action="store_true", help="print the IR after passes that changed it")
+    add("--mlir-print-ir-after-failure", action="store_true", help="print the IR after a pass that failed")
+    add("--mlir-print-ir-tree-dir", type=Path, metavar="DIR", help="write the IR after each pass to DIR/NN-pass.mlir")
+    add("--mlir-print-ir-module-scope", action="store_true", help="accepted; hloom always prints the module")
+    add("--mlir-timing", action="store_true", help="print the time that each pass took, on stderr")
+    add("--mlir-pass-statistics", action="store_true", help="print how many ops each pass added and removed, on stderr")
+    add("--mlir-print-op-generic", action="store_true")
+    add("--mlir-print-debuginfo", action="store_true")
+    add("--mlir-print-local-scope", action="store_true")
+    add("--mlir-use-nameloc-as-prefix", action="store_true")
+    add("--mlir-elide-elementsattrs-if-larger", type=int, metavar="N")
+    add("--mlir-elide-resource-strings-if-larger", type=int, metavar="N")
+    add("--mlir-disable-threading", action="store_true", help="accepted; hloom's contexts have one thread")
+    return parser
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise argparse.ArgumentTypeError(f"true or false wanted, got {text!r}")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split(","))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""hloom-run: runs a program, compiled before (.hloom) or now (.mlir), and checks or times it.
+
+    hloom-run mlp.mlir --input=random --check=interpreter
+    hloom-run mlp.hloom --input=4x8xf32=1.5 --input=@w.npy --output=@y.npy
+    hloom-run mlp.mlir --input=@case.npz --expected-output=@case.npz --benchmark
+
+Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), random, random:7.
+One --input an argument; a lone random or .npz gives all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hloom.runtime.artifact import MAGIC
+from hloom.runtime.errors import ExecutionError
+from hloom.runtime.executable import Executable, load
+from hloom.runtime.library import get_threads, set_threads
+
+from ._common import ToolParser, read_input, run_tool
+from ._values import difference, read_values
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_tool(_run, argv)
+
+
+def _run(argv: list[str]) -> int:
+    options = _parser().parse_args(argv)
+    try:
+        return _Run(options).run()
+    except ExecutionError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    summary, _, rest = (__doc__ or "").partition("\n\n")
+    parser = ToolParser("hloom-run", description=summary, epilog=rest)
+    parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")
+    parser.add_argument("--function", default="main", help="the entry, of an MLIR program")
+    parser.add_argument("--target", default="auto", help="what to compile for: auto, cpu, a known target or a .toml file")
+    parser.add_argument("--input", action="append", default=[], metavar="VALUE")
+    parser.add_argument("--bind", default="", metavar="N,N-N", help="which inputs (by index) are bound once instead of given at each call")
+    parser.add_argument("--expected-output", action="append", default=[], metavar="VALUE")
+    parser.add_argument("--check", choices=["interpreter"], help="compare with StableHLO's reference interpreter")
+    parser.add_argument("--rtol", type=float, help="tolerance relative to each value, instead of the type's own")
+    parser.add_argument("--atol", type=float, help="absolute tolerance")
+    parser.add_argument("--output", action="append", default=[], metavar="@FILE.npy", help="where to write a result, in order; - prints it")
+    parser.add_argument("--benchmark", action="store_true", help="time calls (with --threads threads)")
+    parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long to time")
+    parser.add_argument("--threads", type=int, help="threads a call may use")
+    return parser
+
+
+class _Run:
+    """One run of the tool."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.source = b""
+
+    def run(self) -> int:
+        options = self.options
+        if options.threads is not None:
+            set_threads(options.threads)
+        exe, inputs, everything = self._prepare()
+        results = exe.flat(inputs)
+        self._write(exe, results)
+        ok = True
+        if options.expected_output:
+            expected = read_values(options.expected_output, exe.signature.outputs, "out")
+            ok &= self._compare("expected", exe, results, expected)
+        if options.check:
+            ok &= self._check(exe, everything, results)
+        if options.benchmark:
+            self._benchmark(exe, inputs)
+        return 0 if ok else 1
+
+    def _prepare(self) -> tuple[Executable, list[np.ndarray], list[np.ndarray]]:
+        """The program ready to be called, the inputs of a call, and these with the bound values where the program has them."""
+        options = self.options
+        if _is_artifact(options.program):
+            if options.bind:
+                raise ExecutionError("what is bound was settled when the file was written", remedy="give --bind to hloom-compile")
+            exe = load(options.program)
+            inputs = read_values(options.input, exe.signature.inputs)
+            return exe, inputs, inputs
+        from hloom.compiler.compile import compile_source, signature_of
+
+        self.source = read_input(options.program)
+        everything = read_values(options.input, signature_of(self.source, options.function).inputs)
+        bound = _indices(options.bind, len(everything))
+        exe = compile_source(self.source, target=options.target, function=options.function, bound=bound)
+        known = exe.signature.bound
+        if known:
+            exe.bind({index: everything[index] for index in known})
+        return exe, [value for index, value in enumerate(everything) if index not in known], everything
+
+    def _write(self, exe: Executable, results: Sequence[np.ndarray]) -> None:
+        wanted = self.options.output
+        if len(wanted) > len(results):
+            raise ExecutionError(f"{len(wanted)} outputs are wanted, the program has {len(results)}")
+        for place, result in zip(wanted, results):
+            if place == "-":
+                print(np.array2string(result, separator=", "))
+                continue
+            try:
+                np.save(Path(place.removeprefix("@")), result)
+            except OSError as error:
+                raise ExecutionError(f"{place} cannot be written: {error.strerror}") from None
+        if not (wanted or self.options.benchmark or self.options.check or self.options.expected_output):
+            for spec, result in zip(exe.signature.outputs, results):
+                print(f"{spec.name}: {spec} = {np.array2string(result, separator=', ', threshold=100)}")
+
+    def _check(self, exe: Executable, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        from hloom.compiler.interpreter import Interpreter
+
+        if not self.source:
+            raise ExecutionError("a .hloom file holds no program for the interpreter", remedy="run the .mlir program instead")
+        with Interpreter() as interpreter:
+            outcome = interpreter.run(self.source, inputs, self.options.function)
+        note = f", {outcome.by_numpy} large contractions by NumPy" if outcome.by_numpy else ""
+        print(f"reference interpreter: {outcome.seconds:.1f} s{note}")
+        return self._compare("interpreter", exe, results, outcome.results)
+
+    def _compare(self, with_: str, exe: Executable, results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> bool:
+        ok = True
+        for spec, found, wanted in zip(exe.signature.outputs, results, expected):
+            apart = difference(found, wanted, self.options.rtol, self.options.atol)
+            ok &= apart.ok
+            print(f"{with_} {spec.name} {spec}: {'ok' if apart.ok else 'FAILED'}, {apart}")
+        return ok
+
+    def _benchmark(self, exe: Executable, inputs: Sequence[np.ndarray]) -> None:
+        outputs = exe.flat(inputs)
+        times = []
+        end = time.perf_counter() + self.options.min_time
+        while len(times) < 5 or time.perf_counter() < end:
+            start = time.perf_counter()
+            exe.flat(inputs, outputs)
+            times.append((time.perf_counter() - start) * 1e3)
+        low, middle, mean = min(times), statistics.median(times), statistics.mean(times)
+        print(f"{len(times)} calls, {get_threads()} threads: min {low:.4f} ms, median {middle:.4f} ms, mean {mean:.4f} ms")
+
+
+def _is_artifact(path: str) -> bool:
+    if path.endswith(".hloom"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _indices(text: str, count: int) -> list[int]:
+    """`1,3-5` as indices below `count`."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ExecutionError(f"--bind wants indices such as 1,3-5, got {text!r}")
+        found.update(range(int(first), int(last or first) + 1))
+    if found and max(found) >= count:
+        raise ExecutionError(f"--bind names input {max(found)}, the program has {count}")
+    return sorted(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
