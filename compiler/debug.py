@@ -93,7 +93,10 @@ class Debug:
 @contextmanager
 def watching(watch: Instrumentation | None = None) -> Iterator[Instrumentation]:
     """`watch` with what HLOOM_DEBUG asks for added; however the block is left, the tables of times and counts are then printed."""
-    watched = Debug.from_environment().apply(watch or Instrumentation())
+    if watch is not None and watch.watched:
+        yield watch
+        return
+    watched = replace(Debug.from_environment().apply(watch or Instrumentation()), watched=True)
     try:
         yield watched
     finally:

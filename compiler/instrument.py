@@ -61,6 +61,8 @@ class Instrumentation:
     reproducer: Path | None = None
     local_reproducer: bool = False
     stream: TextIO | None = None
+    watched: bool = False
+    """Made by `watching`, which prints the tables when it ends; an inner one leaves that to the outer."""
     _snapshot: str = field(default="", init=False)
     _counts: Counter[str] = field(default_factory=Counter, init=False)
     _dumped: int = field(default=0, init=False)

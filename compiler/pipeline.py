@@ -17,6 +17,7 @@ from hloom.passes.errors import CompileError, PipelineError
 from .debug import Debug, watching
 from .instrument import AsmOptions, Instrumentation
 from .passmanager import parse_pipeline, register_bundle, run_steps
+from .stage_passes import STABLEHLO
 from .stage_rules import verify_stage
 
 
@@ -34,12 +35,7 @@ STAGES = (
     Stage(
         "stablehlo",
         "canonical StableHLO in one function",
-        (
-            "inline",
-            "symbol-dce",
-            "canonicalize",
-            "cse",
-        ),
+        tuple(STABLEHLO),
     ),
     Stage(
         "fused",
@@ -56,6 +52,11 @@ STAGES = (
         "the body of each group as linalg on tensors, canonicalised",
         (
             "lower-to-linalg",
+            "generalize-contractions",
+            "inline-producers",
+            "select-to-maximum",
+            "collapse-loop-dims",
+            "outs-style",
             "expand-math",
         ),
     ),

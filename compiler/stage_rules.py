@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import functions, symbol_name
+from hloom.passes.rewriting import symbol_name
 
 KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "library"}
 
@@ -32,23 +32,26 @@ class Rule:
     host: tuple[str, ...]
     group: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    top: tuple[str, ...] = ()
+    """Ops beside the functions."""
     dialects: tuple[str, ...] = ()
     """hloom's dialects whose own verifiers run."""
 
 
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.return", "func.return")
 _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
+_GLOBALS = ("memref.global",)
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return")
 _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.return")
 
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
-    "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), dialects=("lhlo",)),
-    "linalg": Rule(_BUFFERS, _LINALG, dialects=("lhlo",)),
-    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), dialects=("lhlo",)),
-    "vector": Rule(_BUFFERS, _KERNEL, dialects=("lhlo",)),
-    "thunk": Rule(("thunk.", "func.return"), _KERNEL, dialects=("thunk",)),
+    "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), top=_GLOBALS, dialects=("lhlo",)),
+    "linalg": Rule(_BUFFERS, _LINALG, top=_GLOBALS, dialects=("lhlo",)),
+    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=_GLOBALS, dialects=("lhlo",)),
+    "vector": Rule(_BUFFERS, _KERNEL, top=_GLOBALS, dialects=("lhlo",)),
+    "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global"), dialects=("thunk",)),
 }
 
 
@@ -60,11 +63,14 @@ def verify_stage(module: ir.Operation, stage: str) -> None:
     rule = RULES.get(stage)
     if rule is None:
         return
-    names = [symbol_name(function) for function in functions(module)]
-    if "main" not in names:
-        raise StageError("the module has no function @main", stage=stage, remedy="is it really a module of this stage?")
-    for function in functions(module):
-        _check_function(function, rule, stage)
+    top = [op.operation for op in module.regions[0].blocks[0].operations]
+    if "main" not in [symbol_name(op) for op in top if "sym_name" in op.attributes]:
+        raise StageError("the module has no entry @main", stage=stage, remedy="is it really a module of this stage?")
+    for op in top:
+        if op.name == "func.func":
+            _check_function(op, rule, stage)
+        elif not _matches(op.name, rule.top):
+            raise _error(op, "the module holds an op that has no place here", stage)
     for name in rule.dialects:
         _check_dialect(module, name, stage)
 

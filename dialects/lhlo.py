@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations` here: the definitions below are read from the annotations as types, not as text.
 
+import math
 from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
@@ -30,8 +31,8 @@ class RefOp(Lhlo.Operation, name="ref", traits=[ext.Pure]):
 class FusionOp(Lhlo.Operation, name="fusion", traits=[WRITES_OUTPUTS]):
     """Runs the group function `callee` on the inputs and writes its results to the outputs.
 
-    The callee takes and returns tensors; a buffer holds each as `dialects/storage.py` says. `inplace` holds pairs (input, output) that are one
-    buffer; no other output shares memory with an input. `source` names the ops of the source program that the group carries.
+    The callee takes and returns tensors; a buffer holds each as `dialects/storage.py` says. `inplace` holds pairs (input, output) that
+    are one buffer; no other output shares memory with an input. `source` names the ops of the source program that the group carries.
     """
 
     inputs: Sequence[Operand[Buffer]]
@@ -70,7 +71,7 @@ class FillOp(Lhlo.Operation, name="fill", traits=[WRITES_OUTPUTS]):
 
 
 class WhileOp(Lhlo.Operation, name="while", traits=[WRITES_ANYTHING, ir.NoTerminatorTrait]):
-    """Runs `cond`, which writes `pred`; as long as that holds 1, runs `body` and starts over. Carried values are buffers that `body` updates."""
+    """Runs `cond`, which writes `pred`; as long as that holds 1, runs `body` and starts over. Carries are buffers that `body` updates."""
 
     pred: Operand[ir.MemRefType]
     cond: ir.Region
@@ -136,12 +137,9 @@ def _check(op: ir.Operation, named: dict[str, ir.Operation]) -> Iterator[str]:
         yield "stands outside of an lhlo.case"
 
 
-def referenced(ref: ir.Value) -> ir.Value | None:
+def referenced(ref: ir.Value) -> ir.Value:
     """The memref behind an operand of an lhlo.fusion."""
-    owner = ref.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "lhlo.ref":
-        return None
-    return owner.operation.operands[0]
+    return ref.owner.operation.operands[0]
 
 
 def element_width(memref: ir.Type) -> int:
@@ -154,16 +152,16 @@ def _check_call(op: FusionOp, named: dict[str, ir.Operation]) -> Iterator[str]:
     if callee is None or callee.name != "func.func":
         yield f"calls @{name}, which is no function of this module"
         return
-    inputs, outputs = [referenced(v) for v in op.inputs], [referenced(v) for v in op.outputs]
-    if any(value is None for value in inputs + outputs):
+    if any(isinstance(v.owner, ir.Block) or v.owner.operation.name != "lhlo.ref" for v in op.operands):
         yield "an operand is no lhlo.ref"
         return
+    inputs, outputs = [referenced(v) for v in op.inputs], [referenced(v) for v in op.outputs]
     expected = signature(callee)
     if len(expected) != len(inputs) + len(outputs):
         yield f"passes {len(inputs)} + {len(outputs)} buffers to @{name}, which has {len(expected)} inputs and outputs"
         return
     for position, (value, wanted) in enumerate(zip(inputs + outputs, expected)):
-        if value.type != wanted:
+        if not _same_elements(value.type, wanted):
             yield f"buffer {position} for @{name} is {value.type}, expected {wanted}"
     pairs = list(ir.DenseI64ArrayAttr(op.inplace))
     if len(pairs) % 2:
@@ -183,6 +181,14 @@ def signature(function: ir.Operation) -> list[ir.Type]:
     if [str(t) for t in inputs[:2]] == ["index", "index"]:
         return inputs[2:]
     return [t if isinstance(t, ir.MemRefType) else storage_type(t) for t in [*inputs, *kind.results]]
+
+
+def _same_elements(buffer: ir.Type, wanted: ir.Type) -> bool:
+    """Whether `buffer` is the memref `wanted`, or the same elements under another shape: a kernel's buffers have one dimension."""
+    if buffer == wanted:
+        return True
+    buffer, wanted = ir.MemRefType(buffer), ir.MemRefType(wanted)
+    return buffer.element_type == wanted.element_type and math.prod(buffer.shape) == math.prod(wanted.shape)
 
 
 def _check_gemm(op: GemmOp) -> Iterator[str]:

@@ -15,17 +15,17 @@ from .storage import byte_size
 class Thunk(ext.Dialect, name="thunk"):
     """The host program: what happens on a call, over slices of buffers.
 
-    The buffers of a program are numbered: its arguments, its results, the arena, then one for each of its `constants`. The runtime makes an array of
-    pointers in this order; a constant's pointer leads to the bytes of the memref.global of that name. A slice is (buffer, byte offset, byte size);
-    attributes hold slices one after the other in an array of integers.
+    The buffers of a program are numbered: its arguments, its results, the arena, then one for each of its `constants`. The runtime makes
+    an array of pointers in this order; a constant's pointer leads to the bytes of the memref.global of that name. A slice is (buffer,
+    byte offset, byte size); attributes hold slices one after the other in an array of integers.
     """
 
 
 class ProgramOp(Thunk.Operation, name="program", traits=[WRITES_ANYTHING, ir.NoTerminatorTrait]):
     """An entry of the host program, `@main` or `@init`.
 
-    `argument_bytes`, `result_bytes` and `arena_bytes` are the sizes of those buffers. `signature` is the function type over tensors that the program
-    implements, `value_attributes` holds the dictionary of attributes of each argument and result.
+    `argument_bytes`, `result_bytes` and `arena_bytes` are the sizes of those buffers. `signature` is the function type over tensors that
+    the program implements, `value_attributes` holds the dictionary of attributes of each argument and result.
     """
 
     sym_name: ir.StringAttr
@@ -57,10 +57,12 @@ class KernelOp(Thunk.Operation, name="kernel", traits=[WRITES_ANYTHING]):
 class GemmOp(Thunk.Operation, name="gemm", traits=[WRITES_ANYTHING]):
     """A batched row-major matrix product C = op(A)·op(B) by a library.
 
-    `transposed` is [A, B], 0 or 1 each; `sizes` is [batch, m, n, k]; `leading` and `strides` hold the distance of rows and of batches of A, B and C in
-    elements. `element` is f32 or f64. On the CPU it is a call of this function of the native library (hloom_gemm_f64 for f64):
+    `transposed` is [A, B], 0 or 1 each; `sizes` is [batch, m, n, k]; `leading` and `strides` hold the distance of rows and of batches of
+    A, B and C in elements. `element` is f32 or f64. On the CPU it is a call of this function of the native library (hloom_gemm_f64 for
+    f64):
 
-        void hloom_gemm_f32(int64_t trans_a, int64_t trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t stride_a,
+        void hloom_gemm_f32(int64_t trans_a, int64_t trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+        int64_t stride_a,
                             const float *b, int64_t ldb, int64_t stride_b, float *c, int64_t ldc, int64_t stride_c);
     """
 
@@ -104,7 +106,10 @@ class ForOp(Thunk.Operation, name="for", traits=[WRITES_ANYTHING, ir.NoTerminato
 
 
 class CaseOp(Thunk.Operation, name="case", traits=[WRITES_ANYTHING, ir.NoTerminatorTrait]):
-    """Runs one of the sequences in `branches`: the one that the integer in the slice `reads` counts (signed, of the slice's size), else the last."""
+    """Runs one of the `thunk.sequence` ops in `branches`: the one that the integer in the slice `reads` counts, the last if there is none.
+
+    The integer is as wide as the slice.
+    """
 
     reads: DenseArray
     branches: ir.Region
@@ -149,7 +154,8 @@ def slices(op: ir.Operation, name: str) -> list[Slice]:
 
 def buffer_sizes(program: ir.Operation, named: dict[str, ir.Operation]) -> list[int]:
     """The byte size of every buffer of a program. Raises KeyError if a constant is not in the module."""
-    sizes = [*integers(program.attributes["argument_bytes"]), *integers(program.attributes["result_bytes"]), ir.IntegerAttr(program.attributes["arena_bytes"]).value]
+    sizes = [*integers(program.attributes["argument_bytes"]), *integers(program.attributes["result_bytes"])]
+    sizes.append(ir.IntegerAttr(program.attributes["arena_bytes"]).value)
     for symbol in program.attributes["constants"]:
         held = named[ir.FlatSymbolRefAttr(symbol).value]
         sizes.append(byte_size(ir.TypeAttr(held.attributes["type"]).value))
@@ -226,7 +232,8 @@ def _check_kernel(op: KernelOp, named: dict[str, ir.Operation], sizes: list[int]
 def _check_gemm(op: GemmOp, reads: list[Slice], writes: list[Slice]) -> Iterator[str]:
     sizes, leading, strides, transposed = (integers(a) for a in (op.sizes, op.leading, op.strides, op.transposed))
     element = str(ir.TypeAttr(op.element).value)
-    if (len(reads), len(writes), len(sizes), len(leading), len(strides), len(transposed)) != (2, 1, 4, 3, 3, 2) or element not in ("f32", "f64"):
+    counts = [len(part) for part in (reads, writes, sizes, leading, strides, transposed)]
+    if counts != [2, 1, 4, 3, 3, 2] or element not in ("f32", "f64"):
         yield "wants two slices to read, one to write, four sizes, three leading dimensions and strides, f32 or f64"
         return
     batch, m, n, k = sizes

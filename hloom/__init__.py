@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hloom.compiler.compile import compile as compile
+    from hloom.compiler.target import Target as Target
     from hloom.passes.errors import CompileError as CompileError
+    from hloom.passes.errors import InvalidProgramError as InvalidProgramError
+    from hloom.passes.errors import ParseError as ParseError
+    from hloom.passes.errors import UnsupportedOpError as UnsupportedOpError
     from hloom.passes.registry import register_pass as register_pass
     from hloom.runtime.errors import ExecutionError as ExecutionError
     from hloom.runtime.executable import Executable as Executable
@@ -15,18 +19,21 @@ if TYPE_CHECKING:
     from hloom.runtime.library import get_threads as get_threads
     from hloom.runtime.library import set_threads as set_threads
 
+_RUNTIME_ERRORS = ("ArityError", "ShapeError", "DtypeError", "InputError", "DamagedFileError", "MissingFileError", "VersionError")
+_RUNTIME_ERRORS += ("CpuFeatureError", "NotBoundError", "LoadError", "ExecutionError")
+_COMPILE_ERRORS = ("UnsupportedOpError", "ParseError", "InvalidProgramError", "PipelineError", "PassFailure", "CompileError")
+
 _HOME = {
     "compile": "hloom.compiler.compile",
+    "Target": "hloom.compiler.target",
+    "register_pass": "hloom.passes.registry",
     "load": "hloom.runtime.executable",
     "Executable": "hloom.runtime.executable",
     "set_threads": "hloom.runtime.library",
     "get_threads": "hloom.runtime.library",
-    "ExecutionError": "hloom.runtime.errors",
-    "CompileError": "hloom.passes.errors",
-    "register_pass": "hloom.passes.registry",
+    **dict.fromkeys(_COMPILE_ERRORS, "hloom.passes.errors"),
+    **dict.fromkeys(_RUNTIME_ERRORS, "hloom.runtime.errors"),
 }
-
-__all__ = sorted(_HOME)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

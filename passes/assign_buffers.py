@@ -19,13 +19,14 @@ After, where fusion_1 may work in place:
       return
     }
 
-Must hold: the host functions obey the fused stage (docs/architecture.md). Group functions stay over tensors; a group whose calls share buffers in
-different ways is copied, so that the `hloom.inplace` of a group function holds for every call of it. Where all that an in-place output changes is the
-window of a dynamic_update_slice, `hloom.window_update` holds the pair: the rest of the buffer is right already. Library groups become library ops and
-their functions go. A while whose trip count is known becomes lhlo.for. What no result depends on is dropped.
+Must hold: the host functions obey the fused stage (docs/architecture.md). Group functions stay over tensors; a group whose calls share
+buffers in different ways is copied, so that the `hloom.inplace` of a group function holds for every call of it. Where all that an
+in-place output changes is the window of a dynamic_update_slice, `hloom.window_update` holds the pair: the rest of the buffer is right
+already. Library groups become library ops and their functions go. A while whose trip count is known becomes lhlo.for. What no result
+depends on is dropped.
 
-Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up to 64 bytes,
-for `hloom.live_bytes` (the largest sum of live bytes) too.
+Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
+to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
 
 Declined, with an error: ops that belong to no group, element types without a byte layout, library groups that are no matrix product.
 """
@@ -64,6 +65,5 @@ def _check_calls(host: ir.Operation, groups: dict[str, ir.Operation]) -> None:
     for call in walk(host, "func.call"):
         name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
         if name not in groups or not groups[name].regions[0].blocks:
-            raise PassFailure(
-                f"calls @{name}, which is no group with a body", op=call.name, loc=str(call.location), stage="lhlo", remedy="run plan-fusion first"
-            )
+            message = f"calls @{name}, which is no group with a body"
+            raise PassFailure(message, op=call.name, loc=str(call.location), stage="lhlo", remedy="run plan-fusion first")

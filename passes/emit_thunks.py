@@ -12,12 +12,12 @@ Before:
 After:
 
     "thunk.program"() ({
-      "thunk.kernel"() {callee = @fusion_0, reads = array<i64: 0, 0, 32>, writes = array<i64: 2, 0, 32>, cost_ps = …, tiles = -1, grain = 0, source = […]}
+      "thunk.kernel"() {callee = @fusion_0, reads = array<i64: 0, 0, 32>, writes = array<i64: 2, 0, 32>, cost_ps = …, tiles = -1, …}
       "thunk.copy"() {reads = array<i64: 2, 0, 32>, writes = array<i64: 1, 0, 32>}
     }) {sym_name = "main", argument_bytes = array<i64: 32>, result_bytes = array<i64: 32>, arena_bytes = 64 : i64, constants = [], …}
 
-Must hold: the lhlo stage. Constants stay in the module as memref.global ops. A kernel's cost is the callee's `hloom.cost_ps`, or what moving its bytes takes;
-its tiles are the callee's `hloom.tiles`, -1 if it has none yet (lower-thunks fills them in).
+Must hold: the lhlo stage. Constants stay in the module as memref.global ops. A kernel's cost is the callee's `hloom.cost_ps`, or what
+moving its bytes takes; its tiles are the callee's `hloom.tiles`, -1 if it has none yet (lower-thunks fills them in).
 
 Options: `profile` brackets every op with thunk.profile_begin and thunk.profile_end.
 
@@ -55,7 +55,8 @@ class _Emitter:
     def __init__(self, host: ir.Operation, named: dict[str, ir.Operation], profile: bool):
         self.host, self.named, self.profile = host, named, profile
         self.signature = ir.FunctionType(ir.TypeAttr(host.attributes["hloom.signature"]).value)
-        self.constants = list(dict.fromkeys(symbol.value for symbol in self._globals()))
+        names = dict.fromkeys(symbol.value for symbol in self._globals())
+        self.constants = {name: i for i, name in enumerate(names)}
         self.slices: dict[ir.Value, Slice] = {}
         self.measured = 0
 
@@ -93,8 +94,9 @@ class _Emitter:
     def _value(self, op: ir.Operation) -> bool:
         """Notes the slice that an op names; False if it names none."""
         if op.name == "memref.get_global":
-            index = len(self.signature.inputs) + len(self.signature.results) + 1 + self.constants.index(ir.FlatSymbolRefAttr(op.attributes["name"]).value)
-            self.slices[op.results[0]] = (index, 0, byte_size(op.results[0].type))
+            first = len(self.signature.inputs) + len(self.signature.results) + 1
+            number = first + self.constants[ir.FlatSymbolRefAttr(op.attributes["name"]).value]
+            self.slices[op.results[0]] = (number, 0, byte_size(op.results[0].type))
         elif op.name == "memref.view":
             buffer, start, _ = self.slices[op.operands[0]]
             offset = ir.IntegerAttr(op.operands[1].owner.operation.attributes["value"]).value

@@ -12,13 +12,14 @@ After, one scalar op a step, so that the vectoriser can widen each of them lane 
     ...
     %1 = arith.mulf %q, %b : f32
 
-An op `math.foo` (or `arith.foo`) on f32 or f64 is expanded where the library has `@hloom_foo_f32` or `@hloom_foo_f64`; f16 and bf16 go by way
-of f32. Vectors are expanded alike, a branch around rare lanes taken if any lane needs it. `math.powf` by a constant exponent that has a
-function of its own (`@hloom_square_f32`, ...) takes that one.
+An op `math.foo` (or `arith.remf`) on f32 or f64 is expanded where the library has `@hloom_foo_f32` or `@hloom_foo_f64`; f16 and bf16 go by
+way of f32, integers by way of i64. Vectors are expanded alike, a branch around rare lanes taken if any lane needs it. `math.powf` by a
+constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one.
 
 What must hold: nothing; the results are within the errors that docs/math.md lists, special values included.
 Declined, that is left in place: ops that LLVM has as instructions (sqrt, fma, floor, ceil, trunc, roundeven, absf, copysign, integer
-ops), f64 functions that the library lacks, scalable vectors, and ops marked `hloom.native`, which the library itself leaves to libm.
+ops), f64 functions that the library lacks (powf), scalable vectors, tensors, and ops marked `hloom.native`, which the library itself leaves
+to libm.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from .rewriting import defining_op, functions, symbol_name, value_of, walk
 
 # Exponents for which powf is a handful of exact or correctly rounded steps.
 _POWERS = {-1.0: "reciprocal", 0.5: "power_half", 1.0: "power_one", 2.0: "square", 3.0: "cube", 4.0: "power_four"}
-_HALVES = ("f16", "bf16")
+_COMPUTED_IN = {"f16": "f32", "bf16": "f32", "i8": "i64", "i16": "i64", "i32": "i64"}
 
 
 @register_pass("expand-math", "inlines arithmetic for the math ops that are no instructions")
 def expand_math(module: ir.Operation) -> None:
     targets: dict[tuple[int, ...], list[tuple[ir.Operation, str]]] = defaultdict(list)
-    for op in walk(module, lambda op: op.name.startswith(("math.", "arith."))):
+    for op in walk(module, lambda op: op.name.startswith("math.") or op.name == "arith.remf"):
         if name := _function_name(op):
             targets[_shape(op.operands[0].type)].append((op, name))
     for shape, ops in targets.items():
@@ -58,7 +59,7 @@ def _function_name(op: ir.Operation) -> str | None:
     if mnemonic == "powf" and (exponent := _splat_constant(op.operands[1])) in _POWERS:
         mnemonic = _POWERS[exponent]
     element = str(_element(op.operands[0].type))
-    name = f"hloom_{mnemonic}_{'f32' if element in _HALVES else element}"
+    name = f"hloom_{mnemonic}_{_COMPUTED_IN.get(element, element)}"
     return name if name in library.texts() and _is_fixed(op.operands[0].type) else None
 
 
@@ -78,7 +79,7 @@ def _inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
         if op.operation.name == "func.return":
             return [values[value] for value in op.operands]
         copy = op.operation.clone()
-        for inner in walk(copy):
+        for inner in walk(copy) if len(copy.regions) else [copy]:
             for i, operand in enumerate(inner.operands):
                 if operand in values:
                     inner.operands[i] = values[operand]

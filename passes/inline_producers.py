@@ -26,13 +26,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from .linalg import generic
+from .linalg import generic, indices
 from .linalg.inlining import VIEWS, Builder, Sources, is_used
 from .linalg.keeping import Node, clusters, decide, read_nodes
+from .linalg.views import reshape
 from .lower_to_linalg import group_functions
 from .registry import register_pass
 
-_REMOVABLE = ("linalg.generic", "linalg.fill", "tensor.empty", "tensor.extract_slice", *VIEWS)
+_REMOVABLE = ("linalg.generic", "linalg.fill", "tensor.empty", *VIEWS)
 
 
 @register_pass("inline-producers", "inlines elementwise and moving producers into the generics that use them")
@@ -63,9 +64,12 @@ def _emit(sources: Sources, cluster: list[Node]) -> None:
     anchor = cluster[-1].generic.op
     with ir.InsertionPoint(anchor), anchor.location:
         op = _emit_parallel(sources, cluster) if cluster[0].pure else _emit_structured(sources, cluster[0])
-    for old, new in zip((r for node in cluster for r in node.generic.op.results), op.results):
+        results = list(op.results)
+        olds = [r for node in cluster for r in node.generic.op.results]
+        views = [new if new.type == old.type else reshape(new, generic.shape_of(old)) for old, new in zip(olds, results)]
+    for old, new in zip(olds, views):
         sources.replace(old, new)
-        _sink_views(new, op)
+        _sink_views(new, anchor)  # which is still there, and comes after all of them
 
 
 def _sink_views(value: ir.Value, after: ir.Operation) -> None:
@@ -81,7 +85,8 @@ def _emit_parallel(sources: Sources, cluster: list[Node]) -> ir.Operation:
     results = [r for node in cluster for r in node.generic.op.results]
     members = {r: (node.generic, i) for node in cluster for i, r in enumerate(node.generic.op.results)}
     builder = Builder(sources, shape, members)
-    scalars = builder.scalars_of([(r, builder.loops) for r in results])
+    points = [indices.reshape_point(builder.loops, shape, generic.shape_of(r)) for r in results]
+    scalars = builder.scalars_of(list(zip(results, points)))
     outs = [generic.empty(shape, generic.element_of(r)) for r in results]
     op, _ = builder.finish(scalars, outs, [generic.identity(len(shape))] * len(outs), [generic.PARALLEL] * len(shape))
     return op

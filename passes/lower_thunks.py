@@ -4,7 +4,7 @@ Before:
 
     "thunk.program"() ({
       "thunk.for"() ({
-        "thunk.kernel"() {callee = @fusion_0, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, tiles = 1 : i64, grain = 0 : i64, …}
+        "thunk.kernel"() {callee = @fusion_0, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, tiles = 1 : i64, …}
       }) {trip_count = 10 : i64}
     }) {sym_name = "main", …}
 
@@ -15,12 +15,12 @@ After:
     ^loop(%i: i64): …
       llvm.call @fusion_0(%zero, %tiles, %array) : (i64, i64, !llvm.ptr) -> ()
 
-`buffers` is an array of pointers: the program's arguments, its results, the arena, then its constants (dialects/thunk.py). A kernel that is worth sharing among
-threads (grain > 0) is run by hloom_parallel_for(kernel, tiles, grain, pointers) of the native library. `tiles` that are still -1 are taken from
-the `hloom.tiles` of the kernel's function.
+`buffers` is an array of pointers: the program's arguments, its results, the arena, then its constants (dialects/thunk.py). A kernel that
+is worth sharing among threads (grain > 0) is run by hloom_parallel_for(kernel, tiles, grain, pointers) of the native library. `tiles`
+that are still -1 are taken from the `hloom.tiles` of the kernel's function.
 
-Must hold: the kernels' functions are llvm.func by now, or come from elsewhere (they are declared then). The program's constants, memref.global
-ops, leave the module with it: an artifact holds their bytes beside the object.
+Must hold: the kernels' functions are llvm.func by now, or come from elsewhere (they are declared then). The program's constants,
+memref.global ops, leave the module with it: an artifact holds their bytes beside the object.
 
 Declined, with an error: kernels that have no tiles, or are not lowered yet.
 """
@@ -31,11 +31,11 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 
-from .buffers.host_function import HostFunction, symbol
+from .buffers.host_function import HostFunction
 from .buffers.tiles import fill_tiles
 from .errors import PassFailure
 from .registry import register_pass
-from .rewriting import walk
+from .rewriting import symbol_name, walk
 
 
 @register_pass("lower-thunks", "compiles the thunk programs to host functions in the LLVM dialect")
@@ -48,11 +48,12 @@ def lower_thunks(module: ir.Operation) -> None:
         _check_kernels(module, named)
         for program in programs:
             function = HostFunction(program)
-            for name, kind in function.callees.items():
-                if name not in named:
-                    named[name] = ir.Operation.parse(f"llvm.func {symbol(name)}{kind}")
-                    block.append(named[name])
-            block.append(ir.Operation.parse(function.text(), source_name=function.name))
+            parsed = ir.Module.parse(function.module_text())
+            for op in [op.operation for op in parsed.body.operations]:
+                if symbol_name(op) not in named:
+                    op.detach_from_parent()
+                    block.append(op)
+                    named[symbol_name(op)] = op
     constants = {ir.FlatSymbolRefAttr(name).value for program in programs for name in program.attributes["constants"]}
     for op in [*programs, *(named[name] for name in sorted(constants))]:
         op.erase()

@@ -17,9 +17,9 @@ becomes
           attributes {hloom.bytes = …, hloom.cost_ps = …, hloom.flops = …, hloom.kind = "loop"} { exponential; negate; return }
     }
 
-Must hold before: calls inlined, static ranked shapes, one block a function. Holds after: host functions hold calls to groups, constants, while,
-case, if and returns only. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a record in
-`hloom.decisions`. Functions that are groups already are left alone. Declines: ops without an access map (UnsupportedOpError).
+Must hold before: calls inlined, static ranked shapes, one block a function. Holds after: host functions hold calls to groups, constants,
+while, case, if and returns only. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a record
+in `hloom.decisions`. Functions that are groups already are left alone. Declines: ops without an access map (UnsupportedOpError).
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ from .fusion.legality import Limits
 from .fusion.outline import Item, Outliner
 from .fusion.plan import Planner
 from .fusion.reader import read_program
+from .fusion.records import Decision
 from .registry import register_pass
 
 
 @register_pass("plan-fusion", "groups ops into fusions by price, and outlines each group into a private function")
 def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_percent: int = 88) -> None:
-    """`max_instances`: the largest group, counting an op once for each index it is evaluated at. `library_percent`: gemm's speed, of the peak."""
+    """`max_instances`: the largest group, counting an op once for each index it is evaluated at.
+    `library_percent`: the speed of a library's gemm, of the target's peak."""
     target = target_of(module)
     with module.context, ir.Location.unknown():
         program, handles = read_program(module)
@@ -60,4 +62,8 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
             decisions.append((block.id, [*planner.decisions(), *notes]))
         outliner = Outliner(module, program, handles)
         outliner.rewrite(blocks)
-        attach(module, [each for _, group in sorted(decisions, key=lambda pair: pair[0]) for each in group], program, outliner.names)
+        free = tuple(op.id for op in program.ops if op.free and op.operands and op.id in outliner.names)
+        records = [each for _, group in sorted(decisions, key=lambda pair: pair[0]) for each in group]
+        if free:
+            records.append(Decision("FREE_CLONED", "note", free, "views and scalars, cloned into every group that uses them"))
+        attach(module, records, program, outliner.names)

@@ -58,3 +58,8 @@ def index_constant(value: int) -> ir.Value:
 
 def i64_array(values: Iterable[int]) -> ir.DenseI64ArrayAttr:
     return ir.DenseI64ArrayAttr.get(list(values))
+
+
+def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """All attributes of `op` by name."""
+    return {name: op.attributes[name] for name in op.attributes}

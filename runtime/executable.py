@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -95,25 +96,33 @@ class Executable:
         self.signature = Signature(tuple(inputs.values()), tuple(results), bound)
         self._init_results = [TensorSpec.of(data) for data in manifest["init_results"]]
         self._slots = {kind: [(str(what), value) for what, value in entry["buffers"]] for kind, entry in manifest["entries"].items()}
-        self._in_tree, self._out_tree = manifest["in_tree"], manifest["out_tree"]
-        if pytree.count(self._in_tree) != len(inputs) or pytree.count(self._out_tree) != len(results):
+        self._in_tree, self._kwarg_tree, self._out_tree = manifest["in_tree"], manifest["kwarg_tree"], manifest["out_tree"]
+        taken = pytree.count(self._in_tree) + pytree.count(self._kwarg_tree)
+        if taken != len(inputs) or pytree.count(self._out_tree) != len(results):
             raise ValueError("the structures do not match the signature")
         self._positions = list(inputs)
-        self._flat_in, self._build = pytree.is_flat(self._in_tree), pytree.builder(self._out_tree)
+        self._flat_in = pytree.is_flat(self._in_tree) and not pytree.count(self._kwarg_tree)
+        self._build = pytree.builder(self._out_tree)
+        self._own_kind = manifest["kind"] if manifest["kind"] in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in inputs.values()]
         self._factories = [result_factory(spec) for spec in results]
 
     # Calling.
 
-    def __call__(self, *inputs: Any) -> Any:
-        return self._build(self.flat(inputs if self._flat_in else pytree.flatten(self._in_tree, inputs)))
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        if self._flat_in and not keywords:
+            return self._build(self.flat(inputs))
+        return self._build(self.flat(self._leaves(inputs, keywords)))
 
-    def run(self, inputs: Sequence[Any], outputs: Any) -> None:
+    def _leaves(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        return pytree.flatten(self._in_tree, tuple(inputs)) + pytree.flatten(self._kwarg_tree, dict(keywords), "keywords")
+
+    def run(self, inputs: Sequence[Any], outputs: Any, **keywords: Any) -> None:
         """Writes the results into `outputs`: arrays (numpy, torch) of the right shapes and types in the structure of the program's result.
 
         An output may overlap neither an input nor another output. `inputs` are the arguments of a call.
         """
-        self.flat(pytree.flatten(self._in_tree, tuple(inputs)), pytree.flatten(self._out_tree, outputs, "outputs"))
+        self.flat(self._leaves(inputs, keywords), pytree.flatten(self._out_tree, outputs, "outputs"))
 
     def flat(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
         """A call with inputs and results as plain sequences in the order of the signature, whatever their structure."""
@@ -154,12 +163,12 @@ class Executable:
             owners.append(found.owner)
         return owners
 
-    def _set_inputs(self, main: _Entry, pointers: Any, leaves: Sequence[Any]) -> tuple[list[Any], str]:
+    def _set_inputs(self, main: _Entry, pointers: Any, inputs: Sequence[Any]) -> tuple[list[Any], str]:
         """Sets the arguments' pointers; returns what must outlive the call, and the kind of the arrays."""
         owners: list[Any] = []
-        kind = "numpy"
+        kind = "numpy" if inputs else self._own_kind
         slots = main.arguments
-        for position, value, (dtype, shape, spec) in zip(self._positions, leaves, self._fast):
+        for position, value, (dtype, shape, spec) in zip(self._positions, inputs, self._fast):
             if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
                 address = value.ctypes.data
             else:
@@ -178,7 +187,7 @@ class Executable:
 
     # Binding.
 
-    def bind(self, values: Mapping[int | str, Any] | Sequence[Any]) -> None:
+    def bind(self, values: Mapping[Any, Any] | Sequence[Any]) -> None:
         """Binds all values that the program was compiled to be given once: by index or name, or in order.
 
         Arrays that `main` reads as they are stay shared with the caller; what `init` makes of them is computed here, not again when they
@@ -201,7 +210,7 @@ class Executable:
                 kept[f"argument.{index}"] = _memory(views[index].address, self.signature.bound[index].nbytes, views[index].owner)
         self._start(kept)
 
-    def _bound_values(self, values: Mapping[int | str, Any] | Sequence[Any]) -> dict[int, Any]:
+    def _bound_values(self, values: Mapping[Any, Any] | Sequence[Any]) -> dict[int, Any]:
         bound = self.signature.bound
         if not isinstance(values, Mapping):
             if len(values) != len(bound):

@@ -12,7 +12,7 @@ from pathlib import Path
 from .errors import ExecutionError, LoadError
 
 _NAME = "libhloom_native.so"
-_SYMBOLS = ("hloom_parallel_for", "hloom_gemm_f32", "hloom_gemm_f64")
+_SYMBOLS = ("hloom_parallel_for", "hloom_gemm_f32", "hloom_gemm_f64", "hloom_profile_begin", "hloom_profile_end")
 """What compiled programs may call."""
 
 
@@ -63,6 +63,16 @@ def blas() -> ctypes.CDLL | None:
             library.scipy_openblas_set_num_threads(get_threads())
             return library
     return None
+
+
+def profile_events() -> list[tuple[int, int, int]]:
+    """(id, begin, end) in nanoseconds of what programs compiled with profiling measured since the last call."""
+    found: list[tuple[int, int, int]] = []
+    chunk = (ctypes.c_int64 * (3 * 4096))()
+    read = native().hloom_profile_read
+    while count := read(chunk, ctypes.c_int64(4096)):
+        found += zip(*[iter(chunk[: 3 * count])] * 3)
+    return found
 
 
 def set_threads(threads: int) -> None:

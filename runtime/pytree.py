@@ -11,7 +11,7 @@ tuple, a dataclass): arguments match it by attribute, and it comes back as a nam
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from .errors import ArityError
@@ -35,6 +35,28 @@ def count(structure: Structure) -> int:
     if structure == LEAF:
         return 1
     return sum(count(child) for _, child in _children(structure))
+
+
+def without(structure: Structure, dropped: Collection[int]) -> Structure:
+    """Positional arguments without the leaves of those numbers: None stands in their place, an argument that held nothing else goes."""
+    numbers = iter(range(count(structure)))
+
+    def prune(part: Structure) -> Structure:
+        if part == LEAF:
+            return None if next(numbers) in dropped else LEAF
+        if part is None:
+            return None
+        (kind, body), = part.items()
+        if kind in ("tuple", "list"):
+            return {kind: [prune(child) for child in body]}
+        if kind == "dict":
+            return {kind: [[key, prune(child)] for key, child in body]}
+        return {kind: [body[0], [[key, prune(child)] for key, child in body[1]]]}
+
+    if not dropped:
+        return structure
+    pairs = [(child, prune(child)) for child in structure["tuple"]]
+    return {"tuple": [pruned for child, pruned in pairs if count(pruned) or not count(child)]}
 
 
 def structure_of(value: Any) -> Structure:

@@ -37,8 +37,8 @@ class Report:
             lines += ["", f"{title} ({len(rows)})", *_aligned([header, *rows])]
         return "\n".join(lines) + "\n"
 
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes one page that needs nothing beside it."""
+    def html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One page that needs nothing beside it; written to `path` if given."""
         program = self.data.get("program", {})
         parts = [f"<h1>{_escape(program.get('name', 'program'))}</h1>", "<dl>"]
         parts += [f"<dt>{_escape(key)}</dt><dd>{_escape(value)}</dd>" for key, value in program.items()]
@@ -47,7 +47,9 @@ class Report:
         for title, header, rows in self._sections():
             parts.append(f"<h2>{_escape(title)} ({len(rows)})</h2><table>{_row(header, 'th')}{''.join(_row(row) for row in rows)}</table>")
         page = f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>hloom</title><style>{_STYLE}</style>\n" + "\n".join(parts) + "\n"
-        Path(path).write_text(page, encoding="utf-8")
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
 
     def _sections(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         data = self.data

@@ -60,3 +60,6 @@ def run_tool(tool: Callable[[list[str]], int], argv: list[str] | None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away (`| head`): nobody is left to tell
         return 1
+    except OSError as error:
+        print(f"error: {error.filename or 'input or output'}: {error.strerror}", file=sys.stderr)
+        return 1

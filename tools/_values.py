@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hloom.runtime.artifact import MAGIC
 from hloom.runtime.dtypes import NAMES, dtype_name
 from hloom.runtime.errors import ArityError, DtypeError, InputError, MissingFileError, ShapeError
 from hloom.runtime.signature import TensorSpec
@@ -114,6 +115,28 @@ def _require_fit(dtype: str, shape: tuple[int, ...], spec: TensorSpec) -> None:
         raise ShapeError(f"{spec.name} should have shape {spec.shape}, got {shape}")
     if dtype != spec.dtype:
         raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got {dtype}")
+
+
+def is_artifact(path: str) -> bool:
+    """Whether a tool's argument names a .hloom file, by its name or its first bytes."""
+    if path.endswith(".hloom"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def indices(text: str, count: int) -> list[int]:
+    """`1,3-5` as indices below `count`. Raises InputError."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()) or int(last or first) >= count:
+            raise InputError(f"{text!r} does not list inputs", remedy=f"the program has {count}, from 0 on; write 1,3-5")
+        found.update(range(int(first), int(last or first) + 1))
+    return sorted(found)
 
 
 # Relative to the value, and to the largest value of the array: sums cancel.

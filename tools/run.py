@@ -19,13 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hloom.runtime.artifact import MAGIC
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable, load
 from hloom.runtime.library import get_threads, set_threads
 
 from ._common import ToolParser, read_input, run_tool
-from ._values import difference, read_values
+from ._values import difference, indices, is_artifact, read_values
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -87,18 +86,19 @@ class _Run:
     def _prepare(self) -> tuple[Executable, list[np.ndarray], list[np.ndarray]]:
         """The program ready to be called, the inputs of a call, and these with the bound values where the program has them."""
         options = self.options
-        if _is_artifact(options.program):
+        if is_artifact(options.program):
             if options.bind:
                 raise ExecutionError("what is bound was settled when the file was written", remedy="give --bind to hloom-compile")
             exe = load(options.program)
             inputs = read_values(options.input, exe.signature.inputs)
             return exe, inputs, inputs
-        from hloom.compiler.compile import compile_source, signature_of
+        from hloom.compiler.compile import compile_program, load_text, name_of
 
         self.source = read_input(options.program)
-        everything = read_values(options.input, signature_of(self.source, options.function).inputs)
-        bound = _indices(options.bind, len(everything))
-        exe = compile_source(self.source, target=options.target, function=options.function, bound=bound)
+        program = load_text(self.source, options.function)
+        everything = read_values(options.input, program.inputs)
+        bound = indices(options.bind, len(everything))
+        exe = Executable(compile_program(program, target=options.target, bound=bound, name=name_of(options.program)))
         known = exe.signature.bound
         if known:
             exe.bind({index: everything[index] for index in known})
@@ -141,7 +141,7 @@ class _Run:
 
     def _benchmark(self, exe: Executable, inputs: Sequence[np.ndarray]) -> None:
         outputs = exe.flat(inputs)
-        times = []
+        times: list[float] = []
         end = time.perf_counter() + self.options.min_time
         while len(times) < 5 or time.perf_counter() < end:
             start = time.perf_counter()
@@ -149,29 +149,6 @@ class _Run:
             times.append((time.perf_counter() - start) * 1e3)
         low, middle, mean = min(times), statistics.median(times), statistics.mean(times)
         print(f"{len(times)} calls, {get_threads()} threads: min {low:.4f} ms, median {middle:.4f} ms, mean {mean:.4f} ms")
-
-
-def _is_artifact(path: str) -> bool:
-    if path.endswith(".hloom"):
-        return True
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
-
-
-def _indices(text: str, count: int) -> list[int]:
-    """`1,3-5` as indices below `count`."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise ExecutionError(f"--bind wants indices such as 1,3-5, got {text!r}")
-        found.update(range(int(first), int(last or first) + 1))
-    if found and max(found) >= count:
-        raise ExecutionError(f"--bind names input {max(found)}, the program has {count}")
-    return sorted(found)
 
 
 if __name__ == "__main__":

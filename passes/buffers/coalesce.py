@@ -1,8 +1,9 @@
 """Decides which values share a buffer, so that moves cost nothing and groups work in place.
 
-Each value starts in a class of its own. Pairs that would like to share (source and target of a move, input and output of a group that may work in
-place) are tried in the order of what a copy would cost; two classes are joined if they are never live at the same time, but for the one position where
-the value is handed over. Arguments and constants are read-only and join nothing; a result's class is the result's own memory.
+Each value starts in a class of its own. Pairs that would like to share (source and target of a move, input and output of a group that may
+work in place) are tried in the order of what a copy would cost; two classes are joined if they are never live at the same time, but for
+the one position where the value is handed over. Arguments and constants are read-only and join nothing; a result's class is the result's
+own memory.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Coalescing:
     def __init__(self, program: Program, liveness: Liveness, inplace: InPlace):
         self.liveness = liveness
         self.inplace = inplace
-        self.of: dict[Value, Storage] = {
-            value: Storage([value], _merged(life.intervals()), value if value.result is not None else None) for value, life in liveness.values.items()
-        }
+        self.of: dict[Value, Storage] = {}
+        for value, life in liveness.values.items():
+            self.of[value] = Storage([value], _merged(life.intervals()), value if value.result is not None else None)
         for loop in _loops(program.body):
             for carry, result in zip(loop.carries, loop.results):
                 self._join(self.of[carry], self.of[result])
@@ -55,7 +56,7 @@ class Coalescing:
 
     def _wishes(self, nodes: list[Node]) -> list[tuple[Value, Value]]:
         """Pairs of values, those first whose copies would be dearest: deep in loops, then moves before groups, then large."""
-        wishes = []
+        wishes: list[tuple[int, bool, int, int, Value, Value]] = []
         for node in _leaves(nodes):
             moves = isinstance(node, Move)
             pairs = zip(node.sources, node.targets) if isinstance(node, Move) else self._candidates(node)
@@ -140,7 +141,7 @@ def _merged(intervals: list[Interval]) -> list[Interval]:
 
 
 def _insert(live: list[Interval], interval: Interval) -> None:
-    """Adds an interval to a sorted disjoint list, joined with those that it overlaps; adjacent ones stay apart, for one may be a hand-over."""
+    """Adds an interval to a sorted disjoint list, joined with those it overlaps; adjacent ones stay apart: one may be a hand-over."""
     start, end = interval
     first = bisect_left(live, (start, start))
     if first and live[first - 1][1] > start:

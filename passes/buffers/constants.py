@@ -58,7 +58,8 @@ def _as_integers(attr: ir.DenseElementsAttr) -> ir.DenseElementsAttr:
         integers = ir.RankedTensorType.get(shaped.shape, ir.IntegerType.get_signless(8 * element_bytes(shaped.element_type)))
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            function = create("func.func", regions=1, sym_name=ir.StringAttr.get("f"), function_type=ir.TypeAttr.get(ir.FunctionType.get([], [integers])))
+            signature = ir.TypeAttr.get(ir.FunctionType.get([], [integers]))
+            function = create("func.func", regions=1, sym_name=ir.StringAttr.get("f"), function_type=signature)
             with ir.InsertionPoint(function.regions[0].blocks.append()):
                 constant = value_of("arith.constant", shaped, value=attr)
                 create("func.return", operands=[value_of("arith.bitcast", integers, [constant])])
@@ -68,7 +69,10 @@ def _as_integers(attr: ir.DenseElementsAttr) -> ir.DenseElementsAttr:
 
 
 def _resource_bytes(attr: ir.DenseResourceElementsAttr) -> bytes:
-    """The blob behind a dense_resource. The bindings cannot read it; the bytecode of a module with that one constant ends its resource section with it."""
+    """The blob behind a dense_resource.
+
+    The bindings cannot read it; but the bytecode of a module with that one constant ends its resource section with the blob.
+    """
     with ir.Location.unknown(attr.context):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -82,7 +86,10 @@ def _resource_bytes(attr: ir.DenseResourceElementsAttr) -> bytes:
 
 
 def _section(data: memoryview, wanted: int) -> memoryview | None:
-    """A section of MLIR bytecode: magic, version, producer, then sections of (id, length, alignment where the id's top bit is set, padding, data)."""
+    """A section of MLIR bytecode, which is magic, version, producer, and sections.
+
+    A section is id, length, alignment and padding if the id's top bit is set, data.
+    """
     _, at = _varint(data, 4)
     while data[at]:
         at += 1

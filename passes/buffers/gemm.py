@@ -20,8 +20,8 @@ class Gemm:
 def gemm_of(dot: ir.Operation) -> Gemm | None:
     """The matrix product that a stablehlo.dot_general on row-major operands is.
 
-    None if operand and result types differ, or if the batch, free or contracting dimensions of an operand do not lie evenly one after the other
-    or none of its two strides is 1, so that the product would have to be called piece by piece or on a transposed copy.
+    None if operand and result types differ, or if the batch, free or contracting dimensions of an operand do not lie evenly one after the
+    other or none of its two strides is 1, so that the product would have to be called piece by piece or on a transposed copy.
     """
     if dot.name != "stablehlo.dot_general":
         return None

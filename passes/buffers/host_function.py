@@ -1,7 +1,8 @@
 """The text of the LLVM-dialect function that a thunk program compiles to.
 
-Pointers into the buffers are set up once, in the entry block. A kernel takes its pointers as an array on the stack: in a loop each has its own, filled in the
-entry block; outside of loops all share one that is filled before each call, so that the stack does not grow with the program.
+Pointers into the buffers are set up once, in the entry block. A kernel takes its pointers as an array on the stack: in a loop each has
+its own, filled in the entry block; outside of loops all share one that is filled before each call, so that the stack does not grow with
+the program.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ class HostFunction:
         self.count = 0
         self.shared = 0
         self.block(program.regions[0].blocks[0], loops=0)
+
+    def module_text(self) -> str:
+        """The function, and declarations of the functions it calls."""
+        return "\n".join([*(f"llvm.func {symbol(name)}{kind}" for name, kind in self.callees.items()), self.text()])
 
     def text(self) -> str:
         shared = [*self.alloca("%shared", self.shared)] if self.shared else []
@@ -59,7 +64,8 @@ class HostFunction:
         self.body.append(f"llvm.call {symbol(callee)}({', '.join(arguments)}) : ({kinds}) -> ()")
 
     def alloca(self, name: str, count: int) -> list[str]:
-        return [f"{name}_count = llvm.mlir.constant({count} : i64) : i64", f"{name} = llvm.alloca {name}_count x {_POINTER} : (i64) -> {_POINTER}"]
+        size = f"{name}_count"
+        return [f"{size} = llvm.mlir.constant({count} : i64) : i64", f"{name} = llvm.alloca {size} x {_POINTER} : (i64) -> {_POINTER}"]
 
     def pointer(self, at: Slice) -> str:
         buffer, offset, _ = at
@@ -111,7 +117,8 @@ class HostFunction:
         self.call("hloom_parallel_for", [kernel, self.constant(tiles), self.constant(grain), array], f"{_POINTER}, i64, i64, {_POINTER}")
 
     def gemm_(self, op: ir.Operation, loops: int) -> None:
-        transposed, sizes, leading, strides = ([self.constant(x) for x in integers(op.attributes[n])] for n in ("transposed", "sizes", "leading", "strides"))
+        names = ("transposed", "sizes", "leading", "strides")
+        transposed, sizes, leading, strides = ([self.constant(number) for number in integers(op.attributes[name])] for name in names)
         matrices = [self.pointer(at) for at in slices(op, "reads") + slices(op, "writes")]
         operands = [part for matrix in zip(matrices, leading, strides) for part in matrix]
         element = str(ir.TypeAttr(op.attributes["element"]).value)

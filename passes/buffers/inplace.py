@@ -18,8 +18,8 @@ ELEMENTWISE = frozenset(
     for name in (
         "abs add and atan2 bitcast_convert cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential "
         "exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt power real "
-        "reduce_precision remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign "
-        "sine sqrt subtract tan tanh xor"
+        "reduce_precision remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic "
+        "shift_right_logical sign sine sqrt subtract tan tanh xor"
     ).split()
 )
 
@@ -106,9 +106,11 @@ def _of(op: ir.Operation, result: ir.Value, found: dict[ir.Value, _Access]) -> _
 
 def _window(starts: list[ir.Value]) -> _Access:
     """The window at these start values; equal constants are equal starts. A scalar has no starts: its window is all of it."""
-    producers = [defining_op(start) for start in starts]
-    named = (op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else start for op, start in zip(producers, starts))
-    return _Access(("window", *named))
+    named: list[object] = ["window"]
+    for start in starts:
+        op = defining_op(start)
+        named.append(op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else start)
+    return _Access(tuple(named))
 
 
 def _elementwise(result: ir.Value, operands: list[ir.Value], found: dict[ir.Value, _Access]) -> _Access:

@@ -11,7 +11,8 @@ T = TypeVar("T", bound=Hashable)
 def sequentialise(pairs: list[tuple[T, T]]) -> list[tuple[T | None, T | None]]:
     """Copies (source, target) in an order that has the effect of all at once. Targets are distinct.
 
-    Where targets and sources form a cycle (a ← b, b ← a), one target is saved first: None stands for the temporary, as a target and later as a source.
+    Where targets and sources form a cycle (a ← b, b ← a), one target is saved first: None stands for the temporary, as a target and later
+    as a source.
     """
     waiting = {target: source for source, target in pairs if source != target}
     readers: dict[T, int] = {}
@@ -28,7 +29,8 @@ def sequentialise(pairs: list[tuple[T, T]]) -> list[tuple[T | None, T | None]]:
             if not readers[source] and source in waiting:
                 ready.append(source)
         if waiting:
-            copies.extend(_rotate(waiting, next(iter(waiting))))
+            cycle = _rotate(waiting, next(iter(waiting)))
+            copies += cycle
     return copies
 
 

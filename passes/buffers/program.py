@@ -1,7 +1,7 @@
 """The host program as plain records: what buffer assignment works on, and writes back once as lhlo.
 
-A `Value` is a tensor at one place of the program. Everything that happens is one of four nodes: a `Call` to a group, a `Move` (targets ← sources, all
-sources read before any target is written: a loop's entry and back edge, a branch's end, the return), a `Loop` and a `Case`.
+A `Value` is a tensor at one place of the program. Everything that happens is one of four nodes: a `Call` to a group, a `Move` (targets ←
+sources, all sources read before any target is written: a loop's entry and back edge, a branch's end, the return), a `Loop` and a `Case`.
 A loop's carry is one value, defined by the move before the loop and by the move that ends the body.
 """
 
@@ -50,7 +50,7 @@ class Move:
 
 @dataclass(eq=False)
 class Loop:
-    """Runs `cond`, tests `pred`, runs `body`, until `pred` is 0; or, where `trip_count` is known, the body that often. `cond` is empty then."""
+    """Runs `cond`, tests `pred`, runs `body`, until `pred` is 0. Where `trip_count` is known, runs the body that often; `cond` is empty."""
 
     carries: list[Value]
     results: list[Value]
@@ -142,9 +142,8 @@ class _Reader:
         elif op.name in ("stablehlo.case", "stablehlo.if"):
             self.read_case(op, nodes)
         else:
-            raise PassFailure(
-                "the host program holds an op that belongs to no group", op=op.name, loc=str(op.location), stage="lhlo", remedy="run plan-fusion first"
-            )
+            message = "the host program holds an op that belongs to no group"
+            raise PassFailure(message, op=op.name, loc=str(op.location), stage="lhlo", remedy="run plan-fusion first")
 
     def results(self, op: ir.Operation) -> list[Value]:
         values = [self.new(result.type, op) for result in op.results]

@@ -1,8 +1,8 @@
 """Counted loops: finds the trip count of a loop whose condition compares a counter with a constant.
 
-Recognised: a scalar integer carry that starts at a constant, has a constant added or subtracted in the body, and is compared with a constant in
-the condition. Condition and body are calls to groups, so the expressions are followed through the group functions.
-Declined: everything else, and counters that would wrap around.
+Recognised: a scalar integer carry that starts at a constant, has a constant added or subtracted in the body, and is compared with a
+constant in the condition. Condition and body are calls to groups, so the expressions are followed through the group functions. Declined:
+everything else, and counters that would wrap around.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TripCounts:
         self.functions = functions
 
     def mark(self, nodes: list[Node]) -> None:
-        """Sets `trip_count` of every counted loop among `nodes` and inside of them, and drops the conditions that are not needed any more."""
+        """Sets `trip_count` of every counted loop among `nodes` and inside of them, and drops the conditions that nobody needs then."""
         entry: Move | None = None
         for node in nodes:
             if isinstance(node, Loop):
@@ -148,7 +148,7 @@ def _range(scalar: ir.Type) -> tuple[int, int]:
 
 
 def _count(start: int, step: int, direction: str, limit: int, low: int, high: int) -> int | None:
-    """How many values start, start + step, … satisfy the comparison before the first that does not; None if that is never or after a wrap."""
+    """How many of start, start + step, … satisfy the comparison before the first that does not; None if that is never or after a wrap."""
     if not low <= start <= high:
         return None
     if direction in ("GT", "GE"):

@@ -1,8 +1,8 @@
 """Access maps: for each op, which element of each operand an element of the result needs.
 
-`facts_of(op, …)` reads an op once and returns what the planner has to know of it: its kind, its maps, the ranges it reduces over, and its
-work for each point of its iteration space. In a map, variable `i < rank` is dimension i of the result and `rank + j` is the j-th range. An op
-that is not in the tables is refused: there is no rule that would say which groups may hold it.
+`facts_of(op, …)` reads an op once and returns what the planner has to know of it: its kind, its maps, the ranges it reduces over, and
+its work for each point of its iteration space. In a map, variable `i < rank` is dimension i of the result and `rank + j` is the j-th
+range. An op that is not in the tables is refused: there is no rule that would say which groups may hold it.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ WORK = {
     "tan": 40, "power": 48, "atan2": 44, "cbrt": 36, "divide": 4, "remainder": 8, "sqrt": 4, "rsqrt": 6,
 }  # fmt: skip
 ELEMENTWISE = set(WORK) | {
-    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "convert", "count_leading_zeros", "floor", "is_finite", "maximum",
-    "minimum", "multiply", "negate", "not", "or", "popcnt", "reduce_precision", "round_nearest_afz", "round_nearest_even", "select", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "subtract", "xor",
+    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "convert", "count_leading_zeros", "floor", "is_finite",
+    "maximum", "minimum", "multiply", "negate", "not", "or", "popcnt", "reduce_precision", "round_nearest_afz", "round_nearest_even",
+    "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "subtract", "xor",
 }  # fmt: skip
 
 
@@ -214,7 +214,8 @@ def _body_work(op: ir.Operation) -> int:
 def _reduce(op, number, operands, results) -> Facts:
     source, reduced = operands[0], _ints(op, "dimensions")
     kept = iter(_dims(results[0]))
-    ranges, index = [], []
+    ranges: list[int] = []
+    index = []
     for dim, extent in enumerate(source.shape):
         if dim not in reduced:
             index.append(next(kept))
@@ -222,17 +223,18 @@ def _reduce(op, number, operands, results) -> Facts:
         index.append(var(len(results[0].shape) + len(ranges), extent))
         ranges.append(extent)
     longer = [dim for dim, extent in enumerate(source.shape) if extent != 1]
-    half = len(operands) // 2
-    return Facts("reduce", (AccessMap(tuple(index)),) * half + (SCALAR,) * half, tuple(ranges), _body_work(op), bool(longer) and longer[-1] in reduced)
+    row, half = bool(longer) and longer[-1] in reduced, len(operands) // 2
+    return Facts("reduce", (AccessMap(tuple(index)),) * half + (SCALAR,) * half, tuple(ranges), _body_work(op), row)
 
 
 def _reduce_window(op, number, operands, results) -> Facts:
-    source, window = operands[0], _ints(op, "window_dimensions")
+    window = _ints(op, "window_dimensions")
     ones, rank, half = [1] * len(window), len(window), len(operands) // 2
     strides, base, dilation = (_ints(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))
     padding = [int(x) for x in ir.DenseIntElementsAttr(op.attributes["padding"])] if "padding" in op.attributes else [0] * (2 * rank)
     index = tuple(
-        (d * strides[i] + var(rank + i, window[i]) * dilation[i] + -padding[2 * i]).floordiv(base[i]) for i, d in enumerate(_dims(results[0]))
+        (d * strides[i] + var(rank + i, window[i]) * dilation[i] + -padding[2 * i]).floordiv(base[i])
+        for i, d in enumerate(_dims(results[0]))
     )
     masked = any(padding) or any(b != 1 for b in base)
     return Facts("window", (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window), _body_work(op))
@@ -274,12 +276,12 @@ def _convolution(op, number, operands, results) -> Facts:
     for i, (d_in, d_kernel, d_out) in enumerate(zip(dims.input_spatial_dimensions, spatial, dims.output_spatial_dimensions)):
         step = var(rank + i, ranges[i])
         right[d_kernel] = step
-        plain = lhs_dilation[i] == 1
-        left[d_in] = out[d_out] * strides[i] + step * rhs_dilation[i] if plain else opaque(number, (out[d_out], step), lhs.shape[d_in] - 1)
-    batch, feature = dims.input_batch_dimension, dims.input_feature_dimension
-    inner, channel = var(rank + len(spatial), ranges[-1]), out[dims.output_feature_dimension]
-    left[batch] = opaque(number, (out[dims.output_batch_dimension], channel), lhs.shape[batch] - 1) if grouped else out[dims.output_batch_dimension]
-    left[feature] = opaque(number, (inner, channel), lhs.shape[feature] - 1) if grouped else inner
+        left[d_in] = out[d_out] * strides[i] + step * rhs_dilation[i]
+        if lhs_dilation[i] != 1:
+            left[d_in] = opaque(number, (out[d_out], step), lhs.shape[d_in] - 1)
+    outer, inner, channel = out[dims.output_batch_dimension], var(rank + len(spatial), ranges[-1]), out[dims.output_feature_dimension]
+    for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
+        left[dim] = opaque(number, (plain, channel), lhs.shape[dim] - 1) if grouped else plain
     right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
     return Facts("conv", (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges), 2)
 

@@ -1,8 +1,9 @@
 """Index expressions over the axes of a group, and the axes themselves.
 
-An expression is a sum of integer multiples of atoms plus a constant. Atoms are axis variables (`d3`), uniform run-time scalars (`u7`, a
-dynamic_slice's start), values known only per element (`g7(…)`, a gather's index), and floor divisions and remainders of expressions. Every
-expression knows the interval it lies in; the constructors simplify with it, so that equal indices have equal text, and text decides equality:
+An expression is a sum of integer multiples of atoms plus a constant. Atoms are axis variables (`d3`), uniform run-time scalars (`u7`,
+a dynamic_slice's start), values known only per element (`g7(…)`, a gather's index), and floor divisions and remainders of expressions.
+Every expression knows the interval it lies in; the constructors simplify with it, so that indices that reshapes made equal have equal
+text, and text decides equality:
 
     (a·k + b) // k → a and (a·k + b) % k → b if 0 ≤ b < k      x % n → x if 0 ≤ x < n
     (x // a) // b → x // (a·b)                                  (x // a)·a + x % a → x
@@ -11,7 +12,7 @@ expression knows the interval it lies in; the constructors simplify with it, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -21,6 +22,7 @@ UNBOUNDED = 1 << 62
 class Atom:
     """A term that cannot be taken apart further, with its bounds. Compared by text."""
 
+    text: str
     __slots__ = ("axes", "hi", "kind", "lo", "parts", "scale", "text")
 
     def __init__(self, kind: str, scale: int, parts: tuple[Expr, ...], lo: int, hi: int):
@@ -49,6 +51,7 @@ class Atom:
 class Expr:
     """constant + Σ coefficient · atom, the atoms in order of their text."""
 
+    text: str
     __slots__ = ("axes", "const", "hi", "lo", "terms", "text")
 
     def __init__(self, const: int, terms: tuple[tuple[Atom, int], ...] = ()):
@@ -83,8 +86,8 @@ class Expr:
         whole, rest = self._split(k)
         if 0 <= rest.lo and rest.hi < k:
             return whole
-        for g, multiple, small in rest._divisors(k):
-            return whole + multiple.floordiv(k // g)
+        if digits := rest._digits(k):
+            return whole + digits[1].floordiv(k // digits[0])
         if len(rest.terms) == 1 and rest.const == 0 and rest.terms[0][1] == 1 and rest.terms[0][0].kind == "//":
             atom = rest.terms[0][0]
             return whole + atom.parts[0].floordiv(atom.scale * k)
@@ -94,7 +97,8 @@ class Expr:
         _, rest = self._split(k)
         if 0 <= rest.lo and rest.hi < k:
             return rest
-        for g, multiple, small in rest._divisors(k):
+        if digits := rest._digits(k):
+            g, multiple, small = digits
             return multiple.mod(k // g) * g + small
         return Expr(0, ((Atom("%", k, (rest,), 0, k - 1), 1),))
 
@@ -104,13 +108,13 @@ class Expr:
         rest = tuple((atom, c) for atom, c in self.terms if c % k)
         return Expr(self.const // k, whole), Expr(self.const % k, rest)
 
-    def _divisors(self, k: int) -> Iterator[tuple[int, Expr, Expr]]:
-        """(g, a, b) with self == a·g + b, 0 ≤ b < g, and g a divisor of k: digits below g do not matter to what divides by k."""
-        for g in sorted({gcd(c, k) for _, c in self.terms}, reverse=True):
-            if g > 1:
-                multiple, small = self._split(g)
-                if 0 <= small.lo and small.hi < g:
-                    yield g, multiple, small
+    def _digits(self, k: int) -> tuple[int, Expr, Expr] | None:
+        """(g, a, b) with self == a·g + b, 0 ≤ b < g, and g > 1 a divisor of k: division by k cuts at a digit, so b keeps out of it."""
+        for g in sorted({gcd(c, k) for _, c in self.terms} - {1}, reverse=True):
+            multiple, small = self._split(g)
+            if 0 <= small.lo and small.hi < g:
+                return g, multiple, small
+        return None
 
     def substitute(self, mapping: Mapping[int, Expr]) -> Expr:
         if self.axes.isdisjoint(mapping):
@@ -126,10 +130,10 @@ class Expr:
         return _sum(const, terms)
 
     @property
-    def atom(self) -> str | None:
-        """The text of the atom, if the expression is that atom alone."""
+    def atom(self) -> str:
+        """The text of the atom, if the expression is that atom alone, else nothing."""
         alone = self.const == 0 and len(self.terms) == 1 and self.terms[0][1] == 1
-        return self.terms[0][0].text if alone else None
+        return self.terms[0][0].text if alone else ""
 
     @property
     def axis(self) -> int | None:
@@ -145,13 +149,14 @@ def _sum(const: int, terms: Iterable[tuple[Atom, int]]) -> Expr:
     for atom, k in terms:
         old = by_text.get(atom.text)
         by_text[atom.text] = (atom, k + old[1] if old else k)
-    for text in [t for t, (atom, k) in by_text.items() if atom.kind == "%" and k]:
-        remainder, k = by_text[text]
+    for text, (remainder, k) in by_text.items():
+        if remainder.kind != "%":
+            continue
         quotient = remainder.parts[0].floordiv(remainder.scale).atom
         if quotient in by_text and by_text[quotient][1] == k * remainder.scale:
-            del by_text[text], by_text[quotient]
             whole = remainder.parts[0] * k
-            return _sum(const + whole.const, [*by_text.values(), *whole.terms])
+            rest = [term for each, term in by_text.items() if each not in (text, quotient)]
+            return _sum(const + whole.const, [*rest, *whole.terms])
     kept = sorted((text for text, (_, k) in by_text.items() if k))
     return Expr(const, tuple(by_text[text] for text in kept))
 

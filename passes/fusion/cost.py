@@ -36,7 +36,7 @@ class CostModel:
 
     def union(self, p: Group, c: Group, union: Union, of_p: tuple[int, int], of_c: tuple[int, int]) -> tuple[int, int]:
         """(memory, arithmetic) of the union, from those of its parts, without building it."""
-        if union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys():
+        if union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys() and p.moves_only == c.moves_only:
             small, large = (p, c) if len(p.reads) <= len(c.reads) else (c, p)
             twice = {v: s for v, s in small.reads.items() if large.reads.get(v) == s}
             twice.update((v, c.reads[v]) for v in union.edge)
@@ -46,7 +46,8 @@ class CostModel:
         for value, signatures in p.reads.items():
             for image in union.images:
                 reads[value] = with_signatures(reads.get(value, ()), tuple(substitute(s, image) for s in signatures))
-        merged = Group(union.axes, {}, reads, union.results, reductions=p.reductions + c.reductions, row=p.row and c.row, packed=p.packed | c.packed)
+        merged = Group(union.axes, {}, reads, union.results, packed=p.packed | c.packed)
+        merged.reductions, merged.row = p.reductions + c.reductions, p.row and c.row
         merged.contraction = p.contraction if p.contraction is not None else c.contraction
         moved = ((substitute(s, image), bucket.work) for image in union.images for s, bucket in p.body.items())
         work = c.work() + sum(merged.points(signature) * work for signature, work in moved)
@@ -85,9 +86,13 @@ class CostModel:
         waste = TRANSPOSED if (group.moves_only if moves_only is None else moves_only) else STRIDED
         total = 0
         for value, signatures in reads.items():
+            strided: tuple[Signature, ...] = ()
+            if value not in group.packed and self.values[value].bytes > self.target.l1_bytes:
+                strided = tuple(s for s in signatures if across(s, lane))
             touched = self.touched(value, signatures, group)
-            if value not in group.packed and self.values[value].bytes > self.target.l1_bytes and any(across(s, lane) for s in signatures):
-                touched *= waste
+            if strided:
+                along = tuple(s for s in signatures if s not in strided)
+                touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
             total += self._transfer(self.values[value], touched)
         return total
 

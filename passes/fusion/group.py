@@ -1,14 +1,14 @@
 """A group: ops that become one kernel, over common axes.
 
-Every value in a group has a *signature*, its index as expressions over the group's axes. A value needed at two signatures is evaluated twice:
-two *instances*. The body is kept by signature, so that moving a producer into a consumer rewrites each distinct signature once, however many
-ops share it, and moving it without change of axes costs only the smaller of the two groups.
+Every value in a group has a *signature*, its index as expressions over the group's axes. A value needed at two signatures is evaluated
+twice: two *instances*. The body is kept by signature, so that moving a producer into a consumer rewrites each distinct signature once,
+however many ops share it, and moving it without change of axes costs only the smaller of the two groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .axes import Axis, Expr, Signature, axes_of, product, substitute, var
 from .records import Op, Program
@@ -27,8 +27,8 @@ class Bucket:
 
 @dataclass(slots=True)
 class Group:
-    """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of its
-    contraction. `phases`: the longest chain of reductions that feed one another. `row`: its reductions are over the contiguous dimension.
+    """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
+    its contraction. `phases`: how many reductions feed one another at most. `row`: its reductions are over the contiguous dimension.
     """
 
     axes: dict[int, Axis]
@@ -67,7 +67,7 @@ class Group:
         return [self.axes[i].extent for i in axes]
 
     def points(self, signature: Signature) -> int:
-        """How many times an instance is evaluated: once in each tile that needs it, so an absent parallel axis counts, an absent reduced one does not."""
+        """How many times an instance is evaluated: in every tile, so an absent parallel axis counts, an absent reduced one does not."""
         used = axes_of(signature)
         return product(axis.extent for i, axis in self.axes.items() if not axis.reduced or i in used)
 
@@ -184,7 +184,4 @@ def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> t
 def copy(group: Group) -> Group:
     """A copy for duplication: the body's sets are not shared."""
     body = {signature: Bucket(set(bucket.ops), bucket.work) for signature, bucket in group.body.items()}
-    return Group(
-        dict(group.axes), body, dict(group.reads), dict(group.results), group.ops, group.instances, group.reductions, group.phases, group.row,
-        group.window, group.contraction, group.packed, group.overwrites,
-    )  # fmt: skip
+    return replace(group, axes=dict(group.axes), body=body, reads=dict(group.reads), results=dict(group.results))

@@ -44,8 +44,9 @@ def kernels_of(group: Group, cost: CostModel, program: Program, library_percent:
     rest = _rest(group, own, library, cost, program)
     alternative = library.cost_ps + sum(kernel.cost_ps for kernel in rest)
     chosen = alternative + alternative // CLEARLY < own.cost_ps
-    reason = f"gemm and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps"
-    note = Decision("KERNEL_CHOSEN", "note", (op.id,), f"{'gemm' if chosen else 'generated'}: {reason}", op.results[0], own.cost_ps, alternative)
+    name = "gemm" if chosen else "generated"
+    reason = f"{name}: gemm and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps"
+    note = Decision("KERNEL_CHOSEN", "note", (op.id,), reason, op.results[0], own.cost_ps, alternative)
     return ([library, *rest] if chosen else [own]), [note]
 
 
@@ -62,7 +63,7 @@ def _kind(group: Group, program: Program) -> str:
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:
         rows = any(axes_of(signature) & reduced for signature in group.results.values())
-        return "multi_reduce" if rows or group.reductions > 1 else "reduce"
+        return "multi_reduce" if rows or group.phases > 1 or (group.row and group.reductions > 1) else "reduce"
     lane = lane_axis(group)
     return "transpose" if any(across(s, lane) for signatures in group.reads.values() for s in signatures) else "loop"
 

@@ -1,12 +1,12 @@
 """Which groups may become one: decided by where values lie on the axes, never by op names.
 
-`vertical` moves a producer into a consumer: each signature at which the consumer reads the producer's result gives an *image* of the producer's
-axes. A plain loop may have any image, and several. A reduction has one image only, onto whole axes in the same order: the consumer's axes
-that the reduced value lacks are unified with the axes it was reduced over, and a row that is reduced and used again stays whole in the tile.
-A contraction has an image in the same linear order, and nothing reduces its result. `sibling` unifies all axes of two groups that read the
-same element of one value.
+`vertical` moves a producer into a consumer: each signature at which the consumer reads the producer's result gives an *image* of the
+producer's axes. A plain loop may have any image, and several. A reduction has one image only, onto whole axes in the same order: the
+consumer's axes that the reduced value lacks are unified with the axes it was reduced over, and a row that is reduced and used again stays
+whole in the tile. A contraction has an image in the same linear order, and nothing reduces its result. `sibling` unifies all axes of two
+groups that read the same element of one value.
 
-Both return a `Union`, or a `Refusal` with a code of docs/fusion.md. What the CPU's code generator cannot take as one kernel is refused here.
+Both return a `Union`, or a `Refusal` with a code of docs/fusion.md. What the code generator cannot take as one kernel is refused here.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int,
     parallel = p.parallel
     targets = tuple(image[axis] for axis in parallel)
     taken = sorted(axes_of(targets))
+    if any(c.axes[axis].reduced for axis in taken) and p.contraction is not None:
+        return Refusal("GLOBAL_DEP", "a reduction over a contraction's result spans its tiles")
     if any(c.axes[axis].reduced for axis in taken):
         return Refusal("AXIS_CONFLICT", "the result of a reduction is reduced over another axis")
     missing = [axis for axis in c.parallel if axis not in taken]
@@ -114,11 +116,11 @@ def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int,
     refusal = _cannot_fold(p, c, missing, folded)
     if refusal:
         return refusal
-    for mine, to in zip(p.reduced, folded, strict=True):
-        whole = var(to, c.axes[to].extent)
+    for mine, target in zip(p.reduced, folded, strict=True):
+        whole = var(target, c.axes[target].extent)
         if image.setdefault(mine, whole) != whole:
             return Refusal("AXIS_CONFLICT", "the reduced axes are used again in another order")
-        axes[to] = Axis(c.axes[to].extent, True)
+        axes[target] = Axis(c.axes[target].extent, True)
     return image
 
 
@@ -127,8 +129,6 @@ def _cannot_fold(p: Group, c: Group, missing: list[int], folded: list[int]) -> R
     if p.contraction is not None and c.contraction is not None:
         return Refusal("AXIS_CONFLICT", "two contractions have no common tiles")
     if p.contraction is not None:
-        if c.reduced:
-            return Refusal("GLOBAL_DEP", "a reduction over a contraction's result spans its tiles")
         return Refusal("RECOMPUTE_TOO_HIGH", "the contraction would be repeated along an axis it lacks", product(c.extents(missing)))
     if p.window or c.window or c.contraction is not None:
         return Refusal("AXIS_CONFLICT", "a reduction has no common tiles with a window or a contraction")

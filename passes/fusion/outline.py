@@ -1,7 +1,7 @@
 """The plan written into the IR: each kernel becomes a private function and a call; equal functions are made once.
 
-Free ops are cloned into every group that uses them; a value becomes an argument exactly if the plan says that the group reads it. Blocks are
-rewritten outermost first, because regions use values of the blocks around them; the old ops are erased at the end, users first.
+Free ops are cloned into every group that uses them; a value becomes an argument exactly if the plan says that the group reads it. Blocks
+are rewritten outermost first, because regions use values of the blocks around them; the old ops are erased at the end, users first.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Outliner:
                 op.erase()
 
     def call(self, kernel: Kernel, terminator: ir.Operation, i64: ir.Type) -> None:
-        name, arguments = self.function(kernel, i64)
+        name, emitted, arguments = self.function(kernel, i64)
         types = [self.handles.values[value].type for value in kernel.results]
         operands = [self.value(value) for value in arguments]
         hero = self.handles.ops[kernel.ops[-1]]
         with ir.InsertionPoint(terminator), hero.location:
             call = func.CallOp(types, ir.FlatSymbolRefAttr.get(name), operands)
         self.current.update(zip(kernel.results, call.operation.results))
-        for op in kernel.ops:
+        for op in emitted:
             self.names.setdefault(op, []).append(name)
 
     def keep(self, number: int, terminator: ir.Operation) -> None:
@@ -77,10 +77,9 @@ class Outliner:
     def value(self, number: int) -> ir.Value:
         return self.current.get(number) or self.handles.values[number]
 
-    def function(self, kernel: Kernel, i64: ir.Type) -> tuple[str, list[int]]:
-        """The name of a function with the kernel's body, new or shared, and the values it takes."""
-        emitted = self.needed(kernel)
-        arguments = list(dict.fromkeys(v for op in emitted for v in self.program.ops[op].operands if v in kernel.reads))
+    def function(self, kernel: Kernel, i64: ir.Type) -> tuple[str, list[int], list[int]]:
+        """The name of a function with the kernel's body, new or shared, the ops in it and the values it takes."""
+        emitted, arguments = self.needed(kernel)
         inputs = [self.handles.values[v].type for v in arguments]
         results = [self.handles.values[v].type for v in kernel.results]
         with ir.InsertionPoint.at_block_begin(self.module.regions[0].blocks[0]), self.handles.ops[kernel.ops[-1]].location:
@@ -104,7 +103,7 @@ class Outliner:
             attributes["hloom.library"] = ir.StringAttr.get(kernel.library)
         for key, figure in (("cost_ps", kernel.cost_ps), ("bytes", kernel.bytes), ("flops", kernel.flops)):
             attributes[f"hloom.{key}"] = ir.IntegerAttr.get(i64, figure)
-        return self.share(function), arguments
+        return self.share(function), emitted, arguments
 
     def share(self, function: func.FuncOp) -> str:
         """The name under which an equal function exists already, else a new one."""
@@ -118,20 +117,27 @@ class Outliner:
         name = f"fusion_{number}"
         self.taken.add(name)
         function.operation.attributes["sym_name"] = ir.StringAttr.get(name)
-        function.operation.move_after(self.module.regions[0].blocks[0].operations[len(self.module.regions[0].blocks[0].operations) - 1].operation)
+        others = self.module.regions[0].blocks[0].operations
+        function.operation.move_after(others[len(others) - 1].operation)
         self.bodies[text] = name
         return name
 
-    def needed(self, kernel: Kernel) -> list[int]:
-        """The kernel's ops, each after the free ops that it is the first to use: an order that depends on the kernel alone."""
+    def needed(self, kernel: Kernel) -> tuple[list[int], list[int]]:
+        """The kernel's ops, each after the free ops that it is the first to use, and the values they take: in an order that depends on the
+        kernel alone, so that equal kernels have equal text."""
         done: dict[int, None] = {}
+        arguments: dict[int, None] = {}
         for op in kernel.ops:
-            todo = [op]
+            todo = [(op, iter(self.program.ops[op].operands))] if op not in done else []
             while todo:
-                producers = (self.program.values[v].producer for v in self.program.ops[todo[-1]].operands if v not in kernel.reads)
-                missing = next((p for p in producers if p is not None and p not in done), None)
-                if missing is None:
-                    done[todo.pop()] = None
-                else:
-                    todo.append(missing)
-        return list(done)
+                current, operands = todo[-1]
+                value = next(operands, None)
+                producer = None if value is None else self.program.values[value].producer
+                if value is None:
+                    done[current] = None
+                    todo.pop()
+                elif value in kernel.reads:
+                    arguments[value] = None
+                elif producer is not None and producer not in done:
+                    todo.append((producer, iter(self.program.ops[producer].operands)))
+        return list(done), list(arguments)

@@ -1,8 +1,8 @@
 """The greedy contraction of a block's ops into groups: a priority queue of merges, the most profitable first.
 
-Every candidate is legal and priced; the queue's key is integers only, so the plan is a function of the module and nothing else. A merge gives
-the union a new version, drops the entries of the old ones, and prices the union's own edges again. Siblings join the queue when no
-vertical merge gains any more.
+Every candidate is legal and priced; the queue's key holds program order and integers, so the plan is a function of the module and nothing
+else. A merge gives the union a new version, drops the entries of the old ones, and prices the union's own edges again. Siblings join the
+queue when no vertical merge gains any more.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Planner:
         self.beside = False
         self.accepted: list[Decision] = []
         self.declined: dict[tuple[int, int], Decision] = {}
-        self.refused = self.offered = 0
+        self.offered = 0
 
     def run(self) -> list[Group | int]:
         """The final groups and the control ops, in a topological order."""
@@ -183,8 +183,10 @@ class Planner:
         elif kind == "vertical":
             rho = self.rho(p, unions[0])  # type: ignore[arg-type]
             again = rho > 1 and parts[0][1] > sum(self.times[n][1] for n in nodes)
-            code, reason = ("RECOMPUTE_TOO_HIGH", "evaluating it again costs more than it saves") if again else ("NO_GAIN", "one kernel is not faster")
-            self.decline(u, targets[0], Refusal(code, reason, rho), unions[0], before, after)
+            refusal = Refusal("NO_GAIN", "one kernel is not faster", rho)
+            if again:
+                refusal = Refusal("RECOMPUTE_TOO_HIGH", "evaluating it again costs more than it saves", rho)
+            self.decline(u, targets[0], refusal, unions[0], before, after)
 
     def rho(self, p: Group, union: Union) -> float:
         """How many times each element of the producer is evaluated."""
@@ -240,7 +242,7 @@ class Planner:
             self.users[value].add(kept)
 
     def renew(self, node: int, priced: tuple[int, int]) -> None:
-        """A new version of a group. Its time is what it was priced at, or, where that is quick, what it is after equal instances became one."""
+        """A new version of a group. Its time is what it was priced at; where that is quick, what it is after equal instances became one."""
         group = self.groups[node]
         assert group is not None
         self.versions[node] += 1
@@ -266,18 +268,16 @@ class Planner:
         u, v, union, p = candidate.u, candidate.targets[0], candidate.unions[0], self.groups[candidate.u]
         edge = union.edge[0] if union.edge else None
         code, reason = _accepted(candidate, p, self.groups[v])  # type: ignore[arg-type]
-        saved = 0
-        if candidate.kind != "sibling":
-            saved = sum(self.program.values[x].bytes for x in union.edge for _ in candidate.targets)
-            saved += sum(self.program.values[x].bytes for x in p.results if x not in union.results)  # type: ignore[union-attr]
-        else:
-            saved = sum(self.program.values[x].bytes for x in union.edge)
+        unread = [x for x in union.edge for _ in candidate.targets]
+        unwritten = [] if candidate.kind == "sibling" else [x for x in p.results if x not in union.results]  # type: ignore[union-attr]
+        saved = sum(self.program.values[x].bytes for x in (*unread, *unwritten))
         rho = 1.0 if candidate.kind == "sibling" else max(self.rho(p, each) for each in candidate.unions)  # type: ignore[arg-type]
         return Decision(code, "fused", self.ends(edge, u, v), reason, edge, candidate.before, candidate.after, saved, rho)
 
     def decline(self, u: int, v: int, refusal: Refusal, union: Union | None = None, before: int = 0, after: int = 0) -> None:
-        self.refused += 1
-        edge = union.edge[0] if union and union.edge else next((x for x in self.groups[u].results if x in self.groups[v].reads), None)  # type: ignore[union-attr]
+        producer, consumer = self.groups[u], self.groups[v]
+        assert producer and consumer
+        edge = union.edge[0] if union and union.edge else next((x for x in producer.results if x in consumer.reads), None)
         self.declined[u, v] = Decision(refusal.code, "declined", self.ends(edge, u, v), refusal.reason, edge, before, after, 0, refusal.rho)
 
     def decisions(self) -> list[Decision]:

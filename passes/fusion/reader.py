@@ -66,7 +66,8 @@ def read_program(module: ir.Operation) -> tuple[Program, Handles]:
         if "hloom.kind" in function.attributes or not blocks:
             continue
         if len(blocks) != 1:
-            raise InvalidProgramError(f"function @{symbol_name(function)} has several blocks", stage="fused", remedy="use stablehlo control flow")
+            name = symbol_name(function)
+            raise InvalidProgramError(f"function @{name} has several blocks", stage="fused", remedy="use stablehlo control flow")
         reader.block(blocks[0], symbol_name(function), 0)
     return reader.finish(), reader.handles
 
@@ -113,7 +114,8 @@ class _Reader:
         number = len(self.ops)
         results = [self.value(result, number, block) for result in op.results]
         control = op.name in CONTROL
-        facts = Facts("control", tuple(IDENTITY for _ in operands)) if control else facts_of(op, number, operands[: len(op.operands)], results)
+        own = operands[: len(op.operands)]
+        facts = Facts("control", tuple(IDENTITY for _ in own)) if control else facts_of(op, number, own, results)
         facts = replace(facts, maps=facts.maps + (SCALAR,) * (len(operands) - len(facts.maps)))
         draft = _OpDraft(op.name, facts, tuple(v.id for v in operands), tuple(v.id for v in results), str(op.location), block)
         self.ops.append(draft)
@@ -124,8 +126,8 @@ class _Reader:
         return number
 
     def value(self, value: ir.Value, producer: int | None, block: int) -> Value:
-        if not isinstance(value.type, ir.RankedTensorType):
-            raise InvalidProgramError(f"a value of type {value.type} cannot be a buffer", loc=str(value.location), stage="fused")
+        if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
+            raise InvalidProgramError(f"a value of type {value.type} has no buffer of known size", loc=str(value.location), stage="fused")
         element = value.type.element_type
         bits = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
         record = Value(len(self.values), tuple(value.type.shape), str(element), bits, producer, str(value.type))

@@ -41,7 +41,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A node reads `value`, which no free op defines, at `map` of its own index. `packed`: as an operand of a contraction, a whole buffer."""
+    """A node reads the buffer `value` at `map` of its own index. `packed`: as an operand of a contraction, which needs it whole."""
 
     value: int
     map: AccessMap
@@ -52,8 +52,8 @@ class Read:
 class Op:
     """One op. `kind`: loop, reduce, window (reduce_window), matmul, conv, control.
 
-    `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous dimension;
-    `overwrites`: the value that a dynamic_update_slice may update in place.
+    `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
+    dimension; `overwrites`: the value that a dynamic_update_slice may update in place.
     """
 
     id: int

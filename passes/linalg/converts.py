@@ -28,7 +28,24 @@ def _float_to_float(s: Scalars, x: ir.Value, target: ir.Type) -> ir.Value:
     source_width, target_width = x.type.width, target.width
     if source_width == target_width:  # f16 and bf16: each is exact in f32
         x, source_width = s.cast("arith.extf", ir.F32Type.get(), x), 32
+    if source_width == 64 and target_width == 16:
+        x = _round_to_odd(s, x)
     return s.cast("arith.extf" if target_width > source_width else "arith.truncf", target, x)
+
+
+def _round_to_odd(s: Scalars, x: ir.Value) -> ir.Value:
+    """An f64 as f32 such that rounding that to f16 or bf16 rounds once: inexact values are truncated and their last bit is set.
+
+    CPUs have no such instruction from f64, and a call into a run-time library would not vectorise.
+    """
+    i32 = ir.IntegerType.get_signless(32)
+    nearest = s.cast("arith.truncf", ir.F32Type.get(), x)
+    back = s.cast("arith.extf", x.type, nearest)
+    bits = s.cast("arith.bitcast", i32, nearest)
+    too_far = s.cmpf("ogt", s.op("math.absf", back), s.op("math.absf", x))
+    towards_zero = s.select(too_far, s.op("arith.subi", bits, s.constant(i32, 1)), bits)
+    odd = s.op("arith.ori", towards_zero, s.constant(i32, 1))
+    return s.cast("arith.bitcast", nearest.type, s.select(s.cmpf("one", back, x), odd, bits))
 
 
 def _float_to_integer(s: Scalars, x: ir.Value, target: ir.Type, unsigned: bool) -> ir.Value:

@@ -19,7 +19,8 @@ def shape_of(value: ir.Value) -> list[int]:
 
 
 def element_of(value: ir.Value) -> ir.Type:
-    return ir.RankedTensorType(value.type).element_type
+    """The element type; unsigned types count as signless, as they become."""
+    return signless(ir.RankedTensorType(value.type).element_type)
 
 
 def dims(numbers: Sequence[int]) -> list[ir.AffineExpr]:
@@ -77,7 +78,7 @@ def build_generic(
 ) -> ir.Operation:
     """A linalg.generic whose body is what `body(*block arguments)` emits; it returns the values to yield."""
     op = new_generic(inputs, outs, maps, iterators)
-    block = ir.Block.create_at_start(op.regions[0], [signless(element_of(v)) if is_tensor(v) else v.type for v in (*inputs, *outs)])
+    block = ir.Block.create_at_start(op.regions[0], [element_of(v) if is_tensor(v) else v.type for v in (*inputs, *outs)])
     with ir.InsertionPoint(block):
         create("linalg.yield", [], list(body(*block.arguments)))
     return op

@@ -24,16 +24,42 @@ Point = tuple[Index, ...]
 Request = tuple[ir.Value, Point]
 Steps = Generator[Request, ir.Value, ir.Value]
 
-VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
+SLICE = "tensor.extract_slice"
+VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", SLICE)
+
+
+def view_source(value: ir.Value) -> ir.Value | None:
+    """What `value` is a view of: reshaped, or a static slice."""
+    op = defining_op(value)
+    if op is None or op.name not in VIEWS or len(op.operands) != 1:
+        return None
+    drops_dims = op.name == SLICE and len(shape_of(value)) != len(shape_of(op.operands[0]))
+    return None if drops_dims else op.operands[0]
 
 
 def view_base(value: ir.Value) -> ir.Value:
-    """What `value` is a reshaped view of, through any number of reshapes; `value` itself if it is no view."""
-    op = defining_op(value)
-    while op is not None and op.name in VIEWS:
-        value = op.operands[0]
-        op = defining_op(value)
+    """What `value` is a view of, through any number of views; `value` itself if it is none."""
+    while (source := view_source(value)) is not None:
+        value = source
     return value
+
+
+def point_in_base(value: ir.Value, point: Point) -> Point:
+    """Where the element `point` of `value` lies in its base."""
+    while (source := view_source(value)) is not None:
+        point = _point_in_source(value, source, point)
+        value = source
+    return point
+
+
+def _point_in_source(value: ir.Value, source: ir.Value, point: Point) -> Point:
+    op = value.owner.operation
+    if op.name != SLICE:
+        return indices.reshape_point(point, shape_of(value), shape_of(source))
+    offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
+    return tuple(
+        indices.add(indices.scale(index, stride), indices.constant(offset)) for index, offset, stride in zip(point, offsets, strides)
+    )
 
 
 class Sources:
@@ -164,7 +190,10 @@ class Builder:
             return result
         base = view_base(value)
         if base != value and (self._producer(base) or known_scalar(self._sources.scalars, defining_op(base)) is not None):
-            return (yield base, indices.reshape_point(point, shape_of(value), shape_of(base)))
+            return (yield base, point_in_base(value, point))
+        source = view_source(value)
+        if source is not None and value.owner.operation.name == SLICE:
+            return (yield source, _point_in_source(value, source, point))
         known = known_scalar(self._sources.scalars, defining_op(value))
         return self._load(value, point) if known is None else known
 

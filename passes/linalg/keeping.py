@@ -11,7 +11,7 @@ from . import indices
 from .costs import CAP, body_cost, only_moves_or_extends
 from .generic import Generic, bare_dim, is_contraction, is_tensor, read_generic, shape_of
 from .indices import Index
-from .inlining import VIEWS, input_reads, is_used, loops_at, view_base
+from .inlining import input_reads, is_used, loops_at, point_in_base, view_base, view_source
 
 SLACK = 4  # additions of recomputation an element that are cheaper than a store and a load
 MOST_POINTS = 64
@@ -47,6 +47,11 @@ class Node:
     def shape(self) -> list[int]:
         return shape_of(self.generic.op.results[0])
 
+    @property
+    def wide_shape(self) -> list[int]:
+        """The shape but for unit dims."""
+        return [extent for extent in self.shape if extent != 1]
+
 
 def read_nodes(ops: Sequence[ir.Operation]) -> list[Node]:
     nodes: dict[ir.Operation, Node] = {}
@@ -68,7 +73,7 @@ def _uses(value: ir.Value, through: ir.Value | None, nodes: dict[ir.Operation, N
     found: list[Use] = []
     for use in value.uses:
         owner = use.owner.operation
-        if owner.name in VIEWS:
+        if len(owner.results) == 1 and view_source(owner.results[0]) is not None:
             found += _uses(owner.results[0], owner.results[0], nodes)
         elif owner in nodes:
             node, number = nodes[owner], use.operand_number
@@ -99,7 +104,7 @@ def decide(nodes: list[Node], by_result: dict[ir.Value, Node]) -> None:
     """Sets `stored`, `inlined` and `depends`."""
     for node in nodes:
         producers = [p for v in reads_of(node) if (p := producer_of(v, by_result)) is not None]
-        node.cost = min(CAP, body_cost(node.generic) + sum(p.cost for p in producers if p.pure))
+        node.cost = min(CAP, body_cost(node.generic) + sum(_cost_within(p, node) for p in producers))
     without_reductions = all(node.pure for node in nodes)
     for number, node in enumerate(reversed(nodes)):  # readers before what they read
         _decide_one(node, number, without_reductions)
@@ -108,6 +113,12 @@ def decide(nodes: list[Node], by_result: dict[ir.Value, Node]) -> None:
             producer = producer_of(value, by_result)
             if producer is not None:
                 node.depends |= producer.depends if producer.inlined else {producer.position}
+
+
+def _cost_within(producer: Node, reader: Node) -> int:
+    """What inlining `producer` adds to an element of `reader`; nothing if it will be kept for being read over and over."""
+    repeated = reader.generic.trips / max(1, producer.generic.trips) - 1
+    return producer.cost if producer.pure and repeated * producer.cost <= SLACK else 0
 
 
 def _decide_one(node: Node, number: int, without_reductions: bool) -> None:
@@ -147,7 +158,7 @@ def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int):
                 continue
             point = tuple(indices.at(e, at) for e in use.indexing.results)
             if use.through is not None:
-                point = indices.reshape_point(point, shape_of(use.through), node.shape)
+                point = point_in_base(use.through, point)
             yield root, loops_at(node.generic, result, point)
 
 
@@ -164,7 +175,7 @@ def _fits(node: Node, root: Node, at: tuple[Index, ...] | int) -> bool:
 
 
 def clusters(nodes: list[Node]) -> list[list[Node]]:
-    """The stored nodes in order, parallel ones of equal shape together at the place of the last, where no other one between needs them."""
+    """The stored nodes in order, parallel ones of equal shape (but for unit dims) together at the place of the last, where no other one between needs them."""
     groups: list[list[Node]] = []
     for node in (n for n in nodes if n.stored):
         joined = _joinable(groups, node) if node.pure else None
@@ -180,7 +191,7 @@ def _joinable(groups: list[list[Node]], node: Node) -> list[Node] | None:
     needed: set[int] = set()  # what groups already passed over read
     for group in reversed(groups):
         positions = {n.position for n in group}
-        if not positions & needed and group[0].pure and group[0].shape == node.shape and not any(n.fixed for n in group):
+        if not positions & needed and group[0].pure and group[0].wide_shape == node.wide_shape and not any(n.fixed for n in group):
             return group
         needed |= set().union(*(n.depends for n in group))
     return None

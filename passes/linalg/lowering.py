@@ -12,7 +12,7 @@ from ..rewriting import defining_op
 from . import generic, indices
 from .elementwise import SCALARS
 from .scalars import Scalars, signless, signless_attribute
-from .views import fitted
+from .views import at_edge, fitted
 
 Read = tuple[ir.Value, ir.AffineMap]
 
@@ -41,6 +41,19 @@ class Lowering:
             kind = signless(old.type)
             self._values[old] = self.scalars.attribute(kind, ir.DenseElementsAttr.get_splat(kind, self._splats[old]))
         return self._values[old]
+
+    def returned(self, old: ir.Value) -> ir.Value:
+        """The new tensor of `old`, computed by some op: a copy of what is an argument or constant, or a view of one."""
+        known = self.scalar_constant(old)
+        if known is not None:
+            return generic.fill(known, list(old.type.shape))
+        value = self.tensor(old)
+        if not at_edge(value):
+            return value
+        rank = len(generic.shape_of(value))
+        out = generic.empty(generic.shape_of(value), generic.element_of(value))
+        maps = [generic.identity(rank)] * 2
+        return generic.build_generic([value], [out], maps, [generic.PARALLEL] * rank, lambda x, _: [x]).results[0]
 
     def scalar_constant(self, old: ir.Value) -> ir.Value | None:
         attribute = self.splat(old)

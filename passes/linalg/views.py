@@ -107,7 +107,7 @@ def restored(source: ir.Value, point: Sequence[Index]) -> tuple[ir.Value, tuple[
     `x[d0, d1 * 64 + d2]` becomes `view[d0, d1, d2]`. Results of other ops stay: reshapes stand at the function's edge only.
     """
     point = tuple(point)
-    if all(index.loop is not None or index.is_constant for index in point) or not _at_edge(source):
+    if all(index.loop is not None or index.is_constant for index in point) or not at_edge(source):
         return source, point
     shape = shape_of(source)
     address = linearise(point, shape)
@@ -124,8 +124,9 @@ def restored(source: ir.Value, point: Sequence[Index]) -> tuple[ir.Value, tuple[
     return reshape(source, [atom.extent for atom, _ in terms]), tuple(Index(((atom, 1),), 0) for atom, _ in terms)
 
 
-def _at_edge(value: ir.Value) -> bool:
+def at_edge(value: ir.Value) -> bool:
+    """An argument or constant, or a reshape of one."""
     op = defining_op(value)
     if op is not None and op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
-        return _at_edge(op.operands[0])
+        return at_edge(op.operands[0])
     return op is None or op.name == "arith.constant"

@@ -126,27 +126,29 @@ func.func private @hloom_acosh_f32(%x: f32) -> f32 {
   %huge = arith.constant 1.0e+09 : f32
   %c1 = arith.constant 1.0 : f32
   %c0 = arith.constant 0.0 : f32
+  %cm0_75 = arith.constant -0.75 : f32
   %ln2 = arith.constant 0.6931472 : f32
   %nan = arith.constant 0x7FC00000 : f32
   %huge_1 = arith.cmpf ogt, %x, %huge : f32
   %t = arith.subf %x, %c1 : f32
-  %t_1 = arith.addf %t, %t : f32
-  %t_2 = math.fma %t, %t, %t_1 : f32
-  %s = math.sqrt %t_2 : f32
-  %u = arith.addf %t, %s : f32
-  // What the sum u lost matters near 1 only, where log1p(u + lost) is about log1p(u) + lost (1 - u).
-  %t_3 = arith.subf %s, %u : f32
-  %lost = arith.addf %t_3, %t : f32
-  %t_4 = arith.subf %c1, %u : f32
-  %below = arith.cmpf ogt, %c0, %t_4 : f32
-  %slope = arith.select %below, %c0, %t_4 : f32
-  %t_5 = arith.select %huge_1, %x, %u : f32
-  %r = func.call @hloom_log1p_f32(%t_5) : (f32) -> f32
-  %t_6 = math.fma %lost, %slope, %r : f32
-  %t_7 = arith.select %huge_1, %ln2, %c0 : f32
-  %y = arith.addf %t_6, %t_7 : f32
-  %t_8 = arith.cmpf olt, %x, %c1 : f32
-  %result = arith.select %t_8, %nan, %y : f32
+  %t_1 = arith.select %huge_1, %c0, %t : f32
+  %t_2 = arith.addf %t_1, %t_1 : f32
+  %t_3 = math.fma %t_1, %t_1, %t_2 : f32
+  %s = math.sqrt %t_3 : f32
+  %u = arith.addf %t_1, %s : f32
+  // What the sum u lost matters near 1 only, where log1p(u + lost) is about log1p(u) + lost (1 - 0.75 u).
+  %t_4 = arith.subf %s, %u : f32
+  %lost = arith.addf %t_4, %t_1 : f32
+  %t_5 = math.fma %u, %cm0_75, %c1 : f32
+  %below = arith.cmpf ogt, %c0, %t_5 : f32
+  %slope = arith.select %below, %c0, %t_5 : f32
+  %t_6 = arith.select %huge_1, %x, %u : f32
+  %r = func.call @hloom_log1p_f32(%t_6) : (f32) -> f32
+  %t_7 = math.fma %lost, %slope, %r : f32
+  %t_8 = arith.select %huge_1, %ln2, %c0 : f32
+  %y = arith.addf %t_7, %t_8 : f32
+  %t_9 = arith.cmpf olt, %x, %c1 : f32
+  %result = arith.select %t_9, %nan, %y : f32
   return %result : f32
 }
 

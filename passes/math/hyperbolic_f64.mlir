@@ -119,27 +119,29 @@ func.func private @hloom_acosh_f64(%x: f64) -> f64 {
   %huge = arith.constant 1.0e+30 : f64
   %c1 = arith.constant 1.0 : f64
   %c0 = arith.constant 0.0 : f64
+  %cm0_75 = arith.constant -0.75 : f64
   %ln2 = arith.constant 0.6931471805599453 : f64
   %nan = arith.constant 0x7FF8000000000000 : f64
   %huge_1 = arith.cmpf ogt, %x, %huge : f64
   %t = arith.subf %x, %c1 : f64
-  %t_1 = arith.addf %t, %t : f64
-  %t_2 = math.fma %t, %t, %t_1 : f64
-  %s = math.sqrt %t_2 : f64
-  %u = arith.addf %t, %s : f64
-  // What the sum u lost matters near 1 only, where log1p(u + lost) is about log1p(u) + lost (1 - u).
-  %t_3 = arith.subf %s, %u : f64
-  %lost = arith.addf %t_3, %t : f64
-  %t_4 = arith.subf %c1, %u : f64
-  %below = arith.cmpf ogt, %c0, %t_4 : f64
-  %slope = arith.select %below, %c0, %t_4 : f64
-  %t_5 = arith.select %huge_1, %x, %u : f64
-  %r = func.call @hloom_log1p_f64(%t_5) : (f64) -> f64
-  %t_6 = math.fma %lost, %slope, %r : f64
-  %t_7 = arith.select %huge_1, %ln2, %c0 : f64
-  %y = arith.addf %t_6, %t_7 : f64
-  %t_8 = arith.cmpf olt, %x, %c1 : f64
-  %result = arith.select %t_8, %nan, %y : f64
+  %t_1 = arith.select %huge_1, %c0, %t : f64
+  %t_2 = arith.addf %t_1, %t_1 : f64
+  %t_3 = math.fma %t_1, %t_1, %t_2 : f64
+  %s = math.sqrt %t_3 : f64
+  %u = arith.addf %t_1, %s : f64
+  // What the sum u lost matters near 1 only, where log1p(u + lost) is about log1p(u) + lost (1 - 0.75 u).
+  %t_4 = arith.subf %s, %u : f64
+  %lost = arith.addf %t_4, %t_1 : f64
+  %t_5 = math.fma %u, %cm0_75, %c1 : f64
+  %below = arith.cmpf ogt, %c0, %t_5 : f64
+  %slope = arith.select %below, %c0, %t_5 : f64
+  %t_6 = arith.select %huge_1, %x, %u : f64
+  %r = func.call @hloom_log1p_f64(%t_6) : (f64) -> f64
+  %t_7 = math.fma %lost, %slope, %r : f64
+  %t_8 = arith.select %huge_1, %ln2, %c0 : f64
+  %y = arith.addf %t_7, %t_8 : f64
+  %t_9 = arith.cmpf olt, %x, %c1 : f64
+  %result = arith.select %t_9, %nan, %y : f64
   return %result : f64
 }
 

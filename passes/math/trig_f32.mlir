@@ -15,8 +15,8 @@ func.func private @hloom_trig_reduce_f32(%a: f32) -> (f32, i32) {
   %quadrant = arith.bitcast %t : f32 to i32
   %large = arith.cmpf oge, %a, %c : f32
   %r_q:2 = scf.if %large -> (f32, i32) {
-    %exact_exact:2 = func.call @hloom_trig_reduce_large_f32(%a) : (f32) -> (f32, i32)
-    scf.yield %exact_exact#0, %exact_exact#1 : f32, i32
+    %exact:2 = func.call @hloom_trig_reduce_large_f32(%a) : (f32) -> (f32, i32)
+    scf.yield %exact#0, %exact#1 : f32, i32
   } else {
     scf.yield %near, %quadrant : f32, i32
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from . import build, constants, driver
+from . import constants, driver
 from .driver import Rule
 
 Values = "list[ir.Value] | None"

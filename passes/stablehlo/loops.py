@@ -137,54 +137,49 @@ def _is_argument_of(value: ir.Value, block: ir.Block) -> bool:
     return is_block_argument(value) and value.owner == block
 
 
-def rebuild(loop: ir.Operation, inits: Sequence[ir.Value], make: Callable[[ir.Block, ir.Block], list[ir.Value]]) -> ir.Operation:
-    """A while op over the carries `inits` in the place of `loop`, whose blocks' ops it takes over.
+def rebuild(loop: ir.Operation, inits: Sequence[ir.Value], fill: Callable[[ir.Block, ir.Block], Sequence[ir.Value]]) -> ir.Operation:
+    """A while op over the carries `inits` before `loop`, whose blocks' ops it takes over.
 
-    `make(condition, body)` is called with the new blocks while they hold nothing but their arguments' uses to be filled in: it replaces the
-    uses of the old blocks' arguments (building ops at the start of the new blocks where need be) and returns the values that the body
-    yields. The old op is left with empty results' uses to the caller, who erases it.
+    `fill(condition, body)` is called when the new blocks hold the old ops: it replaces the uses of the old blocks' arguments and returns
+    the values that the new body yields. Replacing the results of the old loop and erasing it is left to the caller.
     """
     types = [v.type for v in inits]
     with loop.location, ir.InsertionPoint(loop):
         new = create("stablehlo.while", types, list(inits), regions=2)
     blocks = []
-    for region, old in zip(new.regions, loop.regions):
+    for region, old in zip(new.regions, (condition_block(loop), body_block(loop))):
         block = region.blocks.append(*types, arg_locs=[loop.location] * len(types))
         with loop.location, ir.InsertionPoint(block):
-            end = create("stablehlo.return", [], [])
-        for view in list(old.blocks[0].operations):
+            end = create("stablehlo.return")
+        for view in list(old.operations):
             view.operation.move_before(end)
         end.erase()
         blocks.append(block)
-    results = make(*blocks)
+    values = fill(*blocks)
     old_end = terminator(blocks[1])
-    with old_end.location, ir.InsertionPoint(blocks[1]):
-        create("stablehlo.return", [], results)
+    with old_end.location, ir.InsertionPoint(old_end):
+        create("stablehlo.return", [], values)
     old_end.erase()
     return new
 
 
 def keep_carries(loop: ir.Operation, kept: Sequence[int], replacements: dict[int, ir.Value]) -> None:
-    """Rebuilds the loop with the carries `kept` alone; `replacements` says what stands for the others, inside the loop and after it.
+    """Rebuilds the loop with the carries `kept` alone; `replacements` says what stands for others, inside the loop and after it.
 
-    A carry without a replacement must have no use but its own update.
+    A carry that is neither must have no use but its own update.
     """
-    inits, values = list(loop.operands), yielded(loop)
-    old_blocks = [condition_block(loop), body_block(loop)]
+    inits = list(loop.operands)
+    old = (condition_block(loop), body_block(loop))
 
-    def make(*blocks: ir.Block) -> list[ir.Value]:
-        for old, new in zip(old_blocks, blocks):
-            for position, index in enumerate(kept):
-                old.arguments[index].replace_all_uses_with(new.arguments[position])
-            for index, value in replacements.items():
-                old.arguments[index].replace_all_uses_with(value)
-            for index in set(range(len(inits))) - set(kept) - set(replacements):
-                # its update dies with it; the initial value stands in until then
-                old.arguments[index].replace_all_uses_with(inits[index])
-        return [values_now[i] for i in kept]
+    def fill(*blocks: ir.Block) -> list[ir.Value]:
+        for before, after in zip(old, blocks):
+            for index, init in enumerate(inits):
+                value = after.arguments[kept.index(index)] if index in kept else replacements.get(index, init)
+                before.arguments[index].replace_all_uses_with(value)
+        values = list(terminator(blocks[1]).operands)
+        return [values[index] for index in kept]
 
-    values_now = values
-    new = rebuild(loop, [inits[i] for i in kept], make)
+    new = rebuild(loop, [inits[i] for i in kept], fill)
     for position, index in enumerate(kept):
         loop.results[index].replace_all_uses_with(new.results[position])
     for index, value in replacements.items():

@@ -39,6 +39,8 @@ def artifact(text: str, arguments: list[Spec], results: list[Spec], buffers: lis
         "arguments": [{"name": n, "dtype": d, "shape": list(s), "bound": i in bound} for i, (n, d, s) in enumerate(arguments)],
         "results": [{"name": n, "dtype": d, "shape": list(s)} for n, d, s in results],
         "init_results": [],
+        "kind": "numpy",
+        "kwarg_tree": {"dict": []},
         "in_tree": flat(len(arguments) - len(bound)),
         "out_tree": "*" if len(results) == 1 else flat(len(results)),
         "entries": {"main": {"symbol": "hloom_main", "buffers": buffers}},

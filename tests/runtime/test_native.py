@@ -63,3 +63,18 @@ def test_gemm_agrees_with_numpy(with_blas, dtype, ta, tb, batch, m, n, k):
     library.blas.cache_clear()
     expected = (a.transpose(0, 2, 1) if ta else a) @ (b.transpose(0, 2, 1) if tb else b)
     np.testing.assert_allclose(c, expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+
+
+def test_profile_events_nest_and_are_read_once():
+    library.profile_events()
+    call = {name: ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.symbols()[f"hloom_profile_{name}"]) for name in ("begin", "end")}
+    for _ in range(5000):
+        call["begin"](1)
+        call["begin"](2)
+        call["end"](2)
+        call["end"](1)
+    call["end"](3)  # never begun
+    events = library.profile_events()
+    assert [id_ for id_, _, _ in events] == [2, 1] * 5000
+    assert all(outer[1] <= inner[1] <= inner[2] <= outer[2] for inner, outer in zip(events[::2], events[1::2]))
+    assert library.profile_events() == []

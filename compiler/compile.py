@@ -1,0 +1,199 @@
+"""`hloom.compile`: a program, from whichever front end, made ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch_mlir import ir
+
+from hloom.dialects.context import make_context
+from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.errors import CompileError, InvalidProgramError
+from hloom.passes.rewriting import functions, symbol_name
+from hloom.runtime import pytree
+from hloom.runtime.artifact import Artifact
+from hloom.runtime.executable import Executable
+from hloom.runtime.signature import TensorSpec
+
+from .artifact_writer import ArtifactWriter
+from .debug import watching
+from .frontend import Program, load_program, main_function
+from .frontends.mlir_text import import_mlir
+from .instrument import Instrumentation
+from .pipeline import run_stages, stage_number
+from .report import ReportBuilder
+from .target import resolve
+from .timing import Timing
+
+
+def compile(
+    source: Any,
+    *example_inputs: Any,
+    target: str | TargetView = "auto",
+    bind: Mapping[int | str, Any] | None = None,
+    policy: Any = None,
+) -> Executable:
+    """Compiles a program and returns it ready to be called.
+
+    `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module or ExportedProgram, a
+    function that JAX traces or a jax.export.Exported; `example_inputs` tell the shapes where the source does not. `bind` gives values, by
+    argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters are bound by
+    themselves. Raises CompileErrors.
+    """
+    if policy is not None:
+        raise CompileError("policies are not supported yet", remedy="leave policy=None")
+    program = load_program(source, example_inputs)
+    values = {**program.bound, **_by_index(program, bind or {})}
+    exe = Executable(compile_program(program, target=target, bound=values, name=name_of(source)))
+    if values:
+        exe.bind(dict(values))
+    return exe
+
+
+def load_text(source: str | bytes, function: str = "main") -> Program:
+    """The program in MLIR text or bytecode whose entry is `function`. Raises CompileErrors."""
+    context = make_context()
+    module = import_mlir(source, context)
+    if function != "main":
+        _make_entry(module, function)
+    return load_program(module, context=context)
+
+
+def compile_program(
+    program: Program,
+    *,
+    target: str | TargetView = "auto",
+    bound: Collection[int] = (),
+    name: str = "main",
+    dump_dir: Path | None = None,
+    watch: Instrumentation | None = None,
+    start: str = "input",
+) -> Artifact:
+    """Takes a program that is at stage `start` through all stages from there.
+
+    `bound`: indices of the arguments that will be bound, beside those marked so in a program at stage `input`.
+    """
+    module = program.module.operation
+    timing = Timing()
+    with watching(watch) as watched:
+        timing = watched.timing or timing
+        timed = replace(watched, timing=timing)
+        described = resolve(target) if isinstance(target, str) else target
+
+        def run(first: str, last: str) -> None:
+            run_stages(module, first, last, dump_dir=dump_dir, watch=timed)
+
+        return _compile(program, described, bound, name, start, run, timing)
+
+
+def _compile(
+    program: Program,
+    target: TargetView,
+    bound: Collection[int],
+    name: str,
+    start: str,
+    run: Callable[[str, str], None],
+    timing: Timing,
+) -> Artifact:
+    module = program.module.operation
+    attach_target(module, target)
+    if start == "input":
+        indices, in_tree = bind_arguments(program, bound)
+    else:
+        indices, in_tree = sorted(bound), pytree.without(program.in_tree, bound)
+    report = ReportBuilder(name)
+    if stage_number(start) <= stage_number("fused"):
+        run(start, "fused")
+        report.fused(module)
+        start = "fused"
+    run(start, "thunk")
+    report.thunks(module)
+    writer = ArtifactWriter(module)
+    run("thunk", "llvm")
+    from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
+
+    timing.begin_stage("object")
+    with timing.measure("emit-object"):
+        code = emit_object(module)
+    described = {
+        "target": target.name,
+        "inputs": _listed(spec for index, spec in enumerate(program.inputs) if index not in indices),
+        "outputs": _listed(program.outputs),
+    }
+    memory = {
+        "code": len(code),
+        "constants": sum(map(len, writer.constants.values())),
+        "bound": sum(program.inputs[index].nbytes for index in indices),
+        "packed": sum(spec.nbytes for spec in writer.packed),
+    }
+    signature = {
+        "name": name,
+        "kind": program.kind,
+        "arguments": [{**spec.json(), "bound": index in indices} for index, spec in enumerate(program.inputs)],
+        "results": [spec.json() for spec in program.outputs],
+        "in_tree": in_tree,
+        "kwarg_tree": program.kwarg_tree,
+        "out_tree": program.out_tree,
+    }
+    return writer.artifact(code, target, {**signature, "report": report.finish(timing, program=described, memory=memory)})
+
+
+def name_of(source: object) -> str:
+    """How a program is called in reports: its file, its function, or its class."""
+    if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source):
+        return Path(source).name
+    return getattr(source, "__name__", None) or ("main" if isinstance(source, (str, bytes, bytearray)) else type(source).__name__)
+
+
+def _listed(specs: Any) -> str:
+    return ", ".join(f"{spec.name}: {spec}" for spec in specs)
+
+
+def _make_entry(module: ir.Module, name: str) -> None:
+    named = {symbol_name(function): function for function in functions(module.operation)}
+    if name not in named:
+        raise InvalidProgramError(f"the module has no function @{name}", stage="input", remedy=f"it has {', '.join(named)}")
+    with module.context:
+        for old, new in (("main", f"main.before.{name}"), (name, "main")):
+            if old in named:
+                ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
+                named[old].attributes["sym_name"] = ir.StringAttr.get(new)
+
+
+def _by_index(program: Program, bind: Mapping[int | str, Any]) -> dict[int, Any]:
+    """`bind` with indices for names. Raises CompileError for what names no argument."""
+    names = {spec.name: index for index, spec in enumerate(program.inputs)}
+    found: dict[int, Any] = {}
+    for key, value in bind.items():
+        index = names.get(key) if isinstance(key, str) else key
+        if index not in range(len(program.inputs)):
+            raise CompileError(f"bind names {key!r}, which is no argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
+        found[index] = value  # type: ignore[index]
+    return found
+
+
+def bind_arguments(program: Program, bound: Collection[int]) -> tuple[list[int], pytree.Structure]:
+    """Marks arguments as bound; returns the indices of all that are, and the structure of the arguments left."""
+    main = main_function(program.module)
+    with main.context:
+        attributes = _argument_attributes(main, program.inputs)
+        free = [index for index, given in enumerate(attributes) if "hloom.bound" not in given]
+        for index in bound:
+            attributes[index]["hloom.bound"] = ir.UnitAttr.get()
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])
+    in_tree = program.in_tree
+    if pytree.count(in_tree) + pytree.count(program.kwarg_tree) == len(program.inputs):
+        free = list(range(len(program.inputs)))  # marked in the text: the structure counts them all
+    gone = {position for position, index in enumerate(free) if "hloom.bound" in attributes[index]}
+    if any(position >= pytree.count(in_tree) for position in gone):
+        raise CompileError("keyword arguments cannot be bound", remedy="make them positional")
+    return [index for index, given in enumerate(attributes) if "hloom.bound" in given], pytree.without(in_tree, gone)
+
+
+def _argument_attributes(main: ir.Operation, inputs: Collection[TensorSpec]) -> list[dict[str, ir.Attribute]]:
+    if "arg_attrs" not in main.attributes:
+        return [{} for _ in inputs]
+    return [{item.name: item.attr for item in ir.DictAttr(given)} for given in main.attributes["arg_attrs"]]

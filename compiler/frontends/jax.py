@@ -1,0 +1,82 @@
+"""JAX functions and jax.export.Exported, through a StableHLO artifact: the one form that both sides' versions of MLIR agree on.
+
+A function is exported with the example inputs' shapes and types; arrays it closes over become constants. Arguments that it does not use stay
+arguments, so that a call gives what the function takes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.export
+from torch_mlir import ir
+
+from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
+from hloom.passes.stablehlo.ops import ANNOTATIONS
+
+from ..frontend import Imported
+from ..validate import unsupported_call
+from .mlir_text import parse_bytecode
+from .trees import described
+
+# XLA's own custom calls are refused by validate, which names them; export's own checks would refuse more than that.
+_CHECKS_LEFT_TO_US = [jax.export.DisabledSafetyCheck.platform(), jax.export.DisabledSafetyCheck.custom_call("Sharding")]
+
+
+def import_jax(source: Any, examples: tuple[Any, ...], context: ir.Context) -> Imported:
+    """Raises InvalidProgramError where JAX cannot trace or export the function."""
+    exported = _as_exported(source, examples)
+    if exported.nr_devices != 1:
+        raise InvalidProgramError(f"the program is exported for {exported.nr_devices} devices", remedy="export it for one")
+    in_tree, kwarg_tree = described(jax.tree_util.tree_unflatten(exported.in_tree, range(len(exported.in_avals))), keyword=True)
+    out_tree = described(jax.tree_util.tree_unflatten(exported.out_tree, range(len(exported.out_avals))))
+    try:
+        module = parse_bytecode(exported.mlir_module_serialized, context, trusted=True)
+    except ParseError as error:
+        raise _foreign_call(exported) or error from None
+    return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_names(exported))
+
+
+def _as_exported(source: Any, examples: tuple[Any, ...]) -> jax.export.Exported:
+    try:
+        if not isinstance(source, jax.export.Exported):
+            return _export(source, examples, {})
+        if len(source.module_kept_var_idx) == len(source.in_avals):
+            return source
+        args, kwargs = jax.tree_util.tree_unflatten(source.in_tree, source.in_avals)
+        return _export(source.call, args, kwargs)  # gives the arguments back that the export had dropped
+    except CompileError:
+        raise
+    except Exception as error:
+        raise InvalidProgramError(
+            f"JAX could not export the function: {type(error).__name__}: {error}",
+            remedy="give example inputs for which jax.jit(function) works" if examples else "give example inputs of the right shapes and types",
+        ) from error
+
+
+def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:
+    jitted = jax.jit(function, keep_unused=True)
+    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=_CHECKS_LEFT_TO_US)(*args, **kwargs)
+
+
+def _foreign_call(exported: jax.export.Exported) -> UnsupportedOpError | None:
+    """The first custom call of a program that cannot be read: such calls carry attributes of dialects that StableHLO does not have."""
+    for target in re.findall(r"stablehlo\.custom_call @([\w.]+)", exported.mlir_module()):
+        if target not in ANNOTATIONS:
+            return unsupported_call(target)
+    return None
+
+
+def _names(exported: jax.export.Exported) -> list[str]:
+    paths, _ = jax.tree_util.tree_flatten_with_path(jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals))
+    return [_name(path) for path, _ in paths]
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    """arg0['w'] for the leaf at args[0]['w'], the keyword's own name for a keyword argument."""
+    first, second, *rest = path
+    in_args = getattr(first, "idx", 1) == 0
+    head = f"arg{second.idx}" if in_args else str(second.key)
+    return head + jax.tree_util.keystr(tuple(rest))

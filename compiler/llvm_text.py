@@ -1,0 +1,82 @@
+"""LLVM IR text from MLIR's translation, made readable for llvmlite's older LLVM.
+
+The wheel prints float literals that an older reader refuses: `+inf`, `-qnan`, `f0x40490FDB`, decimals that are not exact. They are rewritten, bit
+for bit, to the hexadecimal forms that every LLVM reads: 0x and sixteen digits for float and double, 0xH for half, 0xR for bfloat.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+_TYPE = re.compile(r"\b(float|double|half|bfloat)\b")
+_LITERAL = re.compile(r'(?<![\w.%@$!#"])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|[+-]?\d+\.\d+(?:e[+-]?\d+)?)(?![\w.])')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_FORMAT = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52)}
+"""Bits of the exponent and of the mantissa."""
+
+
+def fix_float_literals(text: str) -> str:
+    """`text` with every float literal in a form that LLVM 22 and older read. The type of a literal is the last one named before it."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if _LITERAL.search(line) and _TYPE.search(line):
+            lines[number] = _fix_line(line)
+    return "\n".join(lines)
+
+
+def _fix_line(line: str) -> str:
+    masked = _STRING.sub(lambda quoted: "\0" * len(quoted.group()), line)
+    types = [(found.end(), found.group()) for found in _TYPE.finditer(masked)]
+    pieces, position, current = [], 0, 0
+    for literal in _LITERAL.finditer(masked):
+        while current < len(types) and types[current][0] <= literal.start():
+            current += 1
+        if current == 0:
+            continue
+        kind = types[current - 1][1]
+        pieces += [line[position : literal.start()], _spell(_bits(literal.group(), kind), kind)]
+        position = literal.end()
+    return "".join(pieces) + line[position:]
+
+
+def _bits(literal: str, kind: str) -> int:
+    exponent, mantissa = _FORMAT[kind]
+    infinity, sign = ((1 << exponent) - 1) << mantissa, 1 << (exponent + mantissa)
+    if literal.startswith("f0x"):
+        return int(literal[3:], 16)
+    negative = sign if literal[0] == "-" else 0
+    digits = literal.lstrip("+-")
+    if digits == "inf":
+        return negative | infinity
+    if digits == "qnan":
+        return negative | infinity | 1 << (mantissa - 1)
+    if digits.startswith("nan("):
+        return negative | infinity | 1 << (mantissa - 1) | int(digits[6:-1], 16)
+    if digits.startswith("snan("):
+        return negative | infinity | int(digits[7:-1], 16)
+    return _rounded(float(literal), kind)
+
+
+def _rounded(value: float, kind: str) -> int:
+    if kind == "double":
+        return struct.unpack("<Q", struct.pack("<d", value))[0]
+    if kind == "half":
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    single = struct.unpack("<I", struct.pack("<f", value))[0]
+    if kind == "float":
+        return single
+    return (single + 0x7FFF + ((single >> 16) & 1)) >> 16 & 0xFFFF
+
+
+def _spell(bits: int, kind: str) -> str:
+    if kind == "half":
+        return f"0xH{bits:04X}"
+    if kind == "bfloat":
+        return f"0xR{bits:04X}"
+    if kind == "double":
+        return f"0x{bits:016X}"
+    sign, exponent, mantissa = bits >> 31, (bits >> 23) & 0xFF, bits & 0x7FFFFF
+    if exponent == 0xFF:  # infinities and NaNs keep their payload
+        return f"0x{sign << 63 | 0x7FF << 52 | mantissa << 29:016X}"
+    return f"0x{struct.unpack('<Q', struct.pack('<d', struct.unpack('<f', struct.pack('<I', bits))[0]))[0]:016X}"

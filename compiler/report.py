@@ -1,0 +1,141 @@
+"""Collects the explain report (runtime/report.py) while a program passes through the stages: the groups and their ops at `fused`, what each
+became at `thunk`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from torch_mlir import ir
+
+from hloom.dialects import thunk
+from hloom.passes.fusion.decisions import ATTRIBUTE as DECISIONS
+from hloom.passes.rewriting import functions, symbol_name, walk
+
+from .timing import Timing
+
+_FIGURES = ("bytes", "flops", "cost_ps")
+
+
+class ReportBuilder:
+    """Fills `data`, the report's dictionary."""
+
+    def __init__(self, name: str):
+        self.data: dict[str, Any] = {"program": {"name": name}, "memory": {}}
+        self._groups: dict[str, dict[str, Any]] = {}
+
+    def fused(self, module: ir.Operation) -> None:
+        """The stage where every op stands in the group that it will run in."""
+        ops = []
+        for function in functions(module):
+            if "hloom.kind" not in function.attributes:
+                continue
+            name = symbol_name(function)
+            inside = [op for op in function.regions[0].blocks[0].operations if op.operation.name != "func.return"]
+            self._groups[name] = {
+                "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
+                "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
+                "ops": dict(Counter(_short(op.operation.name) for op in inside)),
+                **{key: _integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
+            }
+            ops += [_op(op.operation, name) for op in inside]
+        self.data["ops"] = _merged(ops)
+        if DECISIONS in module.attributes:
+            self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in module.attributes[DECISIONS]]
+
+    def thunks(self, module: ir.Operation) -> None:
+        """The stage where each group is a thunk of the host program."""
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for program in module.regions[0].blocks[0].operations:
+            if program.operation.name != "thunk.program":
+                continue
+            entry = ir.StringAttr(program.operation.attributes["sym_name"]).value
+            self.data["memory"]["arena" if entry == "main" else "init arena"] = _integer(program.operation, "arena_bytes")
+            for op in walk(program.operation, lambda op: op.name in ("thunk.kernel", "thunk.gemm", "thunk.copy", "thunk.fill")):
+                self._add(rows, entry, op)
+        self.data["groups"] = list(rows.values())
+
+    def _add(self, rows: dict[tuple[str, str], dict[str, Any]], entry: str, op: ir.Operation) -> None:
+        kind = op.name.removeprefix("thunk.")
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value if kind == "kernel" else None
+        source = [ir.StringAttr(name).value for name in op.attributes["source"]] if "source" in op.attributes else []
+        key = callee or f"{kind} {' '.join(source)}".strip()
+        row = rows.get((entry, key))
+        if row:
+            row["calls"] += _trips(op)
+            return
+        known = self._groups.get(callee or "") or self._groups.get((callee or "").partition("_buffers_")[0], {})
+        moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
+        row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": _kernel(op, kind), "calls": _trips(op)}
+        row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", 0)}
+        if "cost_ps" in op.attributes:
+            row["cost_ps"] = _integer(op, "cost_ps")
+        rows[entry, key] = row
+
+    def finish(self, timing: Timing | None, **sections: dict[str, Any]) -> dict[str, Any]:
+        """Adds what is known at the end, and returns the whole."""
+        for name, values in sections.items():
+            self.data.setdefault(name, {}).update(values)
+        if timing:
+            self.data["timing"] = [[f"{stage}: {name}" if stage else name, seconds] for stage, name, seconds in timing.rows]
+        return self.data
+
+
+def _integer(op: ir.Operation, name: str) -> int:
+    return ir.IntegerAttr(op.attributes[name]).value
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[2] or name
+
+
+def _op(op: ir.Operation, group: str) -> dict[str, Any]:
+    kind = str(op.results[0].type).removeprefix("tensor<").removesuffix(">") if len(op.results) else ""
+    return {"op": _short(op.name), "type": kind, "location": str(op.location).removeprefix("loc(").removesuffix(")"), "groups": [group]}
+
+
+def _merged(ops: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row an op of the source: those that were cloned into several groups name them all."""
+    merged: dict[tuple[str, str, str], dict[str, Any]] = {}
+    unknown = 0
+    for op in ops:
+        key = op["op"], op["type"], op["location"]
+        if op["location"] == "unknown":
+            unknown += 1
+            key = op["op"], op["type"], str(unknown)
+        row = merged.setdefault(key, op)
+        row["groups"] += [group for group in op["groups"] if group not in row["groups"]]
+    return list(merged.values())
+
+
+def _trips(op: ir.Operation) -> int:
+    """How often a thunk runs in a call, loops of unknown length counted once."""
+    trips, parent = 1, op.parent
+    while parent is not None and parent.operation.name != "builtin.module":
+        if parent.operation.name == "thunk.for":
+            trips *= _integer(parent.operation, "trip_count")
+        parent = parent.operation.parent
+    return trips
+
+
+def _kernel(op: ir.Operation, kind: str) -> str:
+    if kind != "kernel":
+        return f"library {kind}" if kind == "gemm" else kind
+    tiles, grain = _integer(op, "tiles"), _integer(op, "grain")
+    return f"{tiles} tiles" + (f", {grain} or more a thread" if grain else ", one thread")
+
+
+def _decision(record: ir.DictAttr) -> dict[str, Any]:
+    plain = {entry.name: _plain(entry.attr) for entry in record}
+    names = ("code", "verdict", "groups", "ops", "reason")
+    return {**{name: plain.get(name, "") for name in names}, "figures": {key: value for key, value in plain.items() if key not in names}}
+
+
+def _plain(attribute: ir.Attribute) -> Any:
+    if isinstance(attribute, ir.ArrayAttr):
+        return [_plain(item) for item in attribute]
+    if isinstance(attribute, ir.DictAttr):
+        return {entry.name: _plain(entry.attr) for entry in attribute}
+    if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.StringAttr, ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+        return attribute.value
+    return str(attribute)

@@ -1,0 +1,70 @@
+"""A program that is past the stage `input` already, read back from a dump of that stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch_mlir import ir
+
+from hloom.dialects.context import make_context
+from hloom.passes.errors import InvalidProgramError
+from hloom.passes.rewriting import symbol_name
+from hloom.runtime import pytree
+from hloom.runtime.signature import TensorSpec
+
+from .frontend import Program
+from .parsing import parse_module
+from .pipeline import stage_number
+from .stage_rules import verify_stage
+
+_ENTRIES = ("main", "init")
+
+
+def load_stage(source: str | bytes, stage: str) -> tuple[Program, list[int]]:
+    """The program in MLIR text or bytecode of a stage between `stablehlo` and `thunk`, and which of its arguments are bound.
+
+    Raises CompileErrors.
+    """
+    if stage_number(stage) > stage_number("thunk"):
+        raise InvalidProgramError(f"at stage {stage} nothing tells a program's arguments any more", remedy="start from thunk or before")
+    with make_context() as context, ir.Location.unknown():
+        module = parse_module(source, context)
+        verify_stage(module.operation, stage)
+        arguments: dict[int, TensorSpec] = {}
+        bound: set[int] = set()
+        outputs: tuple[TensorSpec, ...] = ()
+        for op in [view.operation for view in module.body.operations]:
+            if "sym_name" not in op.attributes or symbol_name(op) not in _ENTRIES:
+                continue
+            kind = _signature(op)
+            for position, attributes in enumerate(_attributes(op, len(kind.inputs))):
+                if "hloom.init_result" not in attributes:
+                    index = ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else position
+                    arguments[index] = _spec(f"arg{index}", kind.inputs[position])
+                    if "hloom.bound" in attributes or symbol_name(op) == "init":
+                        bound.add(index)
+            if symbol_name(op) == "main":
+                outputs = tuple(_spec(f"result{index}", type_) for index, type_ in enumerate(kind.results))
+        if sorted(arguments) != list(range(len(arguments))):
+            raise InvalidProgramError("the program's arguments are not numbered from 0", stage=stage)
+        inputs = tuple(arguments[index] for index in sorted(arguments))
+        out_tree = pytree.LEAF if len(outputs) == 1 else pytree.flat(len(outputs))
+        return Program(module, inputs, outputs, pytree.flat(len(inputs)), out_tree), sorted(bound)
+
+
+def _signature(op: ir.Operation) -> ir.FunctionType:
+    name = next(name for name in ("hloom.signature", "signature", "function_type") if name in op.attributes)
+    return ir.FunctionType(ir.TypeAttr(op.attributes[name]).value)
+
+
+def _attributes(op: ir.Operation, count: int) -> Iterator[ir.DictAttr]:
+    """The attributes of each argument."""
+    given = next((op.attributes[name] for name in ("value_attributes", "arg_attrs") if name in op.attributes), None)
+    listed = list(given) if given is not None else []
+    for position in range(count):
+        yield ir.DictAttr(listed[position]) if position < len(listed) else ir.DictAttr.get({})
+
+
+def _spec(name: str, kind: ir.Type) -> TensorSpec:
+    tensor = ir.RankedTensorType(kind)
+    return TensorSpec(name, str(tensor.element_type), tuple(tensor.shape))

@@ -1,0 +1,173 @@
+"""Checks of a program as it arrived, before anything is compiled; each failure names the op, its place and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
+
+from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
+from hloom.passes.rewriting import functions, symbol_name, walk
+from hloom.passes.stablehlo.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, remedy
+
+STAGE = "input"
+MAX_BYTES = 1 << 40
+_FLOATS = {"f64", "f32", "f16", "bf16"}
+_WIDTHS = {1, 8, 16, 32, 64}
+
+
+def prepare(module: ir.Module) -> None:
+    """Makes the entry the public @main. Raises InvalidProgramError if there is none or it is not clear which."""
+    entry = _entry(module)
+    for function in functions(module.operation):
+        is_entry = function == entry
+        if not is_entry and symbol_name(function) == "main":
+            ir.SymbolTable.replace_all_symbol_uses("main", "main.other", module.operation)
+            function.attributes["sym_name"] = ir.StringAttr.get("main.other")
+        function.attributes["sym_visibility"] = ir.StringAttr.get("public" if is_entry else "private")
+    if symbol_name(entry) != "main":
+        ir.SymbolTable.replace_all_symbol_uses(symbol_name(entry), "main", module.operation)
+        entry.attributes["sym_name"] = ir.StringAttr.get("main")
+
+
+def _entry(module: ir.Module) -> ir.Operation:
+    found = [f for f in functions(module.operation) if len(f.regions[0].blocks)]
+    if not found:
+        raise InvalidProgramError("the module has no function with a body", stage=STAGE, remedy="give a module with a function @main")
+    named = [f for f in found if symbol_name(f) == "main"]
+    public = [f for f in found if "sym_visibility" not in f.attributes or ir.StringAttr(f.attributes["sym_visibility"]).value == "public"]
+    for candidates in (named, public, found):
+        if len(candidates) == 1:
+            return candidates[0]
+    names = ", ".join(f"@{symbol_name(f)}" for f in public)
+    raise InvalidProgramError(f"which function is the entry: {names or 'all are private'}?", stage=STAGE, remedy="name it @main")
+
+
+def validate(module: ir.Module) -> None:
+    """Raises InvalidProgramError or UnsupportedOpError for the first thing that hloom does not compile."""
+    by_name = {symbol_name(f): f for f in functions(module.operation)}
+    for view in module.body.operations:
+        if view.operation.name != "func.func":
+            raise _unsupported(view.operation, f"a {view.operation.name} at the top level")
+    reachable = _call_order(by_name)
+    _make_static(module)
+    for name in reachable:
+        for op in _ops(by_name[name]):
+            _check_op(op)
+
+
+def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
+    """The functions that @main reaches. Raises InvalidProgramError on recursion and on calls of what is not there."""
+    callees = {name: _calls(function) for name, function in by_name.items()}
+    done: list[str] = []
+    path: list[str] = []
+    stack: list[tuple[str, Iterator[tuple[str, ir.Operation]]]] = [("main", iter(callees["main"]))]
+    path.append("main")
+    while stack:
+        name, rest = stack[-1]
+        following = next(rest, None)
+        if following is None:
+            stack.pop()
+            path.pop()
+            done.append(name)
+            continue
+        callee, op = following
+        if callee in path:
+            cycle = " → ".join(f"@{n}" for n in [*path[path.index(callee) :], callee])
+            raise InvalidProgramError(f"recursion: {cycle}", op=op.name, loc=str(op.location), stage=STAGE, remedy="use stablehlo.while")
+        if callee not in by_name or not len(by_name[callee].regions[0].blocks):
+            raise InvalidProgramError(f"@{callee} has no body", op=op.name, loc=str(op.location), stage=STAGE, remedy="define it in the module")
+        if callee not in done:
+            path.append(callee)
+            stack.append((callee, iter(callees[callee])))
+    return done
+
+
+def _calls(function: ir.Operation) -> list[tuple[str, ir.Operation]]:
+    """Callees by func.call and by the decompositions of composites, each with the op that names it."""
+    found = []
+    for op in walk(function, lambda op: op.name in ("func.call", "stablehlo.composite")):
+        attribute = op.attributes["callee" if op.name == "func.call" else "decomposition"]
+        found.append((ir.FlatSymbolRefAttr(attribute).value, op))
+    return found
+
+
+def _make_static(module: ir.Module) -> None:
+    """Where inner shapes are dynamic but the arguments of @main are not, StableHLO's own passes find them."""
+    if not any("?" in str(result.type) for f in functions(module.operation) for op in _ops(f) for result in op.results):
+        return
+    main = next(f for f in functions(module.operation) if symbol_name(f) == "main")
+    for argument in main.regions[0].blocks[0].arguments:
+        _check_type(main, argument.type)
+    pipeline = "builtin.module(inline,symbol-dce,stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize)"
+    try:
+        with module.context:
+            PassManager.parse(pipeline).run(module.operation)
+    except ir.MLIRError as error:
+        raise InvalidProgramError(
+            f"the shapes of the program are not all known: {error.error_diagnostics[0].message if error.error_diagnostics else error}",
+            stage=STAGE,
+            remedy="export it with static shapes",
+        ) from None
+
+
+def _ops(root: ir.Operation) -> Iterator[ir.Operation]:
+    for region in root.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield view.operation
+                yield from _ops(view.operation)
+
+
+def _check_op(op: ir.Operation) -> None:
+    name = op.name
+    if name == "stablehlo.custom_call" and _call_target(op) in ANNOTATIONS:
+        return
+    if name not in ACCEPTED and (not name.startswith("chlo.") or name in CHLO_DECLINED):
+        what = f"{name} @{_call_target(op)}" if name == "stablehlo.custom_call" else name
+        raise _unsupported(op, what)
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                _check_type(op, argument.type)
+    for result in op.results:
+        _check_type(op, result.type)
+
+
+def _call_target(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["call_target_name"]).value
+
+
+def _check_type(op: ir.Operation, kind: ir.Type) -> None:
+    where = {"op": op.name, "loc": str(op.location), "stage": STAGE}
+    if isinstance(kind, ir.TupleType):
+        return  # tuples vanish with the ops that make and take them apart
+    if isinstance(kind, ir.UnrankedTensorType):
+        raise InvalidProgramError(f"a value of unknown rank, {kind}", **where, remedy="export the program with static shapes")
+    if not isinstance(kind, ir.RankedTensorType):
+        raise UnsupportedOpError(f"a value of type {kind}", **where, remedy="hloom computes on tensors")
+    if not kind.has_static_shape:
+        raise InvalidProgramError(f"a value of dynamic shape, {kind}", **where, remedy="export the program with static shapes")
+    if kind.encoding is not None and "bounds" in str(kind.encoding):
+        raise InvalidProgramError(f"a value of bounded dynamic shape, {kind}", **where, remedy="export the program with static shapes")
+    element = kind.element_type
+    if not (str(element) in _FLOATS or (isinstance(element, ir.IntegerType) and element.width in _WIDTHS)):
+        known = "f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64"
+        raise UnsupportedOpError(f"elements of type {element}", **where, remedy=f"hloom computes with {known}")
+    width = element.width // 8 or 1
+    if prod(max(extent, 1) for extent in kind.shape) * width >= MAX_BYTES:
+        raise InvalidProgramError(f"a value of {kind} is too large", **where, remedy=f"values have fewer than 2^40 bytes; is {kind} meant?")
+
+
+def unsupported_call(target: str) -> UnsupportedOpError:
+    """The error for a custom call of which only the target is known."""
+    name = "stablehlo.custom_call"
+    return UnsupportedOpError(f"hloom does not compile {name} @{target}", op=name, stage=STAGE, remedy=remedy(name))
+
+
+def _unsupported(op: ir.Operation, what: str) -> UnsupportedOpError:
+    return UnsupportedOpError(
+        f"hloom does not compile {what}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy(op.name)
+    )

@@ -1,0 +1,145 @@
+"""Reductions whose accumulators stay in registers while the reduced loops run: contractions, convolutions, sums of columns, and any other body.
+
+The vector loop is parallel (columns of a matrix product, pixels of a convolution); a second parallel loop is unrolled and jammed, so that what is
+loaded along the vector loop serves several rows. The accumulators of a block, rows × lanes, are carried by the loops over the reduced dimensions:
+
+    for n in chunks: for m in blocks of U:
+      acc[0..U) = init
+      for k: b = load B[k, n…]; for u: acc[u] = fma(broadcast A[m+u, k], b, acc[u])
+      store acc
+
+With no loop to vectorise the same code runs with one lane: any reduction body, several operands included.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ..rewriting import value_of
+from .index import Lin
+from .lanes import Lanes
+from .loops import for_loop, nest, whole_part
+from .nests import chunks, lane_count
+from .work import Point, Work, stride_along
+
+_SPARE_REGISTERS = 6
+
+
+def emit_contraction(work: Work, vector: int | None, captured, target: TargetView) -> None:
+    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code)."""
+    _Contraction(work, vector, captured, target).emit()
+
+
+class _Contraction:
+    def __init__(self, work: Work, vector: int | None, captured, target: TargetView):
+        self.work, self.vector, self.captured, self.target = work, vector, captured, target
+        self.rank = len(work.extents)
+        self.jam = self._jam_loop()
+        self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
+        self.reduced = [d for d in range(self.rank) if not work.parallel[d]]
+
+    def _jam_loop(self) -> int | None:
+        """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows."""
+        best, best_still = None, 0
+        for dim in range(self.rank):
+            if dim == self.vector or not self.work.parallel[dim] or self.work.extents[dim] == 1:
+                continue
+            inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if hasattr(s, "strides")]
+            still = [stride_along(m, s, dim) == 0 and (self.vector is None or stride_along(m, s, self.vector) != 0) for m, s in inputs]
+            if sum(still) > best_still:
+                best, best_still = dim, sum(still)
+        return best
+
+    def emit(self) -> None:
+        extents = self.work.extents
+
+        def at(indices: list[Lin], carried):
+            fixed = dict(zip(self.outer, indices))
+            if self.vector is None:
+                self._rows(fixed, Lin(), Lanes(1))
+                return carried
+            registers = 2 if self.jam is not None else 4
+            count = lane_count([self.work], extents[self.vector], self.target, registers)
+            one = max(1, self.target.vector_bits // self.work.widest())
+            chunks(extents[self.vector], count, one, lambda start, lanes: self._rows(fixed, start, lanes))
+            return carried
+
+        nest([extents[d] for d in self.outer], [], at)
+
+    def _rows(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes) -> None:
+        """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
+        if self.jam is None:
+            self._block(fixed, start, lanes, Lin(), 1)
+            return
+        extent = self.work.extents[self.jam]
+        done: int | ir.Value = 0
+        for rows in self._block_sizes(lanes, extent):
+            if isinstance(extent, int) and isinstance(done, int):
+                upper: int | ir.Value = done + (extent - done) // rows * rows
+            else:
+                left = (Lin.of(extent) - Lin.of(done)).value()
+                upper = (Lin.of(done) + Lin.of(whole_part(left, rows))).value()
+
+            def block(row: Lin, carried, rows=rows):
+                self._block(fixed, start, lanes, row, rows)
+                return carried
+
+            for_loop(done, upper, rows, [], block)
+            done = upper
+
+    def _block_sizes(self, lanes: Lanes, extent: int | ir.Value) -> list[int]:
+        one = max(1, self.target.vector_bits // self.work.widest())
+        registers = max(1, lanes.count // one)
+        most = max(1, (self.target.vector_registers - _SPARE_REGISTERS) // registers // len(self.work.outputs))
+        most = min(most, 12)
+        if isinstance(extent, int):
+            most = min(most, extent)
+            whole = [u for u in range(most, max(most // 2, 1), -1) if extent % u == 0]
+            most = whole[0] if whole else most
+        sizes = [most]
+        while sizes[-1] > 1:
+            sizes.append(max(1, sizes[-1] // 3))
+        return sizes
+
+    def _point(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes, row: Lin, inner: list[Lin], known=None) -> Point:
+        at: list[Lin] = [Lin()] * self.rank
+        for dim, index in fixed.items():
+            at[dim] = index
+        for dim, index in zip(self.reduced, inner):
+            at[dim] = index
+        if self.jam is not None:
+            at[self.jam] = row
+        if self.vector is not None:
+            at[self.vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+        return Point(lanes, at, self.captured, known)
+
+    def _block(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes, row: Lin, rows: int) -> None:
+        work, outputs = self.work, len(self.work.outputs)
+        accumulators = []
+        for u in range(rows):
+            point = self._point(fixed, start, lanes, row + u, [])
+            accumulators += [lanes.widen(point.init(work, number)) for number in range(outputs)]
+
+        def step(indices: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
+            updated = []
+            for u in range(rows):
+                point = self._point(fixed, start, lanes, row + u, indices)
+                results = point.evaluate(work, values[u * outputs : (u + 1) * outputs])
+                updated += [lanes.widen(r) for r in results]
+            return updated
+
+        totals = nest([work.extents[d] for d in self.reduced], accumulators, step)
+        for u in range(rows):
+            point = self._point(fixed, start, lanes, row + u, [])
+            for number in range(outputs):
+                point.store(work, number, totals[u * outputs + number])
+
+
+def emit_row_contraction(work: Work, vector: int, captured, target: TargetView) -> None:
+    """A reduction along the vector loop with rows jammed: a matrix stored by rows times a vector that all rows share."""
+    raise NotImplementedError
+
+
+_ = value_of

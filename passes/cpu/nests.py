@@ -1,0 +1,195 @@
+"""Loop nests for the works of a tile: which loop is vectorised, and the code of elementwise nests and of sums along rows.
+
+Works of equal extents that read each other only at the point where they are share one nest: softmax's exponential and its sum are one pass over
+the row. A nest has vector loops of whole chunks and one masked chunk for what is left.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ..rewriting import attributes_of, value_of
+from .index import Lin
+from .lanes import Lanes, Rep, neutral_element, reduction_kind
+from .loops import for_loop, if_some, nest, whole_part
+from .work import Point, Work, stride_along
+
+_SHORT_BODY, _LONG_BODY = 48, 160
+
+
+def vector_loop(works: list[Work]) -> int | None:
+    """The loop to vectorise: the one along which most operands are contiguous; None where every loop is a single step."""
+    extents = works[0].extents
+    best, best_score = None, 0
+    for dim, extent in enumerate(extents):
+        if extent == 1:
+            continue
+        score = 0
+        for work in works:
+            inputs = len(work.inputs)
+            for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
+                if storage is None or not hasattr(storage, "strides"):
+                    continue
+                stride = stride_along(m, storage, dim)
+                weight = 4 if number >= inputs else 3
+                score += weight if stride == 1 else 0 if stride == 0 else -weight
+            score += 1 if work.parallel[dim] else 0
+        if best is None or score >= best_score:
+            best, best_score = dim, score
+    return best
+
+
+def lane_count(works: list[Work], extent: int | ir.Value, target: TargetView, registers: int | None = None) -> int:
+    """Lanes of a vector chunk: `registers` vector registers of the widest type, fewer for long bodies and short loops."""
+    widest = max(work.widest() for work in works)
+    one = max(1, target.vector_bits // widest)
+    if registers is None:
+        size = sum(work.body_size() for work in works)
+        registers = 4 if size <= _SHORT_BODY else 2 if size <= _LONG_BODY else 1
+    lanes = one * registers
+    while isinstance(extent, int) and lanes > 2 and lanes // 2 >= extent:
+        lanes //= 2
+    return lanes
+
+
+def chunks(extent: int | ir.Value, count: int, least: int, body) -> None:
+    """`body(start, lanes)` for whole chunks of `count`, then one masked chunk of what is left (of at least `least` lanes)."""
+    whole = whole_part(extent, count)
+
+    def whole_chunk(start: Lin, _):
+        body(start, Lanes(count))
+        return []
+
+    for_loop(0, whole, count, [], whole_chunk)
+    if isinstance(extent, int):
+        rest = extent - whole
+        if rest:
+            lanes = count
+            while lanes > least and lanes // 2 >= rest:
+                lanes //= 2
+            body(Lin(constant=whole), Lanes(lanes, None if lanes == rest else static_mask(lanes, rest)))
+        return
+    rest = value_of("arith.subi", extent.type, [extent, whole])
+    if_some(rest, lambda: body(Lin.of(whole), Lanes(count, dynamic_mask(count, rest))))
+
+
+def static_mask(lanes: int, live: int) -> ir.Value:
+    i1 = ir.IntegerType.get_signless(1)
+    bits = [ir.IntegerAttr.get(i1, int(lane < live)) for lane in range(lanes)]
+    vector = ir.VectorType.get([lanes], i1)
+    return value_of("arith.constant", vector, value=ir.DenseElementsAttr.get(bits, vector))
+
+
+def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:
+    return value_of("vector.create_mask", ir.VectorType.get([lanes], ir.IntegerType.get_signless(1)), [live])
+
+
+def emit_elementwise(works: list[Work], captured, target: TargetView) -> None:
+    """A nest of parallel works: every loop but the vector loop in order, then chunks along the vector loop."""
+    extents = works[0].extents
+    vector = vector_loop(works)
+    outer = [d for d in range(len(extents)) if d != vector]
+
+    def at(indices: list[Lin], carried):
+        def chunk(start: Lin | None, lanes: Lanes) -> None:
+            point = Point(lanes, _indices(len(extents), outer, indices, vector, start, lanes), captured)
+            for work in works:
+                for number, value in enumerate(point.evaluate(work)):
+                    point.known[work.values[number]] = value
+                    if work.outputs[number] is not None:
+                        point.store(work, number, value)
+
+        if vector is None:
+            chunk(None, Lanes(1))
+        else:
+            count = lane_count(works, extents[vector], target)
+            chunks(extents[vector], count, max(1, target.vector_bits // max(w.widest() for w in works)), chunk)
+        return carried
+
+    nest([extents[d] for d in outer], [], at)
+
+
+def _indices(rank: int, outer: list[int], indices: list[Lin], vector: int | None, start: Lin | None, lanes: Lanes) -> list[Lin]:
+    at: list[Lin] = [Lin()] * rank
+    for dim, index in zip(outer, indices):
+        at[dim] = index
+    if vector is not None:
+        at[vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+    return at
+
+
+def sums_along(works: list[Work], vector: int | None) -> bool:
+    """Whether every reducing work is a sum (maximum, …) along the vector loop whose lanes can be combined at the end."""
+    reducing = [w for w in works if w.reduces]
+    return vector is not None and all(not w.parallel[vector] and len(w.outputs) == 1 and reduction_kind(w.block) for w in reducing)
+
+
+def emit_row_sums(works: list[Work], vector: int, captured, target: TargetView) -> None:
+    """A nest with reductions along the vector loop: accumulators as wide as a chunk, combined across lanes after the loop."""
+    extents = works[0].extents
+    kept = [d for d in range(len(extents)) if all(w.parallel[d] for w in works)]
+    summed = [d for d in range(len(extents)) if d not in kept and d != vector]
+    reducing = [w for w in works if w.reduces]
+    kinds = [reduction_kind(w.block) for w in reducing]
+    count = lane_count(works, extents[vector], target)
+
+    def accumulate(start: Lin, lanes: Lanes, at: list[Lin], inner: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
+        point = Point(lanes, _indices(len(extents), kept + summed, at + inner, vector, start, lanes), captured)
+        updated, position = [], 0
+        for work in works:
+            if not work.reduces:
+                for number, value in enumerate(point.evaluate(work)):
+                    point.known[work.values[number]] = value
+                    if work.outputs[number] is not None:
+                        point.store(work, number, value)
+                continue
+            before = values[position]
+            after = lanes.widen(point.evaluate(work, [before])[0])
+            updated.append(lanes.select(lanes.mask, after, before))
+            position += 1
+        return updated
+
+    def row(at: list[Lin], carried):
+        starts = []
+        for work, (kind, _) in zip(reducing, kinds):
+            element = _accumulator_type(work)
+            neutral = neutral_element(kind, element)
+            wide = Lanes(count).type(element)
+            value = ir.DenseElementsAttr.get_splat(wide, neutral) if count > 1 else neutral
+            starts.append(value_of("arith.constant", wide, value=value))
+
+        def inner(indices: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
+            extent = extents[vector]
+            whole = whole_part(extent, count)
+            values = for_loop(0, whole, count, values, lambda start, v: accumulate(start, Lanes(count), at, indices, v))
+            if isinstance(extent, int):
+                rest = extent - whole
+                if not rest:
+                    return values
+                return accumulate(Lin(constant=whole), Lanes(count, static_mask(count, rest)), at, indices, values)
+            rest = value_of("arith.subi", extent.type, [extent, whole])
+            return accumulate(Lin.of(whole), Lanes(count, dynamic_mask(count, rest)), at, indices, values)
+
+        totals = nest([extents[d] for d in summed], starts, inner)
+        point = Point(Lanes(1), _indices(len(extents), kept, at, None, None, Lanes(1)), captured)
+        for work, (kind, op), total in zip(reducing, kinds, totals):
+            value = total
+            if count > 1:
+                scalar = ir.VectorType(total.type).element_type
+                flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>")} if isinstance(scalar, ir.FloatType) else {}
+                value = value_of("vector.reduction", scalar, [total], kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), **flags)
+            start = point.init(work, 0)
+            attributes = attributes_of(op)
+            point.store(work, 0, value_of(op.name, value.type, [start, value], **attributes))
+        return carried
+
+    nest([extents[d] for d in kept], [], row)
+
+
+def _accumulator_type(work: Work) -> ir.Type:
+    return work.block.arguments[len(work.block.arguments) - 1].type
+
+
+Evaluated = list[Rep]

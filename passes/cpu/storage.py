@@ -1,0 +1,78 @@
+"""Where the values of a tile live: a slice of an argument or a result, or a buffer on the stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from torch_mlir import ir
+
+from ..rewriting import value_of
+from .index import Lin
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A strided view of the one-dimensional memref `base`.
+
+    `element` is the type of the tensor's elements; i1 is stored as one byte. `root` is the number of the kernel's result that
+    the storage is part of, or None. Sizes are ints, or values where a tile is cut at an edge.
+    """
+
+    base: ir.Value
+    element: ir.Type
+    offset: Lin
+    strides: tuple[int, ...]
+    sizes: tuple[int | ir.Value, ...]
+    writable: bool = False
+    root: int | None = None
+
+    def slice(self, offsets: list[Lin], sizes: tuple[int | ir.Value, ...]) -> Storage:
+        offset = self.offset
+        for start, stride in zip(offsets, self.strides):
+            offset = offset + start * stride
+        return replace(self, offset=offset, sizes=sizes)
+
+    def reshaped(self, shape: tuple[int, ...]) -> Storage:
+        """The same elements under another shape; only for storage that is contiguous."""
+        return replace(self, strides=row_major(shape), sizes=shape)
+
+    def address(self, indices: list[Lin]) -> Lin:
+        total = self.offset
+        for index, stride in zip(indices, self.strides):
+            total = total + index * stride
+        return total
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def memory_type(element: ir.Type) -> ir.Type:
+    """How an element is stored: i1 as i8."""
+    if isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 1:
+        return ir.IntegerType.get_signless(8)
+    return element
+
+
+def buffer_type(shape: tuple[int, ...], element: ir.Type) -> ir.MemRefType:
+    return ir.MemRefType.get([prod(shape)], memory_type(element))
+
+
+def stack_buffer(shape: tuple[int, ...], sizes: tuple[int | ir.Value, ...], element: ir.Type) -> Storage:
+    """A buffer on the stack for a tile of at most `shape`; emitted at the current insertion point."""
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+    base = value_of(
+        "memref.alloca", buffer_type(shape, element), operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]), alignment=alignment
+    )
+    return Storage(base, element, Lin(), row_major(shape), sizes, writable=True)
+
+
+def is_i1(element: ir.Type) -> bool:
+    return isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 1
+
+
+def bit_width(element: ir.Type) -> int:
+    if isinstance(element, ir.IndexType):
+        return 64
+    return max(8, element.width)

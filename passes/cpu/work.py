@@ -1,0 +1,129 @@
+"""One linalg op of a tile as the nest emitters see it: loops, extents, storage of each operand, and which operands it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from ..schedules.axes import used_dims
+from .index import Lin
+from .lanes import Body, Lanes, Rep, affine_reps
+from .storage import Storage, bit_width
+
+
+@dataclass
+class Work:
+    """`inputs` holds a Storage per tensor input, or the scalar itself. `outputs` is where the results go, `inits` where the outs are read from.
+
+    `fill[i]` is the scalar that init i is filled with, if it is known: then it is not read. `forward[i]` is the value (of a work of the same nest) that
+    input i is at the very point that is evaluated.
+    """
+
+    op: ir.Operation
+    maps: list[ir.AffineMap]
+    inputs: list[Storage | ir.Value]
+    inits: list[Storage | None]
+    fill: list[ir.Value | None]
+    outputs: list[Storage | None]
+    parallel: list[bool]
+    extents: list[int | ir.Value]
+    values: list[ir.Value]
+    forward: dict[int, ir.Value] = field(default_factory=dict)
+    block: ir.Block | None = None
+
+    @property
+    def output_maps(self) -> list[ir.AffineMap]:
+        return self.maps[len(self.inputs) :]
+
+    @property
+    def reduces(self) -> bool:
+        return not all(self.parallel)
+
+    def reads_init(self, number: int) -> bool:
+        return self.block is not None and len(list(self.block.arguments[len(self.inputs) + number].uses)) > 0
+
+    def operands(self) -> list[tuple[ir.AffineMap, Storage]]:
+        """Map and storage of every operand in memory."""
+        pairs = list(zip(self.maps, [*self.inputs, *self.outputs]))
+        return [(m, s) for m, s in pairs if isinstance(s, Storage)]
+
+    def widest(self) -> int:
+        """Bits of the widest float or integer that the op computes with."""
+        widths = [bit_width(s.element) for _, s in self.operands()]
+        if self.block is not None:
+            for op in self.block.operations:
+                widths += [bit_width(r.type) for r in op.operation.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
+        return max(widths, default=32)
+
+    def body_size(self) -> int:
+        return 0 if self.block is None else len(list(self.block.operations))
+
+
+def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
+    """How far apart in memory neighbours along loop `dim` are, or None where the map is not linear in it."""
+    total = 0
+    for expr, stride in zip(m.results, storage.strides):
+        coefficient = _coefficient(expr, dim)
+        if coefficient is None:
+            return None
+        total += coefficient * stride
+    return total
+
+
+def _coefficient(expr: ir.AffineExpr, dim: int) -> int | None:
+    if dim not in used_dims(expr, 0):
+        return 0
+    if isinstance(expr, ir.AffineDimExpr):
+        return 1
+    binary = ir.AffineBinaryExpr(expr)
+    left, right = _coefficient(binary.lhs, dim), _coefficient(binary.rhs, dim)
+    if isinstance(expr, ir.AffineAddExpr):
+        return None if left is None or right is None else left + right
+    if isinstance(expr, ir.AffineMulExpr) and isinstance(binary.rhs, ir.AffineConstantExpr):
+        return None if left is None else left * ir.AffineConstantExpr(binary.rhs).value
+    return None
+
+
+class Point:
+    """Evaluates works at one point of their loops. `scalars` caches loads that do not depend on the lane."""
+
+    def __init__(self, lanes: Lanes, indices: list[Lin], captured, known: dict[ir.Value, Rep] | None = None):
+        self.lanes, self.indices, self.captured = lanes, indices, captured
+        self.known: dict[ir.Value, Rep] = known if known is not None else {}
+
+    def evaluate(self, work: Work, accumulators: list[Rep] | None = None) -> list[Rep]:
+        """What the work yields here; reduction accumulators are given, other inits are read where the body uses them."""
+        body = Body(self.lanes, self.indices, self.captured)
+        if work.block is None:
+            return [work.inputs[0]]
+        arguments: list[Rep] = [self._input(work, body, i) for i in range(len(work.inputs))]
+        for number in range(len(work.outputs)):
+            if accumulators is not None:
+                arguments.append(accumulators[number])
+            elif work.reads_init(number):
+                arguments.append(self.init(work, number))
+            else:
+                arguments.append(Lin())
+        return body.evaluate(work.block, arguments)
+
+    def _input(self, work: Work, body: Body, number: int) -> Rep:
+        source = work.inputs[number]
+        if number in work.forward:
+            return self.known[work.forward[number]]
+        if not isinstance(source, Storage):
+            return source
+        return body.read(source, affine_reps(body, work.maps[number]))
+
+    def init(self, work: Work, number: int) -> Rep:
+        """The value that output `number` starts from."""
+        if work.fill[number] is not None:
+            return work.fill[number]
+        body = Body(self.lanes, self.indices, self.captured)
+        return body.read(work.inits[number], affine_reps(body, work.output_maps[number]))
+
+    def store(self, work: Work, number: int, value: Rep) -> None:
+        body = Body(self.lanes, self.indices, self.captured)
+        reps = affine_reps(body, work.output_maps[number])
+        storage = work.outputs[number]
+        self.lanes.store(value, storage, storage.address(reps))

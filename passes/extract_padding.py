@@ -1,0 +1,104 @@
+"""extract-padding: convolutions and windowed reductions without padding, base dilation, window reversal or batch groups.
+
+Before:
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]], …}
+After:
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %p = stablehlo.pad %x, %zero, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0]
+    %0 = stablehlo.convolution(%p, %w) …, window = {pad = [[0, 0], [0, 0]], …}
+
+Base (lhs) dilation is interior padding; negative padding stays negative in the pad, which then cuts. A reversed window dimension reverses the
+kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features. reduce_window is
+padded with its initial values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_mlir import ir
+
+from .registry import register_pass
+from .rewriting import create, i64_array
+from .stablehlo import build
+from .stablehlo.dimensions import ConvDims
+from .stablehlo.driver import clone_into, rewrite
+
+Values = list[ir.Value] | None
+
+
+@register_pass("extract-padding", "gives convolutions and windowed reductions operands that are padded already")
+def extract_padding(module: ir.Operation) -> None:
+    rewrite(module, {"stablehlo.convolution": [_batch_groups, _convolution], "stablehlo.reduce_window": [_reduce_window]})
+
+
+def padding_of(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
+    """(low, high) by dimension; zeros where the op has none."""
+    if "padding" not in op.attributes:
+        return [(0, 0)] * rank
+    pairs = np.broadcast_to(np.array(ir.DenseElementsAttr(op.attributes["padding"])), (rank, 2))
+    return [(int(low), int(high)) for low, high in pairs]
+
+
+def _no_padding(rank: int) -> ir.Attribute:
+    return ir.DenseElementsAttr.get(np.zeros((rank, 2), np.int64))
+
+
+def _convolution(op: ir.Operation) -> Values:
+    lhs, rhs = op.operands
+    dims = ConvDims.of(op)
+    rank = len(dims.spatial[0])
+    pairs, dilation = padding_of(op, rank), build.integers(op, "lhs_dilation", [1] * rank)
+    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * rank
+    if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversal):
+        return None
+    low, high, interior = ([0] * (rank + 2) for _ in range(3))
+    for d, pair, step in zip(dims.spatial[0], pairs, dilation):
+        (low[d], high[d]), interior[d] = pair, step - 1
+    padded = build.pad(lhs, build.zero([], build.element_of(lhs)), low, high, interior)
+    turned = [d for d, reverse in zip(dims.spatial[1], reversal) if reverse and build.shape_of(rhs)[d] > 1]
+    kernel = build.reverse(rhs, turned) if turned else rhs
+    changed = {
+        "padding": _no_padding(rank),
+        "lhs_dilation": i64_array([1] * rank),
+        "window_reversal": ir.DenseBoolArrayAttr.get([False] * rank),
+    }
+    return [dims.build(op, padded, kernel, op.results[0].type, **changed)]
+
+
+def _batch_groups(op: ir.Operation) -> Values:
+    groups = build.integer(op, "batch_group_count")
+    if groups == 1:
+        return None
+    lhs, rhs = op.operands
+    dims, shape = ConvDims.of(op), build.shape_of(lhs)
+    batch, feature = dims.first[0], dims.second[0]
+    split = build.reshape(lhs, [*shape[:batch], groups, shape[batch] // groups, *shape[batch + 1 :]])
+    after = feature + (feature > batch)  # where the features are now; the groups go right before them
+    order = [d for d in range(len(shape) + 1) if d != batch]
+    order.insert(order.index(after), batch)
+    grouped = list(shape)
+    grouped[batch], grouped[feature] = shape[batch] // groups, shape[feature] * groups
+    merged = build.reshape(build.transpose(split, order), grouped)
+    i64 = ir.IntegerType.get_signless(64)
+    counts = {"batch_group_count": ir.IntegerAttr.get(i64, 1), "feature_group_count": ir.IntegerAttr.get(i64, groups)}
+    return [dims.build(op, merged, rhs, op.results[0].type, **counts)]
+
+
+def _reduce_window(op: ir.Operation) -> Values:
+    count = len(op.operands) // 2
+    inputs, inits = list(op.operands)[:count], list(op.operands)[count:]
+    rank = len(build.shape_of(inputs[0]))
+    pairs, dilation = padding_of(op, rank), build.integers(op, "base_dilations", [1] * rank)
+    if not any(map(any, pairs)) and set(dilation) <= {1}:
+        return None
+    low, high = [a for a, _ in pairs], [b for _, b in pairs]
+    padded = [build.pad(x, init, low, high, [step - 1 for step in dilation]) for x, init in zip(inputs, inits)]
+    attributes = build.attributes_of(op)
+    attributes |= {"padding": _no_padding(rank), "base_dilations": i64_array([1] * rank)}
+    new = create(op.name, [r.type for r in op.results], [*padded, *inits], regions=1, **attributes)
+    old = op.regions[0].blocks[0]
+    types = [a.type for a in old.arguments]
+    block = new.regions[0].blocks.append(*types, arg_locs=[op.location] * len(types))
+    with ir.InsertionPoint(block):
+        create("stablehlo.return", [], clone_into(old, dict(zip(old.arguments, block.arguments))))
+    return list(new.results)

@@ -1,0 +1,80 @@
+"""pack-weights: dots with a bound weight matrix read it in blocks of columns, which the kernel then reads from front to back.
+
+Before:
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<256x1024xf32>, tensor<1000x1024xf32>) -> tensor<256x1000xf32>
+After:                                                                  // %w: bound; block = 64
+    %p = stablehlo.pad %w …                                             // 1000 → 1024 columns of the result
+    %r = stablehlo.reshape %p : … -> tensor<16x64x1024xf32>
+    %t = stablehlo.transpose %r, dims = [0, 2, 1] : … -> tensor<16x1024x64xf32>
+    %d = stablehlo.dot_general %x, %t, contracting_dims = [1] x [1] : … -> tensor<256x16x64xf32>
+    %u = stablehlo.reshape %d : … -> tensor<256x1024xf32>
+    %0 = stablehlo.slice %u [0:256, 0:1000]
+
+The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once.
+Declined: weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most `min-rows` rows, which
+read the weight once anyway.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch_mlir import ir
+
+from .registry import register_pass
+from .rewriting import functions, symbol_name, walk
+from .split_init import argument_attributes
+from .stablehlo import build
+from .stablehlo.dimensions import DotDims
+from .stablehlo.driver import replace
+
+
+@register_pass("pack-weights", "blocks bound weight matrices of dots")
+def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) -> None:
+    main = next((f for f in functions(module) if symbol_name(f) == "main"), None)
+    if main is None:
+        return
+    attributes = argument_attributes(main)
+    bound = {a for a, given in zip(main.regions[0].blocks[0].arguments, attributes) if "hloom.bound" in given}
+    packed: dict[tuple[ir.Value, int], ir.Value] = {}
+    for op in walk(main, "stablehlo.dot_general"):
+        if _is_packable(op, bound, block, min_rows):
+            _pack(main, op, block, packed)
+
+
+def _is_packable(op: ir.Operation, bound: set[ir.Value], block: int, min_rows: int) -> bool:
+    lhs, rhs = op.operands
+    dims = DotDims.of(op)
+    if rhs not in bound or dims.ranks[1] != 2 or dims.batch[0] or len(dims.contracting[1]) != 1:
+        return False
+    rows = prod(build.shape_of(lhs)[d] for d in dims.free(0))
+    return rows > min_rows and build.shape_of(rhs)[dims.free(1)[0]] >= block and build.count_of(rhs) > 0
+
+
+def _pack(main: ir.Operation, op: ir.Operation, block: int, packed: dict[tuple[ir.Value, int], ir.Value]) -> None:
+    lhs, rhs = op.operands
+    dims = DotDims.of(op)
+    column = dims.free(1)[0]
+    shape = build.shape_of(op.results[0])
+    columns = shape[-1]
+    blocks = -(-columns // block)
+    if (rhs, column) not in packed:
+        with op.location, ir.InsertionPoint.at_block_begin(main.regions[0].blocks[0]):
+            packed[rhs, column] = _blocked(rhs, column, blocks, block)
+    element = build.element_of(op.results[0])
+    with op.location, ir.InsertionPoint(op):
+        blocked = DotDims(dims.batch, (dims.contracting[0], (1,)), (dims.ranks[0], 3))
+        product = blocked.build(op, lhs, packed[rhs, column], build.tensor([*shape[:-1], blocks, block], element))
+        flat = build.reshape(product, [*shape[:-1], blocks * block])
+        replace(op, [build.slice_(flat, [0] * len(shape), shape)])
+
+
+def _blocked(weight: ir.Value, column: int, blocks: int, block: int) -> ir.Value:
+    """[blocks, K, block] of a matrix whose dimension `column` is the result's column."""
+    shape = build.shape_of(weight)
+    high = [0, 0]
+    high[column] = blocks * block - shape[column]
+    padded = build.pad(weight, build.zero([], build.element_of(weight)), [0, 0], high)
+    if column == 0:
+        return build.transpose(build.reshape(padded, [blocks, block, shape[1]]), [0, 2, 1])
+    return build.transpose(build.reshape(padded, [shape[0], blocks, block]), [1, 0, 2])

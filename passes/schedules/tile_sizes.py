@@ -1,0 +1,130 @@
+"""Schedules: the tile size of each axis of a group, chosen by its hero, the target and the shapes.
+
+A schedule is a small function `(ops, axes, target) -> {axis: size}` over the tileable axes, innermost loop last; an axis that it
+leaves out is whole in every tile. The order of the returned dictionary is the order of the tile loops, outermost first.
+"""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from hloom.dialects.target import TargetView
+
+from .axes import Axes, TileOp, dim_position
+
+LOOP_TILE_POINTS = 8192
+"""Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
+ROW_TILE_POINTS = 1024
+"""A tile of rows has as many rows as make that many points, at least one."""
+
+
+def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
+    """The tile size of each tiled axis of the group, in the order of the tile loops."""
+    ops = axes.ops
+    heroes = [op for op in ops if is_contraction(op)]
+    if heroes:
+        return contraction_schedule(max(heroes, key=lambda op: op.points), axes, target)
+    if any(not all(op.parallel) for op in ops):
+        return reduction_schedule(axes)
+    return loop_schedule(axes)
+
+
+def is_contraction(op: TileOp) -> bool:
+    """Whether `op` sums products: at least one reduction loop and at least two inputs that between them have no loop in all."""
+    return not all(op.parallel) and len(op.inputs) >= 2 and len(op.inits) == 1
+
+
+def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
+    ordered = [a for a in root.axes if a in axes.tileable]
+    return ordered + sorted(a for a in axes.tileable if a not in ordered)
+
+
+def loop_schedule(axes: Axes) -> dict[int, int]:
+    """Innermost loops whole until the tile has LOOP_TILE_POINTS points, the loop that exceeds it cut, those outside one by one."""
+    if not axes.ops:
+        return {}
+    root = max(axes.ops, key=lambda op: op.points)
+    order = _in_loop_order(axes, root)
+    room = max(1, LOOP_TILE_POINTS // prod(axes.extent[a] for a in root.axes if a not in axes.tileable))
+    sizes: dict[int, int] = {}
+    for axis in reversed(order):
+        extent = axes.extent[axis]
+        sizes[axis] = min(extent, room)
+        room = max(1, room // extent)
+    return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def reduction_schedule(axes: Axes) -> dict[int, int]:
+    """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines."""
+    root = max((op for op in axes.ops if not all(op.parallel)), key=lambda op: op.points)
+    order = _in_loop_order(axes, root)
+    innermost = root.axes[-1]
+    inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
+    room = max(1, ROW_TILE_POINTS // inside)
+    sizes: dict[int, int] = {}
+    for axis in reversed(order):
+        extent = axes.extent[axis]
+        if axis == innermost:
+            sizes[axis] = min(extent, 256)
+            continue
+        sizes[axis] = min(extent, room)
+        room = max(1, room // extent)
+    return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
+    """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one.
+
+    A vector-matrix product (few rows) has no reuse: its columns are cut into wide runs so that each row of the matrix is read in long
+    contiguous pieces.
+    """
+    output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
+    seen = [{d for r in m.results for d in _dims(r)} for m in hero.maps[:2]]
+    of = {axis: loop for loop, axis in enumerate(hero.axes)}
+    rows = [a for a in output if of[a] in seen[0] and of[a] not in seen[1]]
+    columns = [a for a in output if of[a] in seen[1] and of[a] not in seen[0]]
+    batch = [a for a in output if a not in rows and a not in columns]
+    row_count = prod(axes.extent[a] for a in rows)
+    sizes: dict[int, int] = {}
+    for axis in batch:
+        if axis in axes.tileable:
+            sizes[axis] = 1
+    if row_count < 8:
+        panel = 4096 if _innermost(hero, 1) in columns else 8
+        _cut(sizes, axes, columns, max(panel, 1), target)
+        return sizes
+    column_count = prod(axes.extent[a] for a in columns)
+    if column_count < 8:
+        _cut(sizes, axes, rows, 8, target)
+        return sizes
+    _cut(sizes, axes, columns, 64, target)
+    _cut(sizes, axes, rows, 96, target)
+    return sizes
+
+
+def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int, target: TargetView) -> None:
+    """Cuts the innermost of `group` into even pieces of about `points`, and the others one by one, until tiles have so many points."""
+    for axis in reversed(group):
+        if axis not in axes.tileable:
+            continue
+        extent = axes.extent[axis]
+        if extent <= points:
+            points //= extent
+            continue
+        pieces = ceil(extent / max(points, 1))
+        size = max(1, ceil(extent / pieces))
+        sizes[axis] = min(extent, points) if points >= 64 else size
+        points = 1
+
+
+def _dims(expr) -> set[int]:
+    from .axes import used_dims
+
+    return used_dims(expr, 0)
+
+
+def _innermost(hero: TileOp, operand: int) -> int | None:
+    """The axis along which `operand` is contiguous."""
+    results = hero.maps[operand].results
+    position = dim_position(results[len(results) - 1]) if len(results) else None
+    return None if position is None else hero.axes[position]

@@ -1,0 +1,66 @@
+// RUN: hloom-opt %s --lower-to-linalg --inline-producers --collapse-loop-dims --split-input-file | filecheck %s
+
+// All operands walk all dims alike, or are scalars: one loop.
+// CHECK-LABEL: func.func @elementwise
+// CHECK: %[[V:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1, 2, 3]]
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel"]
+// CHECK-SAME: ins(%[[V]], %{{.*}} : tensor<65536xf32>, tensor<f32>)
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1, 2, 3]] output_shape [1, 8, 128, 64]
+func.func @elementwise(%x: tensor<1x8x128x64xf32>, %s: tensor<f32>) -> tensor<1x8x128x64xf32> {
+  %0 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<1x8x128x64xf32>
+  %1 = stablehlo.multiply %x, %0 : tensor<1x8x128x64xf32>
+  return %1 : tensor<1x8x128x64xf32>
+}
+
+// -----
+
+// Rows of a reduction become one axis; the tensor between two generics follows.
+// CHECK-LABEL: func.func @rows
+// CHECK: iterator_types = ["parallel", "reduction"]
+// CHECK-SAME: ins(%{{.*}} : tensor<12x5xf32>) outs(%{{.*}} : tensor<12xf32>)
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<12x5xf32>, tensor<12xf32>)
+// CHECK: output_shape [3, 4, 5]
+func.func @rows(%x: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [2] : (tensor<3x4x5xf32>, tensor<f32>) -> tensor<3x4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<3x4xf32>) -> tensor<3x4x5xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<3x4x5xf32>
+  return %2 : tensor<3x4x5xf32>
+}
+
+// -----
+
+// A broadcast along the middle keeps the dims on both sides apart, a transpose its own.
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: iterator_types = ["parallel", "parallel", "parallel"]
+func.func @apart(%x: tensor<3x4x5xf32>, %y: tensor<3x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = stablehlo.broadcast_in_dim %y, dims = [0, 2] : (tensor<3x5xf32>) -> tensor<3x4x5xf32>
+  %1 = stablehlo.add %x, %0 : tensor<3x4x5xf32>
+  return %1 : tensor<3x4x5xf32>
+}
+
+// -----
+
+// An index that the body asks for stays a loop.
+// CHECK-LABEL: func.func @index
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: iterator_types = ["parallel", "parallel"]
+func.func @index(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
+  %0 = stablehlo.iota dim = 1 : tensor<3x4xi32>
+  %1 = stablehlo.add %x, %0 : tensor<3x4xi32>
+  return %1 : tensor<3x4xi32>
+}
+
+// -----
+
+// Batch and row dims of a contraction join, a batch of one goes.
+// CHECK-LABEL: func.func @contraction
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME: tensor<12x5xf32>, tensor<5x6xf32>
+func.func @contraction(%x: tensor<1x3x4x5xf32>, %w: tensor<5x6xf32>) -> tensor<1x3x4x6xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [3] x [0] : (tensor<1x3x4x5xf32>, tensor<5x6xf32>) -> tensor<1x3x4x6xf32>
+  return %0 : tensor<1x3x4x6xf32>
+}

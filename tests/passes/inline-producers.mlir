@@ -1,0 +1,124 @@
+// RUN: hloom-opt %s --lower-to-linalg --inline-producers --split-input-file | filecheck %s
+
+// A loop group is one generic, movement is in its maps.
+// CHECK-DAG: #[[T:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-LABEL: func.func @loop
+// CHECK: linalg.generic {indexing_maps = [#[[T]]
+// CHECK: math.tanh
+// CHECK-NEXT: arith.addf
+// CHECK-NOT: linalg.generic
+func.func @loop(%x: tensor<5x4xf32>, %b: tensor<5xf32>) -> tensor<4x5xf32> {
+  %0 = stablehlo.tanh %x : tensor<5x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %2 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<5xf32>) -> tensor<4x5xf32>
+  %3 = stablehlo.add %1, %2 : tensor<4x5xf32>
+  return %3 : tensor<4x5xf32>
+}
+
+// -----
+
+// A dear producer of two uses is kept, the row scalar broadcast into it is not copied.
+// CHECK-LABEL: func.func @softmax
+// CHECK: arith.maximumf
+// CHECK: linalg.generic
+// CHECK: arith.subf
+// CHECK-NEXT: math.exp
+// CHECK: linalg.generic
+// CHECK: arith.addf
+// CHECK: linalg.generic
+// CHECK-NOT: math.exp
+// CHECK: arith.divf
+// CHECK-NOT: linalg.generic
+func.func @softmax(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<8x16xf32>
+  %3 = stablehlo.exponential %2 : tensor<8x16xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+  %6 = stablehlo.divide %3, %5 : tensor<8x16xf32>
+  return %6 : tensor<8x16xf32>
+}
+
+// -----
+
+// A cheap producer of a reduction and of an epilogue is recomputed: no tensor for x - mean.
+// CHECK-LABEL: func.func @centred
+// CHECK: linalg.generic
+// CHECK: arith.subf
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: arith.addf
+// CHECK: linalg.generic
+// CHECK: arith.subf
+// CHECK-NEXT: arith.mulf
+func.func @centred(%x: tensor<8x16xf32>, %mean: tensor<8xf32>) -> tensor<8x16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %mean, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+  %1 = stablehlo.subtract %x, %0 : tensor<8x16xf32>
+  %2 = stablehlo.multiply %1, %1 : tensor<8x16xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+  %5 = stablehlo.multiply %1, %4 : tensor<8x16xf32>
+  return %5 : tensor<8x16xf32>
+}
+
+// -----
+
+// A contraction takes transposes and extensions into itself, and nothing that computes.
+// CHECK-LABEL: func.func @operands
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<4x5xf32>, tensor<6x5xbf16>)
+// CHECK: arith.extf
+// CHECK-NEXT: arith.mulf
+func.func @operands(%x: tensor<4x5xf32>, %w: tensor<6x5xbf16>) -> tensor<4x6xf32> {
+  %0 = stablehlo.exponential %x : tensor<4x5xf32>
+  %1 = stablehlo.convert %w : (tensor<6x5xbf16>) -> tensor<6x5xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<6x5xf32>) -> tensor<5x6xf32>
+  %3 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  return %3 : tensor<4x6xf32>
+}
+
+// -----
+
+// Demand evaluation: the producer's body is emitted at the gathered index.
+// CHECK-LABEL: func.func @demand
+// CHECK: linalg.generic
+// CHECK: tensor.extract %arg0
+// CHECK-NEXT: math.exp
+// CHECK-NOT: linalg.generic
+func.func @demand(%x: tensor<9xf32>, %i: tensor<i32>) -> tensor<4xf32> {
+  %0 = stablehlo.exponential %x : tensor<9xf32>
+  %1 = stablehlo.dynamic_slice %0, %i, sizes = [4] : (tensor<9xf32>, tensor<i32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// The loops' bounds decide the selects of a concatenation: only one piece is read.
+// CHECK-LABEL: func.func @slice_of_concatenate
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%arg1 : tensor<4xf32>)
+// CHECK-NOT: arith.select
+func.func @slice_of_concatenate(%a: tensor<3xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
+  %1 = stablehlo.slice %0 [3:7] : (tensor<7xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// A returned reshape is a view at the edge, one of an argument too.
+// CHECK-LABEL: func.func @reshapes
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel"]
+// CHECK: tensor.collapse_shape
+func.func @reshapes(%x: tensor<24xf32>) -> tensor<24xf32> {
+  %0 = stablehlo.reshape %x : (tensor<24xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.negate %0 : tensor<4x6xf32>
+  %2 = stablehlo.reshape %1 : (tensor<4x6xf32>) -> tensor<24xf32>
+  return %2 : tensor<24xf32>
+}

@@ -1,0 +1,260 @@
+// RUN: hloom-opt %s --pass-pipeline='builtin.module(plan-fusion{max-instances=64})' --split-input-file | filecheck %s
+
+// A large transpose gains nothing inside a kernel that also reads along the lanes.
+// CHECK: code = "NO_GAIN"{{.*}}name = "stablehlo.transpose"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+// CHECK: @fusion_0{{.*}}hloom.kind = "transpose"
+// CHECK: @fusion_1{{.*}}hloom.kind = "loop"
+func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4096x4096xf32>
+  return %1 : tensor<4096x4096xf32>
+}
+
+// -----
+
+// An exponential of a vector is not repeated for every row.
+// CHECK: code = "RECOMPUTE_TOO_HIGH"{{.*}}rho = 4.096000e+03
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<4096x1024xf32>, %b: tensor<1024xf32>) -> tensor<4096x1024xf32> {
+  %0 = stablehlo.exponential %b : tensor<1024xf32>
+  %1 = stablehlo.power %0, %b : tensor<1024xf32>
+  %2 = stablehlo.tanh %1 : tensor<1024xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [1] : (tensor<1024xf32>) -> tensor<4096x1024xf32>
+  %4 = stablehlo.add %x, %3 : tensor<4096x1024xf32>
+  return %4 : tensor<4096x1024xf32>
+}
+
+// -----
+
+// A dot's operand is a buffer: what computes it is a kernel of its own.
+// CHECK: code = "NOT_TILEABLE"
+// CHECK-SAME: reason = "a contraction reads its operands as whole packed buffers"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+// CHECK: @fusion_1{{.*}}hloom.kind = "matmul"
+func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.tanh %x : tensor<64x64xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+
+// -----
+
+// But views of a buffer are read through, and half precision is read as it is.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0(%arg0, %arg1) : (tensor<4096xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+// CHECK-NEXT: return
+func.func @main(%x: tensor<4096xf16>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.reshape %x : (tensor<4096xf16>) -> tensor<64x64xf16>
+  %1 = stablehlo.convert %0 : (tensor<64x64xf16>) -> tensor<64x64xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+
+// -----
+
+// A row of a dot's result spans its tiles.
+// CHECK: code = "GLOBAL_DEP"
+// CHECK-SAME: reason = "a reduction over a contraction's result spans its tiles"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+
+// -----
+
+// A full reduction that every tile needs, over more than stays in the cache.
+// CHECK: code = "GLOBAL_DEP"
+// CHECK-SAME: reason = "a row of 4194304 bytes does not stay in the cache"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<f32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<1024x1024xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<1024x1024xf32>
+  return %2 : tensor<1024x1024xf32>
+}
+
+// -----
+
+// A row that does not stay in the cache.
+// CHECK: code = "ROW_TOO_LARGE"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<4x1000000xf32>) -> tensor<4x1000000xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x1000000xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x1000000xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<4x1000000xf32>
+  return %2 : tensor<4x1000000xf32>
+}
+
+// -----
+
+// The axis that was reduced is not the one that the consumer adds.
+// CHECK: code = "AXIS_CONFLICT"
+// CHECK-SAME: reason = "the consumer's axes are not the ones that were reduced"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<64x100xf32>, %y: tensor<64x300xf32>) -> tensor<64x300xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<64x100xf32>, tensor<f32>) -> tensor<64xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<64xf32>) -> tensor<64x300xf32>
+  %2 = stablehlo.multiply %y, %1 : tensor<64x300xf32>
+  return %2 : tensor<64x300xf32>
+}
+
+// -----
+
+// A column has no row to keep in the tile.
+// CHECK: code = "AXIS_CONFLICT"
+// CHECK-SAME: reason = "a reduction over an outer axis has no row to keep in the tile"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<64x100xf32>, tensor<f32>) -> tensor<100xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<100xf32>) -> tensor<64x100xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<64x100xf32>
+  return %2 : tensor<64x100xf32>
+}
+
+// -----
+
+// A path through a dot joins producer and consumer.
+// CHECK: code = "CYCLE"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+// CHECK-NEXT: call @fusion_2
+// CHECK-NEXT: return
+func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.tanh %x : tensor<64x64xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.reverse %1, dims = [1] : tensor<64x64xf32>
+  %3 = stablehlo.add %0, %2 : tensor<64x64xf32>
+  return %3 : tensor<64x64xf32>
+}
+
+// -----
+
+// A buffer that is updated in place is not read elsewhere in the same kernel.
+// CHECK: code = "INPLACE_HAZARD"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<1024x64xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1024x64xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %i, %c, sizes = [1, 64] : (tensor<1024x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1x64xf32>
+  %1 = stablehlo.negate %0 : tensor<1x64xf32>
+  %2 = stablehlo.dynamic_update_slice %x, %1, %j, %c : (tensor<1024x64xf32>, tensor<1x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x64xf32>
+  return %2 : tensor<1024x64xf32>
+}
+
+// -----
+
+// No more than 64 instances in a kernel, as the option says.
+// CHECK: code = "INSTANCE_LIMIT"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+// CHECK-NEXT: return
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.add %x, %x : tensor<64x64xf32>
+  %1 = stablehlo.add %0, %x : tensor<64x64xf32>
+  %2 = stablehlo.add %1, %x : tensor<64x64xf32>
+  %3 = stablehlo.add %2, %x : tensor<64x64xf32>
+  %4 = stablehlo.add %3, %x : tensor<64x64xf32>
+  %5 = stablehlo.add %4, %x : tensor<64x64xf32>
+  %6 = stablehlo.add %5, %x : tensor<64x64xf32>
+  %7 = stablehlo.add %6, %x : tensor<64x64xf32>
+  %8 = stablehlo.add %7, %x : tensor<64x64xf32>
+  %9 = stablehlo.add %8, %x : tensor<64x64xf32>
+  %10 = stablehlo.add %9, %x : tensor<64x64xf32>
+  %11 = stablehlo.add %10, %x : tensor<64x64xf32>
+  %12 = stablehlo.add %11, %x : tensor<64x64xf32>
+  %13 = stablehlo.add %12, %x : tensor<64x64xf32>
+  %14 = stablehlo.add %13, %x : tensor<64x64xf32>
+  %15 = stablehlo.add %14, %x : tensor<64x64xf32>
+  %16 = stablehlo.add %15, %x : tensor<64x64xf32>
+  %17 = stablehlo.add %16, %x : tensor<64x64xf32>
+  %18 = stablehlo.add %17, %x : tensor<64x64xf32>
+  %19 = stablehlo.add %18, %x : tensor<64x64xf32>
+  %20 = stablehlo.add %19, %x : tensor<64x64xf32>
+  %21 = stablehlo.add %20, %x : tensor<64x64xf32>
+  %22 = stablehlo.add %21, %x : tensor<64x64xf32>
+  %23 = stablehlo.add %22, %x : tensor<64x64xf32>
+  %24 = stablehlo.add %23, %x : tensor<64x64xf32>
+  %25 = stablehlo.add %24, %x : tensor<64x64xf32>
+  %26 = stablehlo.add %25, %x : tensor<64x64xf32>
+  %27 = stablehlo.add %26, %x : tensor<64x64xf32>
+  %28 = stablehlo.add %27, %x : tensor<64x64xf32>
+  %29 = stablehlo.add %28, %x : tensor<64x64xf32>
+  %30 = stablehlo.add %29, %x : tensor<64x64xf32>
+  %31 = stablehlo.add %30, %x : tensor<64x64xf32>
+  %32 = stablehlo.add %31, %x : tensor<64x64xf32>
+  %33 = stablehlo.add %32, %x : tensor<64x64xf32>
+  %34 = stablehlo.add %33, %x : tensor<64x64xf32>
+  %35 = stablehlo.add %34, %x : tensor<64x64xf32>
+  %36 = stablehlo.add %35, %x : tensor<64x64xf32>
+  %37 = stablehlo.add %36, %x : tensor<64x64xf32>
+  %38 = stablehlo.add %37, %x : tensor<64x64xf32>
+  %39 = stablehlo.add %38, %x : tensor<64x64xf32>
+  %40 = stablehlo.add %39, %x : tensor<64x64xf32>
+  %41 = stablehlo.add %40, %x : tensor<64x64xf32>
+  %42 = stablehlo.add %41, %x : tensor<64x64xf32>
+  %43 = stablehlo.add %42, %x : tensor<64x64xf32>
+  %44 = stablehlo.add %43, %x : tensor<64x64xf32>
+  %45 = stablehlo.add %44, %x : tensor<64x64xf32>
+  %46 = stablehlo.add %45, %x : tensor<64x64xf32>
+  %47 = stablehlo.add %46, %x : tensor<64x64xf32>
+  %48 = stablehlo.add %47, %x : tensor<64x64xf32>
+  %49 = stablehlo.add %48, %x : tensor<64x64xf32>
+  %50 = stablehlo.add %49, %x : tensor<64x64xf32>
+  %51 = stablehlo.add %50, %x : tensor<64x64xf32>
+  %52 = stablehlo.add %51, %x : tensor<64x64xf32>
+  %53 = stablehlo.add %52, %x : tensor<64x64xf32>
+  %54 = stablehlo.add %53, %x : tensor<64x64xf32>
+  %55 = stablehlo.add %54, %x : tensor<64x64xf32>
+  %56 = stablehlo.add %55, %x : tensor<64x64xf32>
+  %57 = stablehlo.add %56, %x : tensor<64x64xf32>
+  %58 = stablehlo.add %57, %x : tensor<64x64xf32>
+  %59 = stablehlo.add %58, %x : tensor<64x64xf32>
+  %60 = stablehlo.add %59, %x : tensor<64x64xf32>
+  %61 = stablehlo.add %60, %x : tensor<64x64xf32>
+  %62 = stablehlo.add %61, %x : tensor<64x64xf32>
+  %63 = stablehlo.add %62, %x : tensor<64x64xf32>
+  %64 = stablehlo.add %63, %x : tensor<64x64xf32>
+  %65 = stablehlo.add %64, %x : tensor<64x64xf32>
+  %66 = stablehlo.add %65, %x : tensor<64x64xf32>
+  %67 = stablehlo.add %66, %x : tensor<64x64xf32>
+  %68 = stablehlo.add %67, %x : tensor<64x64xf32>
+  %69 = stablehlo.add %68, %x : tensor<64x64xf32>
+  %70 = stablehlo.add %69, %x : tensor<64x64xf32>
+  %71 = stablehlo.add %70, %x : tensor<64x64xf32>
+  %72 = stablehlo.add %71, %x : tensor<64x64xf32>
+  %73 = stablehlo.add %72, %x : tensor<64x64xf32>
+  %74 = stablehlo.add %73, %x : tensor<64x64xf32>
+  %75 = stablehlo.add %74, %x : tensor<64x64xf32>
+  %76 = stablehlo.add %75, %x : tensor<64x64xf32>
+  %77 = stablehlo.add %76, %x : tensor<64x64xf32>
+  %78 = stablehlo.add %77, %x : tensor<64x64xf32>
+  %79 = stablehlo.add %78, %x : tensor<64x64xf32>
+  return %79 : tensor<64x64xf32>
+}

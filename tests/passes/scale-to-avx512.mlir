@@ -1,0 +1,52 @@
+// RUN: hloom-opt %s --expand-math --scale-to-avx512 --canonicalize --split-input-file | filecheck %s
+
+// Two registers of 16 lanes; the shifts and the second multiplication are gone.
+// CHECK-LABEL: func.func @exp
+// CHECK-NOT: arith.shli
+// CHECK-NOT: arith.mulf
+// CHECK: %[[Q:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xf32> to vector<16xf32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[Q]],
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: %[[R:.*]] = vector.insert_strided_slice
+// CHECK-NEXT: return %[[R]]
+func.func @exp(%x: vector<32xf32>) -> vector<32xf32> {
+  %y = math.exp %x : vector<32xf32>
+  return %y : vector<32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @exp_f64
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"
+// CHECK-NOT: arith.shli
+// CHECK: return
+func.func @exp_f64(%x: vector<2x4xf64>) -> vector<2x4xf64> {
+  %y = math.exp %x : vector<2x4xf64>
+  return %y : vector<2x4xf64>
+}
+
+// -----
+
+// Scalars and vectors that fill no register stay portable.
+// CHECK-LABEL: func.func @too_short
+// CHECK-NOT: call_intrinsic
+// CHECK: return
+func.func @too_short(%x: f32, %v: vector<8xf32>) -> (f32, vector<8xf32>) {
+  %a = math.exp %x : f32
+  %b = math.exp %v : vector<8xf32>
+  return %a, %b : f32, vector<8xf32>
+}
+
+// -----
+
+// Other products of products are none of its business.
+// CHECK-LABEL: func.func @products
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: return
+func.func @products(%q: vector<16xf32>, %a: vector<16xf32>) -> vector<16xf32> {
+  %0 = arith.mulf %q, %a : vector<16xf32>
+  %1 = arith.mulf %0, %a : vector<16xf32>
+  return %1 : vector<16xf32>
+}

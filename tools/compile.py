@@ -1,0 +1,80 @@
+"""hloom-compile: compiles a program to one file that runs without a compiler, or to any stage on the way.
+
+    hloom-compile mlp.mlir -o mlp.hloom
+    hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
+    hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
+    hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hloom.compiler.compile import bind_arguments, compile_program, load_text, name_of
+from hloom.compiler.debug import watching
+from hloom.compiler.instrument import Instrumentation
+from hloom.compiler.pipeline import STAGE_NAMES, run_stages
+from hloom.compiler.resume import load_stage
+from hloom.compiler.target import attach_target, resolve
+from hloom.compiler.timing import Timing
+from hloom.passes.errors import PipelineError
+from hloom.runtime.errors import ExecutionError
+
+from ._common import ToolParser, read_input, run_tool, write_output
+from ._values import indices
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run_tool(_compile, argv)
+
+
+def _compile(argv: list[str]) -> int:
+    options = _parser().parse_args(argv)
+    if not options.to and not options.output:
+        raise PipelineError("nothing says where the compiled program goes", remedy="give -o out.hloom, or --to=STAGE to see it on the way")
+    source = read_input(options.input)
+    try:
+        if options.from_ == "input":
+            program = load_text(source, options.function)
+            bound = indices(options.bind, len(program.inputs))
+        else:
+            program, bound = load_stage(source, options.from_)
+        with watching(Instrumentation(timing=Timing() if options.mlir_timing else None)) as watch:
+            if not options.to:
+                name, start = name_of(options.input), options.from_
+                artifact = compile_program(
+                    program, target=options.target, bound=bound, name=name, dump_dir=options.dump, watch=watch, start=start
+                )
+                artifact.save(options.output)
+                return 0
+            module = program.module.operation
+            attach_target(module, resolve(options.target))
+            if options.from_ == "input":
+                bind_arguments(program, bound)
+            run_stages(module, options.from_, options.to, dump_dir=options.dump, watch=watch)
+            write_output(options.output or "-", watch.asm.asm(module) + "\n")
+    except ExecutionError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    summary, _, rest = (__doc__ or "").partition("\n\n")
+    parser = ToolParser("hloom-compile", description=summary, epilog=rest)
+    parser.add_argument("input", help="MLIR text, bytecode or a VHLO artifact; - for stdin")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes")
+    parser.add_argument("--target", default="auto", help="auto, cpu, a known target or a .toml file")
+    parser.add_argument("--function", default="main", help="the entry")
+    parser.add_argument("--bind", default="", metavar="N,N-N", help="inputs (by index) that are bound once instead of given at each call")
+    parser.add_argument("--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage the input is at")
+    parser.add_argument("--to", choices=STAGE_NAMES, metavar="STAGE", help="stop there and write the program as text")
+    parser.add_argument("--dump", type=Path, metavar="DIR", help="write the program at every stage into this folder")
+    parser.add_argument("--mlir-timing", action="store_true", help="print the time of every pass")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
