@@ -78,7 +78,9 @@ def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
             cycle = " → ".join(f"@{n}" for n in [*path[path.index(callee) :], callee])
             raise InvalidProgramError(f"recursion: {cycle}", op=op.name, loc=str(op.location), stage=STAGE, remedy="use stablehlo.while")
         if callee not in by_name or not len(by_name[callee].regions[0].blocks):
-            raise InvalidProgramError(f"@{callee} has no body", op=op.name, loc=str(op.location), stage=STAGE, remedy="define it in the module")
+            raise InvalidProgramError(
+                f"@{callee} has no body", op=op.name, loc=str(op.location), stage=STAGE, remedy="define it in the module"
+            )
         if callee not in done:
             path.append(callee)
             stack.append((callee, iter(callees[callee])))
@@ -168,6 +170,4 @@ def unsupported_call(target: str) -> UnsupportedOpError:
 
 
 def _unsupported(op: ir.Operation, what: str) -> UnsupportedOpError:
-    return UnsupportedOpError(
-        f"hloom does not compile {what}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy(op.name)
-    )
+    return UnsupportedOpError(f"hloom does not compile {what}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy(op.name))

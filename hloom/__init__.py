@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hloom.runtime.library import get_threads as get_threads
     from hloom.runtime.library import set_threads as set_threads
 
-_RUNTIME_ERRORS = ("ArityError", "ShapeError", "DtypeError", "InputError", "DamagedFileError", "MissingFileError", "VersionError")
-_RUNTIME_ERRORS += ("CpuFeatureError", "NotBoundError", "LoadError", "ExecutionError")
-_COMPILE_ERRORS = ("UnsupportedOpError", "ParseError", "InvalidProgramError", "PipelineError", "PassFailure", "CompileError")
+_RUNTIME_ERRORS = """ExecutionError ArityError ShapeError DtypeError InputError DamagedFileError MissingFileError VersionError
+CpuFeatureError NotBoundError LoadError""".split()
+_COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramError PipelineError PassFailure".split()
 
 _HOME = {
     "compile": "hloom.compiler.compile",

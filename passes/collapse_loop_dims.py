@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from .linalg import generic
+from .linalg import generic, indices
 from .linalg.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
 from .linalg.scalars import Scalars
-from .linalg.views import reshape
+from .linalg.views import fitted, reshape
 from .lower_to_linalg import group_functions
 from .registry import register_pass
 from .rewriting import defining_op, value_of, walk
@@ -159,12 +159,14 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], scalars: Scalars) -> N
         len(groups), 0, [ir.AffineExpr.get_dim(leader[i]) if i in leader else zero for i in range(len(source.extents))]
     )
     _renumber(source, leader, new, scalars)
+    extents = [_product(source.extents, group) for group in groups]
     operands, maps = [], []
     with ir.InsertionPoint(source.op), source.op.location:
         for value, indexing in zip((*source.inputs, *source.outs), source.maps):
             runs = _operand_runs(value, indexing, nest) if is_tensor(value) else []
-            operands.append(_operand(value, runs, new) if is_tensor(value) else value)
-            maps.append(ir.AffineMap.get(len(groups), 0, [indexing.results[run[0]].compose(substitution) for run in runs]))
+            results = [indexing.results[run[0]].compose(substitution) for run in runs]
+            operands.append(_fitted(_operand(value, runs, new), results, extents) if is_tensor(value) else value)
+            maps.append(ir.AffineMap.get(len(groups), 0, results))
         count = len(source.inputs)
         op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups])
     source.block.append_to(op.regions[0])
@@ -193,6 +195,12 @@ def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value]) 
     if producer is not None and producer.name == "linalg.fill":
         return generic.fill(producer.operands[0], shape)
     return reshape(value, shape)
+
+
+def _fitted(value: ir.Value, results: list[ir.AffineExpr], extents: list[int]) -> ir.Value:
+    """A map's `d0 + d1`, d1 of one trip, is a bare `d0` now: linalg takes it to run over all of the dimension, so the rest is cut off."""
+    point = [indices.at(e, indices.loops(extents)) for e in results]
+    return fitted(value, point, extents)
 
 
 def _product(shape: list[int], run: Group) -> int:

@@ -20,7 +20,10 @@ from .stablehlo.ops import ANNOTATIONS
 
 @register_pass("drop-annotations", "drops partitioning annotations and optimisation barriers")
 def drop_annotations(module: ir.Operation) -> None:
-    rules: dict[str, list[Rule]] = {"stablehlo.custom_call": [_annotation], "stablehlo.optimization_barrier": [lambda op: list(op.operands)]}
+    rules: dict[str, list[Rule]] = {
+        "stablehlo.custom_call": [_annotation],
+        "stablehlo.optimization_barrier": [lambda op: list(op.operands)],
+    }
     rewrite(module, rules)
 
 

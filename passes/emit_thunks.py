@@ -75,13 +75,19 @@ class _Emitter:
                 regions=1,
                 sym_name=self.host.attributes["sym_name"],
                 signature=ir.TypeAttr.get(self.signature),
-                value_attributes=ir.ArrayAttr.get(list(self.host.attributes["arg_attrs"])[:-1]),
+                value_attributes=self._value_attributes(),
                 argument_bytes=i64_array(sizes[:inputs]),
                 result_bytes=i64_array(sizes[inputs : inputs + outputs]),
                 arena_bytes=_integer(sizes[-1]),
                 constants=ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in self.constants]),
             )
         self._block(block, program.regions[0].blocks.append(), 0)
+
+    def _value_attributes(self) -> ir.ArrayAttr:
+        """The attributes of the arguments and results; the arena's are none of the caller's business."""
+        if "arg_attrs" in self.host.attributes:
+            return ir.ArrayAttr.get(list(self.host.attributes["arg_attrs"])[:-1])
+        return ir.ArrayAttr.get([ir.DictAttr.get({})] * (len(self.signature.inputs) + len(self.signature.results)))
 
     def _block(self, source: ir.Block, target: ir.Block, depth: int) -> None:
         with ir.InsertionPoint(target):

@@ -19,7 +19,7 @@ from .registry import register_pass
 from .rewriting import defining_op, value_of
 from .stablehlo import build, constants
 from .stablehlo.dimensions import ConvDims, DotDims
-from .stablehlo.driver import Rule, merged, rewrite
+from .stablehlo.driver import Rule, has_one_use, merged, rewrite
 from .stablehlo.evaluate import EVALUATORS
 from .stablehlo.shapes import SHAPES, unit_mapping
 
@@ -44,10 +44,6 @@ def _transposed(value: ir.Value) -> tuple[ir.Value, list[int]] | None:
     return (op.operands[0], build.integers(op, "permutation")) if op is not None and op.name == "stablehlo.transpose" else None
 
 
-def _uses(value: ir.Value) -> int:
-    return sum(1 for _ in value.uses)
-
-
 def _dot(op: ir.Operation) -> Values:
     dims = DotDims.of(op)
     operands, changed = list(op.operands), False
@@ -67,7 +63,7 @@ def _dot(op: ir.Operation) -> Values:
 def _of_dot(op: ir.Operation) -> Values:
     """transpose(dot(x, y)) → dot(y, x) where the result's sides change places and nothing else does."""
     dot = defining_op(op.operands[0])
-    if dot is None or dot.name != "stablehlo.dot_general" or _uses(dot.results[0]) > 1:
+    if dot is None or dot.name != "stablehlo.dot_general" or not has_one_use(dot.results[0]):
         return None
     dims = DotDims.of(dot)
     batch, left, right = len(dims.batch[0]), len(dims.free(0)), len(dims.free(1))
@@ -90,7 +86,7 @@ def _convolution(op: ir.Operation) -> Values:
 
 def _of_convolution(op: ir.Operation) -> Values:
     convolution = defining_op(op.operands[0])
-    if convolution is None or convolution.name != "stablehlo.convolution" or _uses(convolution.results[0]) > 1:
+    if convolution is None or convolution.name != "stablehlo.convolution" or not has_one_use(convolution.results[0]):
         return None
     permutation = build.integers(op, "permutation")
     inverse = [permutation.index(d) for d in range(len(permutation))]
@@ -103,7 +99,7 @@ def _sink_elementwise(op: ir.Operation) -> Values:
     found = None
     for value in op.operands:
         transposed = _transposed(value)
-        if transposed is not None and found is None and _uses(value) == 1:
+        if transposed is not None and found is None and has_one_use(value):
             found = transposed
         elif constants.splat_attribute(value) is None:
             return None
@@ -127,7 +123,7 @@ def _sink_elementwise(op: ir.Operation) -> Values:
 def _sink_reshape(op: ir.Operation) -> Values:
     """reshape(transpose(x)) → transpose(reshape(x)) where the reshape only adds and drops unit dimensions."""
     found = _transposed(op.operands[0])
-    if found is None or _uses(op.operands[0]) > 1:
+    if found is None or not has_one_use(op.operands[0]):
         return None
     x, permutation = found
     source, target = build.shape_of(op.operands[0]), build.shape_of(op.results[0])
@@ -139,5 +135,3 @@ def _sink_reshape(op: ir.Operation) -> Values:
     shape = [build.shape_of(x)[d] for d in kept] + [1] * len(added)
     place = {mapping[permutation.index(d)]: i for i, d in enumerate(kept)} | {d: len(kept) + i for i, d in enumerate(added)}
     return [build.transpose(build.reshape(x, shape), [place[d] for d in range(len(target))])]
-
-

@@ -24,32 +24,47 @@ from torch_mlir import ir
 from .registry import register_pass
 from .rewriting import defining_op, is_block_argument, walk
 from .stablehlo import build, constants, loops
-from .stablehlo.driver import drop_dead, replace
+from .stablehlo.driver import drop_dead, has_uses, replace
 from .stablehlo.evaluate import EVALUATORS
 
 _FREE = {f"stablehlo.{name}" for name in ("constant", "iota", "broadcast_in_dim", "reshape")}
-_DEAR = {"cosine", "divide", "exponential", "exponential_minus_one", "log", "log_plus_one", "power", "remainder", "rsqrt", "sine", "sqrt", "tanh"}
+_DEAR = {
+    "cosine",
+    "divide",
+    "exponential",
+    "exponential_minus_one",
+    "log",
+    "log_plus_one",
+    "power",
+    "remainder",
+    "rsqrt",
+    "sine",
+    "sqrt",
+    "tanh",
+}
+_ROOTED = {f"stablehlo.{name}" for name in ("custom_call", "while", "if", "case")}
 _CHEAP = {f"stablehlo.{name}" for name in EVALUATORS if name not in _DEAR}
 
 
 @register_pass("simplify-loops", "drops carries that do not change or are not used, moves invariant ops out of loops")
 def simplify_loops(module: ir.Operation) -> None:
-    for number in range(len(loops.while_ops(module))):
-        for step in (_drop_invariant, _merge_counters, _decide_comparisons, _drop_unused, _hoist):
-            # a step may replace the loop: it keeps its place among the others
-            step(loops.while_ops(module)[number])
-        drop_dead(module)
-        if number + 1 >= len(loops.while_ops(module)):
-            break
+    for found in loops.while_ops(module):
+        loop = _drop_invariant(found)
+        _merge_counters(loop)
+        _decide_comparisons(loop)
+        loop = _drop_unused(loop)
+        _hoist(loop)
+    drop_dead(module)
 
 
-def _drop_invariant(loop: ir.Operation) -> None:
+def _drop_invariant(loop: ir.Operation) -> ir.Operation:
     arguments, inits = loops.body_block(loop).arguments, list(loop.operands)
     replacements = {
         index: inits[index] for index, value in enumerate(loops.yielded(loop)) if value == arguments[index] or _equal(value, inits[index])
     }
-    if replacements:
-        loops.keep_carries(loop, [i for i in range(len(inits)) if i not in replacements], replacements)
+    if not replacements:
+        return loop
+    return loops.keep_carries(loop, [i for i in range(len(inits)) if i not in replacements], replacements)
 
 
 def _equal(a: ir.Value, b: ir.Value) -> bool:
@@ -93,12 +108,12 @@ def _decide_comparisons(loop: ir.Operation) -> None:
                 replace(compare, [build.splat(kind, build.scalar(kind.element_type, outcomes.pop()))])
 
 
-def _drop_unused(loop: ir.Operation) -> None:
+def _drop_unused(loop: ir.Operation) -> ir.Operation:
     """Liveness over the carries: each value of the body knows the carries it depends on, as bits of a number."""
     condition, body = loops.condition_block(loop), loops.body_block(loop)
     reads = _dependencies(body)
-    live = {i for i, result in enumerate(loop.results) if next(iter(result.uses), None)}
-    live |= {i for i, argument in enumerate(condition.arguments) if next(iter(argument.uses), None)}
+    live = {i for i, result in enumerate(loop.results) if has_uses(result)}
+    live |= {i for i, argument in enumerate(condition.arguments) if has_uses(argument)}
     values, pending = loops.yielded(loop), list(live)
     while pending:
         bits = reads.get(values[pending.pop()], 0)
@@ -106,8 +121,7 @@ def _drop_unused(loop: ir.Operation) -> None:
             if bits >> index & 1 and index not in live:
                 live.add(index)
                 pending.append(index)
-    if len(live) < len(values):
-        loops.keep_carries(loop, sorted(live), {})
+    return loops.keep_carries(loop, sorted(live), {}) if len(live) < len(values) else loop
 
 
 def _dependencies(body: ir.Block) -> dict[ir.Value, int]:
@@ -134,19 +148,25 @@ def _dependencies(body: ir.Block) -> dict[ir.Value, int]:
 
 def _hoist(loop: ir.Operation) -> None:
     body = loops.body_block(loop)
-    lazy: dict[ir.Value, bool] = {}  # invariant values still inside, and whether they are made of nothing but constants and iotas
-    for view in list(body.operations)[:-1]:
-        op = view.operation
-        if not op.name.startswith("stablehlo.") or op.name in ("stablehlo.custom_call", "stablehlo.while", "stablehlo.if", "stablehlo.case"):
+    ops = [view.operation for view in body.operations][:-1]
+    invariant: dict[ir.Value, bool] = {}  # whether a value of the body that depends on none of its arguments is made of constants alone
+    moving: set[ir.Value] = set()
+    for op in ops:
+        if not op.name.startswith("stablehlo.") or op.name in _ROOTED or _captures(op):
             continue
-        if any(_is_inside(value, body) and value not in lazy for value in op.operands) or _captures(op, body):
+        if any(_is_inside(value, body) and value not in invariant for value in op.operands):
             continue
-        fresh = all(lazy.get(value, _is_free(value)) for value in op.operands)
+        fresh = all(invariant.get(value, _is_free(value)) for value in op.operands)
         scalar = all(build.count_of(result) == 1 for result in op.results)
-        if op.name in _FREE or (op.name in _CHEAP and fresh and not scalar):
-            lazy.update((result, fresh) for result in op.results)
-        else:
-            _move_out(op, loop, body)
+        invariant.update((result, fresh) for result in op.results)
+        if op.name not in _FREE and not (op.name in _CHEAP and fresh and not scalar):
+            moving.update(op.results)
+    for op in reversed(ops):  # what moves takes along what it is made of
+        if any(result in moving for result in op.results):
+            moving.update(value for value in op.operands if value in invariant)
+    for op in ops:
+        if any(result in moving for result in op.results):
+            op.move_before(loop)
 
 
 def _is_inside(value: ir.Value, body: ir.Block) -> bool:
@@ -158,17 +178,10 @@ def _is_free(value: ir.Value) -> bool:
     return op is not None and op.name in _FREE and all(_is_free(v) for v in op.operands)
 
 
-def _captures(op: ir.Operation, body: ir.Block) -> bool:
-    """Whether a region of the op reads values of the body (or of a region in it, which cannot be told apart cheaply)."""
+def _captures(op: ir.Operation) -> bool:
+    """Whether a region of the op reads values from outside of it."""
     if not op.regions:
         return False
     inner = walk(op)
     inside = {result for o in inner for result in o.results} | {a for o in inner for r in o.regions for b in r.blocks for a in b.arguments}
     return any(value not in inside for o in inner if o != op for value in o.operands)
-
-
-def _move_out(op: ir.Operation, loop: ir.Operation, body: ir.Block) -> None:
-    for value in op.operands:
-        if _is_inside(value, body):
-            _move_out(value.owner.operation, loop, body)
-    op.move_before(loop)

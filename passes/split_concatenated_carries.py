@@ -29,8 +29,8 @@ from torch_mlir import ir
 
 from .registry import register_pass
 from .rewriting import defining_op
-from .stablehlo import build, constants, loops
-from .stablehlo.driver import drop_dead
+from .stablehlo import build, loops
+from .stablehlo.driver import drop_dead, has_uses
 from .stablehlo.evaluate import EVALUATORS
 
 _ELEMENTWISE = {f"stablehlo.{name}" for name in EVALUATORS if name != "bitcast_convert"}
@@ -38,21 +38,22 @@ _ELEMENTWISE = {f"stablehlo.{name}" for name in EVALUATORS if name != "bitcast_c
 
 @register_pass("split-concatenated-carries", "splits loop carries that are concatenated and sliced again")
 def split_concatenated_carries(module: ir.Operation) -> None:
-    for number in range(len(loops.while_ops(module))):
-        loop = loops.while_ops(module)[number]
-        for index in reversed(range(len(list(loop.operands)))):
+    for found in loops.while_ops(module):
+        loop = found
+        for index in reversed(range(len(loop.operands))):
             plan = _plan(loop, index)
             if plan is not None:
                 loop = _split(loop, index, plan)
-        drop_dead(loop.parent)
+    drop_dead(module)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Pieces [bounds[i], bounds[i + 1]) along `axis`."""
+    """Pieces [bounds[i], bounds[i + 1]) along `axis`; `path` holds the values between the concatenate and what is yielded, both included."""
 
     axis: int
     bounds: tuple[int, ...]
+    path: set[ir.Value]
 
     @property
     def pieces(self) -> list[tuple[int, int]]:
@@ -60,24 +61,51 @@ class _Plan:
 
 
 def _plan(loop: ir.Operation, index: int) -> _Plan | None:
-    argument = loops.body_block(loop).arguments[index]
-    if next(iter(loops.condition_block(loop).arguments[index].uses), None):
+    body = loops.body_block(loop)
+    argument, value = body.arguments[index], loops.yielded(loop)[index]
+    behind = _elementwise_producers(value, body)
+    concatenate = next((op for op in map(defining_op, behind) if op is not None and op.name == "stablehlo.concatenate"), None)
+    if concatenate is None or has_uses(loops.condition_block(loop).arguments[index]):
         return None
-    value = loops.yielded(loop)[index]
-    concatenate = _find_concatenate(value, loops.body_block(loop))
-    if concatenate is None:
-        return None
-    axis = build.integer(concatenate, "dimension")
-    plan = _Plan(axis, (0, *accumulate(build.shape_of(v)[axis] for v in concatenate.operands)))
-    path = _path_to(value, concatenate)
-    sliced = 0
+    axis, bounds = build.integer(concatenate, "dimension"), _bounds(concatenate)
+    path: set[ir.Value] = set()
+    for op in (view.operation for view in body.operations):
+        if len(op.results) == 1 and op.results[0] in behind and _leads(op, axis, bounds, path | {argument}):
+            path.add(op.results[0])
+    plan = _Plan(axis, bounds, path)
+    sliced = False
     for use in argument.uses:
         user = use.owner.operation
-        if user.name == "stablehlo.slice" and _inside_a_piece(user, plan):
-            sliced += 1
-        elif not any(user == op for op in path) and user.name != "stablehlo.return":
+        inside = user.name == "stablehlo.slice" and _inside_a_piece(user, plan)
+        sliced |= inside
+        if not inside and user.name != "stablehlo.return" and not (len(user.results) == 1 and user.results[0] in path):
             return None
-    return plan if sliced else None
+    return plan if sliced and value in path else None
+
+
+def _elementwise_producers(value: ir.Value, body: ir.Block) -> set[ir.Value]:
+    """`value`, and what it is made of by elementwise ops of the body; concatenates end the search."""
+    found, pending = set(), [value]
+    while pending:
+        value = pending.pop()
+        op = defining_op(value)
+        if value in found or op is None or op.block != body:
+            continue
+        found.add(value)
+        if op.name in _ELEMENTWISE:
+            pending.extend(v for v in op.operands if build.shape_of(v))
+    return found
+
+
+def _bounds(concatenate: ir.Operation) -> tuple[int, ...]:
+    axis = build.integer(concatenate, "dimension")
+    return (0, *accumulate(build.shape_of(v)[axis] for v in concatenate.operands))
+
+
+def _leads(op: ir.Operation, axis: int, bounds: tuple[int, ...], path: set[ir.Value]) -> bool:
+    if op.name == "stablehlo.concatenate":
+        return build.integer(op, "dimension") == axis and _bounds(op) == bounds
+    return op.name in _ELEMENTWISE and any(value in path for value in op.operands)
 
 
 def _inside_a_piece(op: ir.Operation, plan: _Plan) -> bool:
@@ -85,46 +113,12 @@ def _inside_a_piece(op: ir.Operation, plan: _Plan) -> bool:
     return any(a <= start and limit <= b for a, b in plan.pieces)
 
 
-def _find_concatenate(value: ir.Value, body: ir.Block) -> ir.Operation | None:
-    """The concatenate that `value` is, up to elementwise ops of the same shape in the body."""
-    pending, seen = [value], set()
-    while pending:
-        op = defining_op(pending.pop())
-        if op is None or op in seen or op.block != body:
-            continue
-        seen.add(op)
-        if op.name == "stablehlo.concatenate":
-            return op
-        if op.name in _ELEMENTWISE:
-            pending.extend(v for v in op.operands if build.shape_of(v) == build.shape_of(value))
-    return None
-
-
-def _path_to(value: ir.Value, concatenate: ir.Operation) -> list[ir.Operation]:
-    """The elementwise ops between `value` and the concatenate."""
-    found: list[ir.Operation] = []
-
-    def reaches(value: ir.Value) -> bool:
-        op = defining_op(value)
-        if op is None or op.name not in (*_ELEMENTWISE, "stablehlo.concatenate"):
-            return False
-        if op == concatenate or any(op == other for other in found):
-            return True
-        if op.name in _ELEMENTWISE and any([reaches(v) for v in op.operands]):
-            found.append(op)
-            return True
-        return False
-
-    reaches(value)
-    return found
-
-
 def _split(loop: ir.Operation, index: int, plan: _Plan) -> ir.Operation:
     inits, count = list(loop.operands), len(plan.pieces)
     old = (loops.condition_block(loop), loops.body_block(loop))
     shape = build.shape_of(inits[index])
     with loop.location, ir.InsertionPoint(loop):
-        pieces = [_piece(inits[index], plan, number, {}) for number in range(count)]
+        pieces = _cut(inits[index], plan)
 
     def position(i: int) -> int:
         return i if i < index else i + count - 1
@@ -134,26 +128,45 @@ def _split(loop: ir.Operation, index: int, plan: _Plan) -> ir.Operation:
             for i in range(len(inits)):
                 if i != index:
                     before.arguments[i].replace_all_uses_with(after.arguments[position(i)])
-        body = blocks[1]
-        end = loops.terminator(body)
-        parts = list(body.arguments)[index : index + count]
-        split = {old[1].arguments[index]: parts}
-        with end.location, ir.InsertionPoint(end):
-            parted = [_piece(end.operands[index], plan, number, split) for number in range(count)]
+        body, argument = blocks[1], old[1].arguments[index]
+        parts = {argument: list(body.arguments)[index : index + count]}
+        for op in [view.operation for view in body.operations]:
+            if len(op.results) == 1 and op.results[0] in plan.path:
+                with op.location, ir.InsertionPoint(op):
+                    parts[op.results[0]] = _parts(op, plan, parts)
+        values = list(loops.terminator(body).operands)
+        yielded = [*values[:index], *parts[values[index]], *values[index + 1 :]]
         with loop.location, ir.InsertionPoint.at_block_begin(body):
-            old[1].arguments[index].replace_all_uses_with(_whole(parts, plan, shape))
-        values = list(end.operands)
-        return [*values[:index], *parted, *values[index + 1 :]]
+            argument.replace_all_uses_with(_whole(parts[argument], plan, shape))
+        return yielded
 
     new = loops.rebuild(loop, [*inits[:index], *pieces, *inits[index + 1 :]], fill)
     for i, result in enumerate(loop.results):
         if i != index:
             result.replace_all_uses_with(new.results[position(i)])
-        elif next(iter(result.uses), None):
+        elif has_uses(result):
             with loop.location, ir.InsertionPoint(loop):
                 result.replace_all_uses_with(_whole(list(new.results)[index : index + count], plan, shape))
     loop.erase()
     return new
+
+
+def _parts(op: ir.Operation, plan: _Plan, known: dict[ir.Value, list[ir.Value]]) -> list[ir.Value]:
+    """The pieces of an op on the path, from those of its operands."""
+    if op.name == "stablehlo.concatenate":
+        return [_squeezed(value, plan.axis) for value in op.operands]
+    cut = [known.get(v) or (_cut(v, plan) if build.shape_of(v) else [v] * len(plan.pieces)) for v in op.operands]
+    element = build.element_of(op.results[0])
+    made = []
+    for operands in zip(*cut):
+        shape = max((build.shape_of(v) for v in operands), key=len)
+        kind = build.tensor(shape, element)
+        made.append(ir.Operation.create(op.name, results=[kind], operands=list(operands), attributes=build.attributes_of(op)).results[0])
+    return made
+
+
+def _cut(value: ir.Value, plan: _Plan) -> list[ir.Value]:
+    return [_squeezed(build.slice_dim(value, plan.axis, start, limit), plan.axis) for start, limit in plan.pieces]
 
 
 def _whole(parts: list[ir.Value], plan: _Plan, shape: list[int]) -> ir.Value:
@@ -163,42 +176,6 @@ def _whole(parts: list[ir.Value], plan: _Plan, shape: list[int]) -> ir.Value:
         extents[plan.axis] = limit - start
         rows.append(build.reshape(part, extents))
     return build.concatenate(rows, plan.axis)
-
-
-def _piece(value: ir.Value, plan: _Plan, number: int, split: dict[ir.Value, list[ir.Value]]) -> ir.Value:
-    """Piece `number` of `value`: of a split carry, of a concatenate, or an elementwise op on the operands' pieces where it leads to one."""
-    if value in split:
-        return split[value][number]
-    op = defining_op(value)
-    if op is not None and op.name == "stablehlo.concatenate" and build.integer(op, "dimension") == plan.axis:
-        bounds = (0, *accumulate(build.shape_of(v)[plan.axis] for v in op.operands))
-        if bounds == plan.bounds:
-            return _squeezed(op.operands[number], plan.axis)
-    if op is not None and op.name in _ELEMENTWISE and _leads_to_pieces(op, plan, split):
-        operands = [_piece(v, plan, number, split) if build.shape_of(v) else v for v in op.operands]
-        kind = build.tensor(build.shape_of(operands[-1]), build.element_of(value))
-        return ir.Operation.create(op.name, results=[kind], operands=operands, attributes=build.attributes_of(op)).results[0]
-    start, limit = plan.pieces[number]
-    attribute = constants.splat_attribute(value)
-    if attribute is not None:
-        extents = build.shape_of(value)
-        extents[plan.axis] = limit - start
-        return _squeezed(build.splat(build.tensor(extents, build.element_of(value)), attribute), plan.axis)
-    return _squeezed(build.slice_dim(value, plan.axis, start, limit), plan.axis)
-
-
-def _leads_to_pieces(op: ir.Operation, plan: _Plan, split: dict[ir.Value, list[ir.Value]]) -> bool:
-    for value in op.operands:
-        inner = defining_op(value)
-        if value in split:
-            return True
-        if inner is None:
-            continue
-        if inner.name == "stablehlo.concatenate" and build.integer(inner, "dimension") == plan.axis:
-            return True
-        if inner.name in _ELEMENTWISE and build.shape_of(value) and _leads_to_pieces(inner, plan, split):
-            return True
-    return False
 
 
 def _squeezed(value: ir.Value, axis: int) -> ir.Value:

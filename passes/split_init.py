@@ -49,7 +49,9 @@ def argument_attributes(function: ir.Operation) -> list[dict[str, ir.Attribute]]
     count = len(function.regions[0].blocks[0].arguments)
     if "arg_attrs" not in function.attributes:
         return [{} for _ in range(count)]
-    return [{entry.name: entry.attr for entry in map(ir.DictAttr(given).__getitem__, range(len(given)))} for given in _dictionaries(function)]
+    return [
+        {entry.name: entry.attr for entry in map(ir.DictAttr(given).__getitem__, range(len(given)))} for given in _dictionaries(function)
+    ]
 
 
 def _dictionaries(function: ir.Operation) -> list[ir.DictAttr]:

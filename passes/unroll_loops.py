@@ -26,23 +26,19 @@ _HEAVY = {f"stablehlo.{name}" for name in ("dot_general", "dot", "convolution", 
 
 @register_pass("unroll-loops", "unrolls short counted loops")
 def unroll_loops(module: ir.Operation, *, max_trips: int = 16, max_ops: int = 64) -> None:
-    skipped = 0
-    while len(found := loops.while_ops(module)) > skipped:
-        if not _unroll(found[skipped], max_trips, max_ops):
-            skipped += 1
+    for loop in loops.while_ops(module):
+        counter = loops.find_counter(loop)
+        if counter is not None and (counter.trips <= 1 or _is_small(loop, counter.trips, max_trips, max_ops)):
+            _unroll(loop, counter.trips)
 
 
-def _unroll(loop: ir.Operation, max_trips: int, max_ops: int) -> bool:
-    counter = loops.find_counter(loop)
-    if counter is None or (counter.trips > 1 and not _is_small(loop, counter.trips, max_trips, max_ops)):
-        return False
+def _unroll(loop: ir.Operation, trips: int) -> None:
     body = loops.body_block(loop)
     values = list(loop.operands)
     with ir.InsertionPoint(loop):
-        for _ in range(counter.trips):
+        for _ in range(trips):
             values = clone_into(body, dict(zip(body.arguments, values)))
     replace(loop, values)
-    return True
 
 
 def _is_small(loop: ir.Operation, trips: int, max_trips: int, max_ops: int) -> bool:

@@ -126,10 +126,9 @@ def _to_torch(array: np.ndarray) -> Any:
 
 
 def _to_jax(array: np.ndarray) -> Any:
+    # It takes aligned memory as it is. jax.dlpack.from_dlpack leaks 100 bytes a call (0.10.2), and has no bf16 from NumPy.
     jax = sys.modules["jax"]
-    if array.dtype.name == "bfloat16":  # NumPy exports no DLPack of it
-        return jax.device_put(array, jax.local_devices(backend="cpu")[0])
-    return jax.dlpack.from_dlpack(array)
+    return jax.device_put(array, jax.local_devices(backend="cpu")[0])
 
 
 TO_KIND: dict[str, Callable[[np.ndarray], Any]] = {"torch": _to_torch, "jax": _to_jax}

@@ -52,7 +52,9 @@ def _as_exported(source: Any, examples: tuple[Any, ...]) -> jax.export.Exported:
     except Exception as error:
         raise InvalidProgramError(
             f"JAX could not export the function: {type(error).__name__}: {error}",
-            remedy="give example inputs for which jax.jit(function) works" if examples else "give example inputs of the right shapes and types",
+            remedy="give example inputs for which jax.jit(function) works"
+            if examples
+            else "give example inputs of the right shapes and types",
         ) from error
 
 

@@ -67,7 +67,9 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InvalidProgramError(f"cannot read {path}: {error.strerror}", remedy="give the path of a .mlir, .mlirbc or .vhlo file") from None
+        raise InvalidProgramError(
+            f"cannot read {path}: {error.strerror}", remedy="give the path of a .mlir, .mlirbc or .vhlo file"
+        ) from None
 
 
 def _read_artifact(data: bytes, context: ir.Context) -> ir.Module:
@@ -115,7 +117,13 @@ def _try_in_child(read: Callable[[], ir.Module], size: int) -> None:
         os.close(reader)
         _, status = os.waitpid(pid, 0)
     if not finished:
-        why = f"does not end in {seconds} s" if not ready else f"ends with signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "fails"
+        why = (
+            f"does not end in {seconds} s"
+            if not ready
+            else f"ends with signal {os.WTERMSIG(status)}"
+            if os.WIFSIGNALED(status)
+            else "fails"
+        )
         raise ParseError(f"malformed bytecode: reading it {why}", remedy="write the file again")
 
 

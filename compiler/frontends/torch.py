@@ -61,7 +61,8 @@ def _export(module: Any, examples: tuple[Any, ...]) -> torch.export.ExportedProg
             return torch.export.export(module, tensors, strict=False)
     except Exception as error:
         raise InvalidProgramError(
-            f"torch.export failed: {type(error).__name__}: {error}", remedy="give example inputs for which torch.export.export(module, inputs) works"
+            f"torch.export failed: {type(error).__name__}: {error}",
+            remedy="give example inputs for which torch.export.export(module, inputs) works",
         ) from error
 
 
@@ -138,7 +139,9 @@ def _numbered(arguments: Sequence[Any], what: str) -> list[int | None]:
     count = 0
     for argument in arguments:
         if isinstance(argument, ConstantArgument) and argument.value is not None:
-            raise InvalidProgramError(f"an {what} of the module is {argument.value!r}, not a tensor", remedy="close over it, or make it a tensor")
+            raise InvalidProgramError(
+                f"an {what} of the module is {argument.value!r}, not a tensor", remedy="close over it, or make it a tensor"
+            )
         leaves.append(None if isinstance(argument, ConstantArgument) else count)
         count += leaves[-1] is not None
     return leaves
@@ -189,7 +192,9 @@ def _lower(module: ir.Module) -> ir.Module:
             except ir.MLIRError as error:
                 why = messages[0] if messages else str(error)
                 raise UnsupportedOpError(
-                    f"torch-mlir does not lower the program to StableHLO: {why}", stage="input", remedy="write the module with other torch ops"
+                    f"torch-mlir does not lower the program to StableHLO: {why}",
+                    stage="input",
+                    remedy="write the module with other torch ops",
                 ) from None
     finally:
         context.emit_error_diagnostics = False

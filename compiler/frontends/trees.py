@@ -28,7 +28,9 @@ def described(value: Any, *, keyword: bool = False) -> Any:
 
 def _check_order(seen: list[int]) -> None:
     if seen != sorted(seen):
-        raise InvalidProgramError("the leaves of the program's arguments are in an order of their own", remedy="use tuples, lists and dictionaries")
+        raise InvalidProgramError(
+            "the leaves of the program's arguments are in an order of their own", remedy="use tuples, lists and dictionaries"
+        )
 
 
 def _structure(value: Any, seen: list[int]) -> Any:

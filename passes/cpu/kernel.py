@@ -136,7 +136,13 @@ class _Kernel:
             ) else op.clone().results[0]
         elif op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
             self.storage[op.results[0]] = self.storage[op.operands[0]].reshaped(tuple(ir.RankedTensorType(op.results[0].type).shape))
-        elif op.name != "tensor.empty":
+        elif op.name == "tensor.extract_slice":
+            offsets = [Lin.of(v) for v in ir.DenseI64ArrayAttr(op.attributes["static_offsets"])]
+            source = self.storage[op.operands[0]]
+            self.storage[op.results[0]] = source.slice(offsets, tuple(ir.RankedTensorType(op.results[0].type).shape))
+        elif op.name == "tensor.empty":
+            self.empties.add(op.results[0])
+        else:
             raise ValueError(f"{op.name} before the tile loop of {symbol_name(self.function)}")
 
     def _constant(self, op: ir.Operation) -> Storage:
@@ -261,7 +267,7 @@ class _Kernel:
             scalar = self.scalars[op.operands[0]]
             self.fills[op.results[0]] = scalar
         block = op.regions[0].blocks[0] if op.name == "linalg.generic" else None
-        inputs = [self._captured(v) if not isinstance(v.type, ir.RankedTensorType) else self.storage[v] for v in read.inputs]
+        inputs = [None if v in self.empties else self._captured(v) for v in read.inputs]
         return Work(op, read.maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block)
 
     def _sizes_of(self, value: ir.Value) -> tuple[int | ir.Value, ...] | None:

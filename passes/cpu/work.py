@@ -14,7 +14,7 @@ from .storage import Storage, bit_width
 
 @dataclass
 class Work:
-    """`inputs` holds a Storage per tensor input, or the scalar itself. `outputs` is where the results go, `inits` where the outs are read from.
+    """`inputs` holds a Storage per tensor input, or the scalar itself, or None for an input that only gives a shape. `outputs` is where the results go, `inits` where the outs are read from.
 
     `fill[i]` is the scalar that init i is filled with, if it is known: then it is not read. `forward[i]` is the value (of a work of the same nest) that
     input i is at the very point that is evaluated.
@@ -22,7 +22,7 @@ class Work:
 
     op: ir.Operation
     maps: list[ir.AffineMap]
-    inputs: list[Storage | ir.Value]
+    inputs: list[Storage | ir.Value | None]
     inits: list[Storage | None]
     fill: list[ir.Value | None]
     outputs: list[Storage | None]
@@ -112,7 +112,7 @@ class Point:
         if number in work.forward:
             return self.known[work.forward[number]]
         if not isinstance(source, Storage):
-            return source
+            return Lin() if source is None else source
         return body.read(source, affine_reps(body, work.maps[number]))
 
     def init(self, work: Work, number: int) -> Rep:

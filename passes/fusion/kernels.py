@@ -93,5 +93,3 @@ def _plain(op: Op, program: Program) -> bool:
     leading = all(read.map.index is not None and all(read.map.index[i].axis == i for i in range(batches)) for read in op.reads)
     direct = {read.value for read in op.reads} == set(op.operands)
     return batches >= 0 and direct and leading and all(len(v.shape) == batches + 2 for v in values)
-
-

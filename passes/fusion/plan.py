@@ -308,5 +308,3 @@ def _accepted(candidate: Candidate, p: Group, c: Group) -> tuple[str, str]:
     if any("g" in expr.text for image in union.images for expr in image.values()):
         return "FUSED_DEMAND", "evaluated only where it is needed"
     return "FUSED_VERTICAL", "the value is never written"
-
-

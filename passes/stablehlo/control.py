@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from . import constants, driver
+from . import constants, driver, loops
 from .driver import Rule
 
 Values = "list[ir.Value] | None"
@@ -28,24 +28,9 @@ def _case(op: ir.Operation) -> Values:
 
 def _while(op: ir.Operation) -> Values:
     """A condition that is false for the initial values."""
-    (block,) = op.regions[0].blocks
-    *body, terminator = [view.operation for view in block.operations]
-    if len(body) > 2:
-        return None
-    mapping = dict(zip(block.arguments, op.operands))
-    for inner in body:
-        if inner.name != "stablehlo.compare":
-            return None
-        if any(constants.constant_index(mapping.get(v, v)) is None for v in inner.operands):
-            return None
-    if body:
-        from .loops import holds
-
-        left, right = (constants.constant_index(mapping.get(v, v)) for v in body[0].operands)
-        known: bool | float | int | None = holds(body[0], left, right) if len(body) == 1 else None
-    else:
-        known = constants.splat_value(mapping.get(terminator.operands[0], terminator.operands[0]))
-    return list(op.operands) if known is False or known == 0 and known is not None else None
+    counter = loops.find_counter(op)
+    never = constants.splat_value(loops.terminator(loops.condition_block(op)).operands[0]) is False
+    return list(op.operands) if never or (counter is not None and counter.trips == 0) else None
 
 
 CONTROL: dict[str, list[Rule]] = {"stablehlo.if": [_if], "stablehlo.case": [_case], "stablehlo.while": [_while]}

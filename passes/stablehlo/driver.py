@@ -66,6 +66,15 @@ def _apply(op: ir.Operation, rules: Sequence[Rule]) -> bool:
     return False
 
 
+def has_one_use(value: ir.Value) -> bool:
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is None
+
+
+def has_uses(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
 def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     """Puts `values` in the place of the op's results and erases it."""
     for result, value in zip(op.results, values):
@@ -88,7 +97,7 @@ def drop_dead(root: ir.Operation) -> None:
 def is_dead(op: ir.Operation) -> bool:
     if not op.name.startswith(("stablehlo.", "chlo.", "arith.")) or has_effect(op):
         return False
-    return not any(next(iter(result.uses), None) for result in op.results)
+    return not any(has_uses(result) for result in op.results)
 
 
 def has_effect(op: ir.Operation) -> bool:

@@ -31,7 +31,10 @@ def holds(compare: ir.Operation, left: int, right: int) -> bool:
 
 
 def while_ops(module: ir.Operation) -> list[ir.Operation]:
-    """The while ops of a module, inner ones before the loops that hold them."""
+    """The while ops of a module, inner ones before the loops that hold them.
+
+    A pass may go through the list while it rebuilds or inlines the loop at hand: it comes after those inside it, whose handles are used no more.
+    """
     return walk(module, "stablehlo.while")
 
 
@@ -163,7 +166,7 @@ def rebuild(loop: ir.Operation, inits: Sequence[ir.Value], fill: Callable[[ir.Bl
     return new
 
 
-def keep_carries(loop: ir.Operation, kept: Sequence[int], replacements: dict[int, ir.Value]) -> None:
+def keep_carries(loop: ir.Operation, kept: Sequence[int], replacements: dict[int, ir.Value]) -> ir.Operation:
     """Rebuilds the loop with the carries `kept` alone; `replacements` says what stands for others, inside the loop and after it.
 
     A carry that is neither must have no use but its own update.
@@ -185,3 +188,4 @@ def keep_carries(loop: ir.Operation, kept: Sequence[int], replacements: dict[int
     for index, value in replacements.items():
         loop.results[index].replace_all_uses_with(value)
     loop.erase()
+    return new

@@ -22,7 +22,9 @@ LEGALIZED = """
 CANONICAL = {f"stablehlo.{name}" for name in (*ELEMENTWISE, *MOVEMENT, *CONTRACTIONS, *CONTROL)}
 """What may be left at the end of the stage stablehlo."""
 
-ACCEPTED = CANONICAL | {f"stablehlo.{name}" for name in LEGALIZED} | {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
+ACCEPTED = (
+    CANONICAL | {f"stablehlo.{name}" for name in LEGALIZED} | {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
+)
 """What may stand in a program, beside chlo."""
 
 CHLO_DECLINED = {"chlo.top_k", "chlo.ragged_dot", "chlo.scan", "chlo.constant"}

@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from ..rewriting import defining_op
 from . import build, constants
-from .driver import Rule
+from .driver import Rule, has_one_use
 from .evaluate import EVALUATORS
 
 Values = "list[ir.Value] | None"
@@ -163,7 +163,7 @@ def _slice_of_concatenate(op: ir.Operation, inner: ir.Operation, starts: list[in
             pieces.append((operand, lo - begin, hi - begin))
     if not pieces or (len(pieces) > 1 and strides[axis] != 1) or len(pieces) == len(ends) > 1:
         return None
-    if len(pieces) > 1 and sum(1 for _ in inner.results[0].uses) > 1:
+    if len(pieces) > 1 and not has_one_use(inner.results[0]):
         return None
     cut = []
     for operand, lo, hi in pieces:
@@ -219,8 +219,7 @@ def _concatenate(op: ir.Operation) -> Values:
 
 def _same_concatenate(value: ir.Value, axis: int) -> list[ir.Value]:
     inner = _producer(value, "concatenate")
-    single = sum(1 for _ in value.uses) == 1
-    return list(inner.operands) if inner and single and build.integer(inner, "dimension") == axis else [value]
+    return list(inner.operands) if inner and build.integer(inner, "dimension") == axis and has_one_use(value) else [value]
 
 
 def _join_slices(operands: list[ir.Value], axis: int) -> list[ir.Value]:

@@ -45,6 +45,20 @@ def _evaluate(module: ir.Module, inputs: list[np.ndarray]) -> list[np.ndarray]:
     return [np.array(result) for result in _stablehlo.eval_module(module, attributes)]
 
 
+def jit(module: ir.Operation, symbols: dict[str, Callable]) -> llvm.ExecutionEngine:
+    """Compiles a module of the LLVM dialect without floating-point literals; `symbols` are the C functions it may call."""
+    parsed = llvm.parse_assembly(translate_module_to_llvmir(module))
+    parsed.triple = llvm.get_process_triple()
+    machine = llvm.Target.from_triple(parsed.triple).create_target_machine(opt=1, jit=True)
+    engine = llvm.create_mcjit_compiler(parsed, machine)
+    engine.hloom_symbols = symbols  # the callbacks live as long as the code that calls them
+    declared = {function.name: function for function in parsed.functions if function.is_declaration}
+    for name in declared.keys() & symbols.keys():
+        engine.add_global_mapping(declared[name], ctypes.cast(symbols[name], ctypes.c_void_p).value)
+    engine.finalize_object()
+    return engine
+
+
 class Kernel:
     """A group as a callback. `in_place` are the outputs that share a buffer with an input, `calls` the tile ranges it was called for."""
 
@@ -117,7 +131,7 @@ class Machine:
         lower_thunks(module)
         module.verify()
         self.llvm = str(module)
-        self._load(translate_module_to_llvmir(module))
+        self.engine = jit(module, self.symbols)
 
     def _read_programs(self, module: ir.Operation) -> None:
         named = {ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation for op in module.regions[0].blocks[0].operations}
@@ -145,16 +159,6 @@ class Machine:
             op.detach_from_parent()
             module.regions[0].blocks[0].append(op)
             self.symbols[name] = kernel.callback
-
-    def _load(self, text: str) -> None:
-        parsed = llvm.parse_assembly(text)
-        parsed.triple = llvm.get_process_triple()
-        machine = llvm.Target.from_triple(parsed.triple).create_target_machine(opt=1, jit=True)
-        self.engine = llvm.create_mcjit_compiler(parsed, machine)
-        for name, callback in self.symbols.items():
-            if any(f.name == name for f in parsed.functions):
-                self.engine.add_global_mapping(parsed.get_function(name), ctypes.cast(callback, ctypes.c_void_p).value)
-        self.engine.finalize_object()
 
     def run(self, inputs: list[np.ndarray], entry: str = "main") -> list[np.ndarray]:
         results, constants, arena_bytes = self.entries[entry]

@@ -14,7 +14,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.context import make_context
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
-from hloom.passes.registry import find_pass
+from hloom.passes.plan_fusion import plan_fusion
 from hloom.passes.rewriting import functions, symbol_name, walk
 
 HOST_OPS = {"func.call", "stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "func.return", "stablehlo.return"}
@@ -23,7 +23,7 @@ SHAPES = [(4, 6), (6, 4), (24,), (4, 2, 3), (1, 6), (4, 1), (4,), (6,), (2, 12),
 
 def plan(text: str, **options) -> ir.Module:
     module = ir.Module.parse(text, make_context())
-    find_pass("plan-fusion").fn(module.operation, **options)
+    plan_fusion(module.operation, **options)
     assert module.operation.verify()
     return module
 
@@ -291,7 +291,7 @@ def test_a_dynamic_shape_is_refused():
 def test_planning_again_changes_nothing():
     module = plan(Writer(11).text(40))
     before = str(module)
-    find_pass("plan-fusion").fn(module.operation)
+    plan_fusion(module.operation)
     assert str(module) == before
 
 

@@ -158,6 +158,7 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 // The generated kernel with its epilogue against a library's gemm and a loop.
 // CHECK: code = "KERNEL_CHOSEN"
 // CHECK-SAME: reason = "generated:
+// CHECK-LABEL: func.func @main
 // CHECK: @fusion_0{{.*}}hloom.kind = "matmul"
 func.func @main(%x: tensor<256x512xf64>, %w: tensor<512x512xf64>) -> tensor<256x512xf64> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x512xf64>, tensor<512x512xf64>) -> tensor<256x512xf64>

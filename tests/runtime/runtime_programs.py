@@ -6,6 +6,7 @@ import functools
 
 import llvmlite.binding as llvm
 import numpy as np
+
 from hloom.runtime.artifact import Artifact, Buffer
 from hloom.runtime.executable import Executable
 from hloom.runtime.pytree import flat

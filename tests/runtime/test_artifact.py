@@ -8,10 +8,11 @@ import zlib
 
 import numpy as np
 import pytest
+from runtime_programs import add_artifact, bound_artifact
+
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import DamagedFileError, ExecutionError, MissingFileError, VersionError
 from hloom.runtime.executable import Executable, load
-from runtime_programs import add_artifact, bound_artifact
 
 
 def test_manifest_and_blobs_come_back(tmp_path):

@@ -8,10 +8,11 @@ import threading
 import ml_dtypes
 import numpy as np
 import pytest
+from runtime_programs import ADD, F4, add_artifact, addresses_program, artifact, bound_artifact, copy_program, function, named
+
 from hloom.runtime import dtypes
 from hloom.runtime.errors import ArityError, CpuFeatureError, DtypeError, InputError, LoadError, NotBoundError, ShapeError
 from hloom.runtime.executable import Executable, load
-from runtime_programs import ADD, F4, add_artifact, addresses_program, artifact, bound_artifact, copy_program, function, named
 
 ONES = np.ones(4, np.float32)
 
@@ -64,10 +65,19 @@ def test_inputs_are_not_copied():
 
 def test_results_are_aligned_and_not_copied():
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
-    exe = copy_program("f32", (1024,), 4096)
-    assert exe(np.zeros(1024, np.float32)).ctypes.data % 64 == 0
-    assert exe(torch.zeros(1024)).data_ptr() % 64 == 0
-    assert exe(jax.numpy.zeros(1024)).unsafe_buffer_pointer() % 64 == 0
+    # The result tells the address that the program wrote it to.
+    body = "%a = ptrtoint ptr %p1 to i64\nstore i64 %a, ptr %p1, align 4"
+    text = function("hloom_main", 2, body)
+    exe = Executable(artifact(text, [("x", "f32", ())], [("r", "ui32", (2,))], [["argument", 0], ["result", 0]]))
+    for value, address_of in [
+        (np.float32(0), lambda r: r.ctypes.data),
+        (torch.zeros(()), lambda r: r.data_ptr()),
+        (jax.numpy.zeros(()), lambda r: r.unsafe_buffer_pointer()),
+    ]:
+        result = exe(value)
+        low, high = (int(part) for part in result)
+        assert low + (high << 32) == address_of(result)
+        assert address_of(result) % 64 == 0
 
 
 def test_strided_inputs_are_made_dense():

@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
+
 from hloom.runtime import library
 from hloom.runtime.errors import ExecutionError
 
