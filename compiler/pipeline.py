@@ -56,6 +56,7 @@ STAGES = (
             "inline-producers",
             "select-to-maximum",
             "collapse-loop-dims",
+            "fold-views",
             "outs-style",
             "expand-math",
         ),

@@ -50,7 +50,6 @@ def tile_and_fuse(module: ir.Operation) -> None:
 
 
 def _tile(function: ir.Operation, target) -> None:
-    _fold_views(function)
     block = function.regions[0].blocks[0]
     returned = [o.operation for o in block.operations][-1]
     _materialise_results(returned)
@@ -74,22 +73,6 @@ def _tile(function: ir.Operation, target) -> None:
     for op in reversed(walk(function, "tensor.empty")):
         if not list(op.results[0].uses):
             op.erase()
-
-
-def _fold_views(function: ir.Operation) -> None:
-    """A view of a view that has the type of what is viewed is no view at all."""
-    for view in walk(function, lambda o: o.name in _VIEWS):
-        source = view.operands[0]
-        inner = defining_op(source)
-        while inner is not None and inner.name in _VIEWS:
-            if inner.operands[0].type == view.results[0].type:
-                view.results[0].replace_all_uses_with(inner.operands[0])
-                break
-            inner = defining_op(inner.operands[0])
-    dead = [view for view in walk(function, lambda o: o.name in _VIEWS) if not list(view.results[0].uses)]
-    for view in reversed(dead):
-        if not list(view.results[0].uses):
-            view.erase()
 
 
 def _materialise_results(returned: ir.Operation) -> None:

@@ -58,7 +58,7 @@ class Tile:
                 maps.append(m)
                 operands.append(value)
             elif self._sliceable(tile_op, m):
-                maps.append(m)
+                maps.append(self._local_map(tile_op, m))
                 operands.append(self._slice(tile_op, m, value))
             else:
                 extracted.append(position)
@@ -70,8 +70,32 @@ class Tile:
             self.made[number, result] = clone.results[result]
 
     def _sliceable(self, tile_op: TileOp, m: ir.AffineMap) -> bool:
-        """Every result of the map is free of tiled loops or a sum of non-negative multiples of loops."""
-        return all(not self._tiled_dims(tile_op, e) or linear_coefficients(e) is not None for e in m.results)
+        """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, or the number of a panel or a place in it."""
+        return all(
+            not self._tiled_dims(tile_op, e) or linear_coefficients(e) is not None or self._panel(tile_op, e) is not None for e in m.results
+        )
+
+    def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> tuple[str, int] | None:
+        """("number" | "place", loop) where `expr` is loop floordiv or mod the size of the loop's tiles: the same number all over a tile."""
+        for kind, name in ((ir.AffineFloorDivExpr, "number"), (ir.AffineModExpr, "place")):
+            if isinstance(expr, kind):
+                loop, size = dim_position(kind(expr).lhs), kind(expr).rhs
+                if loop is None or not isinstance(size, ir.AffineConstantExpr):
+                    return None
+                aligned = self.sizes.get(tile_op.axes[loop]) == ir.AffineConstantExpr(size).value
+                return (name, loop) if aligned else None
+        return None
+
+    def _local_map(self, tile_op: TileOp, m: ir.AffineMap) -> ir.AffineMap:
+        """`m` on the tile's slices: a panel's number is 0 there, and a place in a panel is the loop itself."""
+        results = []
+        for expr in m.results:
+            panel = self._panel(tile_op, expr) if self._tiled_dims(tile_op, expr) else None
+            if panel is None:
+                results.append(expr)
+            else:
+                results.append(ir.AffineConstantExpr.get(0) if panel[0] == "number" else ir.AffineDimExpr.get(panel[1]))
+        return ir.AffineMap.get(m.n_dims, 0, results)
 
     def _tiled_dims(self, tile_op: TileOp, expr: ir.AffineExpr) -> set[int]:
         return {d for d in used_dims(expr, 0) if tile_op.axes[d] in self.sizes}
@@ -88,6 +112,11 @@ class Tile:
                 axis = tile_op.axes[next(iter(dims))] if dims else None
                 offsets.append(0)
                 sizes.append(shape[position] if axis is None else self.size[axis])
+            elif (panel := self._panel(tile_op, expr)) is not None:
+                axis = tile_op.axes[panel[1]]
+                number = panel[0] == "number"
+                offsets.append(value_of("arith.divui", ir.IndexType.get(), [self.offset[axis], index_constant(self.sizes[axis])]) if number else 0)
+                sizes.append(1 if number else self.size[axis])
             else:
                 offsets.append(self._sum(expr, tile_op, self.offset))
                 sizes.append(self._span(expr, tile_op))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from math import ceil, prod
 
+from torch_mlir import ir
+
 from hloom.dialects.target import TargetView
 
 from .axes import Axes, TileOp, dim_position
@@ -97,9 +99,25 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     if column_count < 8:
         _cut(sizes, axes, rows, 8, target)
         return sizes
-    _cut(sizes, axes, columns, 64, target)
+    panels = _panels(hero)
+    for axis in columns:
+        if axis in panels and axis in axes.tileable:
+            sizes[axis] = panels[axis]
+    _cut(sizes, axes, [a for a in columns if a not in sizes], 64, target)
     _cut(sizes, axes, rows, 96, target)
     return sizes
+
+
+def _panels(hero: TileOp) -> dict[int, int]:
+    """The panel width of each axis along which an operand is packed: read as `loop floordiv width` and `loop mod width`."""
+    widths = {}
+    for m in hero.maps[: len(hero.inputs)]:
+        for expr in m.results:
+            if isinstance(expr, ir.AffineModExpr):
+                loop, width = dim_position(ir.AffineModExpr(expr).lhs), ir.AffineModExpr(expr).rhs
+                if loop is not None and isinstance(width, ir.AffineConstantExpr):
+                    widths[hero.axes[loop]] = ir.AffineConstantExpr(width).value
+    return widths
 
 
 def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int, target: TargetView) -> None:

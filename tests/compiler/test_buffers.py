@@ -133,7 +133,8 @@ def test_gemm_of(context, a: str, b: str, dims: str, expected) -> None:
     free_b = [right.shape[d] for d in range(right.ndim) if d not in batch_b + contracted_b]
     result = "x".join(str(n) for n in [*(left.shape[d] for d in batch), *free, *free_b])
     text = f"func.func @main(%a: tensor<{a}xf32>, %b: tensor<{b}xf32>) -> tensor<{result}xf32> {{ %0 = {operation} tensor<{result}xf32>\n return %0 : tensor<{result}xf32> }}"
-    gemm = gemm_of(walk(ir.Module.parse(text).operation, "stablehlo.dot_general")[0])
+    module = ir.Module.parse(text)
+    gemm = gemm_of(walk(module.operation, "stablehlo.dot_general")[0])
     if expected is None:
         assert gemm is None
         return

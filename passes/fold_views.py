@@ -1,0 +1,183 @@
+"""fold-views: reshapes between two ops of a group disappear into their loops and maps; reshapes are left at the function's edge alone.
+
+A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Before (a packed right operand):
+    %c = generic (m, o, i, k) ins(%x (m, k), %w (o, k, i)) outs(tensor<256x16x64xf32>)   { mulf, addf }
+    %v = tensor.collapse_shape %c : tensor<256x16x64xf32> into tensor<256x1024xf32>
+    %r = generic (m, n) ins(%v (m, n)) outs(tensor<256x1000xf32>)
+After:
+    %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
+    %r = generic (m, n) ins(%c (m, n))
+
+Any other reshape between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum.
+
+Must hold: the linalg stage before outs-style. A view of an argument or a returned view stays. Declined: a view that is read otherwise than
+as an input of a linalg.generic.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch_mlir import ir
+
+from .lower_to_linalg import group_functions
+from .registry import register_pass
+from .rewriting import defining_op, value_of, walk
+
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
+_LINALG = ("linalg.generic", "linalg.fill")
+
+
+@register_pass("fold-views", "folds reshapes between the ops of a group into loops and maps")
+def fold_views(module: ir.Operation) -> None:
+    for function in group_functions(module):
+        with module.context, function.location:
+            for view in walk(function, lambda op: op.name in _VIEWS):
+                _cancel(view)
+            for view in walk(function, lambda op: op.name in _VIEWS):
+                if not list(view.results[0].uses):
+                    continue
+                if not _collapse_contraction(view):
+                    _compose_into_readers(view)
+            for view in reversed(walk(function, lambda op: op.name in (*_VIEWS, *_LINALG, "tensor.empty"))):
+                if not any(list(r.uses) for r in view.results):
+                    view.erase()
+
+
+def _cancel(view: ir.Operation) -> None:
+    """A view of a view that has the type of what is viewed is no view at all."""
+    inner = defining_op(view.operands[0])
+    while inner is not None and inner.name in _VIEWS:
+        if inner.operands[0].type == view.results[0].type:
+            view.results[0].replace_all_uses_with(inner.operands[0])
+            return
+        inner = defining_op(inner.operands[0])
+
+
+def _groups(view: ir.Operation) -> list[list[int]]:
+    return [[ir.IntegerAttr(i).value for i in ir.ArrayAttr(group)] for group in ir.ArrayAttr(view.attributes["reassociation"])]
+
+
+def _maps(op: ir.Operation) -> list[ir.AffineMap]:
+    return [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+
+
+def _shape(value: ir.Value) -> list[int]:
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+def _readers(view: ir.Operation) -> list[tuple[ir.Operation, int]] | None:
+    """(generic, input number) of every use, or None if one is something else."""
+    found = []
+    for use in view.results[0].uses:
+        user = use.owner.operation
+        if user.name != "linalg.generic" or use.operand_number >= len(user.operands) - len(user.results):
+            return None
+        found.append((user, use.operand_number))
+    return found
+
+
+def _collapse_contraction(view: ir.Operation) -> bool:
+    source = view.operands[0]
+    producer, readers = defining_op(source), _readers(view)
+    if view.name != "tensor.collapse_shape" or producer is None or producer.name != "linalg.generic" or readers is None:
+        return False
+    iterators = list(ir.ArrayAttr(producer.attributes["iterator_types"]))
+    maps = _maps(producer)
+    out = maps[-1]
+    fill = defining_op(producer.operands[len(producer.operands) - 1])
+    plain = all(isinstance(e, ir.AffineDimExpr) for e in out.results) and len(producer.results) == 1
+    indexed = walk(producer, "linalg.index") or walk(producer, "tensor.extract")
+    if not plain or indexed or len(list(source.uses)) != 1 or fill is None or fill.name != "linalg.fill" or len(iterators) == len(out.results):
+        return False
+    extents = _read_extents(view, readers)
+    if extents is None:
+        return False
+    replaced, dims = _collapsed_loops(out, _groups(view), _shape(source), len(iterators))
+    substitution = ir.AffineMap.get(dims, 0, replaced)
+    new_maps = [ir.AffineMap.get(dims, 0, [e.compose(substitution) for e in m.results]) for m in maps[:-1]]
+    new_maps.append(ir.AffineMap.get(dims, 0, [ir.AffineDimExpr.get(i) for i in range(len(extents))]))
+    kept = [iterators[ir.AffineDimExpr(out.results[group[0]]).position] for group in _groups(view)]
+    inner = [i for i in range(len(iterators)) if i not in {ir.AffineDimExpr(e).position for e in out.results}]
+    element = ir.RankedTensorType(source.type).element_type
+    kind = ir.RankedTensorType.get(extents, element)
+    with ir.InsertionPoint(producer), producer.location:
+        empty = value_of("tensor.empty", kind)
+        init = fill.clone(ir.InsertionPoint(producer))
+        init.operands[1] = empty
+        init.results[0].set_type(kind)
+        clone = producer.clone(ir.InsertionPoint(producer))
+    clone.operands[len(clone.operands) - 1] = init.results[0]
+    clone.results[0].set_type(kind)
+    clone.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in new_maps])
+    clone.attributes["iterator_types"] = ir.ArrayAttr.get([*kept, *(iterators[i] for i in inner)])
+    view.results[0].replace_all_uses_with(clone.results[0])
+    return True
+
+
+def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -> list[int] | None:
+    """How far the readers read along each dimension of the view: from 0, by plain loops; None where one reads otherwise."""
+    shape = _shape(view.results[0])
+    extents = [0] * len(shape)
+    for reader, number in readers:
+        maps = _maps(reader)
+        out = maps[-1]
+        outer = _shape(reader.results[len(reader.results) - 1])
+        for position, expr in enumerate(maps[number].results):
+            places = [p for p, e in enumerate(out.results) if e == expr] if isinstance(expr, ir.AffineDimExpr) else []
+            if not places:
+                return None
+            extents[position] = max(extents[position], outer[places[0]])
+    return extents
+
+
+def _collapsed_loops(out: ir.AffineMap, groups: list[list[int]], shape: list[int], loops: int) -> tuple[list[ir.AffineExpr], int]:
+    """The old loops as functions of the new ones: one loop a dimension of the view, then the loops that the result does not show."""
+    replaced: list[ir.AffineExpr | None] = [None] * loops
+    for new, group in enumerate(groups):
+        rest = ir.AffineDimExpr.get(new)
+        for position in group:
+            inside = prod(shape[p] for p in group if p > position)
+            loop = ir.AffineDimExpr(out.results[position]).position
+            value = rest if inside == 1 else ir.AffineExpr.get_floor_div(rest, inside)
+            if position != group[0]:
+                value = ir.AffineExpr.get_mod(value, shape[position])
+            replaced[loop] = value
+    dims = len(groups)
+    for loop in range(loops):
+        if replaced[loop] is None:
+            replaced[loop] = ir.AffineDimExpr.get(dims)
+            dims += 1
+    return replaced, dims
+
+
+def _compose_into_readers(view: ir.Operation) -> None:
+    source = view.operands[0]
+    producer, readers = defining_op(source), _readers(view)
+    while producer is not None and producer.name in _VIEWS:
+        producer = defining_op(producer.operands[0])
+    if producer is None or producer.name not in _LINALG or not readers:
+        return
+    groups = _groups(view)
+    collapse = view.name == "tensor.collapse_shape"
+    shape = _shape(source) if collapse else _shape(view.results[0])
+    for reader, number in readers:
+        maps = _maps(reader)
+        exprs = list(maps[number].results)
+        composed: list[ir.AffineExpr] = []
+        for position, group in enumerate(groups):
+            if collapse:
+                for p in group:
+                    inside = prod(shape[q] for q in group if q > p)
+                    value = exprs[position] if inside == 1 else ir.AffineExpr.get_floor_div(exprs[position], inside)
+                    composed.append(value if p == group[0] else ir.AffineExpr.get_mod(value, shape[p]))
+                continue
+            total = ir.AffineConstantExpr.get(0)
+            for p in group:
+                total = ir.AffineExpr.get_add(ir.AffineExpr.get_mul(total, shape[p]), exprs[p])
+            composed.append(total)
+        maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, composed)
+        reader.operands[number] = source
+        reader.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+
+
