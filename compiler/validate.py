@@ -14,6 +14,8 @@ from hloom.passes.stablehlo.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, rem
 
 STAGE = "input"
 MAX_BYTES = 1 << 40
+MAX_OPS = 1_000_000
+MAX_NESTING = 100
 _FLOATS = {"f64", "f32", "f16", "bf16"}
 _WIDTHS = {1, 8, 16, 32, 64}
 
@@ -51,9 +53,13 @@ def validate(module: ir.Module) -> None:
     for view in module.body.operations:
         if view.operation.name != "func.func":
             raise _unsupported(view.operation, f"a {view.operation.name} at the top level")
+    for function in by_name.values():
+        _check_nesting(function)
     reachable = _call_order(by_name)
     _make_static(module)
+    _check_size(reachable, by_name)
     for name in reachable:
+        _check_op(by_name[name])
         for op in _ops(by_name[name]):
             _check_op(op)
 
@@ -94,6 +100,31 @@ def _calls(function: ir.Operation) -> list[tuple[str, ir.Operation]]:
         attribute = op.attributes["callee" if op.name == "func.call" else "decomposition"]
         found.append((ir.FlatSymbolRefAttr(attribute).value, op))
     return found
+
+
+def _check_nesting(function: ir.Operation) -> None:
+    level, depth = [function], 0
+    while level:
+        level = [view.operation for op in level for region in op.regions for block in region.blocks for view in block.operations]
+        level = [op for op in level if len(op.regions)]
+        depth += 1
+        if depth > MAX_NESTING:
+            where = {"op": level[0].name, "loc": str(level[0].location)} if level else {}
+            raise InvalidProgramError(f"regions nest deeper than {MAX_NESTING}", stage=STAGE, remedy="call a function that does less", **where)
+
+
+def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
+    """Calls are inlined: functions that call each other twice, and so on, grow without bound."""
+    sizes: dict[str, int] = {}
+    for name in order:  # callees come before callers
+        sizes[name] = sum(1 for _ in _ops(by_name[name])) + sum(sizes.get(callee, 0) for callee, _ in _calls(by_name[name]))
+        if sizes[name] > MAX_OPS:
+            raise InvalidProgramError(
+                f"@{name} has {sizes[name]} ops when its calls are inlined",
+                loc=str(by_name[name].location),
+                stage=STAGE,
+                remedy=f"programs have at most {MAX_OPS} ops; use stablehlo.while for what repeats",
+            )
 
 
 def _make_static(module: ir.Module) -> None:

@@ -9,8 +9,8 @@ After:
     %1 = tensor.expand_shape %0 [[0, 1, 2, 3]] output_shape [1, 8, 128, 64]
     return %1
 
-Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks for
-their index. A tensor between two generics is joined only if both agree. Views stand at the function's edge: at arguments, constants and
+Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
+for their index. A tensor between two generics is joined only if both agree. Views stand at the function's edge: at arguments, constants and
 returns; fills and empties are made anew. Unit dims of every tensor go.
 
 Declined: tensors read at computed indices keep their dims (but for unit ones).
@@ -73,7 +73,8 @@ def _collapse_function(function: ir.Operation) -> None:
     split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
     while _restrict(nests, between, split):
         pass
-    if all(len(n.groups()) == len(n.source.extents) for n in nests) and not any(1 in shape_of(v) for n in nests for v in _tensors(n.source)):
+    as_they_are = all(len(n.groups()) == len(n.source.extents) for n in nests)
+    if as_they_are and not any(1 in shape_of(v) for n in nests for v in _tensors(n.source)):
         return
     scalars = Scalars(function)
     new: dict[ir.Value, ir.Value] = {}

@@ -54,7 +54,7 @@ def _convolution(op: ir.Operation) -> Values:
     low, high, interior = ([0] * (rank + 2) for _ in range(3))
     for d, pair, step in zip(dims.spatial[0], pairs, dilation):
         (low[d], high[d]), interior[d] = pair, step - 1
-    padded = build.pad(lhs, build.zero([], build.element_of(lhs)), low, high, interior)
+    padded = build.pad_with_zeros(lhs, low, high, interior)
     turned = [d for d, reverse in zip(dims.spatial[1], reversal) if reverse and build.shape_of(rhs)[d] > 1]
     kernel = build.reverse(rhs, turned) if turned else rhs
     changed = {

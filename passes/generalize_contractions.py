@@ -25,10 +25,12 @@ from .linalg.generic import Generic, is_contraction, is_tensor, read_generic
 from .registry import register_pass
 from .rewriting import defining_op, walk
 
+_GENERAL = {"linalg.generic", "linalg.yield", "linalg.index", "linalg.fill"}
+
 
 @register_pass("generalize-contractions", "turns named linalg ops into generics, contractions into one form")
 def generalize_contractions(module: ir.Operation) -> None:
-    if walk(module, lambda op: op.name.startswith("linalg.") and op.name not in ("linalg.generic", "linalg.yield", "linalg.index", "linalg.fill")):
+    if walk(module, lambda op: op.name.startswith("linalg.") and op.name not in _GENERAL):
         PassManager.parse("builtin.module(func.func(linalg-generalize-named-ops))", module.context).run(module)
     with module.context:
         for op in walk(module, "linalg.generic"):

@@ -74,7 +74,7 @@ def _blocked(weight: ir.Value, column: int, blocks: int, block: int) -> ir.Value
     shape = build.shape_of(weight)
     high = [0, 0]
     high[column] = blocks * block - shape[column]
-    padded = build.pad(weight, build.zero([], build.element_of(weight)), [0, 0], high)
+    padded = build.pad_with_zeros(weight, [0, 0], high)
     if column == 0:
         return build.transpose(build.reshape(padded, [blocks, block, shape[1]]), [0, 2, 1])
     return build.transpose(build.reshape(padded, [shape[0], blocks, block]), [1, 0, 2])

@@ -98,8 +98,10 @@ def _same(left: ir.Value, right: ir.Value) -> bool:
     """One value, or constants of equal bits."""
     if left == right:
         return True
-    ops = defining_op(left), defining_op(right)
-    return all(o is not None and o.name == "arith.constant" for o in ops) and ops[0].attributes["value"] == ops[1].attributes["value"]
+    one, other = defining_op(left), defining_op(right)
+    if one is None or other is None or {one.name, other.name} != {"arith.constant"}:
+        return False
+    return one.attributes["value"] == other.attributes["value"]
 
 
 def float_constant(value: ir.Value) -> float | None:

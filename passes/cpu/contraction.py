@@ -13,44 +13,68 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ..rewriting import value_of
 from .index import Lin
 from .lanes import Lanes
 from .loops import for_loop, nest, whole_part
 from .nests import chunks, lane_count
+from .packing import Scratch, pack, packable
+from .storage import Storage
 from .work import Point, Work, stride_along
 
 _SPARE_REGISTERS = 6
 
+Bound = Callable[["int | ir.Value"], int]
 
-def emit_contraction(work: Work, vector: int | None, captured, target: TargetView) -> None:
-    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code)."""
-    _Contraction(work, vector, captured, target).emit()
+
+def emit_contraction(work: Work, vector: int | None, captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
+    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code).
+
+    `bound` gives the largest value of an extent, `scratch` a buffer on the stack.
+    """
+    _Contraction(work, vector, captured, target, bound, scratch).emit()
+
+
+def contraction_loop(work: Work, target: TargetView, bound: Bound) -> int | None:
+    """The loop of a product of matrices to vectorise whatever its operands' layout: the result's innermost, if packing makes it so."""
+    if len(work.inputs) < 2 or len(work.outputs) != 1:
+        return None
+    one = max(1, target.vector_bits // work.widest())
+    for dim, extent in enumerate(work.extents):
+        if work.parallel[dim] and bound(extent) >= one and stride_along(work.output_maps[0], work.outputs[0], dim) == 1:
+            inputs = [n for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
+            jam = jam_loop(work, dim)
+            strided = [n for n in inputs if stride_along(work.maps[n], work.inputs[n], dim) not in (0, 1)]
+            return dim if all(packable(work, n, dim, jam, bound) for n in strided) else None
+    return None
+
+
+def jam_loop(work: Work, vector: int | None) -> int | None:
+    """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows."""
+    best, best_still = None, 0
+    for dim in range(len(work.extents)):
+        if dim == vector or not work.parallel[dim] or work.extents[dim] == 1:
+            continue
+        inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+        still = [stride_along(m, s, dim) == 0 and (vector is None or stride_along(m, s, vector) != 0) for m, s in inputs]
+        if sum(still) > best_still:
+            best, best_still = dim, sum(still)
+    return best
 
 
 class _Contraction:
-    def __init__(self, work: Work, vector: int | None, captured, target: TargetView):
+    def __init__(self, work: Work, vector: int | None, captured, target: TargetView, bound: Bound, scratch: Scratch):
         self.work, self.vector, self.captured, self.target = work, vector, captured, target
+        self.bound, self.scratch = bound, scratch
         self.rank = len(work.extents)
-        self.jam = self._jam_loop()
+        self.jam = jam_loop(work, vector)
         self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
         self.reduced = [d for d in range(self.rank) if not work.parallel[d]]
-
-    def _jam_loop(self) -> int | None:
-        """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows."""
-        best, best_still = None, 0
-        for dim in range(self.rank):
-            if dim == self.vector or not self.work.parallel[dim] or self.work.extents[dim] == 1:
-                continue
-            inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if hasattr(s, "strides")]
-            still = [stride_along(m, s, dim) == 0 and (self.vector is None or stride_along(m, s, self.vector) != 0) for m, s in inputs]
-            if sum(still) > best_still:
-                best, best_still = dim, sum(still)
-        return best
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -60,6 +84,7 @@ class _Contraction:
             if self.vector is None:
                 self._rows(fixed, Lin(), Lanes(1))
                 return carried
+            self._pack(fixed)
             registers = 2 if self.jam is not None else 4
             count = lane_count([self.work], extents[self.vector], self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
@@ -67,6 +92,12 @@ class _Contraction:
             return carried
 
         nest([extents[d] for d in self.outer], [], at)
+
+    def _pack(self, fixed: dict[int, Lin]) -> None:
+        one = max(1, self.target.vector_bits // self.work.widest())
+        for number in range(len(self.work.inputs)):
+            if packable(self.work, number, self.vector, self.jam, self.bound):
+                self.work = pack(self.work, number, self.vector, fixed, one, self.bound, self.scratch)
 
     def _rows(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
@@ -135,11 +166,3 @@ class _Contraction:
             point = self._point(fixed, start, lanes, row + u, [])
             for number in range(outputs):
                 point.store(work, number, totals[u * outputs + number])
-
-
-def emit_row_contraction(work: Work, vector: int, captured, target: TargetView) -> None:
-    """A reduction along the vector loop with rows jammed: a matrix stored by rows times a vector that all rows share."""
-    raise NotImplementedError
-
-
-_ = value_of

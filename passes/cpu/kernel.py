@@ -9,7 +9,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..rewriting import attributes_of, create, defining_op, index_constant, symbol_name, value_of, walk
-from .contraction import emit_contraction
+from .contraction import contraction_loop, emit_contraction
 from .index import Lin
 from .nests import emit_elementwise, emit_row_sums, sums_along, vector_loop
 from .storage import Storage, buffer_type, row_major, stack_buffer
@@ -366,12 +366,21 @@ class _Kernel:
         if not reducing:
             emit_elementwise(group, self._captured, self.target)
             return
-        vector = vector_loop(group)
-        if sums_along(group, vector):
-            emit_row_sums(group, vector, self._captured, self.target)
-            return
+        vector = contraction_loop(group[0], self.target, self._bound) if len(group) == 1 else None
+        if vector is None:
+            vector = vector_loop(group)
+            if sums_along(group, vector):
+                emit_row_sums(group, vector, self._captured, self.target)
+                return
         parallel = vector is not None and group[0].parallel[vector]
-        emit_contraction(group[0], vector if parallel else None, self._captured, self.target)
+        emit_contraction(group[0], vector if parallel else None, self._captured, self.target, self._bound, self._scratch)
+
+    def _bound(self, size: int | ir.Value) -> int:
+        return size if isinstance(size, int) else self._largest(size)
+
+    def _scratch(self, shape: tuple[int, ...], element: ir.Type) -> Storage:
+        with ir.InsertionPoint(self.stack_point):
+            return stack_buffer(shape, shape, element)
 
     def _emit_copies(self, terminator: ir.Operation) -> None:
         """Copies what the tile inserts but did not compute in place, and results that are returned more than once."""

@@ -40,7 +40,9 @@ def _accumulator(elements: list[ir.Type]) -> ir.Type:
 
 def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type):
     contract_flag = {"fastmath": ir.Attribute.parse("#arith.fastmath<contract>")} if is_float(accumulator) else {}
-    names = ("arith.andi", "arith.ori") if is_bool(accumulator) else ("arith.mulf", "arith.addf") if contract_flag else ("arith.muli", "arith.addi")
+    names = ("arith.mulf", "arith.addf") if contract_flag else ("arith.muli", "arith.addi")
+    if is_bool(accumulator):
+        names = ("arith.andi", "arith.ori")
 
     def extended(x: ir.Value, element: ir.Type) -> ir.Value:
         if is_float(accumulator) and not is_float(element):

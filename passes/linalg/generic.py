@@ -55,12 +55,12 @@ def fill(scalar: ir.Value, shape: Sequence[int]) -> ir.Value:
 
 
 def new_generic(
-    inputs: Sequence[ir.Value], outs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], iterators: Sequence[str], results: Sequence[ir.Type] | None = None
+    inputs: Sequence[ir.Value], outs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], iterators: Sequence[str]
 ) -> ir.Operation:
     """A linalg.generic with an empty region; `maps` are those of the inputs, then those of the outs."""
     return create(
         "linalg.generic",
-        [o.type for o in outs] if results is None else results,
+        [o.type for o in outs],
         [*inputs, *outs],
         regions=1,
         indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),

@@ -58,7 +58,8 @@ class IndexCode:
         if atom.kind == "value":
             return self._values[atom.number]
         assert atom.inner is not None  # never negative, so unsigned division is floor division
-        return self.scalars.op("arith.divui" if atom.kind == "div" else "arith.remui", self.emit(atom.inner), self.scalars.index(atom.number))
+        name = "arith.divui" if atom.kind == "div" else "arith.remui"
+        return self.scalars.op(name, self.emit(atom.inner), self.scalars.index(atom.number))
 
 
 class Scope:

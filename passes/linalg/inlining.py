@@ -191,9 +191,9 @@ class Builder:
         base = view_base(value)
         if base != value and (self._producer(base) or known_scalar(self._sources.scalars, defining_op(base)) is not None):
             return (yield base, point_in_base(value, point))
-        source = view_source(value)
-        if source is not None and value.owner.operation.name == SLICE:
-            return (yield source, _point_in_source(value, source, point))
+        viewed = view_source(value)
+        if viewed is not None and value.owner.operation.name == SLICE:
+            return (yield viewed, _point_in_source(value, viewed, point))
         known = known_scalar(self._sources.scalars, defining_op(value))
         return self._load(value, point) if known is None else known
 

@@ -19,7 +19,7 @@ MOST_POINTS = 64
 
 @dataclass(eq=False)
 class Use:
-    """A read of a result: by `node` through `indexing` of the view `through`, at computed indices (no map), or by an opaque op (no node)."""
+    """A read of a result: by `node` through `indexing` of the view `through`, at computed indices (no map), or by another op (no node)."""
 
     node: Node | None
     indexing: ir.AffineMap | None = None
@@ -175,7 +175,10 @@ def _fits(node: Node, root: Node, at: tuple[Index, ...] | int) -> bool:
 
 
 def clusters(nodes: list[Node]) -> list[list[Node]]:
-    """The stored nodes in order, parallel ones of equal shape (but for unit dims) together at the place of the last, where no other one between needs them."""
+    """The stored nodes in order; parallel ones of equal shape (but for unit dims) together at the place of the last.
+
+    Only where no stored node between them reads the earlier.
+    """
     groups: list[list[Node]] = []
     for node in (n for n in nodes if n.stored):
         joined = _joinable(groups, node) if node.pure else None

@@ -1,4 +1,4 @@
-"""Data movement with an affine input map: slice, reverse, transpose, broadcast, reshape. Consumers compose the maps; nothing is copied then."""
+"""Data movement with an affine input map: slice, reverse, transpose, broadcast, reshape. Consumers compose the maps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def _reverse(low: Lowering, op: ir.Operation) -> None:
 
 def _transpose(low: Lowering, op: ir.Operation) -> None:
     permutation = i64s(op, "permutation")
-    low.set(op.results[0], low.moved(op.results[0].type, op.operands[0], generic.dims([permutation.index(d) for d in range(len(permutation))])))
+    expressions = generic.dims([permutation.index(d) for d in range(len(permutation))])
+    low.set(op.results[0], low.moved(op.results[0].type, op.operands[0], expressions))
 
 
 def _broadcast(low: Lowering, op: ir.Operation) -> None:

@@ -33,10 +33,9 @@ def _reduce(low: Lowering, op: ir.Operation) -> None:
 
 def accumulator(block: ir.Block, element: ir.Type) -> ir.Type:
     """The type that a reduction accumulates in: a sum or product of f16 or bf16 is rounded once at its end, not at every step."""
-    ops = [o.operation.name for o in block.operations]
-    if is_float(element) and element.width == 16 and ops in (["stablehlo.add", "stablehlo.return"], ["stablehlo.multiply", "stablehlo.return"]):
-        return ir.F32Type.get()
-    return element
+    first, *rest = (o.operation for o in block.operations)
+    is_sum = first.name in ("stablehlo.add", "stablehlo.multiply") and len(rest) == 1 and set(first.operands) == set(block.arguments)
+    return ir.F32Type.get() if is_sum and is_float(element) and element.width == 16 else element
 
 
 def reducer(low: Lowering, block: ir.Block, accumulators: list[ir.Type]):

@@ -37,10 +37,8 @@ def collapse(source: ir.Value, groups: Sequence[Group]) -> ir.Value:
 def expand(source: ir.Value, groups: Sequence[Group], shape: Sequence[int]) -> ir.Value:
     """Splits each dim into a group of adjacent dims of the result's `shape`."""
     kind = ir.RankedTensorType.get(list(shape), element_of(source))
-    op = create(
-        "tensor.expand_shape", [kind], [source], reassociation=_reassociation(groups), static_output_shape=ir.DenseI64ArrayAttr.get(list(shape))
-    )
-    return op.results[0]
+    static_shape = ir.DenseI64ArrayAttr.get(list(shape))
+    return value_of("tensor.expand_shape", kind, [source], reassociation=_reassociation(groups), static_output_shape=static_shape)
 
 
 def prefix(source: ir.Value, shape: Sequence[int]) -> ir.Value:
@@ -68,7 +66,8 @@ def _equal_runs(old: Sequence[int], new: Sequence[int]) -> list[tuple[Group, Gro
     runs: list[tuple[Group, Group]] = []
     i = j = 0
     while i < len(old) or j < len(new):
-        left, right = [], []
+        left: Group = []
+        right: Group = []
         a = b = 1
         while True:
             if i < len(old) and (a < b or not left):

@@ -46,7 +46,7 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
     loops = generic.dims(range(2 * rank))
     reads = [d * stride + s * step for d, s, stride, step in zip(loops[:rank], loops[rank:], strides, dilations)]
     inputs = [_grown(low, v, init, pairs, base) for v, init in zip(operands, inits)]
-    # no map of an input holds a window loop alone: an operand that only lends its shape gives the loops their extents, as in linalg's poolings
+    # no map of an input holds a window loop alone: an operand lending only its shape gives the loops extents, as in linalg's poolings
     inputs.append(generic.empty(window, ir.F32Type.get()))
     maps = [generic.affine_map(2 * rank, reads)] * count
     maps += [generic.affine_map(2 * rank, loops[rank:])] + [generic.affine_map(2 * rank, loops[:rank])] * count
@@ -85,7 +85,8 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
     if groups > 1:
         lhs_at[numbers.input_feature_dimension] = _floordiv(feature, features // groups) * channels + channel
     if batch_groups > 1:
-        lhs_at[numbers.input_batch_dimension] = _floordiv(feature, features // batch_groups) * kind.shape[numbers.output_batch_dimension] + batch
+        group = _floordiv(feature, features // batch_groups)
+        lhs_at[numbers.input_batch_dimension] = group * kind.shape[numbers.output_batch_dimension] + batch
     rhs_at = {numbers.kernel_input_feature_dimension: channel, numbers.kernel_output_feature_dimension: feature}
     for i in range(spatial):
         tap = taps[i] * -1 + (window[i] - 1) if reversal[i] else taps[i]

@@ -108,6 +108,10 @@ def pad(value: ir.Value, filling: ir.Value, low: Sequence[int], high: Sequence[i
     return value_of("stablehlo.pad", tensor(shape, element_of(value)), [value, filling], **attributes)
 
 
+def pad_with_zeros(value: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None) -> ir.Value:
+    return pad(value, zero([], element_of(value)), low, high, interior) if any((*low, *high, *(interior or ()))) else value
+
+
 def reverse(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     return value_of("stablehlo.reverse", value.type, [value], dimensions=i64_array(dimensions))
 

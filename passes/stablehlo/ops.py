@@ -47,4 +47,4 @@ def remedy(name: str) -> str:
     """What to do about an op that hloom does not compile."""
     if name.startswith(("stablehlo.dynamic_", "stablehlo.real_dynamic_")):
         return _DYNAMIC
-    return _REMEDIES.get(name, "write the function with the ops that docs/ops.md lists")
+    return _REMEDIES.get(name, "write the function with other ops")

@@ -77,7 +77,7 @@ def run_lowered(text: str, inputs: list[np.ndarray], passes: list[str] | None = 
         run_passes(module, [_TO_LOOPS])
         _expand_copies(module)
         run_passes(module, [_TO_LLVM])
-        engine = ExecutionEngine(module, opt_level=1, enable_object_dump=False)
+        engine = ExecutionEngine(module, opt_level=0, enable_object_dump=False)
         arguments = [np.require(a, requirements="C") for a in (*inputs, *results) if a.size]
         pointers = [ctypes.c_void_p(a.ctypes.data) for a in arguments]
         packed = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(p) for p in pointers])

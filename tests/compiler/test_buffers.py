@@ -48,9 +48,8 @@ def test_constant_bytes(context, text: str, expected: np.ndarray) -> None:
 
 
 def resource(kind: str, blob: str) -> ir.Attribute:
-    module = ir.Module.parse(
-        f'func.func @main() {{ %0 = stablehlo.constant dense_resource<r> : {kind} return }}\n{{-# dialect_resources: {{ builtin: {{ {blob} }} }} #-}}'
-    )
+    function = f"func.func @main() {{ %0 = stablehlo.constant dense_resource<r> : {kind} return }}"
+    module = ir.Module.parse(f"{function}\n{{-# dialect_resources: {{ builtin: {{ {blob} }} }} #-}}")
     return walk(module.operation, "stablehlo.constant")[0].attributes["value"]
 
 
@@ -109,30 +108,28 @@ def test_sequential_copies_act_at_once(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "a, b, dims, expected",
+    "a, b, batch, contracted, expected",
     [
-        ("3x5", "5x7", "contracting_dims = [1] x [0]", ((1, 3, 7, 5), (1, 5, 1, 1, 7, 1, 21, 7, 1))),
-        ("5x3", "7x5", "contracting_dims = [0] x [1]", ((1, 3, 7, 5), (1, 1, 3, 1, 1, 5, 21, 7, 1))),
-        ("2x4x3x5", "2x4x5x7", "batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2]", ((8, 3, 7, 5), (15, 5, 1, 35, 7, 1, 21, 7, 1))),
-        ("2x3x5", "5x7", "contracting_dims = [2] x [0]", ((1, 6, 7, 5), (1, 5, 1, 1, 7, 1, 42, 7, 1))),
-        ("3x2x5", "2x5x7", "batching_dims = [1] x [0], contracting_dims = [2] x [1]", ((2, 3, 7, 5), (5, 10, 1, 35, 7, 1, 21, 7, 1))),
+        ((3, 5), (5, 7), ([], []), ([1], [0]), ((1, 3, 7, 5), (1, 5, 1, 1, 7, 1, 21, 7, 1))),
+        ((5, 3), (7, 5), ([], []), ([0], [1]), ((1, 3, 7, 5), (1, 1, 3, 1, 1, 5, 21, 7, 1))),
+        ((2, 4, 3, 5), (2, 4, 5, 7), ([0, 1], [0, 1]), ([3], [2]), ((8, 3, 7, 5), (15, 5, 1, 35, 7, 1, 21, 7, 1))),
+        ((2, 3, 5), (5, 7), ([], []), ([2], [0]), ((1, 6, 7, 5), (1, 5, 1, 1, 7, 1, 42, 7, 1))),
+        ((3, 2, 5), (2, 5, 7), ([1], [0]), ([2], [1]), ((2, 3, 7, 5), (5, 10, 1, 35, 7, 1, 21, 7, 1))),
         # The free dimensions of the left side have the batch between them.
-        ("3x2x4x5", "2x5x7", "batching_dims = [1] x [0], contracting_dims = [3] x [1]", None),
+        ((3, 2, 4, 5), (2, 5, 7), ([1], [0]), ([3], [1]), None),
         # Neither rows nor columns of the left side are contiguous.
-        ("3x5x2", "2x5x7", "batching_dims = [2] x [0], contracting_dims = [1] x [1]", None),
+        ((3, 5, 2), (2, 5, 7), ([2], [0]), ([1], [1]), None),
     ],
 )
-def test_gemm_of(context, a: str, b: str, dims: str, expected) -> None:
-    left, right = (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in ([int(n) for n in s.split("x")] for s in (a, b)))
-    types = f"(tensor<{a}xf32>, tensor<{b}xf32>)"
-    operation = f"stablehlo.dot_general %a, %b, {dims} : {types} -> "
-    # The result's shape is what the interpreter's type inference wants: batch, free of a, free of b.
-    numbers = [[int(d) for d in part.split("[")[1].rstrip("], ").split(",")] for part in dims.replace(" x ", "= ").split("=")[1:]]
-    batch, batch_b, contracted, contracted_b = numbers if len(numbers) == 4 else ([], [], *numbers)
-    free = [left.shape[d] for d in range(left.ndim) if d not in batch + contracted]
-    free_b = [right.shape[d] for d in range(right.ndim) if d not in batch_b + contracted_b]
-    result = "x".join(str(n) for n in [*(left.shape[d] for d in batch), *free, *free_b])
-    text = f"func.func @main(%a: tensor<{a}xf32>, %b: tensor<{b}xf32>) -> tensor<{result}xf32> {{ %0 = {operation} tensor<{result}xf32>\n return %0 : tensor<{result}xf32> }}"
+def test_gemm_of(context, a, b, batch, contracted, expected) -> None:
+    left, right = (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in (a, b))
+    free = [[n for d, n in enumerate(shape) if d not in batch[side] + contracted[side]] for side, shape in enumerate((a, b))]
+    kinds = [f"tensor<{'x'.join(map(str, shape))}xf32>" for shape in (a, b, [a[d] for d in batch[0]] + free[0] + free[1])]
+    dims = f"batching_dims = {batch[0]} x {batch[1]}, contracting_dims = {contracted[0]} x {contracted[1]}"
+    text = f"""func.func @main(%a: {kinds[0]}, %b: {kinds[1]}) -> {kinds[2]} {{
+      %0 = stablehlo.dot_general %a, %b, {dims} : ({kinds[0]}, {kinds[1]}) -> {kinds[2]}
+      return %0 : {kinds[2]}
+    }}"""
     module = ir.Module.parse(text)
     gemm = gemm_of(walk(module.operation, "stablehlo.dot_general")[0])
     if expected is None:

@@ -1,5 +1,7 @@
 """Data movement, reductions, windows and contractions: lowered, canonicalised, run, and compared with the reference interpreter."""
 
+# ruff: noqa: E501  ops of programs stay on one line
+
 from __future__ import annotations
 
 import re
@@ -184,7 +186,7 @@ ARGMAX = """func.func @main(%x: tensor<4x9xf32>) -> (tensor<4xf32>, tensor<4xi32
     stablehlo.return %v, %w : tensor<f32>, tensor<i32>
   }
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xi32>
-}"""  # noqa: E501
+}"""
 
 
 def test_reduce_of_several_operands(interpreter):

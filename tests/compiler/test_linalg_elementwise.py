@@ -1,5 +1,7 @@
 """Every elementwise op on edge values: lowered to linalg and run, against the reference interpreter."""
 
+# ruff: noqa: E501  ops of programs stay on one line
+
 from __future__ import annotations
 
 import itertools

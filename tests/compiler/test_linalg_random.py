@@ -1,5 +1,7 @@
 """Random programs of movement, elementwise, reductions and contractions: ingress must not change what they compute."""
 
+# ruff: noqa: E501  ops of programs stay on one line
+
 from __future__ import annotations
 
 import random

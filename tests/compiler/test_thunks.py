@@ -42,18 +42,19 @@ llvm.func @increment(%lo: i64, %hi: i64, %buffers: !llvm.ptr) attributes {hloom.
 """
 
 
+def array(numbers) -> str:
+    return f"array<i64: {', '.join(map(str, numbers))}>" if numbers else "array<i64>"
+
+
 def program(body: str, arguments: list[int], results: list[int], arena: int = 0) -> str:
     return f"""
-    "thunk.program"() ({{ {body} }}) {{arena_bytes = {arena} : i64, argument_bytes = array<i64: {str(arguments)[1:-1]}>, constants = [],
-      result_bytes = array<i64: {str(results)[1:-1]}>, signature = () -> (), sym_name = "main", value_attributes = []}} : () -> ()"""
+    "thunk.program"() ({{ {body} }}) {{arena_bytes = {arena} : i64, argument_bytes = {array(arguments)}, constants = [],
+      result_bytes = {array(results)}, signature = () -> (), sym_name = "main", value_attributes = []}} : () -> ()"""
 
 
 def kernel(source: tuple[int, int, int], target: tuple[int, int, int], cost_ps: int = 1) -> str:
-    reads, writes = (f"array<i64: {str(at)[1:-1]}>" for at in (source, target))
-    return (
-        f'"thunk.kernel"() {{callee = @increment, cost_ps = {cost_ps} : i64, tiles = -1 : i64, grain = 0 : i64, reads = {reads}, '
-        f"writes = {writes}, source = []}} : () -> ()"
-    )
+    slices = f"reads = {array(source)}, writes = {array(target)}"
+    return f'"thunk.kernel"() {{callee = @increment, cost_ps = {cost_ps} : i64, tiles = -1 : i64, grain = 0 : i64, {slices}, source = []}} : () -> ()'
 
 
 def compiled(text: str, symbols=None):
@@ -115,7 +116,8 @@ def test_case_takes_the_last_branch_for_what_is_out_of_range(index: int, chosen:
 def test_fill(dtype: str, value) -> None:
     expected = np.full(5, value, dtype)
     pattern = ", ".join(str(byte) for byte in np.frombuffer(expected[:1].tobytes(), np.int8))
-    engine = compiled(program(f'"thunk.fill"() {{pattern = array<i8: {pattern}>, writes = array<i64: 0, 0, {expected.nbytes}>}} : () -> ()', [], [expected.nbytes]))
+    body = f'"thunk.fill"() {{pattern = array<i8: {pattern}>, writes = array<i64: 0, 0, {expected.nbytes}>}} : () -> ()'
+    engine = compiled(program(body, [], [expected.nbytes]))
     result = np.zeros(5, dtype)
     call(engine, result, np.zeros(0, np.uint8))
     assert result.tobytes() == expected.tobytes()

@@ -1,0 +1,102 @@
+"""The workloads in JAX: functions of (inputs…, weights…)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def chain(x: Any, b: Any) -> Any:
+    return jnp.exp(jnp.tanh(x + b))
+
+
+def softmax(x: Any) -> Any:
+    return jax.nn.softmax(x, axis=-1)
+
+
+def layernorm(x: Any, scale: Any, shift: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    variance = (centred * centred).mean(-1, keepdims=True)
+    return centred * lax.rsqrt(variance + 1e-5) * scale + shift
+
+
+def mlp(x: Any, *weights: Any) -> Any:
+    for weight, bias in zip(weights[::2], weights[1::2]):
+        x = jax.nn.relu(x @ weight + bias)
+    return x
+
+
+def simplemodel(x: Any, *weights: Any) -> Any:
+    pairs = list(zip(weights[::2], weights[1::2]))
+    for weight, bias in pairs[:4]:
+        x = lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+        x = jax.nn.relu(x + bias[None, :, None, None])
+    x = x.reshape(x.shape[0], -1)
+    for weight, bias in pairs[4:-1]:
+        x = jax.nn.relu(_linear(x, weight, bias))
+    return _linear(x, *pairs[-1])
+
+
+def _linear(x: Any, weight: Any, bias: Any) -> Any:
+    return jnp.einsum("...i,oi->...o", x, weight) + bias
+
+
+def encoder(x: Any, w_in: Any, b_in: Any, w_out: Any, b_out: Any, g1: Any, s1: Any, w1: Any, b1: Any, w2: Any, b2: Any, g2: Any, s2: Any) -> Any:
+    batch, tokens, width = x.shape
+    heads = 8
+
+    def split(y: Any) -> Any:
+        return y.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
+
+    q, k, v = map(split, jnp.split(_linear(x, w_in, b_in), 3, axis=-1))
+    weights = softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(width // heads))
+    mixed = jnp.einsum("bhqk,bhkd->bhqd", weights, v).transpose(0, 2, 1, 3).reshape(batch, tokens, width)
+    x = layernorm(x + _linear(mixed, w_out, b_out), g1, s1)
+    return layernorm(x + _linear(jax.nn.relu(_linear(x, w1, b1)), w2, b2), g2, s2)
+
+
+def _step(x: Any, v: Any, angle: Any, spin: Any, random: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """One step of every environment: the state after it, and which have ended."""
+    force = jnp.where(random > 0.5, 10.0, -10.0)
+    cos, sin = jnp.cos(angle), jnp.sin(angle)
+    push = (force + 0.05 * spin * spin * sin) / 1.1
+    torque = (9.8 * sin - cos * push) / (0.5 * (4.0 / 3.0 - 0.1 * cos * cos / 1.1))
+    pull = push - 0.05 * torque * cos / 1.1
+    x, v, angle, spin = x + 0.02 * v, v + 0.02 * pull, angle + 0.02 * spin, spin + 0.02 * torque
+    return x, v, angle, spin, (jnp.abs(x) > 2.4) | (jnp.abs(angle) > 12 * math.pi / 180)
+
+
+def cartpole(state: Any, random: Any, reset: Any) -> Any:
+    def body(carry: Any, random_now: Any) -> Any:
+        state, ended = carry
+        *after, done = _step(*state, random_now)
+        return (jnp.where(done[None], reset, jnp.stack(after)), ended + done), None
+
+    return lax.scan(body, (state, jnp.zeros(state.shape[1])), random)[0]
+
+
+def cartpole_split(state: Any, random: Any, reset: Any) -> Any:
+    def body(carry: Any, random_now: Any) -> Any:
+        state, ended = carry
+        *after, done = _step(*state, random_now)
+        return (tuple(jnp.where(done, fresh, now) for fresh, now in zip(reset, after)), ended + done), None
+
+    state, ended = lax.scan(body, (tuple(state), jnp.zeros(state.shape[1])), random)[0]
+    return jnp.stack(state), ended
+
+
+def cartpole_rng(state: Any, key: Any) -> Any:
+    def body(carry: Any, _: Any) -> Any:
+        state, key, ended = carry
+        key, for_action, for_reset = jax.random.split(key, 3)
+        random = jax.random.uniform(for_action, state.shape[1:])
+        reset = jax.random.uniform(for_reset, state.shape, minval=-0.05, maxval=0.05)
+        *after, done = _step(*state, random)
+        return (jnp.where(done[None], reset, jnp.stack(after)), key, ended + done), None
+
+    state, _, ended = lax.scan(body, (state, key, jnp.zeros(state.shape[1])), None, length=1000)[0]
+    return state, ended

@@ -1,0 +1,135 @@
+"""The peers: how each takes a workload, compiles it and is called."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .c_programs import FUNCTIONS, bind_c, compile_c
+from .rows import Row
+from .settings import BUILD
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A workload ready to be timed."""
+
+    call: Callable[[], object]
+    """One call, ended when its results are there; they are dropped at once, so that their memory serves the next call."""
+    results: list[np.ndarray]
+    compile_seconds: float
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    title: str
+    modules: tuple[str, ...]
+    """Imported before anything is timed."""
+    prepare: Callable[[Row, int], Prepared]
+    takes: Callable[[Row], bool] = lambda row: True
+
+
+def _hloom(row: Row, threads: int) -> Prepared:
+    import hloom
+
+    hloom.set_threads(threads)
+    inputs, weights = row.inputs(), row.weights()
+    source, examples, bind = _hloom_source(row, inputs, weights)
+    start = time.perf_counter()
+    exe = hloom.compile(source, *examples, bind=bind)
+    seconds = time.perf_counter() - start
+    results = exe.flat(inputs)
+    return Prepared(lambda: exe.flat(inputs), results, seconds)
+
+
+def _hloom_source(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> tuple[Any, Sequence[Any], dict[int, Any]]:
+    if not row.torch_source:
+        return str(program_path(row)), (), {len(inputs) + index: weight for index, weight in enumerate(weights)}
+    from .torch_programs import PROGRAMS
+
+    return PROGRAMS[row.program](to_torch(weights), lambda module: module), to_torch(inputs), {}
+
+
+def program_path(row: Row) -> Any:
+    """The StableHLO that JAX exported of the row (export.py)."""
+    return BUILD / "programs" / f"{row.name}.mlir"
+
+
+def _jax(row: Row, threads: int, closed: bool = False) -> Prepared:
+    import jax
+
+    programs = importlib.import_module("benchmarks.jax_programs")
+    function = getattr(programs, row.program)
+    inputs = [jax.device_put(array) for array in row.inputs()]
+    weights = [jax.device_put(array) for array in row.weights()]
+    arguments = inputs if closed else inputs + weights
+    start = time.perf_counter()
+    jitted = jax.jit(lambda *given: function(*given, *weights)) if closed else jax.jit(function)
+    compiled = jitted.lower(*arguments).compile()
+    seconds = time.perf_counter() - start
+    results = jax.tree_util.tree_leaves(compiled(*arguments))
+    return Prepared(lambda: jax.block_until_ready(compiled(*arguments)), [np.asarray(result) for result in results], seconds)
+
+
+def _torch(row: Row, threads: int, compiled: bool = False) -> Prepared:
+    import torch
+
+    from .torch_programs import PROGRAMS
+
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    inputs = to_torch(row.inputs())
+    function = PROGRAMS[row.program](to_torch(row.weights()), torch.compile if compiled else lambda module: module)
+    start = time.perf_counter()
+    results = function(*inputs)
+    seconds = time.perf_counter() - start if compiled else 0.0
+    results = [results] if isinstance(results, torch.Tensor) else list(results)
+    return Prepared(lambda: function(*inputs), [result.float().numpy() for result in results], seconds)
+
+
+def to_torch(arrays: Sequence[np.ndarray]) -> list[Any]:
+    import torch
+
+    # NumPy cannot hand bf16 over: its bits can be, and torch has no unsigned 32-bit arithmetic but takes the bits.
+    return [
+        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16) if array.dtype.name == "bfloat16" else torch.from_numpy(array)
+        for array in arrays
+    ]
+
+
+def _c(row: Row, threads: int) -> Prepared:
+    start = time.perf_counter()
+    library = compile_c(row.program, BUILD)
+    seconds = time.perf_counter() - start
+    inputs = row.inputs()
+    call, outputs = bind_c(library, row.program, inputs)
+    call()
+    return Prepared(lambda: (call(), inputs), outputs, seconds)  # the call holds addresses only: this keeps the arrays
+
+
+def _torch_compile(row: Row, threads: int) -> Prepared:
+    return _torch(row, threads, compiled=True)
+
+
+def _jax_closed(row: Row, threads: int) -> Prepared:
+    return _jax(row, threads, closed=True)
+
+
+PEERS = {
+    peer.name: peer
+    for peer in [
+        Peer("hloom", "hloom", ("hloom.compiler.compile", "hloom.compiler.codegen"), _hloom),
+        Peer("torch", "torch eager", ("torch",), _torch),
+        Peer("compile", "torch.compile", ("torch", "torch._inductor.compile_fx"), _torch_compile),
+        Peer("jax", "JAX", ("jax", "jax.numpy"), _jax),
+        # SimpleModel's 340 MB of weights as constants of the program take XLA minutes.
+        Peer("jax_closed", "JAX, weights constant", ("jax", "jax.numpy"), _jax_closed, lambda row: bool(row.weights()) and not row.torch_source),
+        Peer("c", "C", (), _c, lambda row: row.program in FUNCTIONS),
+    ]
+}

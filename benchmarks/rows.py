@@ -1,0 +1,167 @@
+"""The workloads: what goes into each and how its numbers are judged. What each computes is in jax_programs, torch_programs and c/."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import ml_dtypes
+import numpy as np
+
+Arrays = list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One workload. `inputs` are given at each call, `weights` are known before it."""
+
+    name: str
+    title: str
+    program: str
+    """The function of that name in jax_programs, torch_programs and c_programs."""
+    inputs: Callable[[], Arrays]
+    weights: Callable[[], Arrays] = list
+    torch_source: bool = False
+    """hloom compiles the torch module, not what JAX exports."""
+    gflop: float = 0.0
+    """Of a call; such a row is reported in GFLOP/s too."""
+    elements: int = 0
+    tolerance: float = 1e-4
+    """Largest difference from JAX's results, as a fraction of the largest result."""
+    chaotic: bool = False
+    """Rounding decides single elements: a fraction of them must agree, by `tolerance` each."""
+
+
+def _random(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:
+    return (np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(scale)).astype(np.float32)
+
+
+def _matrix(rows: int, columns: int) -> Arrays:
+    return [_random(0, rows, columns)]
+
+
+def _chain() -> Arrays:
+    return [_random(0, 4096, 1024), _random(1, 1024)]
+
+
+def _norm(rows: int, columns: int) -> Arrays:
+    return [_random(0, rows, columns), _random(1, columns), _random(2, columns)]
+
+
+def _cast(arrays: Callable[[], Arrays], dtype: type) -> Arrays:
+    return [array.astype(dtype) for array in arrays()]
+
+
+def _layers(*widths: int) -> Arrays:
+    """Weights as [in, out] and biases of the linear layers between these widths."""
+    arrays = []
+    for seed, (n_in, n_out) in enumerate(zip(widths, widths[1:])):
+        arrays += [_random(10 + seed, n_in, n_out, scale=n_in**-0.5), _random(30 + seed, n_out, scale=0.1)]
+    return arrays
+
+
+def _simplemodel() -> Arrays:
+    """Weights of four 3×3 convolutions (OIHW) and five linear layers ([out, in]), each followed by its bias."""
+    shapes = [(16, 3, 3, 3), *[(16, 16, 3, 3)] * 3, (4096, 16384), (4096, 4096), (1024, 4096), (1024, 1024), (10, 1024)]
+    arrays = []
+    for seed, shape in enumerate(shapes):
+        fan_in = int(np.prod(shape[1:]))
+        arrays += [_random(10 + seed, *shape, scale=(2 / fan_in) ** 0.5), _random(30 + seed, shape[0], scale=0.1)]
+    return arrays
+
+
+def _encoder() -> Arrays:
+    """in_proj, out_proj ([out, in], each followed by its bias), norm1, linear1, linear2, norm2."""
+    arrays = []
+    for seed, shape in enumerate([(1536, 512), (512, 512), None, (2048, 512), (512, 2048), None]):
+        if shape:
+            arrays += [_random(10 + seed, *shape, scale=shape[1] ** -0.5), _random(30 + seed, shape[0], scale=0.1)]
+        else:
+            arrays += [1 + _random(10 + seed, 512, scale=0.1), _random(30 + seed, 512, scale=0.1)]
+    return arrays
+
+
+def _uniform_state(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-0.05, 0.05, (4, 2048)).astype(np.float32)
+
+
+def _cartpole() -> Arrays:
+    """The first state (position, velocity, angle, angular velocity), the random number behind each action, the state after a reset."""
+    return [_uniform_state(0), np.random.default_rng(1).random((1000, 2048), np.float32), _uniform_state(2)]
+
+
+def _cartpole_rng() -> Arrays:
+    return [_uniform_state(0), np.array([0, 42], np.uint32)]
+
+
+def _picture() -> Arrays:
+    return [_random(0, 1, 3, 32, 32)]
+
+
+def _sentence() -> Arrays:
+    return [_random(0, 8, 128, 512)]
+
+
+def _gflop(rows: int, *widths: int) -> float:
+    return 2e-9 * rows * sum(a * b for a, b in zip(widths, widths[1:]))
+
+
+_MLP = (1024, 1024, 1024, 1024)
+_SIZES = ((4096, 1024), (1000, 1021))
+_BF16, _F16 = ml_dtypes.bfloat16, np.float16
+
+ROWS = {
+    row.name: row
+    for row in [
+        Row("chain", "exp(tanh(x + b)), 4096×1024 f32", "chain", _chain),
+        *[
+            Row(f"softmax{suffix}", f"softmax, {m}×{n} f32", "softmax", partial(_matrix, m, n), elements=m * n)
+            for suffix, (m, n) in zip(("", "_odd"), _SIZES)
+        ],
+        *[
+            Row(f"layernorm{suffix}", f"layernorm, {m}×{n} f32", "layernorm", partial(_norm, m, n), elements=m * n)
+            for suffix, (m, n) in zip(("", "_odd"), _SIZES)
+        ],
+        Row("mlp", "MLP 256×(3×1024), bias, relu, f32", "mlp", partial(_matrix, 256, 1024), partial(_layers, *_MLP), gflop=_gflop(256, *_MLP)),
+        Row(
+            "mlp_bf16",
+            "the same, bf16",
+            "mlp",
+            partial(_cast, partial(_matrix, 256, 1024), _BF16),
+            partial(_cast, partial(_layers, *_MLP), _BF16),
+            gflop=_gflop(256, *_MLP),
+            tolerance=0.05,
+        ),
+        Row(
+            "linear",
+            "one such layer, 256×1024×1024 f32",
+            "mlp",
+            partial(_matrix, 256, 1024),
+            partial(_layers, 1024, 1024),
+            gflop=_gflop(256, 1024, 1024),
+        ),
+        Row(
+            "linear_odd",
+            "one such layer, 250×1000×1016 f32",
+            "mlp",
+            partial(_matrix, 250, 1016),
+            partial(_layers, 1016, 1000),
+            gflop=_gflop(250, 1016, 1000),
+        ),
+        Row("simplemodel", "SimpleModel (4 conv, 5 linear), batch 1, f32", "simplemodel", _picture, _simplemodel, torch_source=True),
+        Row(
+            "simplemodel_f16",
+            "the same, f16",
+            "simplemodel",
+            partial(_cast, _picture, _F16),
+            partial(_cast, _simplemodel, _F16),
+            torch_source=True,
+            tolerance=0.02,
+        ),
+        Row("encoder", "encoder layer, d = 512, 8 heads, 8×128 tokens, f32", "encoder", _sentence, _encoder),
+        Row("cartpole", "cartpole, 2048 environments × 1000 steps, random numbers given", "cartpole", _cartpole, chaotic=True),
+        Row("cartpole_split", "the same, the state as four arrays", "cartpole_split", _cartpole, chaotic=True),
+        Row("cartpole_rng", "the same, threefry in the loop", "cartpole_rng", _cartpole_rng, chaotic=True),
+    ]
+}

@@ -1,0 +1,155 @@
+"""The workloads in PyTorch: `PROGRAMS[name](weights, compiled)` gives a function or module of the inputs.
+
+`compiled` is `torch.compile` for that peer and leaves its argument alone for eager mode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Compile = Callable[[Any], Any]
+UNROLLED = 20
+"""Steps of cartpole in one compiled graph: the whole loop of 1000 would take minutes to compile, one step costs a dispatch each."""
+
+
+def chain(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x, b: torch.exp(torch.tanh(x + b)))
+
+
+def softmax(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: torch.softmax(x, -1))
+
+
+def layernorm(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x, scale, shift: F.layer_norm(x, x.shape[-1:], scale, shift, 1e-5))
+
+
+def mlp(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    layers: list[nn.Module] = []
+    for weight, bias in zip(weights[::2], weights[1::2]):
+        layers += [_linear(weight.T.contiguous(), bias), nn.ReLU()]
+    return compiled(nn.Sequential(*layers).eval())
+
+
+def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
+    layer = nn.Linear(*reversed(weight.shape), device="meta")
+    layer.weight, layer.bias = (nn.Parameter(tensor, requires_grad=False) for tensor in (weight, bias))
+    return layer
+
+
+class SimpleModel(nn.Module):
+    def __init__(self, weights: Sequence[Tensor]):
+        super().__init__()
+        pairs = list(zip(weights[::2], weights[1::2]))
+        self.convolutions = nn.ModuleList(nn.Conv2d(w.shape[1], w.shape[0], 3, padding=1, dtype=w.dtype) for w, _ in pairs[:4])
+        for layer, (weight, bias) in zip(self.convolutions, pairs):
+            layer.weight, layer.bias = (nn.Parameter(tensor, requires_grad=False) for tensor in (weight, bias))
+        self.linears = nn.ModuleList(_linear(weight, bias) for weight, bias in pairs[4:])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for convolution in self.convolutions:
+            x = F.relu(convolution(x))
+        x = x.view(x.size(0), -1)
+        for linear in self.linears[:-1]:
+            x = F.relu(linear(x))
+        return self.linears[-1](x)
+
+
+def simplemodel(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(SimpleModel(weights).eval())
+
+
+def encoder(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    layer = nn.TransformerEncoderLayer(512, 8, 2048, dropout=0.0, batch_first=True).eval()
+    attention = layer.self_attn
+    parts = [attention.out_proj, layer.norm1, layer.linear1, layer.linear2, layer.norm2]
+    targets = [attention.in_proj_weight, attention.in_proj_bias, *(tensor for part in parts for tensor in (part.weight, part.bias))]
+    for target, weight in zip(targets, weights):
+        target.data.copy_(weight)
+        target.requires_grad_(False)
+    return compiled(layer)
+
+
+def _step(x: Tensor, v: Tensor, angle: Tensor, spin: Tensor, random: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    force = torch.where(random > 0.5, 10.0, -10.0)
+    cos, sin = torch.cos(angle), torch.sin(angle)
+    push = (force + 0.05 * spin * spin * sin) / 1.1
+    torque = (9.8 * sin - cos * push) / (0.5 * (4.0 / 3.0 - 0.1 * cos * cos / 1.1))
+    pull = push - 0.05 * torque * cos / 1.1
+    x, v, angle, spin = x + 0.02 * v, v + 0.02 * pull, angle + 0.02 * spin, spin + 0.02 * torque
+    return x, v, angle, spin, (torch.abs(x) > 2.4) | (torch.abs(angle) > 12 * math.pi / 180)
+
+
+def _joined(state: Tensor, ended: Tensor, random: Tensor, reset: Tensor) -> tuple[Tensor, Tensor]:
+    *after, done = _step(*state.unbind(), random)
+    return torch.where(done, reset, torch.stack(after)), ended + done
+
+
+def cartpole(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    def steps(state: Tensor, ended: Tensor, randoms: Tensor, reset: Tensor) -> tuple[Tensor, Tensor]:
+        for random in randoms.unbind():
+            state, ended = _joined(state, ended, random, reset)
+        return state, ended
+
+    run = compiled(steps)
+
+    def loop(state: Tensor, random: Tensor, reset: Tensor) -> tuple[Tensor, Tensor]:
+        ended = torch.zeros(state.shape[1])
+        for randoms in random.split(UNROLLED):
+            state, ended = run(state, ended, randoms, reset)
+        return state, ended
+
+    return loop
+
+
+def cartpole_split(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    def steps(x: Tensor, v: Tensor, angle: Tensor, spin: Tensor, ended: Tensor, randoms: Tensor, reset: Tensor) -> tuple[Tensor, ...]:
+        for random in randoms.unbind():
+            *after, done = _step(x, v, angle, spin, random)
+            x, v, angle, spin = (torch.where(done, fresh, now) for fresh, now in zip(reset.unbind(), after))
+            ended = ended + done
+        return x, v, angle, spin, ended
+
+    run = compiled(steps)
+
+    def loop(state: Tensor, random: Tensor, reset: Tensor) -> tuple[Tensor, Tensor]:
+        carried = (*state.unbind(), torch.zeros(state.shape[1]))
+        for randoms in random.split(UNROLLED):
+            carried = run(*carried, randoms, reset)
+        return torch.stack(carried[:4]), carried[4]
+
+    return loop
+
+
+def cartpole_rng(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    """With torch's own generator: it has no threefry, and takes no key."""
+
+    def steps(state: Tensor, ended: Tensor) -> tuple[Tensor, Tensor]:
+        for _ in range(UNROLLED):
+            random, reset = torch.rand(state.shape[1]), torch.rand(state.shape) * 0.1 - 0.05
+            state, ended = _joined(state, ended, random, reset)
+        return state, ended
+
+    run = compiled(steps)
+
+    def loop(state: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        ended = torch.zeros(state.shape[1])
+        for _ in range(1000 // UNROLLED):
+            state, ended = run(state, ended)
+        return state, ended
+
+    return loop
+
+
+PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
+    builder.__name__: builder
+    for builder in (chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng)
+}
+OTHER_GENERATOR = {"cartpole_rng"}
+"""Programs whose results cannot be compared."""

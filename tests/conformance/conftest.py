@@ -1,0 +1,11 @@
+"""One process of the reference interpreter for all conformance tests."""
+
+import pytest
+
+from hloom.compiler.interpreter import Interpreter
+
+
+@pytest.fixture(scope="session")
+def interpreter():
+    with Interpreter() as started:
+        yield started

@@ -1,0 +1,63 @@
+// RUN: hloom-opt %s --fold-transposes | filecheck %s
+
+// CHECK-LABEL: func.func @linear(
+// CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<4x16xf32>
+// CHECK-NEXT: stablehlo.dot_general %[[X]], %[[W]], contracting_dims = [1] x [1]
+// CHECK-NEXT: return
+func.func @linear(%x: tensor<8x16xf32>, %w: tensor<4x16xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x16xf32>) -> tensor<16x4xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+// Attention's keys: through a scale and a reshape that drops a unit dimension; batch dimensions move too.
+// CHECK-LABEL: func.func @keys(
+// CHECK-SAME: %[[Q:.*]]: tensor<2x8x16xf32>, %[[K:.*]]: tensor<1x8x2x16xf32>
+// CHECK-NOT: stablehlo.transpose
+// CHECK: %[[S:.*]] = stablehlo.multiply %[[K]]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[S]] : (tensor<1x8x2x16xf32>) -> tensor<8x2x16xf32>
+// CHECK: stablehlo.dot_general %[[Q]], %[[R]], batching_dims = [0] x [1], contracting_dims = [2] x [2]
+func.func @keys(%q: tensor<2x8x16xf32>, %k: tensor<1x8x2x16xf32>) -> tensor<2x8x8xf32> {
+  %c = stablehlo.constant dense<0.5> : tensor<1x2x16x8xf32>
+  %0 = stablehlo.transpose %k, dims = [0, 2, 3, 1] : (tensor<1x8x2x16xf32>) -> tensor<1x2x16x8xf32>
+  %1 = stablehlo.multiply %0, %c : tensor<1x2x16x8xf32>
+  %2 = stablehlo.reshape %1 : (tensor<1x2x16x8xf32>) -> tensor<2x16x8xf32>
+  %3 = stablehlo.dot_general %q, %2, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x8x16xf32>, tensor<2x16x8xf32>) -> tensor<2x8x8xf32>
+  return %3 : tensor<2x8x8xf32>
+}
+
+// The transpose of a result exchanges the operands.
+// CHECK-LABEL: func.func @result(
+// CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<4x16xf32>
+// CHECK-NEXT: stablehlo.dot_general %[[W]], %[[X]], contracting_dims = [1] x [1] : {{.*}} -> tensor<4x8xf32>
+func.func @result(%x: tensor<8x16xf32>, %w: tensor<4x16xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @convolution
+// CHECK-NOT: stablehlo.transpose
+// CHECK: stablehlo.convolution(%{{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+func.func @convolution(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32> {
+  %0 = stablehlo.transpose %x, dims = [0, 2, 3, 1] : (tensor<1x3x8x8xf32>) -> tensor<1x8x8x3xf32>
+  %1 = stablehlo.transpose %w, dims = [2, 3, 1, 0] : (tensor<4x3x3x3xf32>) -> tensor<3x3x3x4xf32>
+  %2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x3xf32>, tensor<3x3x3x4xf32>) -> tensor<1x6x6x4xf32>
+  %3 = stablehlo.transpose %2, dims = [0, 3, 1, 2] : (tensor<1x6x6x4xf32>) -> tensor<1x4x6x6xf32>
+  return %3 : tensor<1x4x6x6xf32>
+}
+
+// Free dimensions in another order, and a result that is read twice.
+// CHECK-LABEL: func.func @declined
+// CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0, 2]
+// CHECK: stablehlo.dot_general
+// CHECK: stablehlo.dot_general
+// CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0]
+func.func @declined(%x: tensor<8x5x16xf32>, %w: tensor<16x4xf32>, %y: tensor<8x16xf32>) -> (tensor<5x8x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>) {
+  %0 = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<8x5x16xf32>) -> tensor<5x8x16xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [2] x [0] : (tensor<5x8x16xf32>, tensor<16x4xf32>) -> tensor<5x8x4xf32>
+  %2 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  return %1, %2, %3 : tensor<5x8x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>
+}

@@ -1,0 +1,26 @@
+// RUN: hloom-opt %s --legalize-batch-norm | filecheck %s
+
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[S:.*]]: tensor<3xf32>, %[[O:.*]]: tensor<3xf32>, %[[M:.*]]: tensor<3xf32>, %[[V:.*]]: tensor<3xf32>
+// CHECK: %[[E:.*]] = stablehlo.constant dense<1.000000e-03> : tensor<3xf32>
+// CHECK: %[[VE:.*]] = stablehlo.add %[[V]], %[[E]]
+// CHECK: %[[D:.*]] = stablehlo.sqrt %[[VE]]
+// CHECK: %[[F:.*]] = stablehlo.divide %[[S]], %[[D]]
+// CHECK: stablehlo.broadcast_in_dim %[[M]], dims = [1]
+// CHECK: stablehlo.subtract %[[X]]
+// CHECK: stablehlo.broadcast_in_dim %[[F]], dims = [1]
+// CHECK: stablehlo.broadcast_in_dim %[[O]], dims = [1]
+// CHECK: stablehlo.add
+func.func @main(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>, %m: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3x4xf32> {
+  %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v) <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
+    : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}
+
+// CHECK-LABEL: func.func @training
+// CHECK: stablehlo.batch_norm_training
+func.func @training(%x: tensor<2x3xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
+    : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return %0#0 : tensor<2x3xf32>
+}

@@ -1,0 +1,18 @@
+// RUN: hloom-opt %s --legalize-constants | filecheck %s
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[C:.*]] = stablehlo.constant dense<7> : tensor<1xi64>
+// CHECK-NEXT: stablehlo.convert %[[C]]
+func.func @main() -> tensor<1xf32> {
+  %0 = arith.constant dense<7> : tensor<1xi64>
+  %1 = stablehlo.convert %0 : (tensor<1xi64>) -> tensor<1xf32>
+  return %1 : tensor<1xf32>
+}
+
+// A scalar that is no tensor stays.
+// CHECK-LABEL: func.func @scalar
+// CHECK-NEXT: arith.constant 7 : i64
+func.func @scalar() -> i64 {
+  %0 = arith.constant 7 : i64
+  return %0 : i64
+}

@@ -1,0 +1,47 @@
+// RUN: hloom-opt %s --split-input-file --pack-weights=block=4 | filecheck %s
+
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:.*]]: tensor<16x3xf32>, %[[W:.*]]: tensor<6x3xf32> {hloom.bound}
+// CHECK: %[[P:.*]] = stablehlo.pad %[[W]], %{{.*}}, low = [0, 0], high = [2, 0]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<8x3xf32>) -> tensor<2x4x3xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [0, 2, 1] : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[X]], %[[T]], contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<2x3x4xf32>) -> tensor<16x2x4xf32>
+// CHECK: %[[F:.*]] = stablehlo.reshape %[[D]] : (tensor<16x2x4xf32>) -> tensor<16x8xf32>
+// CHECK: stablehlo.slice %[[F]] [0:16, 0:6]
+func.func @main(%x: tensor<16x3xf32>, %w: tensor<6x3xf32> {hloom.bound}) -> tensor<16x6xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<6x3xf32>) -> tensor<16x6xf32>
+  return %0 : tensor<16x6xf32>
+}
+
+// -----
+
+// [K, N], N a multiple of the block, a batch of rows: no pad, no slice; two dots read one packing.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x8xf32> {hloom.bound}
+// CHECK-NEXT: %[[R:.*]] = stablehlo.reshape %[[W]] : (tensor<3x8xf32>) -> tensor<3x2x4xf32>
+// CHECK-NEXT: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [1, 0, 2] : (tensor<3x2x4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: stablehlo.dot_general %{{.*}}, %[[T]], contracting_dims = [2] x [1] : {{.*}} -> tensor<2x8x2x4xf32>
+// CHECK-NEXT: stablehlo.reshape {{.*}} -> tensor<2x8x8xf32>
+// CHECK-NEXT: stablehlo.dot_general %{{.*}}, %[[T]], contracting_dims = [2] x [1] : {{.*}} -> tensor<2x8x2x4xf32>
+// CHECK-NEXT: stablehlo.reshape
+// CHECK-NEXT: return
+func.func @main(%x: tensor<2x8x3xf32>, %y: tensor<2x8x3xf32>, %w: tensor<3x8xf32> {hloom.bound}) -> (tensor<2x8x8xf32>, tensor<2x8x8xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<2x8x3xf32>, tensor<3x8xf32>) -> tensor<2x8x8xf32>
+  %1 = stablehlo.dot_general %y, %w, contracting_dims = [2] x [0] : (tensor<2x8x3xf32>, tensor<3x8xf32>) -> tensor<2x8x8xf32>
+  return %0, %1 : tensor<2x8x8xf32>, tensor<2x8x8xf32>
+}
+
+// -----
+
+// Not bound; few rows; narrower than a block; with a batch dimension.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: stablehlo.transpose
+// CHECK: return
+func.func @main(%x: tensor<16x3xf32>, %free: tensor<8x3xf32>, %few: tensor<8x3xf32>, %w: tensor<8x3xf32> {hloom.bound}, %v: tensor<2x3xf32> {hloom.bound}, %b: tensor<4x8x3xf32> {hloom.bound}, %xb: tensor<4x16x3xf32>)
+    -> (tensor<16x8xf32>, tensor<8x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>) {
+  %0 = stablehlo.dot_general %x, %free, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<8x3xf32>) -> tensor<16x8xf32>
+  %1 = stablehlo.dot_general %few, %w, contracting_dims = [1] x [1] : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<2x3xf32>) -> tensor<16x2xf32>
+  %3 = stablehlo.dot_general %xb, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x16x3xf32>, tensor<4x8x3xf32>) -> tensor<4x16x8xf32>
+  return %0, %1, %2, %3 : tensor<16x8xf32>, tensor<8x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>
+}
