@@ -126,7 +126,7 @@ ROWS = {
         Row("mlp", "MLP 256×(3×1024), bias, relu, f32", "mlp", partial(_matrix, 256, 1024), partial(_layers, *_MLP), gflop=_gflop(256, *_MLP)),
         Row(
             "mlp_bf16",
-            "the same, bf16",
+            "MLP 256×(3×1024), bias, relu, bf16",
             "mlp",
             partial(_cast, partial(_matrix, 256, 1024), _BF16),
             partial(_cast, partial(_layers, *_MLP), _BF16),
@@ -135,7 +135,7 @@ ROWS = {
         ),
         Row(
             "linear",
-            "one such layer, 256×1024×1024 f32",
+            "MLP layer 256×1024×1024 f32",
             "mlp",
             partial(_matrix, 256, 1024),
             partial(_layers, 1024, 1024),
@@ -143,7 +143,7 @@ ROWS = {
         ),
         Row(
             "linear_odd",
-            "one such layer, 250×1000×1016 f32",
+            "MLP layer 250×1000×1016 f32",
             "mlp",
             partial(_matrix, 250, 1016),
             partial(_layers, 1016, 1000),
@@ -152,7 +152,7 @@ ROWS = {
         Row("simplemodel", "SimpleModel (4 conv, 5 linear), batch 1, f32", "simplemodel", _picture, _simplemodel, torch_source=True),
         Row(
             "simplemodel_f16",
-            "the same, f16",
+            "SimpleModel (4 conv, 5 linear), batch 1, f16",
             "simplemodel",
             partial(_cast, _picture, _F16),
             partial(_cast, _simplemodel, _F16),
@@ -161,7 +161,7 @@ ROWS = {
         ),
         Row("encoder", "encoder layer, d = 512, 8 heads, 8×128 tokens, f32", "encoder", _sentence, _encoder),
         Row("cartpole", "cartpole, 2048 environments × 1000 steps, random numbers given", "cartpole", _cartpole, chaotic=True),
-        Row("cartpole_split", "the same, the state as four arrays", "cartpole_split", _cartpole, chaotic=True),
-        Row("cartpole_rng", "the same, threefry in the loop", "cartpole_rng", _cartpole_rng, chaotic=True),
+        Row("cartpole_split", "cartpole, the same with the state as four arrays", "cartpole_split", _cartpole, chaotic=True),
+        Row("cartpole_rng", "cartpole, threefry in the loop", "cartpole_rng", _cartpole_rng, chaotic=True),
     ]
 }

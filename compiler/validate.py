@@ -12,6 +12,8 @@ from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.rewriting import functions, symbol_name, walk
 from hloom.passes.stablehlo.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, remedy
 
+from .frontends.trial import try_in_child
+
 STAGE = "input"
 MAX_BYTES = 1 << 40
 MAX_OPS = 1_000_000
@@ -49,35 +51,38 @@ def _entry(module: ir.Module) -> ir.Operation:
 
 def validate(module: ir.Module) -> None:
     """Raises InvalidProgramError or UnsupportedOpError for the first thing that hloom does not compile."""
-    by_name = {symbol_name(f): f for f in functions(module.operation)}
     for view in module.body.operations:
         if view.operation.name != "func.func":
             raise _unsupported(view.operation, f"a {view.operation.name} at the top level")
+    by_name = _functions(module)
     for function in by_name.values():
         _check_nesting(function)
-    reachable = _call_order(by_name)
-    _make_static(module)
-    _check_size(reachable, by_name)
-    for name in reachable:
+    _check_size(_call_order(by_name), by_name)
+    if _make_static(module):
+        by_name = _functions(module)
+    for name in _call_order(by_name):
         _check_op(by_name[name])
         for op in _ops(by_name[name]):
             _check_op(op)
 
 
+def _functions(module: ir.Module) -> dict[str, ir.Operation]:
+    return {symbol_name(f): f for f in functions(module.operation)}
+
+
 def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
-    """The functions that @main reaches. Raises InvalidProgramError on recursion and on calls of what is not there."""
+    """The functions that @main reaches, callees before callers. Raises InvalidProgramError on recursion and on calls of what is not there."""
     callees = {name: _calls(function) for name, function in by_name.items()}
-    done: list[str] = []
-    path: list[str] = []
+    done: dict[str, None] = {}
+    path = ["main"]
     stack: list[tuple[str, Iterator[tuple[str, ir.Operation]]]] = [("main", iter(callees["main"]))]
-    path.append("main")
     while stack:
         name, rest = stack[-1]
         following = next(rest, None)
         if following is None:
             stack.pop()
             path.pop()
-            done.append(name)
+            done[name] = None
             continue
         callee, op = following
         if callee in path:
@@ -90,7 +95,7 @@ def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
         if callee not in done:
             path.append(callee)
             stack.append((callee, iter(callees[callee])))
-    return done
+    return list(done)
 
 
 def _calls(function: ir.Operation) -> list[tuple[str, ir.Operation]]:
@@ -110,13 +115,15 @@ def _check_nesting(function: ir.Operation) -> None:
         depth += 1
         if depth > MAX_NESTING:
             where = {"op": level[0].name, "loc": str(level[0].location)} if level else {}
-            raise InvalidProgramError(f"regions nest deeper than {MAX_NESTING}", stage=STAGE, remedy="call a function that does less", **where)
+            raise InvalidProgramError(
+                f"regions nest deeper than {MAX_NESTING}", stage=STAGE, remedy="call a function that does less", **where
+            )
 
 
 def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
     """Calls are inlined: functions that call each other twice, and so on, grow without bound."""
     sizes: dict[str, int] = {}
-    for name in order:  # callees come before callers
+    for name in order:
         sizes[name] = sum(1 for _ in _ops(by_name[name])) + sum(sizes.get(callee, 0) for callee, _ in _calls(by_name[name]))
         if sizes[name] > MAX_OPS:
             raise InvalidProgramError(
@@ -127,16 +134,17 @@ def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
             )
 
 
-def _make_static(module: ir.Module) -> None:
-    """Where inner shapes are dynamic but the arguments of @main are not, StableHLO's own passes find them."""
-    if not any("?" in str(result.type) for f in functions(module.operation) for op in _ops(f) for result in op.results):
-        return
+def _make_static(module: ir.Module) -> bool:
+    """Where inner shapes are dynamic but the arguments of @main are not, StableHLO's own passes find them. Returns whether they ran."""
+    if not any(_is_dynamic(result.type) for f in functions(module.operation) for op in _ops(f) for result in op.results):
+        return False
     main = next(f for f in functions(module.operation) if symbol_name(f) == "main")
     for argument in main.regions[0].blocks[0].arguments:
         _check_type(main, argument.type)
     pipeline = "builtin.module(inline,symbol-dce,stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize)"
     try:
         with module.context:
+            try_in_child(lambda: PassManager.parse(pipeline).run(module.operation), 0)
             PassManager.parse(pipeline).run(module.operation)
     except ir.MLIRError as error:
         raise InvalidProgramError(
@@ -144,6 +152,11 @@ def _make_static(module: ir.Module) -> None:
             stage=STAGE,
             remedy="export it with static shapes",
         ) from None
+    return True
+
+
+def _is_dynamic(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.RankedTensorType) and not kind.has_static_shape
 
 
 def _ops(root: ir.Operation) -> Iterator[ir.Operation]:

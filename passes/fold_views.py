@@ -20,6 +20,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from .linalg.views import collapse
 from .lower_to_linalg import group_functions
 from .registry import register_pass
 from .rewriting import defining_op, value_of, walk
@@ -32,6 +33,8 @@ _LINALG = ("linalg.generic", "linalg.fill")
 def fold_views(module: ir.Operation) -> None:
     for function in group_functions(module):
         with module.context, function.location:
+            for reader in walk(function, "linalg.generic"):
+                _show_collapses(reader)
             for view in walk(function, lambda op: op.name in _VIEWS):
                 _cancel(view)
             for view in walk(function, lambda op: op.name in _VIEWS):
@@ -42,6 +45,39 @@ def fold_views(module: ir.Operation) -> None:
             for view in reversed(walk(function, lambda op: op.name in (*_VIEWS, *_LINALG, "tensor.empty"))):
                 if not any(list(r.uses) for r in view.results):
                     view.erase()
+
+
+def _show_collapses(reader: ir.Operation) -> None:
+    """A reduction's result that is read by `d floordiv c` and `d mod c` is read by `d` through a collapse."""
+    maps = _maps(reader)
+    for number, value in enumerate(list(reader.operands)[: len(reader.operands) - len(reader.results)]):
+        producer = defining_op(value)
+        if producer is None or producer.name != "linalg.generic" or "reduction" not in str(producer.attributes["iterator_types"]):
+            continue
+        groups, results = _digits(list(maps[number].results), _shape(value))
+        if len(groups) == len(maps[number].results):
+            continue
+        with ir.InsertionPoint(reader), reader.location:
+            reader.operands[number] = collapse(value, groups)
+        maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, results)
+    reader.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+
+
+def _digits(results: list[ir.AffineExpr], shape: list[int]) -> tuple[list[list[int]], list[ir.AffineExpr]]:
+    """Adjacent results that are the digits of one loop, grouped, and what each group is the digits of."""
+    groups: list[list[int]] = []
+    wholes: list[ir.AffineExpr] = []
+    for position, expr in enumerate(results):
+        before = results[position - 1] if position and groups[-1] == [position - 1] else None
+        if isinstance(expr, ir.AffineModExpr) and isinstance(before, ir.AffineFloorDivExpr):
+            place, number = ir.AffineModExpr(expr), ir.AffineFloorDivExpr(before)
+            if place.lhs == number.lhs and place.rhs == number.rhs == ir.AffineConstantExpr.get(shape[position]):
+                groups[-1].append(position)
+                wholes[-1] = place.lhs
+                continue
+        groups.append([position])
+        wholes.append(expr)
+    return groups, wholes
 
 
 def _cancel(view: ir.Operation) -> None:

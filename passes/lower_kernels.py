@@ -28,7 +28,7 @@ _LOWERING = (
     "func.func(convert-vector-to-scf{full-unroll=true target-rank=1}),lower-affine,func.func(convert-scf-to-cf),"
     "convert-vector-to-llvm{enable-x86=true reassociate-fp-reductions=true},convert-math-to-llvm,convert-arith-to-llvm,"
     "convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},"
-    "convert-cf-to-llvm,reconcile-unrealized-casts,cse"
+    "convert-to-llvm,reconcile-unrealized-casts,cse"
 )
 
 

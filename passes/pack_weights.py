@@ -10,6 +10,10 @@ After:                                                                  // %w: b
     %u = stablehlo.reshape %d : … -> tensor<256x1024xf32>
     %0 = stablehlo.slice %u [0:256, 0:1000]
 
+Where the target multiplies bf16 matrices in tiles (amx_bf16), pairs of depth lie side by side, in blocks of 32 columns:
+
+    %p : [columns / 32, K / 2, 32, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
+
 The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once.
 Declined: weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most `min-rows` rows, which
 read the weight once anyway.
@@ -21,12 +25,17 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from .registry import register_pass
 from .rewriting import functions, symbol_name, walk
 from .split_init import argument_attributes
 from .stablehlo import build
 from .stablehlo.dimensions import DotDims
 from .stablehlo.driver import replace
+
+
+_PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots")
@@ -36,10 +45,13 @@ def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) ->
         return
     attributes = argument_attributes(main)
     bound = {a for a, given in zip(main.regions[0].blocks[0].arguments, attributes) if "hloom.bound" in given}
-    packed: dict[tuple[ir.Value, int], ir.Value] = {}
+    tiles = target_of(module).amx_bf16
+    packed: dict[tuple[ir.Value, int, bool], ir.Value] = {}
     for op in walk(main, "stablehlo.dot_general"):
-        if _is_packable(op, bound, block, min_rows):
-            _pack(main, op, block, packed)
+        if tiles and _is_packable(op, bound, _PAIR_BLOCK, min_rows) and _multiplies_pairs(op):
+            _pack(main, op, _PAIR_BLOCK, True, packed)
+        elif _is_packable(op, bound, block, min_rows):
+            _pack(main, op, block, False, packed)
 
 
 def _is_packable(op: ir.Operation, bound: set[ir.Value], block: int, min_rows: int) -> bool:
@@ -51,22 +63,42 @@ def _is_packable(op: ir.Operation, bound: set[ir.Value], block: int, min_rows: i
     return rows > min_rows and build.shape_of(rhs)[dims.free(1)[0]] >= block and build.count_of(rhs) > 0
 
 
-def _pack(main: ir.Operation, op: ir.Operation, block: int, packed: dict[tuple[ir.Value, int], ir.Value]) -> None:
+def _multiplies_pairs(op: ir.Operation) -> bool:
+    """bf16 operands whose depth is whole tiles, so that no operand has to be filled up."""
+    lhs, rhs = op.operands
+    depth = build.shape_of(rhs)[DotDims.of(op).contracting[1][0]]
+    return depth % _PAIR_DEPTH == 0 and all(isinstance(build.element_of(v), ir.BF16Type) for v in (lhs, rhs))
+
+
+def _pack(main: ir.Operation, op: ir.Operation, block: int, pairs: bool, packed: dict[tuple[ir.Value, int, bool], ir.Value]) -> None:
     lhs, rhs = op.operands
     dims = DotDims.of(op)
     column = dims.free(1)[0]
     shape = build.shape_of(op.results[0])
     columns = shape[-1]
     blocks = -(-columns // block)
-    if (rhs, column) not in packed:
+    if (rhs, column, pairs) not in packed:
         with op.location, ir.InsertionPoint.at_block_begin(main.regions[0].blocks[0]):
-            packed[rhs, column] = _blocked(rhs, column, blocks, block)
+            blocked = _blocked(rhs, column, blocks, block)
+            packed[rhs, column, pairs] = _paired(blocked) if pairs else blocked
     element = build.element_of(op.results[0])
     with op.location, ir.InsertionPoint(op):
-        blocked = DotDims(dims.batch, (dims.contracting[0], (1,)), (dims.ranks[0], 3))
-        product = blocked.build(op, lhs, packed[rhs, column], build.tensor([*shape[:-1], blocks, block], element))
+        depth = dims.contracting[0][0]
+        if pairs:
+            extents = build.shape_of(lhs)
+            lhs = build.reshape(lhs, [*extents[:depth], extents[depth] // 2, 2, *extents[depth + 1 :]])
+            new = DotDims(dims.batch, ((depth, depth + 1), (1, 3)), (dims.ranks[0] + 1, 4))
+        else:
+            new = DotDims(dims.batch, ((depth,), (1,)), (dims.ranks[0], 3))
+        product = new.build(op, lhs, packed[rhs, column, pairs], build.tensor([*shape[:-1], blocks, block], element))
         flat = build.reshape(product, [*shape[:-1], blocks * block])
         replace(op, [build.slice_(flat, [0] * len(shape), shape)])
+
+
+def _paired(blocked: ir.Value) -> ir.Value:
+    """[blocks, K / 2, block, 2] of [blocks, K, block]."""
+    blocks, depth, block = build.shape_of(blocked)
+    return build.transpose(build.reshape(blocked, [blocks, depth // 2, 2, block]), [0, 1, 3, 2])
 
 
 def _blocked(weight: ir.Value, column: int, blocks: int, block: int) -> ir.Value:

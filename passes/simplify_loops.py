@@ -72,7 +72,7 @@ def _equal(a: ir.Value, b: ir.Value) -> bool:
     if a == b:
         return True
     left, right = constants.elements_attribute(a), constants.elements_attribute(b)
-    return left is not None and left == right
+    return left is not None and right is not None and left == right
 
 
 def _merge_counters(loop: ir.Operation) -> None:

@@ -6,7 +6,6 @@ What comes from outside is read in a forked child first (trial.py).
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.passes.errors import InvalidProgramError, ParseError
 
 from ..parsing import BYTECODE_MAGIC, parse_module
-from .trial import try_in_child
+from .trial import bytecode_of, try_in_child
 
 SUFFIXES = (".mlir", ".mlirbc", ".vhlo")
 _ARTIFACT_MAGIC = BYTECODE_MAGIC + b"\rStableHLO_v"
@@ -30,7 +29,7 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Conte
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = _read(Path(source))
     if isinstance(source, str) or not source.startswith(BYTECODE_MAGIC):
-        try_in_child(lambda: parse_module(source, context), len(source))
+        try_in_child(lambda: parse_module(source, context) and None, len(source))
         return parse_module(source, context)
     return parse_bytecode(source, context)
 
@@ -38,9 +37,9 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Conte
 def parse_bytecode(data: bytes, context: ir.Context, *, trusted: bool = False) -> ir.Module:
     """A module from bytecode or a VHLO artifact. `trusted` bytes, just written by a framework in this process, are read without a trial."""
     read = _read_artifact if data.startswith(_ARTIFACT_MAGIC) else parse_module
-    if not trusted:
-        try_in_child(lambda: str(read(data, context)), len(data))
-    return read(data, context)
+    if trusted:
+        return read(data, context)
+    return parse_module(try_in_child(lambda: bytecode_of(read(data, context)), len(data)), context)
 
 
 def import_module(source: ir.Module | ir.Operation | ir.OpView, context: ir.Context) -> ir.Module:
@@ -48,9 +47,7 @@ def import_module(source: ir.Module | ir.Operation | ir.OpView, context: ir.Cont
     operation = source.operation
     if operation.name != "builtin.module":
         raise InvalidProgramError(f"a {operation.name} is no module", op=operation.name, remedy="give the builtin.module that holds it")
-    buffer = io.BytesIO()
-    operation.write_bytecode(buffer)
-    return parse_bytecode(buffer.getvalue(), context, trusted=True)
+    return parse_bytecode(bytecode_of(operation), context, trusted=True)
 
 
 def _is_path(source: str) -> bool:
@@ -82,7 +79,10 @@ def diagnostics(context: ir.Context) -> Iterator[list[str]]:
     messages: list[str] = []
 
     def handle(diagnostic: ir.Diagnostic) -> bool:
-        messages.append(f"{diagnostic.message} ({diagnostic.location})")
+        try:
+            messages.append(f"{diagnostic.message} ({diagnostic.location})")
+        except (RuntimeError, UnicodeDecodeError):
+            messages.append("a name that is not UTF-8")
         return True
 
     handler = context.attach_diagnostic_handler(handle)

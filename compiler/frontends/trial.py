@@ -1,11 +1,14 @@
-"""A trial in a forked child, before input from outside is read in this process.
+"""Reading what comes from outside, first in a forked child.
 
-Bytecode with flipped bytes can make the reader segfault or never end, and text with huge dimension numbers can make StableHLO's verifier abort:
-neither can be caught. A fork costs about 10 ms and shares the parent's memory layout, so what the child survives the parent survives.
+Bytecode with flipped bytes can make the reader segfault, never end, or spoil its heap, and text with huge dimension numbers can make StableHLO's
+verifier abort: none of them can be caught. A fork costs about 10 ms and shares the parent's memory layout. The child hands back bytes that
+it wrote itself, so that the parent reads nothing else, or the error that it met.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import resource
 import select
@@ -21,38 +24,47 @@ from hloom.passes.errors import CompileError, ParseError
 MEMORY = 4 << 30
 SECONDS = 10
 SECONDS_PER_MB = 1
+_DONE, _REFUSED = b"k", b"e"
 
 
-def try_in_child(read: Callable[[], object], size: int) -> None:
-    """Raises ParseError if reading ends a process, takes too much memory or does not end; other failures are left to the real reading."""
+def try_in_child(read: Callable[[], bytes | None], size: int) -> bytes:
+    """What `read` returns in a child. Raises ParseError if that ends the process, takes too much memory or does not end, or where it does."""
     reader, writer = os.pipe()
+    answer = os.memfd_create("answer")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads: the child runs nothing but the parser
         pid = os.fork()
     if pid == 0:
-        _child(read, writer)
+        _child(read, writer, answer)
     os.close(writer)
     try:
         seconds = SECONDS + SECONDS_PER_MB * (size >> 20)
         ready, _, _ = select.select([reader], [], [], seconds)
-        finished = bool(ready) and os.read(reader, 1) == b"k"
+        word = os.read(reader, 1) if ready else b""
         if not ready:
             os.kill(pid, signal.SIGKILL)
     finally:
         os.close(reader)
         _, status = os.waitpid(pid, 0)
-    if not finished:
-        why = (
-            f"does not end in {seconds} s"
-            if not ready
-            else f"ends with signal {os.WTERMSIG(status)}"
-            if os.WIFSIGNALED(status)
-            else "fails"
-        )
-        raise ParseError(f"malformed: reading it {why}", remedy="correct the program, or write it again")
+        with open(answer, "rb") as file:
+            file.seek(0)
+            data = file.read()
+    if word == _DONE:
+        return data
+    if word == _REFUSED:
+        raise ParseError(**json.loads(data))
+    why = f"does not end in {seconds} s" if not ready else f"ends with signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "fails"
+    raise ParseError(f"malformed: reading it {why}", remedy="correct the program, or write it again")
 
 
-def _child(read: Callable[[], object], writer: int) -> None:
+def bytecode_of(module: ir.Module | ir.Operation) -> bytes:
+    """The module in MLIR's bytecode."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def _child(read: Callable[[], bytes | None], writer: int, answer: int) -> None:
     try:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
@@ -60,10 +72,16 @@ def _child(read: Callable[[], object], writer: int) -> None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        word = _DONE
         try:
-            read()
-        except (CompileError, ir.MLIRError, ValueError):
-            pass
-        os.write(writer, b"k")
+            data = read() or b""
+        except CompileError as error:
+            word = _REFUSED
+            data = json.dumps(
+                {"message": error.message, "op": error.op, "loc": error.loc, "stage": error.stage, "remedy": error.remedy}
+            ).encode()
+        with open(answer, "wb", closefd=False) as file:
+            file.write(data)
+        os.write(writer, word)
     finally:
         os._exit(0)

@@ -9,11 +9,12 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..rewriting import attributes_of, create, defining_op, index_constant, symbol_name, value_of, walk
+from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .index import Lin
 from .nests import emit_elementwise, emit_row_sums, sums_along, vector_loop
 from .storage import Storage, buffer_type, row_major, stack_buffer
-from .work import Work
+from .work import Work, shifted
 
 _DYNAMIC = -(2**63)
 _MOST_STACK = 4 << 20
@@ -268,7 +269,11 @@ class _Kernel:
             self.fills[op.results[0]] = scalar
         block = op.regions[0].blocks[0] if op.name == "linalg.generic" else None
         inputs = [None if v in self.empties else self._captured(v) for v in read.inputs]
-        return Work(op, read.maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block)
+        maps = list(read.maps)
+        for number, source in enumerate(inputs):
+            if isinstance(source, Storage):
+                maps[number], inputs[number] = shifted(maps[number], source)
+        return Work(op, maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block)
 
     def _sizes_of(self, value: ir.Value) -> tuple[int | ir.Value, ...] | None:
         if not isinstance(value.type, ir.RankedTensorType):
@@ -365,6 +370,8 @@ class _Kernel:
         reducing = [w for w in group if w.reduces]
         if not reducing:
             emit_elementwise(group, self._captured, self.target)
+            return
+        if len(group) == 1 and emit_amx(group[0], self.target, self._bound, self._scratch):
             return
         vector = contraction_loop(group[0], self.target, self._bound) if len(group) == 1 else None
         if vector is None:

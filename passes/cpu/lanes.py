@@ -190,7 +190,43 @@ class Body:
             values = [o.value() if isinstance(o, Lin) else o for o in operands]
             return self._create(op, values, [r.type for r in op.results])
         values = [self.lanes.widen(o) for o in operands]
+        if op.name == "arith.divf" and isinstance(operands[1], ir.Value) and not is_vector(operands[1]):
+            return [self._divide_by_scalar(op, values, operands[1])]
         return self._create(op, values, [self.lanes.type(r.type) for r in op.results])
+
+    def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
+        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an exponential).
+
+        q = x * (1 / c); q + (x - q * c) / c where that is finite and not zero, else q: infinities, zeros and their signs are q's. Where 1 / c is
+        subnormal, infinite or zero, or for types narrower than f32, it is divided.
+        """
+        element = divisor.type
+        if not isinstance(element, (ir.F32Type, ir.F64Type)):
+            return self._create(op, values, [values[0].type])[0]
+        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+        low, high = (2.0**-100, 2.0**100) if isinstance(element, ir.F32Type) else (2.0**-1000, 2.0**1000)
+
+        def scalar(value: float) -> ir.Value:
+            return value_of("arith.constant", element, value=ir.FloatAttr.get(element, value))
+
+        def compare(predicate: int, a: ir.Value, b: ir.Value, kind: ir.Type) -> ir.Value:
+            return value_of("arith.cmpf", kind, [a, b], predicate=ir.IntegerAttr.get(i64, predicate))
+
+        size = value_of("math.absf", element, [divisor])
+        usual = value_of("arith.andi", i1, [compare(3, size, scalar(low), i1), compare(5, size, scalar(high), i1)])  # oge, ole
+        wide = values[0].type
+        branch = create("scf.if", [wide], [usual], regions=2)
+        with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            reciprocal = self.lanes.widen(value_of("arith.divf", element, [scalar(1.0), divisor]))
+            quotient = value_of("arith.mulf", wide, [values[0], reciprocal])
+            rest = value_of("math.fma", wide, [value_of("arith.negf", wide, [quotient]), values[1], values[0]])
+            corrected = value_of("math.fma", wide, [rest, reciprocal, quotient])
+            zero = self.lanes.widen(scalar(0.0))
+            proper = compare(6, corrected, zero, ir.VectorType.get([self.lanes.count], i1))  # one: neither NaN nor zero
+            create("scf.yield", [], [self.lanes.select(proper, corrected, quotient)])
+        with ir.InsertionPoint(branch.regions[1].blocks.append()):
+            create("scf.yield", [], self._create(op, values, [wide]))
+        return branch.results[0]
 
     def _create(self, op: ir.Operation, operands: list[ir.Value], types: list[ir.Type]) -> list[ir.Value]:
         attributes = attributes_of(op)

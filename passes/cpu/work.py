@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
@@ -83,6 +83,17 @@ def _coefficient(expr: ir.AffineExpr, dim: int) -> int | None:
     if isinstance(expr, ir.AffineMulExpr) and isinstance(binary.rhs, ir.AffineConstantExpr):
         return None if left is None else left * ir.AffineConstantExpr(binary.rhs).value
     return None
+
+
+def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
+    """The same access with constants that a map adds to a loop moved into the storage's offset."""
+    offset, results = storage.offset, []
+    for expr, stride in zip(m.results, storage.strides):
+        if isinstance(expr, ir.AffineAddExpr) and isinstance(ir.AffineAddExpr(expr).rhs, ir.AffineConstantExpr):
+            offset = offset + ir.AffineConstantExpr(ir.AffineAddExpr(expr).rhs).value * stride
+            expr = ir.AffineAddExpr(expr).lhs
+        results.append(expr)
+    return ir.AffineMap.get(m.n_dims, 0, results), replace(storage, offset=offset)
 
 
 class Point:

@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
+from ..cpu.amx import multiplies_bf16
 from .axes import Axes, TileOp, dim_position
 
 LOOP_TILE_POINTS = 8192
@@ -103,9 +104,21 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     for axis in columns:
         if axis in panels and axis in axes.tileable:
             sizes[axis] = panels[axis]
-    _cut(sizes, axes, [a for a in columns if a not in sizes], 64, target)
-    _cut(sizes, axes, rows, 96, target)
+    wide, high = _block(hero, target, bool(panels))
+    _cut(sizes, axes, [a for a in columns if a not in sizes], wide, target)
+    _cut(sizes, axes, rows, high, target)
     return sizes
+
+
+def _block(hero: TileOp, target: TargetView, packed: bool) -> tuple[int, int]:
+    """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
+    the left one than stays in L2."""
+    if not (target.amx_bf16 and hero.op.name == "linalg.generic" and multiplies_bf16(hero.op.regions[0].blocks[0])):
+        return 64, 96
+    if packed:
+        return 32, 32
+    depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
+    return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (2 * depth) // 32))
 
 
 def _panels(hero: TileOp) -> dict[int, int]:

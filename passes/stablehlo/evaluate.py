@@ -65,19 +65,18 @@ def _bitwise(function: Callable) -> Evaluator:
     return lambda op, args: None if is_float(args[0].dtype) else function(*args)
 
 
-def _shift(function: Callable, fill_with_sign: bool = False) -> Evaluator:
-    """Shifts by the width or more move every bit out."""
+def _shift(function: Callable, signed: bool = False) -> Evaluator:
+    """Shifts by the width or more move every bit out; an arithmetic one leaves the topmost bit everywhere, of unsigned types too."""
 
     def evaluate(op: ir.Operation, args: Arrays) -> np.ndarray | None:
         x, amount = args
         if x.dtype.kind not in "iu":
             return None
-        bits = x.dtype.itemsize * 8
-        unsigned = x.dtype if fill_with_sign else np.dtype(f"u{x.dtype.itemsize}")
-        inside = amount.astype(f"u{x.dtype.itemsize}") < bits
-        bounded = np.where(inside, amount, bits - 1).astype(unsigned)
-        shifted = function(x.astype(unsigned), bounded)
-        return (shifted if fill_with_sign else np.where(inside, shifted, 0)).astype(x.dtype)
+        size = x.dtype.itemsize
+        computed = np.dtype(f"{'i' if signed else 'u'}{size}")
+        inside = amount.astype(f"u{size}") < size * 8
+        shifted = function(x.astype(computed), np.where(inside, amount, size * 8 - 1).astype(computed))
+        return (shifted if signed else np.where(inside, shifted, 0)).astype(x.dtype)
 
     return evaluate
 
@@ -169,7 +168,7 @@ EVALUATORS: dict[str, Evaluator] = {
     "rsqrt": _real(lambda x: 1 / np.sqrt(x)),
     "select": lambda op, args: np.where(*args).astype(args[1].dtype),
     "shift_left": _shift(np.left_shift),
-    "shift_right_arithmetic": _shift(np.right_shift, fill_with_sign=True),
+    "shift_right_arithmetic": _shift(np.right_shift, signed=True),
     "shift_right_logical": _shift(np.right_shift),
     "sign": _sign,
     "sine": _real(np.sin),

@@ -1,0 +1,181 @@
+"""The tables of docs/benchmarks.md. Each command writes its own section and leaves the others as they are."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from .bars import BARS, COMPILE_SECONDS, FLOP_RATE, PER_ELEMENT, TWO_THREADS
+from .peers import PEERS
+from .rows import ROWS
+from .session import Measured
+from .settings import ROOT
+
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+SECTIONS = ("speed", "memory", "compile-time")
+
+Results = dict[tuple[str, int, str], Measured]
+"""By row, threads and peer."""
+
+
+def write_section(name: str, text: str, path: Path = DOCUMENT) -> None:
+    """Puts `text` between the marks of that section."""
+    old = path.read_text() if path.exists() else "# Benchmarks\n"
+    for section in SECTIONS:
+        if _marks(section)[0] not in old:
+            old += "\n{}\n{}\n".format(*_marks(section))
+    begin, end = _marks(name)
+    head, rest = old.split(begin, 1)
+    path.write_text(f"{head}{begin}\n{text.strip()}\n{end}{rest.split(end, 1)[1]}")
+
+
+def _marks(name: str) -> tuple[str, str]:
+    return f"<!-- {name}: written by the benchmarks, do not edit -->", f"<!-- end of {name} -->"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def machine() -> str:
+    """One line on the machine, the versions and the day."""
+    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "")
+    names = ["hloom", "torch", "jax", "torch-mlir", "llvmlite", "numpy"]
+    versions = [f"{name} {version}" for name in names if (version := _version(name))]
+    gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip() if shutil.which("gcc") else "none"
+    date = datetime.date.today().isoformat()
+    cores = len(os.sched_getaffinity(0))
+    return (
+        f"{date}. {cpu}, {cores} CPUs, Linux {platform.release()}, {' '.join(platform.libc_ver())}, Python {platform.python_version()}, "
+        f"{', '.join(versions)}, gcc {gcc}."
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def speed(results: Results, rounds: int, slices: int, seconds: float, command: str) -> str:
+    """The section on run time and compile time."""
+    threads = sorted({key[1] for key in results})
+    parts = [
+        "## Run time and compile time",
+        f"`{command}`, {machine()}",
+        f"Milliseconds of a call: the best of {rounds} rounds' medians / the least of all calls. A round times each row with each peer in a process of its own;"
+        f" the processes take turns, {slices} slices of {seconds:g} s each, in changing order. In bold: what misses its bar.",
+    ]
+    for count in threads:
+        parts += [f"### {count} thread{'s' * (count > 1)}", _times(results, count), "hloom's median over each peer's:", _ratios(results, count)]
+    parts += ["### Other bars", _other_bars(results)]
+    parts += ["### Compile time", "Seconds, the first round's, packing of weights included; imports are not.", _compile_times(results, threads[0])]
+    notes = [
+        f"- {name}, {count} thread{'s' * (count > 1)}, {PEERS[peer].title}: {what}"
+        for (name, count, peer), measured in results.items()
+        for what in (measured.error, measured.differs)
+        if what
+    ]
+    if notes:
+        parts += ["### Failures and differences", "\n".join(notes)]
+    return "\n\n".join(parts)
+
+
+def _peers(results: Results) -> list[str]:
+    return [peer for peer in PEERS if any(key[2] == peer for key in results)]
+
+
+def _rows(results: Results) -> list[str]:
+    return [row for row in ROWS if any(key[0] == row for key in results)]
+
+
+def _timed(results: Results, row: str, threads: int, peer: str) -> Measured | None:
+    measured = results.get((row, threads, peer))
+    return measured if measured and measured.medians else None
+
+
+def _times(results: Results, threads: int) -> str:
+    peers = _peers(results)
+    lines = []
+    for name in _rows(results):
+        cells = [ROWS[name].title]
+        for peer in peers:
+            measured = _timed(results, name, threads, peer)
+            cell = f"{_number(measured.median)} / {_number(measured.least)}" if measured else _missing(results, name, threads, peer)
+            if measured and ROWS[name].gflop:
+                cell += f" ({ROWS[name].gflop / measured.median * 1e3:.0f} GFLOP/s)"
+            cells.append(cell)
+        lines.append(cells)
+    return table(["workload", *(PEERS[peer].title for peer in peers)], lines)
+
+
+def _missing(results: Results, row: str, threads: int, peer: str) -> str:
+    measured = results.get((row, threads, peer))
+    return "failed" if measured and measured.error else "–"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}" if value >= 100 else f"{value:.3g}"
+
+
+def ratio(results: Results, row: str, threads: int, peer: str) -> float | None:
+    ours, theirs = _timed(results, row, threads, "hloom"), _timed(results, row, threads, peer)
+    return ours.median / theirs.median if ours and theirs else None
+
+
+def _ratios(results: Results, threads: int) -> str:
+    peers = [peer for peer in _peers(results) if peer != "hloom"]
+    lines = []
+    for name in _rows(results):
+        bars = {bar.peer: bar for bar in BARS if bar.row == name} if threads == 1 else {}
+        cells = [ROWS[name].title]
+        for peer in peers:
+            found = ratio(results, name, threads, peer)
+            text = "–" if found is None else f"{found:.2f}"
+            cells.append(f"**{text}**" if found is not None and peer in bars and found > bars[peer].most else text)
+        lines.append([*cells, *([", ".join(bar.text(PEERS[peer].title) for peer, bar in bars.items())] if threads == 1 else [])])
+    return table(["workload", *(PEERS[peer].title for peer in peers), *(["bar"] if threads == 1 else [])], lines)
+
+
+def _other_bars(results: Results) -> str:
+    lines = []
+
+    def add(name: str, what: str, found: float | None, bar: float, at_most: bool) -> None:
+        missed = found is not None and (found > bar if at_most else found < bar)
+        text = "–" if found is None else f"{found:.2f}"
+        lines.append([ROWS[name].title, what, f"**{text}**" if missed else text, f"{'≤' if at_most else '≥'} {bar:g}"])
+
+    for name, other, bar in PER_ELEMENT:
+        a, b = _timed(results, name, 1, "hloom"), _timed(results, other, 1, "hloom")
+        found = a.median / ROWS[name].elements / (b.median / ROWS[other].elements) if a and b else None
+        add(name, f"time an element over that of {ROWS[other].title}", found, bar, True)
+    for name, other, bar in FLOP_RATE:
+        a, b = _timed(results, name, 1, "hloom"), _timed(results, other, 1, "hloom")
+        found = ROWS[name].gflop / a.median / (ROWS[other].gflop / b.median) if a and b else None
+        add(name, f"GFLOP/s over those of {ROWS[other].title}", found, bar, False)
+    for name, bar in TWO_THREADS:
+        a, b = _timed(results, name, 1, "hloom"), _timed(results, name, 2, "hloom")
+        add(name, "speed-up at two threads", a.median / b.median if a and b else None, bar, False)
+    return table(["workload", "what", "hloom", "bar"], lines)
+
+
+def _compile_times(results: Results, threads: int) -> str:
+    peers = [peer for peer in _peers(results) if peer != "torch"]
+    lines = []
+    for name in _rows(results):
+        cells = [ROWS[name].title]
+        for peer in peers:
+            measured = results.get((name, threads, peer))
+            seconds = measured.compile_seconds if measured else None
+            text = "–" if seconds is None else f"{seconds:.2f}"
+            cells.append(f"**{text}**" if peer == "hloom" and seconds is not None and seconds > COMPILE_SECONDS else text)
+        lines.append([*cells, f"≤ {COMPILE_SECONDS:g}"])
+    return table(["workload", *(PEERS[peer].title for peer in peers), "bar"], lines)
