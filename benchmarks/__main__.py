@@ -1,8 +1,8 @@
 """Times hloom beside its peers.
 
-    python -m benchmarks                             everything, one and two threads; writes docs/benchmarks.md
-    python -m benchmarks softmax mlp --threads 1     two rows, printed only
-    python -m benchmarks --quick                     one short round
+python -m benchmarks                             everything, one and two threads; writes docs/benchmarks.md
+python -m benchmarks softmax mlp --threads 1     two rows, printed only
+python -m benchmarks --quick                     one short round
 """
 
 from __future__ import annotations

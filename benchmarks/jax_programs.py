@@ -45,7 +45,8 @@ def _linear(x: Any, weight: Any, bias: Any) -> Any:
     return jnp.einsum("...i,oi->...o", x, weight) + bias
 
 
-def encoder(x: Any, w_in: Any, b_in: Any, w_out: Any, b_out: Any, g1: Any, s1: Any, w1: Any, b1: Any, w2: Any, b2: Any, g2: Any, s2: Any) -> Any:
+def encoder(x: Any, *weights: Any) -> Any:
+    w_in, b_in, w_out, b_out, scale1, shift1, w1, b1, w2, b2, scale2, shift2 = weights
     batch, tokens, width = x.shape
     heads = 8
 
@@ -53,14 +54,15 @@ def encoder(x: Any, w_in: Any, b_in: Any, w_out: Any, b_out: Any, g1: Any, s1: A
         return y.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
 
     q, k, v = map(split, jnp.split(_linear(x, w_in, b_in), 3, axis=-1))
-    weights = softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(width // heads))
-    mixed = jnp.einsum("bhqk,bhkd->bhqd", weights, v).transpose(0, 2, 1, 3).reshape(batch, tokens, width)
-    x = layernorm(x + _linear(mixed, w_out, b_out), g1, s1)
-    return layernorm(x + _linear(jax.nn.relu(_linear(x, w1, b1)), w2, b2), g2, s2)
+    attention = softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(width // heads))
+    mixed = jnp.einsum("bhqk,bhkd->bhqd", attention, v).transpose(0, 2, 1, 3).reshape(batch, tokens, width)
+    x = layernorm(x + _linear(mixed, w_out, b_out), scale1, shift1)
+    return layernorm(x + _linear(jax.nn.relu(_linear(x, w1, b1)), w2, b2), scale2, shift2)
 
 
-def _step(x: Any, v: Any, angle: Any, spin: Any, random: Any) -> tuple[Any, Any, Any, Any, Any]:
+def _step(state: Any, random: Any) -> tuple[Any, Any, Any, Any, Any]:
     """One step of every environment: the state after it, and which have ended."""
+    x, v, angle, spin = state
     force = jnp.where(random > 0.5, 10.0, -10.0)
     cos, sin = jnp.cos(angle), jnp.sin(angle)
     push = (force + 0.05 * spin * spin * sin) / 1.1
@@ -73,7 +75,7 @@ def _step(x: Any, v: Any, angle: Any, spin: Any, random: Any) -> tuple[Any, Any,
 def cartpole(state: Any, random: Any, reset: Any) -> Any:
     def body(carry: Any, random_now: Any) -> Any:
         state, ended = carry
-        *after, done = _step(*state, random_now)
+        *after, done = _step(state, random_now)
         return (jnp.where(done[None], reset, jnp.stack(after)), ended + done), None
 
     return lax.scan(body, (state, jnp.zeros(state.shape[1])), random)[0]
@@ -82,7 +84,7 @@ def cartpole(state: Any, random: Any, reset: Any) -> Any:
 def cartpole_split(state: Any, random: Any, reset: Any) -> Any:
     def body(carry: Any, random_now: Any) -> Any:
         state, ended = carry
-        *after, done = _step(*state, random_now)
+        *after, done = _step(state, random_now)
         return (tuple(jnp.where(done, fresh, now) for fresh, now in zip(reset, after)), ended + done), None
 
     state, ended = lax.scan(body, (tuple(state), jnp.zeros(state.shape[1])), random)[0]
@@ -95,7 +97,7 @@ def cartpole_rng(state: Any, key: Any) -> Any:
         key, for_action, for_reset = jax.random.split(key, 3)
         random = jax.random.uniform(for_action, state.shape[1:])
         reset = jax.random.uniform(for_reset, state.shape, minval=-0.05, maxval=0.05)
-        *after, done = _step(*state, random)
+        *after, done = _step(state, random)
         return (jnp.where(done[None], reset, jnp.stack(after)), key, ended + done), None
 
     state, _, ended = lax.scan(body, (state, key, jnp.zeros(state.shape[1])), None, length=1000)[0]

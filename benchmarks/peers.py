@@ -40,7 +40,7 @@ def _hloom(row: Row, threads: int) -> Prepared:
 
     hloom.set_threads(threads)
     inputs, weights = row.inputs(), row.weights()
-    source, examples, bind = _hloom_source(row, inputs, weights)
+    source, examples, bind = hloom_source(row, inputs, weights)
     start = time.perf_counter()
     exe = hloom.compile(source, *examples, bind=bind)
     seconds = time.perf_counter() - start
@@ -48,7 +48,8 @@ def _hloom(row: Row, threads: int) -> Prepared:
     return Prepared(lambda: exe.flat(inputs), results, seconds)
 
 
-def _hloom_source(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> tuple[Any, Sequence[Any], dict[int, Any]]:
+def hloom_source(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> tuple[Any, Sequence[Any], dict[int | str, Any]]:
+    """What hloom compiles of the row, example inputs where it needs them, and what it binds."""
     if not row.torch_source:
         return str(program_path(row)), (), {len(inputs) + index: weight for index, weight in enumerate(weights)}
     from .torch_programs import PROGRAMS
@@ -113,6 +114,11 @@ def _c(row: Row, threads: int) -> Prepared:
     return Prepared(lambda: (call(), inputs), outputs, seconds)  # the call holds addresses only: this keeps the arrays
 
 
+def _weights_fit(row: Row) -> bool:
+    """Not SimpleModel: its 340 MB of weights as constants of the program take XLA minutes."""
+    return row.weights is not list and row.program != "simplemodel"
+
+
 def _torch_compile(row: Row, threads: int) -> Prepared:
     return _torch(row, threads, compiled=True)
 
@@ -128,8 +134,7 @@ PEERS = {
         Peer("torch", "torch eager", ("torch",), _torch),
         Peer("compile", "torch.compile", ("torch", "torch._inductor.compile_fx"), _torch_compile),
         Peer("jax", "JAX", ("jax", "jax.numpy"), _jax),
-        # SimpleModel's 340 MB of weights as constants of the program take XLA minutes.
-        Peer("jax_closed", "JAX, weights constant", ("jax", "jax.numpy"), _jax_closed, lambda row: bool(row.weights()) and not row.torch_source),
+        Peer("jax_closed", "JAX, weights constant", ("jax", "jax.numpy"), _jax_closed, _weights_fit),
         Peer("c", "C", (), _c, lambda row: row.program in FUNCTIONS),
     ]
 }

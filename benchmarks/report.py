@@ -71,13 +71,15 @@ def speed(results: Results, rounds: int, slices: int, seconds: float, command: s
     parts = [
         "## Run time and compile time",
         f"`{command}`, {machine()}",
-        f"Milliseconds of a call: the best of {rounds} rounds' medians / the least of all calls. A round times each row with each peer in a process of its own;"
-        f" the processes take turns, {slices} slices of {seconds:g} s each, in changing order. In bold: what misses its bar.",
+        f"Milliseconds of a call: the least median of a slice / the least of all calls. In each of {rounds} rounds, each row and peer has a"
+        f" process of its own; those of a row take turns, {slices} slices of {seconds:g} s each in changing order. Bold: a bar is missed.",
     ]
     for count in threads:
-        parts += [f"### {count} thread{'s' * (count > 1)}", _times(results, count), "hloom's median over each peer's:", _ratios(results, count)]
+        parts += [f"### {count} thread{'s' * (count > 1)}", _times(results, count)]
+        parts += ["hloom's median over each peer's:", _ratios(results, count)]
     parts += ["### Other bars", _other_bars(results)]
-    parts += ["### Compile time", "Seconds, the first round's, packing of weights included; imports are not.", _compile_times(results, threads[0])]
+    parts += ["### Compile time", "Seconds in the first round, with the packing of weights, without imports."]
+    parts += [_compile_times(results, threads[0])]
     notes = [
         f"- {name}, {count} thread{'s' * (count > 1)}, {PEERS[peer].title}: {what}"
         for (name, count, peer), measured in results.items()

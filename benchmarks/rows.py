@@ -123,7 +123,14 @@ ROWS = {
             Row(f"layernorm{suffix}", f"layernorm, {m}×{n} f32", "layernorm", partial(_norm, m, n), elements=m * n)
             for suffix, (m, n) in zip(("", "_odd"), _SIZES)
         ],
-        Row("mlp", "MLP 256×(3×1024), bias, relu, f32", "mlp", partial(_matrix, 256, 1024), partial(_layers, *_MLP), gflop=_gflop(256, *_MLP)),
+        Row(
+            "mlp",
+            "MLP 256×(3×1024), bias, relu, f32",
+            "mlp",
+            partial(_matrix, 256, 1024),
+            partial(_layers, *_MLP),
+            gflop=_gflop(256, *_MLP),
+        ),
         Row(
             "mlp_bf16",
             "MLP 256×(3×1024), bias, relu, bf16",

@@ -35,7 +35,7 @@ class Measured:
 
     @property
     def median(self) -> float:
-        """The best of the rounds' medians, in milliseconds."""
+        """The least median of a slice, in milliseconds."""
         return min(self.medians)
 
     def add(self, samples: list[float]) -> None:
@@ -52,7 +52,6 @@ class _Worker:
 
     def __init__(self, row: Row, peer: str, threads: int):
         self.peer = peer
-        self.samples: list[float] = []
         self._log = BUILD / f"log.{peer}.txt"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
@@ -120,9 +119,7 @@ def run_round(row: Row, peers: list[str], threads: int, slices: int, seconds: fl
             first = (turn + offset) % max(1, len(live))
             for worker in live[first:] + live[:first]:
                 time.sleep(_REST)
-                worker.samples += worker.ask(str(seconds))["milliseconds"]
-        for worker in live:
-            known[worker.peer].add(worker.samples)
+                known[worker.peer].add(worker.ask(str(seconds))["milliseconds"])
     finally:
         for worker in workers:
             worker.stop()

@@ -29,5 +29,5 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def pin(threads: int) -> None:
-    """Leaves this process as many CPUs as it may have threads: XLA sizes its thread pool by that. The last ones: the first serves interrupts."""
+    """Leaves this process as many CPUs as it may have threads: XLA sizes its thread pool by that. The last ones."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])

@@ -38,7 +38,7 @@ def mlp(weights: Sequence[Tensor], compiled: Compile) -> Any:
 
 
 def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    layer = nn.Linear(*reversed(weight.shape), device="meta")
+    layer = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
     layer.weight, layer.bias = (nn.Parameter(tensor, requires_grad=False) for tensor in (weight, bias))
     return layer
 
@@ -50,15 +50,16 @@ class SimpleModel(nn.Module):
         self.convolutions = nn.ModuleList(nn.Conv2d(w.shape[1], w.shape[0], 3, padding=1, dtype=w.dtype) for w, _ in pairs[:4])
         for layer, (weight, bias) in zip(self.convolutions, pairs):
             layer.weight, layer.bias = (nn.Parameter(tensor, requires_grad=False) for tensor in (weight, bias))
-        self.linears = nn.ModuleList(_linear(weight, bias) for weight, bias in pairs[4:])
+        self.linears: nn.ModuleList = nn.ModuleList(_linear(weight, bias) for weight, bias in pairs[4:])
 
     def forward(self, x: Tensor) -> Tensor:
         for convolution in self.convolutions:
             x = F.relu(convolution(x))
         x = x.view(x.size(0), -1)
-        for linear in self.linears[:-1]:
+        *hidden, last = self.linears
+        for linear in hidden:
             x = F.relu(linear(x))
-        return self.linears[-1](x)
+        return last(x)
 
 
 def simplemodel(weights: Sequence[Tensor], compiled: Compile) -> Any:
@@ -76,7 +77,8 @@ def encoder(weights: Sequence[Tensor], compiled: Compile) -> Any:
     return compiled(layer)
 
 
-def _step(x: Tensor, v: Tensor, angle: Tensor, spin: Tensor, random: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def _step(state: Sequence[Tensor], random: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    x, v, angle, spin = state
     force = torch.where(random > 0.5, 10.0, -10.0)
     cos, sin = torch.cos(angle), torch.sin(angle)
     push = (force + 0.05 * spin * spin * sin) / 1.1
@@ -87,7 +89,7 @@ def _step(x: Tensor, v: Tensor, angle: Tensor, spin: Tensor, random: Tensor) -> 
 
 
 def _joined(state: Tensor, ended: Tensor, random: Tensor, reset: Tensor) -> tuple[Tensor, Tensor]:
-    *after, done = _step(*state.unbind(), random)
+    *after, done = _step(state.unbind(), random)
     return torch.where(done, reset, torch.stack(after)), ended + done
 
 
@@ -111,7 +113,7 @@ def cartpole(weights: Sequence[Tensor], compiled: Compile) -> Any:
 def cartpole_split(weights: Sequence[Tensor], compiled: Compile) -> Any:
     def steps(x: Tensor, v: Tensor, angle: Tensor, spin: Tensor, ended: Tensor, randoms: Tensor, reset: Tensor) -> tuple[Tensor, ...]:
         for random in randoms.unbind():
-            *after, done = _step(x, v, angle, spin, random)
+            *after, done = _step((x, v, angle, spin), random)
             x, v, angle, spin = (torch.where(done, fresh, now) for fresh, now in zip(reset.unbind(), after))
             ended = ended + done
         return x, v, angle, spin, ended
@@ -148,8 +150,7 @@ def cartpole_rng(weights: Sequence[Tensor], compiled: Compile) -> Any:
 
 
 PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
-    builder.__name__: builder
-    for builder in (chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng)
+    builder.__name__: builder for builder in (chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng)
 }
 OTHER_GENERATOR = {"cartpole_rng"}
 """Programs whose results cannot be compared."""

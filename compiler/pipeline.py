@@ -59,6 +59,7 @@ STAGES = (
             "fold-views",
             "outs-style",
             "expand-math",
+            "widen-half-floats",
         ),
     ),
     Stage(

@@ -7,7 +7,8 @@ After:
     llvm.func @fusion_0(%lo: i64, %hi: i64, %buffers: !llvm.ptr) attributes {hloom.tiles = 16 : i64}   // loads the pointers, calls the body
 
 Pointers are noalias, save those that buffer assignment lets share a buffer (hloom.inplace). Kernels are lowered in a module of their own, so that
-upstream's conversions see nothing of the host program. On AVX-512, scaling by powers of two becomes vscalef (scale-to-avx512).
+upstream's conversions see nothing of the host program. On AVX-512, scaling by powers of two becomes vscalef (scale-to-avx512); rounding to bf16
+becomes integer arithmetic (round-to-bf16).
 
 Must hold: the vector stage. Declined: functions without hloom.tiles.
 """
@@ -21,6 +22,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from .registry import register_pass
 from .rewriting import functions, symbol_name
+from .round_to_bf16 import round_to_bf16
 from .scale_to_avx512 import scale_to_avx512
 
 _VECTOR = "canonicalize,cse"
@@ -85,6 +87,7 @@ def _lower(apart: ir.Module, target: TargetView) -> None:
     PassManager.parse(f"builtin.module({_VECTOR})", apart.context).run(apart.operation)
     if target.vector_bits == 512:
         scale_to_avx512(apart.operation)
+    round_to_bf16(apart.operation)
     PassManager.parse(f"builtin.module({_LOWERING})", apart.context).run(apart.operation)
 
 

@@ -19,8 +19,9 @@ from torch_mlir import ir
 
 from hloom.compiler import pipeline as _  # noqa: F401  registers the stages' bundles
 from hloom.compiler.debug import watching
+from hloom.compiler.frontends.trial import parse_tried
 from hloom.compiler.instrument import AsmOptions, Instrumentation, reproducer_pipeline
-from hloom.compiler.parsing import decode, is_bytecode, parse_module
+from hloom.compiler.parsing import decode, is_bytecode
 from hloom.compiler.passmanager import Step, all_bundles, parse_pipeline, pass_steps, pipeline_text, run_steps
 from hloom.compiler.statistics import Statistics
 from hloom.compiler.timing import Timing
@@ -103,7 +104,7 @@ class _Run:
         if self.options.dump_pass_pipeline:
             print(f"Pass Manager with {len(steps)} passes:\n{pipeline_text(steps)}", file=sys.stderr)
         with timing.measure("Parser"):
-            module = parse_module(chunk, context)
+            module = parse_tried(chunk, context)
         run_steps(module.operation, steps, watch)
         with timing.measure("Output"):
             if self.options.emit_bytecode:

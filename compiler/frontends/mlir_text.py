@@ -16,7 +16,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.passes.errors import InvalidProgramError, ParseError
 
 from ..parsing import BYTECODE_MAGIC, parse_module
-from .trial import bytecode_of, try_in_child
+from .trial import bytecode_of, parse_tried, try_in_child
 
 SUFFIXES = (".mlir", ".mlirbc", ".vhlo")
 _ARTIFACT_MAGIC = BYTECODE_MAGIC + b"\rStableHLO_v"
@@ -29,8 +29,7 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Conte
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = _read(Path(source))
     if isinstance(source, str) or not source.startswith(BYTECODE_MAGIC):
-        try_in_child(lambda: parse_module(source, context) and None, len(source))
-        return parse_module(source, context)
+        return parse_tried(source, context)
     return parse_bytecode(source, context)
 
 

@@ -7,6 +7,7 @@ it wrote itself, so that the parent reads nothing else, or the error that it met
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -20,6 +21,8 @@ from pathlib import Path
 from torch_mlir import ir
 
 from hloom.passes.errors import CompileError, ParseError
+
+from ..parsing import is_bytecode, parse_module
 
 MEMORY = 4 << 30
 SECONDS = 10
@@ -55,6 +58,19 @@ def try_in_child(read: Callable[[], bytes | None], size: int) -> bytes:
         raise ParseError(**json.loads(data))
     why = f"does not end in {seconds} s" if not ready else f"ends with signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "fails"
     raise ParseError(f"malformed: reading it {why}", remedy="correct the program, or write it again")
+
+
+def parse_tried(source: str | bytes, context: ir.Context) -> ir.Module:
+    """`parse_module`, after a trial. Raises ParseError."""
+    if is_bytecode(source):
+        return parse_module(try_in_child(lambda: bytecode_of(parse_module(source, context)), len(source)), context)
+    try_in_child(lambda: _tried(source, context), len(source))
+    return parse_module(source, context)
+
+
+def _tried(source: str | bytes, context: ir.Context) -> None:
+    with contextlib.suppress(ParseError):  # this process meets it again, with the text's diagnostics
+        parse_module(source, context)
 
 
 def bytecode_of(module: ir.Module | ir.Operation) -> bytes:

@@ -12,7 +12,8 @@ from ..rewriting import attributes_of, create, defining_op, index_constant, symb
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .index import Lin
-from .nests import emit_elementwise, emit_row_sums, sums_along, vector_loop
+from .nests import emit_elementwise, vector_loop
+from .rows import emit_row_sums, sums_along
 from .storage import Storage, buffer_type, row_major, stack_buffer
 from .work import Work, shifted
 

@@ -1,4 +1,4 @@
-"""Loop nests for the works of a tile: which loop is vectorised, and the code of elementwise nests and of sums along rows.
+"""Loop nests for the works of a tile: which loop is vectorised, its chunks, and the code of elementwise nests.
 
 Works of equal extents that read each other only at the point where they are share one nest: softmax's exponential and its sum are one pass over
 the row. A nest has vector loops of whole chunks and one masked chunk for what is left.
@@ -10,9 +10,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ..rewriting import attributes_of, value_of
+from ..rewriting import value_of
 from .index import Lin
-from .lanes import Lanes, Rep, neutral_element, reduction_kind
+from .lanes import Lanes
 from .loops import for_loop, if_some, nest, whole_part
 from .work import Point, Work, stride_along
 
@@ -94,7 +94,7 @@ def emit_elementwise(works: list[Work], captured, target: TargetView) -> None:
 
     def at(indices: list[Lin], carried):
         def chunk(start: Lin | None, lanes: Lanes) -> None:
-            point = Point(lanes, _indices(len(extents), outer, indices, vector, start, lanes), captured)
+            point = Point(lanes, point_indices(len(extents), outer, indices, vector, start, lanes), captured)
             for work in works:
                 for number, value in enumerate(point.evaluate(work)):
                     point.known[work.values[number]] = value
@@ -111,85 +111,10 @@ def emit_elementwise(works: list[Work], captured, target: TargetView) -> None:
     nest([extents[d] for d in outer], [], at)
 
 
-def _indices(rank: int, outer: list[int], indices: list[Lin], vector: int | None, start: Lin | None, lanes: Lanes) -> list[Lin]:
+def point_indices(rank: int, outer: list[int], indices: list[Lin], vector: int | None, start: Lin | None, lanes: Lanes) -> list[Lin]:
     at: list[Lin] = [Lin()] * rank
     for dim, index in zip(outer, indices):
         at[dim] = index
     if vector is not None:
         at[vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
     return at
-
-
-def sums_along(works: list[Work], vector: int | None) -> bool:
-    """Whether every reducing work is a sum (maximum, …) along the vector loop whose lanes can be combined at the end."""
-    reducing = [w for w in works if w.reduces]
-    return vector is not None and all(not w.parallel[vector] and len(w.outputs) == 1 and reduction_kind(w.block) for w in reducing)
-
-
-def emit_row_sums(works: list[Work], vector: int, captured, target: TargetView) -> None:
-    """A nest with reductions along the vector loop: accumulators as wide as a chunk, combined across lanes after the loop."""
-    extents = works[0].extents
-    kept = [d for d in range(len(extents)) if all(w.parallel[d] for w in works)]
-    summed = [d for d in range(len(extents)) if d not in kept and d != vector]
-    reducing = [w for w in works if w.reduces]
-    kinds = [reduction_kind(w.block) for w in reducing]
-    count = lane_count(works, extents[vector], target)
-
-    def accumulate(start: Lin, lanes: Lanes, at: list[Lin], inner: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
-        point = Point(lanes, _indices(len(extents), kept + summed, at + inner, vector, start, lanes), captured)
-        updated, position = [], 0
-        for work in works:
-            if not work.reduces:
-                for number, value in enumerate(point.evaluate(work)):
-                    point.known[work.values[number]] = value
-                    if work.outputs[number] is not None:
-                        point.store(work, number, value)
-                continue
-            before = values[position]
-            after = lanes.widen(point.evaluate(work, [before])[0])
-            updated.append(lanes.select(lanes.mask, after, before))
-            position += 1
-        return updated
-
-    def row(at: list[Lin], carried):
-        starts = []
-        for work, (kind, _) in zip(reducing, kinds):
-            element = _accumulator_type(work)
-            neutral = neutral_element(kind, element)
-            wide = Lanes(count).type(element)
-            value = ir.DenseElementsAttr.get_splat(wide, neutral) if count > 1 else neutral
-            starts.append(value_of("arith.constant", wide, value=value))
-
-        def inner(indices: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
-            extent = extents[vector]
-            whole = whole_part(extent, count)
-            values = for_loop(0, whole, count, values, lambda start, v: accumulate(start, Lanes(count), at, indices, v))
-            if isinstance(extent, int):
-                rest = extent - whole
-                if not rest:
-                    return values
-                return accumulate(Lin(constant=whole), Lanes(count, static_mask(count, rest)), at, indices, values)
-            rest = value_of("arith.subi", extent.type, [extent, whole])
-            return accumulate(Lin.of(whole), Lanes(count, dynamic_mask(count, rest)), at, indices, values)
-
-        totals = nest([extents[d] for d in summed], starts, inner)
-        point = Point(Lanes(1), _indices(len(extents), kept, at, None, None, Lanes(1)), captured)
-        for work, (kind, op), total in zip(reducing, kinds, totals):
-            value = total
-            if count > 1:
-                scalar = ir.VectorType(total.type).element_type
-                flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>")} if isinstance(scalar, ir.FloatType) else {}
-                value = value_of("vector.reduction", scalar, [total], kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), **flags)
-            start = point.init(work, 0)
-            attributes = attributes_of(op)
-            point.store(work, 0, value_of(op.name, value.type, [start, value], **attributes))
-        return carried
-
-    nest([extents[d] for d in kept], [], row)
-
-
-def _accumulator_type(work: Work) -> ir.Type:
-    return work.block.arguments[len(work.block.arguments) - 1].type
-
-
-Evaluated = list[Rep]

@@ -4,6 +4,8 @@ import pytest
 from torch_mlir import ir
 
 from hloom.compiler.frontend import load_program
+from hloom.compiler.instrument import Instrumentation
+from hloom.compiler.passmanager import parse_pipeline, run_steps
 from hloom.compiler.pipeline import run_stages
 from hloom.dialects.context import make_context
 from hloom.passes.rewriting import functions, walk
@@ -81,49 +83,49 @@ SELECT_ZERO = f"{COMPARE}\n%r = stablehlo.select %c, %zero, %s : tensor<{ROWS}x{
 SELECT_SUM = f"{COMPARE}\n%r = stablehlo.select %c, %s, %zero : tensor<{ROWS}x{COLUMNS}xi1>, {Y}".replace("DIRECTION", "GT")
 
 
-def tiled_from_linalg(text: str) -> ir.Operation:
-    """The function of a program that is linalg already, at `tiled`."""
+def tiled_from_linalg(text: str) -> ir.Module:
+    """A program that is linalg already, at `tiled`."""
     module = ir.Module.parse(text, make_context())
-    from hloom.compiler.instrument import Instrumentation
-    from hloom.compiler.passmanager import parse_pipeline, run_steps
-
     run_steps(module.operation, parse_pipeline("stage-linalg,stage-tiled", module.context), Instrumentation())
-    return functions(module.operation)[0]
+    return module
 
 
-def tiled_from_program(source, examples=()) -> ir.Operation:
-    """The one group of a program that went all the way to `tiled`."""
-    program = load_program(source, examples)
-    run_stages(program.module.operation, "input", "tiled")
-    groups = [f for f in functions(program.module.operation) if "hloom.kind" in f.attributes]
-    assert len(groups) == 1
-    return groups[0]
+def tiled_from_program(source, examples=()) -> ir.Module:
+    module = load_program(source, examples).module
+    run_stages(module.operation, "input", "tiled")
+    return module
 
 
-def body(function: ir.Operation) -> str:
-    """The function's type and body as text, without its name and attributes."""
-    text = function.get_asm(use_local_scope=True)
-    return f"{function.attributes['function_type']}\n{text.partition(chr(10))[2]}"
+def layer(module: ir.Module) -> ir.Operation:
+    """The one function that computes."""
+    (function,) = [f for f in functions(module.operation) if walk(f, "scf.forall")]
+    return function
 
 
-def assert_one_loop_in_place(function: ir.Operation) -> None:
-    (loop,) = walk(function, "scf.forall")
+def body(module: ir.Module) -> str:
+    """The layer's type and body as text, without its name and attributes."""
+    function = layer(module)
+    return f"{function.attributes['function_type']}\n{function.get_asm(use_local_scope=True).partition(chr(10))[2]}"
+
+
+def assert_one_loop_in_place(module: ir.Module) -> None:
+    (loop,) = walk(layer(module), "scf.forall")
     assert not walk(loop, "tensor.empty")
     fill, contraction, epilogue = walk(loop, lambda op: op.name in ("linalg.fill", "linalg.generic"))
-    assert fill.operands[1].owner.name == "tensor.extract_slice"  # of the loop's shared output
-    shared = loop.regions[0].blocks[0].arguments[len(loop.regions[0].blocks[0].arguments) - 1]
-    assert fill.operands[1].owner.operands[0] == shared
-    assert contraction.operands[2] == fill.results[0]
-    assert epilogue.operands[1] == contraction.results[0]
+    tile = fill.operands[1].owner
+    shared = list(loop.regions[0].blocks[0].arguments)[-1]
+    assert tile.name == "tensor.extract_slice" and tile.operands[0] == shared
+    assert list(contraction.operands)[-1] == fill.results[0]
+    assert list(epilogue.operands)[-1] == contraction.results[0]
     (insert,) = walk(loop, "tensor.parallel_insert_slice")
     assert insert.operands[0] == epilogue.results[0] and insert.operands[1] == shared
 
 
 @pytest.fixture(scope="module")
 def by_hand() -> str:
-    function = tiled_from_linalg(BY_HAND)
-    assert_one_loop_in_place(function)
-    text = body(function)
+    module = tiled_from_linalg(BY_HAND)
+    assert_one_loop_in_place(module)
+    text = body(module)
     assert text.count("arith.maximumf") == 1
     return text
 
@@ -151,9 +153,9 @@ def test_torch(by_hand):
 @pytest.mark.parametrize("form", [LINALG.replace("PREDICATE", "ogt"), STABLEHLO.replace("RELU", SELECT_SUM)], ids=["linalg", "stablehlo"])
 def test_relu_that_drops_nan_stays_a_select(by_hand, form):
     """`x > 0 ? x : 0` is 0 for NaN, maximumf is NaN: all else is the same loop."""
-    function = tiled_from_linalg(form) if "linalg" in form else tiled_from_program(form)
-    assert_one_loop_in_place(function)
-    text = body(function)
+    module = tiled_from_linalg(form) if "linalg" in form else tiled_from_program(form)
+    assert_one_loop_in_place(module)
+    text = body(module)
     assert "arith.maximumf" not in text
     before = by_hand.partition("arith.maximumf")[0].splitlines()[:-1]
     assert text.splitlines()[: len(before)] == before

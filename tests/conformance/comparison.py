@@ -27,7 +27,8 @@ def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
     """Element by element. The sign of zero counts, unless a tolerance admits values on both sides of it."""
     if got.dtype.kind in "iub":
         return got == wanted
-    nans = np.isnan(got), np.isnan(wanted)
+    with np.errstate(invalid="ignore"):  # ml_dtypes says so of NaN itself
+        nans = np.isnan(got), np.isnan(wanted)
     distance = np.abs(ordered(got) - ordered(wanted))
     same = (distance <= ulps) & ((distance == 0) | (np.signbit(got) == np.signbit(wanted)))
     if absolute:

@@ -150,7 +150,7 @@ class Program:
             fault = difference(actual, wanted, self.inputs, ulps=check.ulps, absolute=check.absolute)
             faults += [f"{check.label}: {fault}"] if fault else []
         if faults:
-            pytest.fail("\n".join([f"{len(faults)} of {len(self.checks)} results differ", *faults]), pytrace=False)
+            pytest.fail("\n".join([f"{len(faults)} of {len(self.checks)} results differ", *faults[:10]]), pytrace=False)
 
 
 def types(values: Sequence[Value]) -> str:

@@ -126,7 +126,7 @@ def _try_tools(number: int, folder: Path) -> str:
         (explain.main, [path]),
     ][number // len(PROGRAMS) % 5]
     errors = io.StringIO()
-    with redirect_stderr(errors), redirect_stdout(io.StringIO()):
+    with redirect_stderr(errors), redirect_stdout(io.TextIOWrapper(io.BytesIO())):
         status = tool(arguments)
     assert status in (0, 1) and "Traceback" not in errors.getvalue(), errors.getvalue()
     if status:

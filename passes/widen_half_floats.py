@@ -1,0 +1,63 @@
+"""widen-half-floats: arithmetic on bf16, and on f16 where the target has none, is done in f32 and rounded after every operation.
+
+Before, in the body of a linalg.generic:
+    %1 = arith.addf %a, %b : bf16
+    %2 = arith.maximumf %1, %c : bf16
+After:
+    %1 = arith.truncf (arith.addf (arith.extf %a), (arith.extf %b)) : f32 to bf16
+    %2 = arith.truncf (arith.maximumf (arith.extf %1), (arith.extf %c)) : f32 to bf16
+
+One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are unchanged. The vectoriser then
+sees the f32 lanes that the processor works on, and the conversions can be chosen for the target (round-to-bf16); LLVM would split the vectors by way of
+memory and call a run-time library. Where a result needed no rounding (maximum, minimum), its reader takes the f32.
+
+Must hold: nothing. Declined: ops that move or change bits (select, bitcast, negf, absf, copysign), conversions between floats, other types than scalars.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView, target_of
+
+from .registry import register_pass
+from .rewriting import attributes_of, create, value_of, walk
+
+_KEPT = {f"arith.{name}" for name in ("constant", "select", "bitcast", "negf", "extf", "truncf")} | {"math.absf", "math.copysign"}
+_EXACT = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")}
+
+
+@register_pass("widen-half-floats", "computes in f32 what is bf16, or f16 without instructions")
+def widen_half_floats(module: ir.Operation) -> None:
+    target = target_of(module)
+    wide: dict[ir.Value, ir.Value] = {}
+    with module.context:
+        for op in walk(module, lambda op: op.name.split(".")[0] in ("arith", "math") and op.name not in _KEPT):
+            if any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
+                _widen(op, target, wide)
+
+
+def _is_half(type_: ir.Type, target: TargetView) -> bool:
+    return isinstance(type_, ir.BF16Type) or (isinstance(type_, ir.F16Type) and not target.f16_arithmetic)
+
+
+def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value]) -> None:
+    """`wide` holds the f32 of values that are exactly so."""
+    f32 = ir.F32Type.get()
+    with ir.InsertionPoint(op), op.location:
+        operands = [_extended(v, wide) if _is_half(v.type, target) else v for v in op.operands]
+        types = [f32 if _is_half(r.type, target) else r.type for r in op.results]
+        new = create(op.name, types, operands, **attributes_of(op))
+        for old, result in zip(op.results, new.results):
+            if old.type == result.type:
+                old.replace_all_uses_with(result)
+                continue
+            rounded = value_of("arith.truncf", old.type, [result])
+            if op.name in _EXACT:
+                wide[rounded] = result
+            old.replace_all_uses_with(rounded)
+    op.erase()
+
+
+def _extended(value: ir.Value, wide: dict[ir.Value, ir.Value]) -> ir.Value:
+    return wide[value] if value in wide else value_of("arith.extf", ir.F32Type.get(), [value])

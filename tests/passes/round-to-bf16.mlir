@@ -1,0 +1,37 @@
+// RUN: hloom-opt %s --round-to-bf16 --split-input-file | filecheck %s
+
+// CHECK-LABEL: func.func @vector
+// CHECK-DAG: %[[BITS:.*]] = arith.bitcast %arg0 : vector<16xf32> to vector<16xi32>
+// CHECK-DAG: %[[HALF:.*]] = arith.constant dense<32767> : vector<16xi32>
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %arg0, %arg0 : vector<16xf32>
+// CHECK: arith.select %[[NAN]]
+// CHECK: %[[HIGH:.*]] = arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
+// CHECK: arith.bitcast %[[HIGH]] : vector<16xi16> to vector<16xbf16>
+// CHECK-NOT: arith.truncf
+func.func @vector(%x: vector<16xf32>) -> vector<16xbf16> {
+  %y = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  return %y : vector<16xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scalar
+// CHECK: arith.trunci %{{.*}} : i32 to i16
+// CHECK-NOT: arith.truncf
+// CHECK: return
+func.func @scalar(%x: f32) -> bf16 {
+  %y = arith.truncf %x : f32 to bf16
+  return %y : bf16
+}
+
+// -----
+
+// Other roundings are instructions.
+// CHECK-LABEL: func.func @others
+// CHECK: arith.truncf %arg0 : vector<16xf32> to vector<16xf16>
+// CHECK: arith.truncf %arg1 : f64 to f32
+func.func @others(%x: vector<16xf32>, %y: f64) -> (vector<16xf16>, f32) {
+  %0 = arith.truncf %x : vector<16xf32> to vector<16xf16>
+  %1 = arith.truncf %y : f64 to f32
+  return %0, %1 : vector<16xf16>, f32
+}
