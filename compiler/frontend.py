@@ -2,8 +2,8 @@
 
     load_program(source, example_inputs) → Program
 
-`source` is MLIR text or bytes, a path to .mlir, .mlirbc or .vhlo, a torch_mlir.ir.Module, a torch.nn.Module or ExportedProgram, a function to be
-traced by JAX, or a jax.export.Exported. The kind is told by the type's module, so nothing that is not already loaded is imported to ask.
+`source` is MLIR text or bytes, a path to .mlir, .mlirbc or .vhlo, a torch_mlir.ir.Module, a torch.nn.Module or ExportedProgram, a function
+to be traced by JAX, or a jax.export.Exported. The kind is told by the type's module, so nothing is imported to ask.
 
 Parameters and buffers of a torch module are arguments of the program, not constants in it: `Program.bound` holds their arrays by argument
 index, sharing memory with the module. The entry is `@main`, its bound arguments carry the attribute `hloom.bound`.
@@ -32,9 +32,9 @@ from .validate import prepare, validate
 class Program:
     """A program as the stage `input` wants it.
 
-    `inputs` lists all arguments of @main, bound ones too. `in_tree` is the structure of the positional arguments of a call, its leaves being
-    the arguments that are not bound, in order; `kwarg_tree` that of the keyword arguments, whose leaves follow (see runtime/pytree.py). `kind`
-    is the kind of array that a call gives and gets: "numpy", "torch" or "jax".
+    `inputs` lists all arguments of @main, bound ones too. `in_tree` is the structure of the positional arguments of a call, its leaves
+    being the arguments that are not bound, in order; `kwarg_tree` that of the keyword arguments, whose leaves follow (see
+    runtime/pytree.py). `kind` is the kind of array that a call gives and gets: "numpy", "torch" or "jax".
     """
 
     module: ir.Module
@@ -101,7 +101,7 @@ def _import(source: Any, examples: tuple[Any, ...], context: ir.Context) -> Impo
         return import_jax(source, examples, context)
     raise InvalidProgramError(
         f"a {type(source).__name__} is no program",
-        remedy="give MLIR text or bytes, a path, a torch_mlir.ir.Module, a torch module or ExportedProgram, a JAX function or jax.export.Exported",
+        remedy="give MLIR text, bytes or a path, a torch_mlir.ir.Module, a torch module or ExportedProgram, a JAX function or Exported",
     )
 
 

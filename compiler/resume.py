@@ -13,7 +13,7 @@ from hloom.runtime import pytree
 from hloom.runtime.signature import TensorSpec
 
 from .frontend import Program
-from .parsing import parse_module
+from .frontends.trial import parse_tried
 from .pipeline import stage_number
 from .stage_rules import verify_stage
 
@@ -28,7 +28,7 @@ def load_stage(source: str | bytes, stage: str) -> tuple[Program, list[int]]:
     if stage_number(stage) > stage_number("thunk"):
         raise InvalidProgramError(f"at stage {stage} nothing tells a program's arguments any more", remedy="start from thunk or before")
     with make_context() as context, ir.Location.unknown():
-        module = parse_module(source, context)
+        module = parse_tried(source, context)
         verify_stage(module.operation, stage)
         arguments: dict[int, TensorSpec] = {}
         bound: set[int] = set()

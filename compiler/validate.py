@@ -71,7 +71,7 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
 
 
 def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
-    """The functions that @main reaches, callees before callers. Raises InvalidProgramError on recursion and on calls of what is not there."""
+    """The functions that @main reaches, callees before callers. Raises InvalidProgramError on recursion and on calls of nothing."""
     callees = {name: _calls(function) for name, function in by_name.items()}
     done: dict[str, None] = {}
     path = ["main"]

@@ -7,9 +7,9 @@ After:
     %p = stablehlo.pad %x, %zero, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0]
     %0 = stablehlo.convolution(%p, %w) …, window = {pad = [[0, 0], [0, 0]], …}
 
-Base (lhs) dilation is interior padding; negative padding stays negative in the pad, which then cuts. A reversed window dimension reverses the
-kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features. reduce_window is
-padded with its initial values.
+Base (lhs) dilation is interior padding; negative padding stays negative in the pad, which then cuts. A reversed window dimension reverses
+the kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features.
+reduce_window is padded with its initial values.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _convolution(op: ir.Operation) -> Values:
         "lhs_dilation": i64_array([1] * rank),
         "window_reversal": ir.DenseBoolArrayAttr.get([False] * rank),
     }
-    return [dims.build(op, padded, kernel, op.results[0].type, **changed)]
+    return [dims.emit(op, padded, kernel, op.results[0].type, **changed)]
 
 
 def _batch_groups(op: ir.Operation) -> Values:
@@ -81,7 +81,7 @@ def _batch_groups(op: ir.Operation) -> Values:
     merged = build.reshape(build.transpose(split, order), grouped)
     i64 = ir.IntegerType.get_signless(64)
     counts = {"batch_group_count": ir.IntegerAttr.get(i64, 1), "feature_group_count": ir.IntegerAttr.get(i64, groups)}
-    return [dims.build(op, merged, rhs, op.results[0].type, **counts)]
+    return [dims.emit(op, merged, rhs, op.results[0].type, **counts)]
 
 
 def _reduce_window(op: ir.Operation) -> Values:

@@ -6,8 +6,8 @@ Before:
 After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
-On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions. A transpose of a
-dot's result that exchanges its two sides exchanges the operands; one of a convolution's result renumbers it.
+On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions. A
+transpose of a dot's result that exchanges its two sides exchanges the operands; one of a convolution's result renumbers it.
 Declined: transposes that reorder the free dimensions of one side of a dot among themselves; sinking a value with other uses.
 """
 
@@ -57,7 +57,7 @@ def _dot(op: ir.Operation) -> Values:
             continue
         dims = dims.moved(side, permutation)
         operands[side], changed = x, True
-    return [dims.build(op, *operands, op.results[0].type)] if changed else None
+    return [dims.emit(op, operands[0], operands[1], op.results[0].type)] if changed else None
 
 
 def _of_dot(op: ir.Operation) -> Values:
@@ -70,7 +70,7 @@ def _of_dot(op: ir.Operation) -> Values:
     exchanged = [*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left)]
     if build.integers(op, "permutation") != exchanged:
         return None
-    return [dims.exchanged().build(dot, dot.operands[1], dot.operands[0], op.results[0].type)]
+    return [dims.exchanged().emit(dot, dot.operands[1], dot.operands[0], op.results[0].type)]
 
 
 def _convolution(op: ir.Operation) -> Values:
@@ -81,7 +81,7 @@ def _convolution(op: ir.Operation) -> Values:
         if found is not None:
             operands[side], permutation = found
             dims, changed = dims.moved(side, permutation), True
-    return [dims.build(op, *operands, op.results[0].type)] if changed else None
+    return [dims.emit(op, operands[0], operands[1], op.results[0].type)] if changed else None
 
 
 def _of_convolution(op: ir.Operation) -> Values:
@@ -91,7 +91,7 @@ def _of_convolution(op: ir.Operation) -> Values:
     permutation = build.integers(op, "permutation")
     inverse = [permutation.index(d) for d in range(len(permutation))]
     dims = ConvDims.of(convolution).moved(2, inverse)
-    return [dims.build(convolution, *convolution.operands, op.results[0].type)]
+    return [dims.emit(convolution, convolution.operands[0], convolution.operands[1], op.results[0].type)]
 
 
 def _sink_elementwise(op: ir.Operation) -> Values:

@@ -14,9 +14,9 @@ Where the target multiplies bf16 matrices in tiles (amx_bf16), pairs of depth li
 
     %p : [columns / 32, K / 2, 32, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 
-The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once.
-Declined: weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most `min-rows` rows, which
-read the weight once anyway.
+The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is
+done once. Declined: weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most
+`min-rows` rows, which read the weight once anyway.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from .split_init import argument_attributes
 from .stablehlo import build
 from .stablehlo.dimensions import DotDims
 from .stablehlo.driver import replace
-
 
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 
@@ -90,7 +89,7 @@ def _pack(main: ir.Operation, op: ir.Operation, block: int, pairs: bool, packed:
             new = DotDims(dims.batch, ((depth, depth + 1), (1, 3)), (dims.ranks[0] + 1, 4))
         else:
             new = DotDims(dims.batch, ((depth,), (1,)), (dims.ranks[0], 3))
-        product = new.build(op, lhs, packed[rhs, column, pairs], build.tensor([*shape[:-1], blocks, block], element))
+        product = new.emit(op, lhs, packed[rhs, column, pairs], build.tensor([*shape[:-1], blocks, block], element))
         flat = build.reshape(product, [*shape[:-1], blocks * block])
         replace(op, [build.slice_(flat, [0] * len(shape), shape)])
 

@@ -11,9 +11,9 @@ After:
     %0 = stablehlo.exponential %arg0
     %r:2 = stablehlo.while(%i = %c0, %x = %arg1) cond { %i < 10 } do { …, stablehlo.return %i + 1, %x' }
 
-In this order: a carry that never changes becomes the value it had; counters that run alike become one; comparisons of a counter with a constant
-beyond its range are decided; carries that only feed themselves go; ops on values from outside move out. Constants, iotas, broadcasts, reshapes
-and cheap arithmetic on those alone stay inside, where they cost nothing, unless an op that moves needs them.
+In this order: a carry that never changes becomes the value it had; counters that run alike become one; comparisons of a counter with a
+constant beyond its range are decided; carries that only feed themselves go; ops on values from outside move out. Constants, iotas,
+broadcasts, reshapes and cheap arithmetic on those alone stay inside, where they cost nothing, unless an op that moves needs them.
 Declined: moving ops with regions that read the body's values; loops whose counter is unknown keep their comparisons.
 """
 

@@ -15,8 +15,8 @@ After:
     }
     %whole = stablehlo.concatenate …                               // only if the loop's result is used whole
 
-The pieces are the concatenate's operands; one of extent 1 loses the dimension. What is yielded may be an elementwise op, or several, over the
-concatenate: each is done piece by piece, the other operands being sliced. So the body holds vectors and no copy.
+The pieces are the concatenate's operands; one of extent 1 loses the dimension. What is yielded may be an elementwise op, or several, over
+the concatenate: each is done piece by piece, the other operands being sliced. So the body holds vectors and no copy.
 Declined: carries of which the body reads anything but slices that lie within a piece (other than on the way to what is yielded).
 """
 
@@ -49,7 +49,7 @@ def split_concatenated_carries(module: ir.Operation) -> None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Pieces [bounds[i], bounds[i + 1]) along `axis`; `path` holds the values between the concatenate and what is yielded, both included."""
+    """Pieces [bounds[i], bounds[i + 1]) along `axis`; `path` holds the values from the concatenate to what is yielded."""
 
     axis: int
     bounds: tuple[int, ...]

@@ -9,8 +9,8 @@ After:
     func.func public @main(%x: tensor<8x16xf32>, %w: tensor<4x16xf32> {hloom.bound}, %0: tensor<16x4xf32> {hloom.init_result = 0 : i64}) { … }
     func.func public @init(%w: tensor<4x16xf32> {hloom.argument = 1 : i64}) -> tensor<16x4xf32> { … }
 
-Results that are larger than what they are made of (broadcasts, converts to a wider type) stay in @main, as do views (reshape, slice): there they
-cost nothing, in memory they would. A module in which nothing is left to compute gets no @init.
+Results that are larger than what they are made of (broadcasts, converts to a wider type) stay in @main, as do views (reshape, slice): there
+they cost nothing, in memory they would. A module in which nothing is left to compute gets no @init.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _dictionaries(function: ir.Operation) -> list[ir.DictAttr]:
 
 def _early_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
     """Values that are made of bound arguments and constants, with a bound argument among them."""
-    fixed, early = set(), set(bound)
+    fixed: set[ir.Value] = set()
+    early = set(bound)
     for view in list(block.operations)[:-1]:
         op = view.operation
         reads = [*op.operands, *_captured(op)]

@@ -5,11 +5,12 @@ Before, in the body of a linalg.generic:
     %2 = arith.maximumf %1, %c : bf16
 After:
     %1 = arith.truncf (arith.addf (arith.extf %a), (arith.extf %b)) : f32 to bf16
-    %2 = arith.truncf (arith.maximumf (arith.extf %1), (arith.extf %c)) : f32 to bf16
+    %2 = bf16 of the upper bits of (arith.maximumf (arith.extf %1), (arith.extf %c)) : f32
 
 One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are unchanged. The vectoriser then
 sees the f32 lanes that the processor works on, and the conversions can be chosen for the target (round-to-bf16); LLVM would split the vectors by way of
-memory and call a run-time library. Where a result needed no rounding (maximum, minimum), its reader takes the f32.
+memory and call a run-time library. A maximum or minimum needs no rounding: a bf16 is its upper
+bits, and a reader takes the f32.
 
 Must hold: nothing. Declined: ops that move or change bits (select, bitcast, negf, absf, copysign), conversions between floats, other types than scalars.
 """
@@ -52,11 +53,20 @@ def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value])
             if old.type == result.type:
                 old.replace_all_uses_with(result)
                 continue
-            rounded = value_of("arith.truncf", old.type, [result])
-            if op.name in _EXACT:
+            exact = op.name in _EXACT
+            rounded = _upper_half(result) if exact and isinstance(old.type, ir.BF16Type) else value_of("arith.truncf", old.type, [result])
+            if exact:
                 wide[rounded] = result
             old.replace_all_uses_with(rounded)
     op.erase()
+
+
+def _upper_half(value: ir.Value) -> ir.Value:
+    """The bf16 of an f32 that is one: its upper bits, so that nothing is rounded."""
+    i32, i16 = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(16)
+    bits = value_of("arith.bitcast", i32, [value])
+    sixteen = value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, 16))
+    return value_of("arith.bitcast", ir.BF16Type.get(), [value_of("arith.trunci", i16, [value_of("arith.shrui", i32, [bits, sixteen])])])
 
 
 def _extended(value: ir.Value, wide: dict[ir.Value, ir.Value]) -> ir.Value:

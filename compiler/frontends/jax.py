@@ -1,7 +1,7 @@
 """JAX functions and jax.export.Exported, through a StableHLO artifact: the one form that both sides' versions of MLIR agree on.
 
-A function is exported with the example inputs' shapes and types; arrays it closes over become constants. Arguments that it does not use stay
-arguments, so that a call gives what the function takes.
+A function is exported with the example inputs' shapes and types; arrays it closes over become constants. Arguments that it does not use
+stay arguments, so that a call gives what the function takes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """torch.nn.Module and ExportedProgram, through torch-mlir's fx importer.
 
-The importer's usual way freezes parameters into constants, which takes minutes for a gigabyte of them. Here every placeholder of the exported
-graph stays an argument: parameters, buffers and large constants come first and are bound to arrays that share the module's memory, the
-user's inputs follow. Constants of up to `SMALL` elements become dense constants, which fold.
+The importer's usual way freezes parameters into constants, which takes minutes for a gigabyte of them. Here every placeholder of the
+exported graph stays an argument: parameters, buffers and large constants come first and are bound to arrays that share the module's memory,
+the user's inputs follow. Constants of up to `SMALL` elements become dense constants, which fold.
 """
 
 from __future__ import annotations

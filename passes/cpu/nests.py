@@ -16,7 +16,8 @@ from .lanes import Lanes
 from .loops import for_loop, if_some, nest, whole_part
 from .work import Point, Work, stride_along
 
-_SHORT_BODY, _LONG_BODY = 48, 160
+_LONG_BODY = 512
+"""Beyond so many ops a chunk is half as wide: more of its values would be spilled than computed in parallel."""
 
 
 def vector_loop(works: list[Work]) -> int | None:
@@ -47,7 +48,7 @@ def lane_count(works: list[Work], extent: int | ir.Value, target: TargetView, re
     one = max(1, target.vector_bits // widest)
     if registers is None:
         size = sum(work.body_size() for work in works)
-        registers = 4 if size <= _SHORT_BODY else 2 if size <= _LONG_BODY else 1
+        registers = 4 if size <= _LONG_BODY else 2
     lanes = one * registers
     while isinstance(extent, int) and lanes > 2 and lanes // 2 >= extent:
         lanes //= 2

@@ -51,13 +51,17 @@ class Work:
     def widest(self) -> int:
         """Bits of the widest float or integer that the op computes with."""
         widths = [bit_width(s.element) for _, s in self.operands()]
-        if self.block is not None:
-            for op in self.block.operations:
-                widths += [bit_width(r.type) for r in op.operation.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
+        for op in self._computing():
+            widths += [bit_width(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
         return max(widths, default=32)
 
     def body_size(self) -> int:
-        return 0 if self.block is None else len(list(self.block.operations))
+        return len(self._computing())
+
+    def _computing(self) -> list[ir.Operation]:
+        """The ops of the body, rare branches counted as one and constants not at all."""
+        ops = [] if self.block is None else [op.operation for op in self.block.operations]
+        return [op for op in ops if op.name != "arith.constant"]
 
 
 def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:

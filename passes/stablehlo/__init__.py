@@ -1,7 +1,7 @@
 """What the passes of the stablehlo stage share: building ops, reading constants, the rewrite driver and its rules.
 
-The bindings look for a Python module of an op's dialect each time they hand out an op, and search the whole path again when there is none (80 µs
-an op): StableHLO's dialects have none, so empty ones stand in.
+The bindings look for a Python module of an op's dialect each time they hand out an op, and search the whole path again when there is none
+(80 µs an op): StableHLO's dialects have none, so empty ones stand in.
 """
 
 import sys

@@ -14,7 +14,7 @@ from ..rewriting import defining_op
 from . import build, constants
 from .driver import Rule
 
-Values = "list[ir.Value] | None"
+Values = list[ir.Value] | None
 
 _MANTISSA = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 _EXPONENT = {"f64": 11, "f32": 8, "f16": 5, "bf16": 8}

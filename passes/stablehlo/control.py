@@ -7,7 +7,7 @@ from torch_mlir import ir
 from . import constants, driver, loops
 from .driver import Rule
 
-Values = "list[ir.Value] | None"
+Values = list[ir.Value] | None
 
 
 def _if(op: ir.Operation) -> Values:

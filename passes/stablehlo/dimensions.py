@@ -47,7 +47,7 @@ class DotDims:
         """For the operands in the other order."""
         return DotDims(self.batch[::-1], self.contracting[::-1], self.ranks[::-1])
 
-    def build(self, like: ir.Operation, lhs: ir.Value, rhs: ir.Value, kind: ir.Type) -> ir.Value:
+    def emit(self, like: ir.Operation, lhs: ir.Value, rhs: ir.Value, kind: ir.Type) -> ir.Value:
         """A dot_general with the other attributes of `like`."""
         attributes = build.attributes_of(like)
         attributes["dot_dimension_numbers"] = build.dot_dimensions(*self.batch, *self.contracting)
@@ -56,7 +56,7 @@ class DotDims:
 
 @dataclass(frozen=True)
 class ConvDims:
-    """Dimensions of (lhs, rhs, result): first batch, input feature and batch; then feature, output feature and feature; then the spatial."""
+    """Dimensions of (lhs, rhs, result): batch, input feature and batch first; then feature, output feature and feature; spatial."""
 
     first: tuple[int, int, int]
     second: tuple[int, int, int]
@@ -96,7 +96,7 @@ class ConvDims:
             output_spatial_dimensions=list(self.spatial[2]),
         )
 
-    def build(self, like: ir.Operation, lhs: ir.Value, rhs: ir.Value, kind: ir.Type, **changed: ir.Attribute) -> ir.Value:
+    def emit(self, like: ir.Operation, lhs: ir.Value, rhs: ir.Value, kind: ir.Type, **changed: ir.Attribute) -> ir.Value:
         """A convolution with the other attributes of `like`, but for those `changed`."""
         attributes = {**build.attributes_of(like), "dimension_numbers": self.attribute(), **changed}
         return value_of("stablehlo.convolution", kind, [lhs, rhs], **attributes)

@@ -8,7 +8,7 @@ from ..rewriting import defining_op
 from . import build, constants
 from .driver import Rule
 
-Values = "list[ir.Value] | None"
+Values = list[ir.Value] | None
 
 
 def _is_static(op: ir.Operation) -> bool:

@@ -46,7 +46,7 @@ def _elementwise(name: str, limit: int, op: ir.Operation) -> list[ir.Value] | No
         return None
     if all(constants.splat_attribute(v) is not None for v in op.operands):
         value = evaluate(name, op, [a.reshape(-1)[:1].reshape(()) for a in arrays])
-        return None if value is None else [build.splat(kind, build.scalar(kind.element_type, np.asarray(value).astype(dtype)[()]))]
+        return None if value is None else [build.splat(kind, build.scalar(kind.element_type, np.asarray(value).astype(dtype).flat[0]))]
     if build.count_of(op.results[0]) > limit:
         return None
     value = evaluate(name, op, arrays)
@@ -91,7 +91,7 @@ _MOVEMENTS: dict[str, Callable[[ir.Operation, Arrays], np.ndarray | None]] = {
     "concatenate": lambda op, args: np.concatenate(args, axis=build.integer(op, "dimension")),
     "pad": lambda op, args: None,
     "reshape": lambda op, args: args[0].reshape(_shape(op)),
-    "reverse": lambda op, args: np.flip(args[0], build.integers(op, "dimensions")),
+    "reverse": lambda op, args: np.flip(args[0], tuple(build.integers(op, "dimensions"))),
     "slice": _slice,
     "transpose": lambda op, args: args[0].transpose(build.integers(op, "permutation")),
 }

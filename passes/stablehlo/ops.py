@@ -14,8 +14,8 @@ MOVEMENT = """
 CONTRACTIONS = "convolution dot_general reduce reduce_window".split()
 CONTROL = "case if return while".split()
 LEGALIZED = """
-    batch_norm_inference broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape
-    einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice tuple unary_einsum
+    batch_norm_inference broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad
+    dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice tuple unary_einsum
 """.split()
 """These become ops of the lists above, or nothing, at the stage stablehlo."""
 

@@ -16,7 +16,7 @@ from . import build, constants
 from .driver import Rule, has_one_use
 from .evaluate import EVALUATORS
 
-Values = "list[ir.Value] | None"
+Values = list[ir.Value] | None
 
 
 def _producer(value: ir.Value, name: str) -> ir.Operation | None:
@@ -167,9 +167,9 @@ def _slice_of_concatenate(op: ir.Operation, inner: ir.Operation, starts: list[in
         return None
     cut = []
     for operand, lo, hi in pieces:
-        begin, end = list(starts), list(limits)
-        begin[axis], end[axis] = lo, hi
-        cut.append(build.slice_(operand, begin, end, strides))
+        from_, to = list(starts), list(limits)
+        from_[axis], to[axis] = lo, hi
+        cut.append(build.slice_(operand, from_, to, strides))
     return [build.concatenate(cut, axis)]
 
 
@@ -227,8 +227,8 @@ def _join_slices(operands: list[ir.Value], axis: int) -> list[ir.Value]:
     joined = [operands[0]]
     for value in operands[1:]:
         left, right = _producer(joined[-1], "slice"), _producer(value, "slice")
-        merged = left and right and _adjacent(left, right, axis)
-        if merged:
+        merged = _adjacent(left, right, axis) if left and right else None
+        if left and merged:
             starts, limits = merged
             joined[-1] = build.slice_(left.operands[0], starts, limits)
         else:
@@ -263,7 +263,8 @@ def _pad(op: ir.Operation) -> Values:
 
 def _past_reshapes(op: ir.Operation) -> Values:
     """f(reshape(x), reshape(y), splat) → reshape(f(x, y, splat)) where the reshapes add unit dimensions to the same shape."""
-    sources, source = [], None
+    sources: list[ir.Value | None] = []
+    source = None
     shape = build.shape_of(op.results[0])
     for value in op.operands:
         inner = _producer(value, "reshape")

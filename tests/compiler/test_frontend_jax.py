@@ -1,0 +1,73 @@
+"""JAX functions and jax.export.Exported."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+from hloom.compiler.frontend import load_program  # noqa: E402
+from hloom.passes.errors import InvalidProgramError, UnsupportedOpError  # noqa: E402
+
+
+class Point(NamedTuple):
+    w: object
+    b: object
+
+
+def function(x, params, unused, point):
+    return {"z": jnp.tanh(x) @ params["w"] + params["b"], "a": None, "p": Point(point.w * 2, x.sum())}
+
+
+EXAMPLES = (np.ones((4, 8), np.float32), {"w": np.ones((8, 2), np.float32), "b": 1.0}, np.ones(3), Point(np.ones(3, np.int32), np.ones(2, np.float16)))
+
+
+@pytest.mark.parametrize("form", ["function", "jitted", "exported"])
+def test_forms(form: str) -> None:
+    source = {"function": function, "jitted": jax.jit(function), "exported": jax.export.export(jax.jit(function))(*EXAMPLES)}[form]
+    program = load_program(source, () if form == "exported" else EXAMPLES)
+    assert [str(spec) for spec in program.inputs] == ["4x8xf32", "f32", "8x2xf32", "3xf32", "3xi32", "2xf16"]
+    assert [spec.name for spec in program.inputs] == ["arg0", "arg1['b']", "arg1['w']", "arg2", "arg3.w", "arg3.b"]
+    assert program.flatten_inputs(1, {"w": 3, "b": 2}, 4, Point(5, 6)) == [1, 2, 3, 4, 5, 6]
+    assert program.unflatten_outputs([1, 2, 3]) == {"a": None, "p": (1, 2), "z": 3}
+    assert program.kind == "jax"
+
+
+def test_keywords_of_an_export() -> None:
+    exported = jax.export.export(jax.jit(lambda x, *, scale: x * scale))(np.ones(3, np.float32), scale=np.float32(2))
+    program = load_program(exported)
+    assert program.flatten_inputs("x", scale="s") == ["x", "s"]
+    assert [spec.name for spec in program.inputs] == ["arg0", "scale"]
+
+
+def test_constants_that_are_closed_over() -> None:
+    table = np.arange(6, dtype=np.float32)
+    program = load_program(lambda x: x + table, (table,))
+    assert "dense<[0.000000e+00, 1.000000e+00, 2.000000e+00" in str(program.module)
+
+
+@pytest.mark.parametrize(
+    "bad, kind, pattern",
+    [
+        (lambda x: x.nothing, InvalidProgramError, "AttributeError"),
+        (jnp.sort, UnsupportedOpError, "stablehlo.sort"),
+        (jnp.fft.fft, UnsupportedOpError, "complex"),
+        (jnp.linalg.cholesky, UnsupportedOpError, "custom_call @"),
+        (jax.lax.top_k, InvalidProgramError, "example inputs"),
+    ],
+    ids=["no attribute", "sort", "fft", "cholesky", "missing argument"],
+)
+def test_refusals(bad, kind, pattern: str) -> None:
+    with pytest.raises(kind, match=pattern):
+        load_program(bad, (np.ones((3, 3), np.float32),))
+
+
+def test_shape_polymorphism_is_refused() -> None:
+    shape = jax.export.symbolic_shape("n, 4")
+    exported = jax.export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct(shape, np.float32))
+    with pytest.raises(InvalidProgramError, match="dynamic shape|shapes"):
+        load_program(exported)

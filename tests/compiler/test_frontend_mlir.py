@@ -1,0 +1,201 @@
+"""Programs as text, bytecode, VHLO artifacts, paths and modules; what is refused, and how the refusal reads."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from hloom.compiler.frontend import load_program
+from hloom.dialects.context import make_context
+from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
+
+TEXT = """
+func.func @main(%x: tensor<4x8xf32>, %n: tensor<i64>) -> (tensor<4x8xf32>, tensor<i64>) {
+  %0 = stablehlo.tanh %x : tensor<4x8xf32>
+  return %0, %n : tensor<4x8xf32>, tensor<i64>
+}
+"""
+ONE = "tensor<4xf32>"
+IDENTITY = f"(%a: {ONE}) -> {ONE} {{ return %a : {ONE} }}"
+
+
+def bytecode(text: str) -> bytes:
+    with make_context() as context:
+        buffer = io.BytesIO()
+        ir.Module.parse(text, context=context).operation.write_bytecode(buffer)
+        return buffer.getvalue()
+
+
+def artifact(text: str) -> bytes:
+    return _stablehlo.serialize_portable_artifact_str(text, _stablehlo.get_current_version())
+
+
+@pytest.mark.parametrize("encode", [str, str.encode, bytecode, artifact], ids=["text", "text bytes", "bytecode", "artifact"])
+def test_every_encoding_is_the_same_program(encode) -> None:
+    program = load_program(encode(TEXT))
+    assert [str(spec) for spec in program.inputs] == ["4x8xf32", "i64"]
+    assert [str(spec) for spec in program.outputs] == ["4x8xf32", "i64"]
+    assert "stablehlo.tanh" in str(program.module)
+    assert program.kind == "numpy" and not program.bound
+    assert program.flatten_inputs(1, 2) == [1, 2]
+    assert program.unflatten_outputs([3, 4]) == (3, 4)
+
+
+def test_paths(tmp_path: Path) -> None:
+    for name, data in (("a.mlir", TEXT.encode()), ("a.mlirbc", bytecode(TEXT)), ("a.vhlo", artifact(TEXT))):
+        (tmp_path / name).write_bytes(data)
+        for path in (tmp_path / name, str(tmp_path / name)):
+            assert len(load_program(path).inputs) == 2
+    with pytest.raises(InvalidProgramError, match="cannot read .*missing.mlir: No such file"):
+        load_program(str(tmp_path / "missing.mlir"))
+
+
+def test_a_module_is_copied_and_left_alone() -> None:
+    with make_context():
+        module = ir.Module.parse(TEXT.replace("@main", "@forward"))
+        before = str(module)
+        program = load_program(module)
+        assert "@main" in str(program.module)
+        assert str(module) == before
+
+
+def test_resource_constants_survive() -> None:
+    text = """
+    func.func @main() -> tensor<3xf32> {
+      %0 = stablehlo.constant dense_resource<weights> : tensor<3xf32>
+      return %0 : tensor<3xf32>
+    }
+    {-# dialect_resources: { builtin: { weights: "0x040000000000803F0000004000004040" } } #-}
+    """
+    for source in (text, bytecode(text)):
+        program = load_program(source)
+        assert "0000803F0000004000004040" in program.module.operation.get_asm(large_resource_limit=100)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"func.func @forward{IDENTITY}",
+        f"func.func private @main{IDENTITY} func.func @forward(%a: {ONE}) -> {ONE} {{ %0 = call @main(%a) : ({ONE}) -> {ONE} return %0 : {ONE} }}",
+        f"func.func private @helper{IDENTITY} func.func @main(%a: {ONE}) -> {ONE} {{ %0 = call @helper(%a) : ({ONE}) -> {ONE} return %0 : {ONE} }}",
+    ],
+    ids=["renamed", "private main is the entry", "main"],
+)
+def test_the_entry_becomes_main(text: str) -> None:
+    assert "func.func public @main(" in str(load_program(text).module)
+
+
+def test_inner_dynamic_shapes_are_found() -> None:
+    program = load_program("""
+    func.func @main(%a: tensor<1xf32>) -> tensor<?xf32> {
+      %s = stablehlo.constant dense<8> : tensor<1xi32>
+      %0 = stablehlo.dynamic_broadcast_in_dim %a, %s, dims = [0] : (tensor<1xf32>, tensor<1xi32>) -> tensor<?xf32>
+      %1 = stablehlo.tanh %0 : tensor<?xf32>
+      return %1 : tensor<?xf32>
+    }""")
+    assert str(program.outputs[0]) == "8xf32"
+
+
+def calling(callee: str, argument: str, result: str) -> str:
+    return f"{result} = call @{callee}({argument}) : ({ONE}) -> {ONE} "
+
+
+def calls(count: int) -> str:
+    """Functions that each call the next one twice."""
+    head = f"(%a: {ONE}) -> {ONE} {{ "
+    text = f"func.func @main{head}{calling('f0', '%a', '%0')}return %0 : {ONE} }} func.func private @f{count}{IDENTITY}"
+    for i in range(count):
+        twice = calling(f"f{i + 1}", "%a", "%0") + calling(f"f{i + 1}", "%0", "%1")
+        text += f"func.func private @f{i}{head}{twice}return %1 : {ONE} }}"
+    return text
+
+
+BRANCH = '"stablehlo.if"(%p) ({'
+END = "}, { stablehlo.return }) : (tensor<i1>) -> ()"
+REFUSED = {
+    "syntax": ("func.func @main( {", ParseError, "1:17"),
+    "unknown dialect": ('func.func @main() { "foo.bar"() : () -> () return }', ParseError, "foo|unregistered"),
+    "undefined callee": (f"func.func @main(%a: {ONE}) {{ call @nope(%a) : ({ONE}) -> () return }}", ParseError, "nope"),
+    "brackets": ("module attributes {a = " + "[" * 5000 + "]" * 5000 + "} {}", ParseError, "nest"),
+    "dimension numbers": (
+        "func.func @main(%x: tensor<1x1x4xf32>, %w: tensor<1x1x3xf32>) -> tensor<1x1x2xf32> { %0 = stablehlo.convolution(%x, %w) dim_numbers = "
+        "[b, f, 9223372036854775807]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} "
+        ": (tensor<1x1x4xf32>, tensor<1x1x3xf32>) -> tensor<1x1x2xf32> return %0 : tensor<1x1x2xf32> }",
+        ParseError,
+        "signal|convolution",
+    ),
+    "empty": ("module {}", InvalidProgramError, "no function"),
+    "declaration": (f"func.func private @main({ONE})", InvalidProgramError, "no function"),
+    "two entries": (f"func.func @f{IDENTITY} func.func @g{IDENTITY}", InvalidProgramError, "@f, @g"),
+    "recursion": (
+        f"func.func @main(%a: {ONE}) {{ call @g(%a) : ({ONE}) -> () return }} func.func private @g(%a: {ONE}) {{ call @main(%a) : ({ONE}) -> () return }}",
+        InvalidProgramError,
+        "@main → @g → @main",
+    ),
+    "growth": (calls(40), InvalidProgramError, "ops when its calls are inlined"),
+    "regions": (
+        "func.func @main(%p: tensor<i1>) {" + BRANCH * 120 + "stablehlo.return " + (END + " stablehlo.return ") * 119 + END + " return }",
+        InvalidProgramError,
+        "nest",
+    ),
+    "unranked": ("func.func @main(%a: tensor<*xf32>) { return }", InvalidProgramError, "unknown rank"),
+    "dynamic": ("func.func @main(%a: tensor<?xf32>) { return }", InvalidProgramError, "dynamic shape"),
+    "huge": ("func.func @main(%a: tensor<1099511627776xi8>) { return }", InvalidProgramError, "too large"),
+    "overflow": ("func.func @main(%a: tensor<0x4611686018427387904x4xf32>) { return }", InvalidProgramError, "too large"),
+    "complex": ("func.func @main(%a: tensor<4xcomplex<f32>>) { return }", UnsupportedOpError, "complex"),
+    "f8": ("func.func @main(%a: tensor<4xf8E4M3FN>) { return }", UnsupportedOpError, "f8E4M3FN"),
+    "i4": ("func.func @main(%a: tensor<4xi4>) { return }", UnsupportedOpError, "i4"),
+    "quantized": ("func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 1.0>>) { return }", UnsupportedOpError, "quant"),
+    "index": ("func.func @main(%a: tensor<4xindex>) { return }", UnsupportedOpError, "index"),
+    "scalar": ("func.func @main(%a: f32) { return }", UnsupportedOpError, "type f32"),
+    "branch": (f"func.func @main(%a: {ONE}) {{ cf.br ^end \n ^end: return }}", UnsupportedOpError, "cf.br"),
+    "top level": ("memref.global @x : memref<4xf32> func.func @main() { return }", UnsupportedOpError, "memref.global"),
+    "custom call": (
+        f"func.func @main(%a: {ONE}) -> {ONE} {{ %0 = stablehlo.custom_call @kernel(%a) : ({ONE}) -> {ONE} return %0 : {ONE} }}",
+        UnsupportedOpError,
+        "custom_call @kernel",
+    ),
+    "cholesky": (
+        "func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> { %0 = stablehlo.cholesky %a : tensor<2x2xf32> return %0 : tensor<2x2xf32> }",
+        UnsupportedOpError,
+        "cholesky",
+    ),
+    "not utf-8": (b"\xff\xfe\x00", ParseError, "0xff"),
+    "truncated": (artifact(TEXT)[:-20], ParseError, "artifact"),
+    "no bytecode": (b"ML\xefRgarbage", ParseError, ""),
+    "no program": (42, InvalidProgramError, "int is no program"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name: str) -> None:
+    source, kind, pattern = REFUSED[name]
+    with pytest.raises(kind, match=pattern):
+        load_program(source)
+
+
+def test_a_refusal_names_op_location_stage_and_remedy() -> None:
+    with pytest.raises(UnsupportedOpError) as caught:
+        load_program(
+            'func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = "stablehlo.sort"(%a) ({\n  ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
+            "    %1 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n    stablehlo.return %1 : tensor<i1>\n"
+            '  }) : (tensor<4xf32>) -> tensor<4xf32> loc("layer":7:1)\n  return %0 : tensor<4xf32>\n}'
+        )
+    error = caught.value
+    assert (error.op, error.stage) == ("stablehlo.sort", "input")
+    assert '"layer":7:1' in (error.loc or "") and "sort" in (error.remedy or "")
+
+
+def test_flipped_bytes_end_in_an_error_or_a_program() -> None:
+    for data in (bytecode(TEXT), artifact(TEXT)):
+        for position in range(0, len(data), 7):
+            flipped = bytearray(data)
+            flipped[position] ^= 1 << position % 8
+            try:
+                assert load_program(bytes(flipped)).inputs is not None
+            except CompileError as error:
+                assert error.message

@@ -1,0 +1,98 @@
+"""torch modules and exported programs: parameters become bound arguments that share the module's memory, pytrees keep their shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hloom.compiler.frontend import load_program  # noqa: E402
+from hloom.compiler.passmanager import parse_pipeline, run_steps  # noqa: E402
+from hloom.compiler.stage_passes import STABLEHLO  # noqa: E402
+from hloom.passes.errors import InvalidProgramError, UnsupportedOpError  # noqa: E402
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 16)
+        self.norm = torch.nn.BatchNorm1d(16)
+        self.register_buffer("mask", torch.ones(16), persistent=False)
+
+    def forward(self, x, extra):
+        y = torch.relu(self.norm(self.linear(x))) * self.mask + torch.tensor([2.0])
+        return {"y": y, "none": None, "pair": (y.sum(), extra["z"] * 2)}
+
+
+INPUTS = (torch.ones(3, 8), {"z": torch.arange(4)})
+
+
+def canonical(program) -> str:
+    module = program.module.operation
+    with module.context:
+        run_steps(module, parse_pipeline(",".join(STABLEHLO), module.context))
+    return str(program.module)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model().eval()
+
+
+@pytest.mark.parametrize("exported", [False, True], ids=["module", "exported program"])
+def test_parameters_are_bound_arguments(model: Model, exported: bool) -> None:
+    program = load_program(torch.export.export(model, INPUTS) if exported else model, INPUTS)
+    names = [program.inputs[i].name for i in program.bound]
+    assert set(names) == {"linear.weight", "linear.bias", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var", "mask"}
+    weight = program.bound[[s.name for s in program.inputs].index("linear.weight")]
+    assert np.shares_memory(weight, model.linear.weight.detach().numpy())
+    text = str(program.module)
+    assert text.count("{hloom.bound}") == len(names)
+    assert "dense_resource" not in text
+    assert program.kind == "torch"
+
+
+def test_pytrees(model: Model) -> None:
+    program = load_program(model, INPUTS)
+    assert program.flatten_inputs("x", {"z": "z"}) == ["x", "z"]
+    assert program.unflatten_outputs([1, 2, 3]) == {"y": 1, "none": None, "pair": (2, 3)}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_weights_stay_half(dtype) -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(8, 128), torch.nn.ReLU(), torch.nn.Linear(128, 4)).to(dtype)
+    program = load_program(module, (torch.ones(2, 8, dtype=dtype),))
+    half = "f16" if dtype == torch.float16 else "bf16"
+    assert {str(program.inputs[i].dtype) for i in program.bound} == {half}
+    assert all(array.dtype.itemsize == 2 for array in program.bound.values())
+    text = canonical(program)
+    assert text.count(f"tensor<128x8x{half}>) -> tensor<2x128xf32>") == 1  # the dot reads the weight as it lies
+    assert "tensor<128x8xf32>" not in text and "stablehlo.transpose" not in text
+    assert "dense<1.0" not in text  # addmm's alpha and beta
+
+
+def test_mutation_is_refused() -> None:
+    with pytest.raises(InvalidProgramError, match="norm.running_mean in place"):
+        load_program(Model().train(), INPUTS)
+
+
+def test_what_cannot_be_exported_or_lowered() -> None:
+    class Branches(torch.nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    class Transform(torch.nn.Module):
+        def forward(self, x):
+            return torch.fft.fft(x)
+
+    class Sorted(torch.nn.Module):
+        def forward(self, x):
+            return torch.sort(x)
+
+    with pytest.raises(InvalidProgramError, match="torch.export failed"):
+        load_program(Branches(), (torch.ones(3),))
+    with pytest.raises(UnsupportedOpError):
+        load_program(Transform(), (torch.ones(8),))
+    with pytest.raises(UnsupportedOpError, match="stablehlo.sort"):
+        load_program(Sorted(), (torch.ones(8),))
