@@ -40,21 +40,28 @@ def _hloom(row: Row, threads: int) -> Prepared:
 
     hloom.set_threads(threads)
     inputs, weights = row.inputs(), row.weights()
-    source, examples, bind = hloom_source(row, inputs, weights)
+    source, bind = hloom_source(row, inputs, weights)
     start = time.perf_counter()
-    exe = hloom.compile(source, *examples, bind=bind)
+    exe = hloom.compile(source, bind=bind)
     seconds = time.perf_counter() - start
     results = exe.flat(inputs)
     return Prepared(lambda: exe.flat(inputs), results, seconds)
 
 
-def hloom_source(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> tuple[Any, Sequence[Any], dict[int | str, Any]]:
-    """What hloom compiles of the row, example inputs where it needs them, and what it binds."""
+def hloom_source(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> tuple[Any, dict[int | str, Any]]:
+    """What hloom compiles of the row, and what it binds. All that it will import is then imported."""
+    from hloom.passes.registry import all_passes
+
+    all_passes()
     if not row.torch_source:
-        return str(program_path(row)), (), {len(inputs) + index: weight for index, weight in enumerate(weights)}
+        return str(program_path(row)), {len(inputs) + index: weight for index, weight in enumerate(weights)}
+    import torch
+
     from .torch_programs import PROGRAMS
 
-    return PROGRAMS[row.program](to_torch(weights), lambda module: module), to_torch(inputs), {}
+    importlib.import_module("hloom.compiler.frontends.torch")
+    module = PROGRAMS[row.program](to_torch(weights), lambda module: module)
+    return torch.export.export(module, tuple(to_torch(inputs))), {}
 
 
 def program_path(row: Row) -> Any:

@@ -17,6 +17,24 @@ from .rows import ROWS
 from .session import Measured
 from .settings import ROOT
 
+INTRODUCTION = """# Benchmarks
+
+    python -m benchmarks                         run times and compile times beside the peers: the first section
+    python -m benchmarks.memory FOLDER --write   arenas, repeated calls, calls from two threads: the second
+    python -m benchmarks.compile_time --write    hloom's compile time by stage, and of long chains: the third
+
+They need the extras `torch` and `jax` and gcc; a peer that is not installed is left out. `--quick` and names of rows print only.
+
+**Peers.** torch eager; torch.compile (its defaults; cartpole as graphs of 20 steps); JAX, weights as arguments and as constants; C,
+with `gcc -O3 -march=native -mprefer-vector-width=512 -ffast-math -fopenmp` and glibc's vector functions (`benchmarks/c/`). hloom compiles
+the StableHLO that JAX exports, SimpleModel from torch's export, and binds the weights. In the threefry row, torch uses its own generator.
+
+**Conditions.** Each row and peer has a process of its own, on as many CPUs as threads, with the same allocator settings for all: glibc's
+thresholds raised, so that memory is kept and does not fault again. The results of a call are dropped before the next, so every peer reuses
+their memory: hloom through its cache (plain calls, no outputs given), torch and JAX through malloc, C by construction. All get the same
+arrays and must give the numbers that JAX gives; what does not is listed. Machines are shared: look at the least times too.
+"""
+
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 SECTIONS = ("speed", "memory", "compile-time")
 
@@ -26,7 +44,7 @@ Results = dict[tuple[str, int, str], Measured]
 
 def write_section(name: str, text: str, path: Path = DOCUMENT) -> None:
     """Puts `text` between the marks of that section."""
-    old = path.read_text() if path.exists() else "# Benchmarks\n"
+    old = path.read_text() if path.exists() else INTRODUCTION
     for section in SECTIONS:
         if _marks(section)[0] not in old:
             old += "\n{}\n{}\n".format(*_marks(section))

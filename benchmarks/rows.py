@@ -23,7 +23,7 @@ class Row:
     inputs: Callable[[], Arrays]
     weights: Callable[[], Arrays] = list
     torch_source: bool = False
-    """hloom compiles the torch module, not what JAX exports."""
+    """hloom compiles what torch exports, not what JAX does."""
     gflop: float = 0.0
     """Of a call; such a row is reported in GFLOP/s too."""
     elements: int = 0

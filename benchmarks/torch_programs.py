@@ -70,7 +70,7 @@ def encoder(weights: Sequence[Tensor], compiled: Compile) -> Any:
     layer = nn.TransformerEncoderLayer(512, 8, 2048, dropout=0.0, batch_first=True).eval()
     attention = layer.self_attn
     parts = [attention.out_proj, layer.norm1, layer.linear1, layer.linear2, layer.norm2]
-    targets = [attention.in_proj_weight, attention.in_proj_bias, *(tensor for part in parts for tensor in (part.weight, part.bias))]
+    targets: list[Any] = [attention.in_proj_weight, attention.in_proj_bias, *(t for part in parts for t in (part.weight, part.bias))]
     for target, weight in zip(targets, weights):
         target.data.copy_(weight)
         target.requires_grad_(False)

@@ -10,7 +10,7 @@ from hloom.dialects.target import TargetView, target_of
 from hloom.passes.errors import CompileError
 from hloom.passes.rewriting import walk
 
-from .llvm_text import fix_float_literals
+from .llvm_text import bfloat_as_bits, fix_float_literals
 
 _initialised = False
 
@@ -37,7 +37,8 @@ def to_llvm_ir(module: ir.Operation) -> str:
         for function in walk(module.operation, "llvm.func"):
             if len(function.regions[0].blocks):
                 function.attributes["passthrough"] = width
-    return fix_float_literals(translate_module_to_llvmir(module.operation))
+    text = fix_float_literals(translate_module_to_llvmir(module.operation))
+    return text if target.bf16_dot else bfloat_as_bits(text)
 
 
 def _machine(target: TargetView) -> llvm.TargetMachine:

@@ -27,6 +27,7 @@ from .pipeline import run_stages, stage_number
 from .report import ReportBuilder
 from .target import resolve
 from .timing import Timing
+from .validate import readable_names
 
 
 def compile(
@@ -58,7 +59,8 @@ def load_text(source: str | bytes, function: str = "main") -> Program:
     context = make_context()
     module = import_mlir(source, context)
     if function != "main":
-        _make_entry(module, function)
+        with readable_names():
+            _make_entry(module, function)
     return load_program(module, context=context)
 
 
@@ -78,7 +80,7 @@ def compile_program(
     """
     module = program.module.operation
     timing = Timing()
-    with watching(watch) as watched:
+    with readable_names(), watching(watch) as watched:
         timing = watched.timing or timing
         timed = replace(watched, timing=timing)
         described = resolve(target) if isinstance(target, str) else target

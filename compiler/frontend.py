@@ -25,7 +25,7 @@ from hloom.passes.rewriting import functions
 from hloom.runtime import pytree
 from hloom.runtime.signature import TensorSpec
 
-from .validate import prepare, validate
+from .validate import prepare, readable_names, validate
 
 
 @dataclass
@@ -73,7 +73,7 @@ def load_program(source: Any, example_inputs: Sequence[Any] = (), context: ir.Co
     """Reads a program and checks it. Raises ParseError, InvalidProgramError or UnsupportedOpError before anything is compiled."""
     context = context or make_context()
     imported = _import(source, tuple(example_inputs), context)
-    with imported.module.context, ir.Location.unknown():
+    with imported.module.context, ir.Location.unknown(), readable_names():
         prepare(imported.module)
         for index in sorted(imported.bound):
             _mark_bound(imported.module, index)

@@ -12,6 +12,10 @@ import struct
 _TYPE = re.compile(r"\b(float|double|half|bfloat)\b")
 _LITERAL = re.compile(r'(?<![\w.%@$!#"])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|[+-]?\d+\.\d+(?:e[+-]?\d+)?)(?![\w.])')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_BFLOAT = re.compile(r"\bbfloat\b")
+_BFLOAT_LITERAL = re.compile(r"\bbfloat 0xR([0-9A-Fa-f]{4})\b")
+_BFLOAT_NAME = re.compile(r"(?<=[.0-9])(v[0-9]+)bf16\b")
+"""The type in the names of intrinsics, as in @llvm.masked.store.v16bf16.p0."""
 _FORMAT = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52)}
 """Bits of the exponent and of the mantissa."""
 
@@ -23,6 +27,12 @@ def fix_float_literals(text: str) -> str:
         if _LITERAL.search(line) and _TYPE.search(line):
             lines[number] = _fix_line(line)
     return "\n".join(lines)
+
+
+def bfloat_as_bits(text: str) -> str:
+    """`text` with i16 for bfloat, for targets that have no such registers; right where bfloats are only moved (bf16-as-bits), their literals fixed."""
+    text = _BFLOAT_LITERAL.sub(lambda found: f"i16 {int(found[1], 16)}", text)
+    return _BFLOAT_NAME.sub(r"\1i16", _BFLOAT.sub("i16", text))
 
 
 def _fix_line(line: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 
 from torch_mlir import ir
@@ -36,13 +37,24 @@ def prepare(module: ir.Module) -> None:
         entry.attributes["sym_name"] = ir.StringAttr.get("main")
 
 
+@contextmanager
+def readable_names() -> Iterator[None]:
+    """Raises InvalidProgramError where the bindings cannot make a str of a name in the program."""
+    try:
+        yield
+    except (RuntimeError, UnicodeDecodeError) as error:
+        if isinstance(error, RuntimeError) and "str_from_cstr" not in str(error):
+            raise
+        raise InvalidProgramError("a name in the program is not UTF-8", stage=STAGE, remedy="rename it") from None
+
+
 def _entry(module: ir.Module) -> ir.Operation:
     found = [f for f in functions(module.operation) if len(f.regions[0].blocks)]
     if not found:
         raise InvalidProgramError("the module has no function with a body", stage=STAGE, remedy="give a module with a function @main")
     named = [f for f in found if symbol_name(f) == "main"]
     public = [f for f in found if "sym_visibility" not in f.attributes or ir.StringAttr(f.attributes["sym_visibility"]).value == "public"]
-    for candidates in (named, public, found):
+    for candidates in ([f for f in named if f in public], public, named, found):
         if len(candidates) == 1:
             return candidates[0]
     names = ", ".join(f"@{symbol_name(f)}" for f in public)
@@ -57,6 +69,7 @@ def validate(module: ir.Module) -> None:
     by_name = _functions(module)
     for function in by_name.values():
         _check_nesting(function)
+    _check_signature(by_name["main"])
     _check_size(_call_order(by_name), by_name)
     if _make_static(module):
         by_name = _functions(module)
@@ -68,6 +81,14 @@ def validate(module: ir.Module) -> None:
 
 def _functions(module: ir.Module) -> dict[str, ir.Operation]:
     return {symbol_name(f): f for f in functions(module.operation)}
+
+
+def _check_signature(main: ir.Operation) -> None:
+    signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    for kind in (*signature.inputs, *signature.results):
+        if isinstance(kind, ir.TupleType):
+            message = f"an argument or result of type {kind}"
+            raise UnsupportedOpError(message, op=main.name, loc=str(main.location), stage=STAGE, remedy="pass its elements one by one")
 
 
 def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
@@ -180,6 +201,17 @@ def _check_op(op: ir.Operation) -> None:
                 _check_type(op, argument.type)
     for result in op.results:
         _check_type(op, result.type)
+    if name == "stablehlo.bitcast_convert":
+        _check_bitcast(op)
+
+
+def _check_bitcast(op: ir.Operation) -> None:
+    """Between elements of one width the shape stays: the verifier forgets to ask."""
+    before, after = (ir.RankedTensorType(value.type) for value in (op.operands[0], op.results[0]))
+    if before.element_type.width == after.element_type.width and before.shape != after.shape:
+        raise InvalidProgramError(
+            f"a bitcast of {before} to {after}", op=op.name, loc=str(op.location), stage=STAGE, remedy="elements of one width keep their shape"
+        )
 
 
 def _call_target(op: ir.Operation) -> str:

@@ -20,6 +20,7 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.target import TargetView, target_of
 
+from .bf16_as_bits import bf16_as_bits
 from .registry import register_pass
 from .rewriting import functions, symbol_name
 from .round_to_bf16 import round_to_bf16
@@ -88,6 +89,8 @@ def _lower(apart: ir.Module, target: TargetView) -> None:
     if target.vector_bits == 512:
         scale_to_avx512(apart.operation)
     round_to_bf16(apart.operation)
+    if not target.bf16_dot:
+        bf16_as_bits(apart.operation)
     PassManager.parse(f"builtin.module({_LOWERING})", apart.context).run(apart.operation)
 
 

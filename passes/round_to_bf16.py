@@ -1,10 +1,14 @@
-"""`round-to-bf16`: rounding f32 to bf16 as integer arithmetic.
+"""`round-to-bf16`: arithmetic on bf16 in f32, and rounding f32 to bf16 as integer arithmetic.
 
 Before, on scalars or vectors:
 
-    %y = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+    %x = arith.addf %a, %b : vector<16xbf16>
 
-After, to the nearest, ties to even, any NaN becoming the quiet one:
+After:
+
+    %x = arith.truncf (arith.addf (arith.extf %a), (arith.extf %b)) : vector<16xf32> to vector<16xbf16>
+
+and that, to the nearest, ties to even, any NaN becoming the quiet one:
 
     %bits = arith.bitcast %x : vector<16xf32> to vector<16xi32>
     %last = arith.andi (arith.shrui %bits, %c16), %c1
@@ -12,8 +16,10 @@ After, to the nearest, ties to even, any NaN becoming the quiet one:
     %kept = arith.select (arith.cmpf uno, %x, %x), %quiet_nan, %sum
     %y = arith.bitcast (arith.trunci (arith.shrui %kept, %c16))
 
-Processors without AVX512-BF16 have no instruction for it, and LLVM calls a run-time library for each lane; vcvtneps2bf16, which the others
-have, makes zeros of subnormals. Must hold: nothing. Declined: rounding from f64, scalable vectors, tensors.
+Integers are converted to f32 and then rounded.
+
+Left to LLVM, processors without AVX512-BF16 call a run-time library for each lane, and vcvtneps2bf16, which the others have, makes zeros of
+subnormals. Must hold: nothing. Declined: rounding from f64, ops that need no rounding, scalable vectors, tensors.
 """
 
 from __future__ import annotations
@@ -21,20 +27,28 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from .registry import register_pass
-from .rewriting import value_of, walk
+from .rewriting import attributes_of, value_of, walk
 
 _QUIET_NAN = 0x7FC00000
 _UNORDERED = 14
+_FROM_INTEGER = ("arith.sitofp", "arith.uitofp")
+_ROUNDING = {f"arith.{name}" for name in "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split()} | {"math.sqrt", "math.fma", "vector.reduction"}
 
 
 @register_pass("round-to-bf16", "rounds f32 to bf16 by integer arithmetic")
 def round_to_bf16(module: ir.Operation) -> None:
-    for op in walk(module, "arith.truncf"):
+    for op in walk(module, lambda op: op.name in _ROUNDING and _is(op.results[0].type, "bf16")):
+        with ir.InsertionPoint(op), op.location:
+            op.results[0].replace_all_uses_with(_computed_in_f32(op))
+        op.erase()
+    for op in walk(module, lambda op: op.name in ("arith.truncf", *_FROM_INTEGER)):
         (x,) = op.operands
         result = op.results[0].type
-        if not _is(x.type, "f32") or not _is(result, "bf16"):
+        if not _is(result, "bf16") or not (_is(x.type, "f32") or op.name in _FROM_INTEGER):
             continue
         with ir.InsertionPoint(op), op.location:
+            if op.name in _FROM_INTEGER:
+                x = value_of(op.name, _as_f32(result), [x])
             op.results[0].replace_all_uses_with(_rounded(x, result))
         op.erase()
 
@@ -43,6 +57,17 @@ def _is(type_: ir.Type, element: str) -> bool:
     if isinstance(type_, ir.VectorType):
         return str(type_.element_type) == element and not type_.scalable
     return str(type_) == element
+
+
+def _computed_in_f32(op: ir.Operation) -> ir.Value:
+    f32 = ir.F32Type.get()
+
+    def wide(type_: ir.Type) -> ir.Type:
+        return ir.VectorType.get(type_.shape, f32) if isinstance(type_, ir.VectorType) else f32
+
+    narrow = op.results[0].type
+    operands = [value_of("arith.extf", wide(operand.type), [operand]) for operand in op.operands]
+    return value_of("arith.truncf", narrow, [value_of(op.name, wide(narrow), operands, **attributes_of(op))])
 
 
 def _rounded(x: ir.Value, result: ir.Type) -> ir.Value:
@@ -59,6 +84,10 @@ def _rounded(x: ir.Value, result: ir.Type) -> ir.Value:
     is_nan = value_of("arith.cmpf", _with_element(result, 1), [x, x], predicate=predicate)
     high = apply("shrui", apply("select", is_nan, _constant(i32, _QUIET_NAN), rounded), sixteen)
     return value_of("arith.bitcast", result, [value_of("arith.trunci", _with_element(result, 16), [high])])
+
+
+def _as_f32(like: ir.Type) -> ir.Type:
+    return ir.VectorType.get(like.shape, ir.F32Type.get()) if isinstance(like, ir.VectorType) else ir.F32Type.get()
 
 
 def _with_element(like: ir.Type, width: int) -> ir.Type:

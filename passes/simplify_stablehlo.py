@@ -24,6 +24,7 @@ from .stablehlo.algebra import ALGEBRA
 from .stablehlo.control import CONTROL
 from .stablehlo.driver import drop_dead, merged, rewrite
 from .stablehlo.dynamic import DYNAMIC
+from .stablehlo.empty import EMPTY
 from .stablehlo.fold import folding_rules
 from .stablehlo.shapes import SHAPES
 
@@ -31,4 +32,4 @@ from .stablehlo.shapes import SHAPES
 @register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
 def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
     drop_dead(module)
-    rewrite(module, merged(SHAPES, folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA))
+    rewrite(module, merged(EMPTY, SHAPES, folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA))

@@ -6,7 +6,7 @@ Before:
       … %0 …
     }
 After:
-    func.func public @main(%x: tensor<8x16xf32>, %w: tensor<4x16xf32> {hloom.bound}, %0: tensor<16x4xf32> {hloom.init_result = 0 : i64}) { … }
+    func.func public @main(%x: tensor<8x16xf32>, %w: … {hloom.bound}, %0: tensor<16x4xf32> {hloom.init_result = 0 : i64}) { … }
     func.func public @init(%w: tensor<4x16xf32> {hloom.argument = 1 : i64}) -> tensor<16x4xf32> { … }
 
 Results that are larger than what they are made of (broadcasts, converts to a wider type) stay in @main, as do views (reshape, slice): there

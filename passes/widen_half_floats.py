@@ -9,10 +9,11 @@ After:
 
 One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are unchanged. The vectoriser then
 sees the f32 lanes that the processor works on, and the conversions can be chosen for the target (round-to-bf16); LLVM would split the vectors by way of
-memory and call a run-time library. A maximum or minimum needs no rounding: a bf16 is its upper
-bits, and a reader takes the f32.
+memory and call a run-time library. A maximum or minimum needs no rounding: a bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes
+by way of an f32 rounded to odd. Integers become f32 first, so those beyond 2^24 are rounded twice.
 
-Must hold: nothing. Declined: ops that move or change bits (select, bitcast, negf, absf, copysign), conversions between floats, other types than scalars.
+Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such vectors (no
+AVX512-BF16: LLVM would round their elements one by one); conversions between floats; other types than scalars.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from hloom.dialects.target import TargetView, target_of
 from .registry import register_pass
 from .rewriting import attributes_of, create, value_of, walk
 
-_KEPT = {f"arith.{name}" for name in ("constant", "select", "bitcast", "negf", "extf", "truncf")} | {"math.absf", "math.copysign"}
-_EXACT = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")}
+_KEPT = {f"arith.{name}" for name in ("constant", "bitcast", "extf", "truncf")}
+_MOVES = {"arith.select", "arith.negf", "math.absf", "math.copysign"}
+_OGT, _ONE = 2, 6
+_EXACT = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")} | _MOVES
 
 
 @register_pass("widen-half-floats", "computes in f32 what is bf16, or f16 without instructions")
@@ -34,8 +37,12 @@ def widen_half_floats(module: ir.Operation) -> None:
     wide: dict[ir.Value, ir.Value] = {}
     with module.context:
         for op in walk(module, lambda op: op.name.split(".")[0] in ("arith", "math") and op.name not in _KEPT):
-            if any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
+            kept = op.name in _MOVES and (target.bf16_dot or not isinstance(op.results[0].type, ir.BF16Type))
+            if not kept and any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
                 _widen(op, target, wide)
+        for op in walk(module, "arith.truncf"):
+            if isinstance(op.operands[0].type, ir.F64Type) and _is_half(op.results[0].type, target):
+                _round_by_way_of_f32(op)
 
 
 def _is_half(type_: ir.Type, target: TargetView) -> bool:
@@ -58,6 +65,29 @@ def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value])
             if exact:
                 wide[rounded] = result
             old.replace_all_uses_with(rounded)
+    op.erase()
+
+
+def _round_by_way_of_f32(op: ir.Operation) -> None:
+    """f64 → f32 rounded to odd, then to the half: what f32 cannot hold leaves its trace in the last bit, so that the second rounding is right."""
+    (x,) = op.operands
+    f32, i32, i1 = ir.F32Type.get(), ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(1)
+
+    def compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return value_of("arith.cmpf", i1, [a, b], predicate=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate))
+
+    with ir.InsertionPoint(op), op.location:
+        near = value_of("arith.truncf", f32, [x])
+        back = value_of("arith.extf", x.type, [near])
+        inexact = compare(_ONE, back, x)
+        beyond = compare(_OGT, value_of("math.absf", x.type, [back]), value_of("math.absf", x.type, [x]))
+        bits = value_of("arith.bitcast", i32, [near])
+        one, least = (value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, n)) for n in (1, -1))
+        other = value_of("arith.addi", i32, [bits, value_of("arith.select", i32, [beyond, least, one])])
+        is_odd = value_of("arith.trunci", i1, [bits])
+        kept = value_of("arith.select", i32, [is_odd, bits, other])
+        odd = value_of("arith.bitcast", f32, [value_of("arith.select", i32, [inexact, kept, bits])])
+        op.results[0].replace_all_uses_with(value_of("arith.truncf", op.results[0].type, [odd]))
     op.erase()
 
 

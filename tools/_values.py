@@ -83,6 +83,21 @@ def _random(spec: TensorSpec, rng: np.random.Generator) -> np.ndarray:
     return rng.standard_normal(spec.shape, np.float32).astype(spec.numpy_dtype)
 
 
+def neighbours(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The arrays with about half of all floats moved to a neighbouring float, up or down; other types as they are."""
+    rng = np.random.default_rng(1)
+    moved = []
+    for array in arrays:
+        if array.dtype.kind in "iub":
+            moved.append(array)
+            continue
+        bits = array.view(f"i{array.itemsize}")
+        step = rng.integers(-1, 2, array.shape).astype(bits.dtype)
+        usual = np.isfinite(array) & (np.abs(array.astype(np.float64)) > np.finfo(np.float32).tiny)
+        moved.append(np.where(usual, bits + step, bits).view(array.dtype))
+    return moved
+
+
 def _read_file(path: str, role: str) -> list[np.ndarray]:
     try:
         found = np.load(Path(path), allow_pickle=False)

@@ -140,4 +140,7 @@ def _across_lanes(total: ir.Value, kind: str) -> ir.Value:
         return total
     scalar = ir.VectorType(total.type).element_type
     flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>")} if isinstance(scalar, ir.FloatType) else {}
-    return value_of("vector.reduction", scalar, [total], kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), **flags)
+    operands = [total]
+    if kind == "add" and isinstance(scalar, ir.FloatType):  # LLVM's own start is +0, and -0 + +0 is +0
+        operands.append(value_of("arith.constant", scalar, value=neutral_element(kind, scalar)))
+    return value_of("vector.reduction", scalar, operands, kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), **flags)

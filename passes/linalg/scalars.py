@@ -91,7 +91,7 @@ class Scalars:
         return value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop))
 
     def extract(self, source: ir.Value, point: list[ir.Value]) -> ir.Value:
-        return value_of("tensor.extract", ir.RankedTensorType(source.type).element_type, [source, *point])
+        return value_of("tensor.extract", signless(ir.RankedTensorType(source.type).element_type), [source, *point])
 
 
 def _compare(name: str, predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:

@@ -48,7 +48,7 @@ def loop_schedule(axes: Axes) -> dict[int, int]:
         return {}
     root = max(axes.ops, key=lambda op: op.points)
     order = _in_loop_order(axes, root)
-    room = max(1, LOOP_TILE_POINTS // prod(axes.extent[a] for a in root.axes if a not in axes.tileable))
+    room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
@@ -63,7 +63,7 @@ def reduction_schedule(axes: Axes) -> dict[int, int]:
     order = _in_loop_order(axes, root)
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
-    room = max(1, ROW_TILE_POINTS // inside)
+    room = max(1, ROW_TILE_POINTS // max(1, inside))
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]

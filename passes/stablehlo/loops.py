@@ -33,7 +33,7 @@ def holds(compare: ir.Operation, left: int, right: int) -> bool:
 def while_ops(module: ir.Operation) -> list[ir.Operation]:
     """The while ops of a module, inner ones before the loops that hold them.
 
-    A pass may go through the list while it rebuilds or inlines the loop at hand: those inside it came before, their handles are used no more.
+    A pass may go through the list while it rebuilds or inlines the loop at hand: those inside it came before.
     """
     return walk(module, "stablehlo.while")
 

@@ -23,7 +23,8 @@ def function(x, params, unused, point):
     return {"z": jnp.tanh(x) @ params["w"] + params["b"], "a": None, "p": Point(point.w * 2, x.sum())}
 
 
-EXAMPLES = (np.ones((4, 8), np.float32), {"w": np.ones((8, 2), np.float32), "b": 1.0}, np.ones(3), Point(np.ones(3, np.int32), np.ones(2, np.float16)))
+PARAMS = {"w": np.ones((8, 2), np.float32), "b": 1.0}
+EXAMPLES = (np.ones((4, 8), np.float32), PARAMS, np.ones(3), Point(np.ones(3, np.int32), np.ones(2, np.float16)))
 
 
 @pytest.mark.parametrize("form", ["function", "jitted", "exported"])

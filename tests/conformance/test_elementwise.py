@@ -301,9 +301,23 @@ def test_constants_are_folded_to_the_same_bits(interpreter, element):
     for name in names:
         p.check(name, p.op(name, [x, y]))
         p.check(f"{name} of a constant and a value", p.op(name, [like, y]))
-        for number in edges(element)[::4].tolist():
+        for number in edges(element)[::4].tolist() if name != "divide" else []:
             splat = p.constant(np.full(left.shape, number).astype(left.dtype))
             p.check(f"{name} by {number}", p.op(name, [like, splat]))
     for name in ["abs", "negate", "sign", "floor"] if element in FLOATS else ["not"]:
         p.check(name, p.op(name, [x]))
+    p.verify(interpreter)
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_division_by_one_number(interpreter, element):
+    """Rounded as any other division, though a compiler may multiply by the reciprocal: a constant, and the same number in each row."""
+    p = Program()
+    numbers = edges(element)
+    x = p.input(spread(element, 300))
+    for number in numbers[:20].tolist():
+        p.check(f"by {number}", p.op("divide", [x, p.constant(np.full(x.shape, number).astype(numbers.dtype))]))
+    rows, sums = (p.input(v.reshape(43, -1)) for v in (np.tile(numbers, 43), numbers))
+    columns = p.op("broadcast_in_dim", [sums], rows.shape, attributes="broadcast_dimensions = array<i64: 0, 1>")
+    p.check("row by row", p.op("divide", [rows, columns]))
     p.verify(interpreter)

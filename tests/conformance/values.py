@@ -33,7 +33,7 @@ def spread(element: str, count: int, seed: int = 0) -> np.ndarray:
     else:
         info = ml_dtypes.finfo(dtype)
         exponents = rng.uniform(np.log2(float(info.smallest_normal)), np.log2(float(info.max)), count)
-        exponents = np.where(rng.random(count) < 0.7, exponents / exponents.max() * 4, exponents)
+        exponents = np.where(rng.random(count) < 0.7, exponents / 32, exponents)
         rest = (rng.choice([-1.0, 1.0], count) * 2.0**exponents).astype(dtype)
     return np.concatenate([first, rest])[:count]
 

@@ -35,3 +35,29 @@ func.func @others(%x: vector<16xf32>, %y: f64) -> (vector<16xf16>, f32) {
   %1 = arith.truncf %y : f64 to f32
   return %0, %1 : vector<16xf16>, f32
 }
+
+// -----
+
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[A:.*]] = arith.extf %arg0 : vector<8xbf16> to vector<8xf32>
+// CHECK: %[[B:.*]] = arith.extf %arg1 : vector<8xbf16> to vector<8xf32>
+// CHECK: arith.addf %[[A]], %[[B]] : vector<8xf32>
+// CHECK-NOT: arith.truncf
+// CHECK: arith.negf %{{.*}} : vector<8xbf16>
+func.func @sum(%x: vector<8xbf16>, %y: vector<8xbf16>) -> vector<8xbf16> {
+  %0 = arith.addf %x, %y : vector<8xbf16>
+  %1 = arith.negf %0 : vector<8xbf16>
+  return %1 : vector<8xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @largest
+// CHECK: %[[X:.*]] = arith.extf %arg0 : vector<8xbf16> to vector<8xf32>
+// CHECK: vector.reduction <maximumf>, %[[X]] : vector<8xf32> into f32
+// CHECK-NOT: arith.truncf
+// CHECK: return
+func.func @largest(%x: vector<8xbf16>) -> bf16 {
+  %0 = vector.reduction <maximumf>, %x : vector<8xbf16> into bf16
+  return %0 : bf16
+}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import faulthandler
 import functools
 import io
-import math
 import resource
 import sys
 import tempfile
@@ -22,11 +21,13 @@ import numpy as np
 
 import hloom
 from hloom.runtime.executable import Executable
+from hloom.runtime.signature import TensorSpec
 
 from mutate import flipped, mutant  # isort: skip
 
 SECONDS = 30
 MEMORY = 24 << 30
+STAGES = ("stablehlo", "fused", "lhlo")
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.mlir"))
 
 
@@ -51,6 +52,8 @@ def source(kind: str, number: int) -> tuple[str, str | bytes]:
     text = path.read_text()
     if kind in ("text", "tools"):
         return path.name, mutant(text, number)
+    if kind == "stage":
+        return path.name, mutant(_at_stage(text, _stage(number)), number)
     return path.name, flipped(_encoded(kind, text), number)
 
 
@@ -75,12 +78,40 @@ def _encoded(kind: str, text: str) -> bytes:
     return _stablehlo.serialize_portable_artifact_str(buffer.getvalue(), _stablehlo.get_current_version())
 
 
+def _stage(number: int) -> str:
+    return STAGES[number // len(PROGRAMS) % len(STAGES)]
+
+
+@functools.cache
+def _at_stage(text: str, stage: str) -> str:
+    from hloom.compiler.frontend import load_program
+    from hloom.compiler.pipeline import run_stages
+
+    module = load_program(text).module
+    run_stages(module.operation, "input", stage)
+    return str(module)
+
+
+def _try_stage(number: int, folder: Path) -> str:
+    """A dump of a stage, edited wrongly, and taken up again. What compiles is not run: nothing promises that it keeps to its buffers."""
+    from hloom.compiler.compile import compile_program
+    from hloom.compiler.resume import load_stage
+
+    try:
+        program, bound = load_stage(source("stage", number)[1], _stage(number))
+        compile_program(program, bound=bound, start=_stage(number))
+    except hloom.CompileError as error:
+        return _checked(str(error))
+    return "compiled"
+
+
 def _try_program(kind: str, number: int) -> str:
     _, program = source(kind, number)
     try:
         exe = hloom.compile(program)
         return _run(exe, program)
     except (hloom.CompileError, hloom.ExecutionError) as error:
+        assert "broke:" not in str(error), error
         return _checked(str(error))
 
 
@@ -90,10 +121,15 @@ def _run(exe: Executable, program: str | bytes) -> str:
     if loops or sum(spec.nbytes for spec in specs) + exe.arena_bytes > 1 << 26:
         return "compiled"
     rng = np.random.default_rng(0)
-    inputs = [rng.integers(0, 256, spec.nbytes, np.uint8).view(spec.numpy_dtype) if spec.dtype != "i1" else rng.integers(0, 2, math.prod(spec.shape)) == 1
-              for spec in exe.signature.inputs]  # fmt: skip
-    exe.flat([array.reshape(spec.shape) for array, spec in zip(inputs, exe.signature.inputs)])
+    exe.flat([_any_bits(spec, rng) for spec in exe.signature.inputs])
     return "ran"
+
+
+def _any_bits(spec: TensorSpec, rng: np.random.Generator) -> np.ndarray:
+    """An array of any values of the type: NaN, indices far out of bounds, zeros to divide by."""
+    if spec.dtype == "i1":
+        return rng.integers(0, 2, spec.shape) == 1
+    return rng.integers(0, 256, spec.nbytes, np.uint8).view(spec.numpy_dtype).reshape(spec.shape)
 
 
 def _checked(message: str) -> str:
@@ -139,6 +175,7 @@ KINDS = {
     "bytecode": lambda number, folder: _try_program("bytecode", number),
     "artifact": lambda number, folder: _try_program("artifact", number),
     "hloom": _try_file,
+    "stage": _try_stage,
     "tools": _try_tools,
 }
 

@@ -1,0 +1,26 @@
+// RUN: hloom-opt %s --bf16-as-bits --split-input-file | filecheck %s
+
+// CHECK-LABEL: func.func @vector
+// CHECK: %[[BITS:.*]] = arith.bitcast %arg0 : vector<16xbf16> to vector<16xi16>
+// CHECK: %[[WIDE:.*]] = arith.extui %[[BITS]] : vector<16xi16> to vector<16xi32>
+// CHECK: %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<16xi32>
+// CHECK: %[[HIGH:.*]] = arith.shli %[[WIDE]], %[[SIXTEEN]] : vector<16xi32>
+// CHECK: arith.bitcast %[[HIGH]] : vector<16xi32> to vector<16xf32>
+// CHECK-NOT: arith.extf
+func.func @vector(%x: vector<16xbf16>) -> vector<16xf32> {
+  %y = arith.extf %x : vector<16xbf16> to vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// -----
+
+// f16 has instructions; what comes from f64 is none of this pass's matter.
+// CHECK-LABEL: func.func @others
+// CHECK-NEXT: arith.extf %arg0 : f16 to f32
+// CHECK-NEXT: arith.extf %arg1 : bf16 to f64
+// CHECK-NEXT: return
+func.func @others(%x: f16, %y: bf16) -> (f32, f64) {
+  %0 = arith.extf %x : f16 to f32
+  %1 = arith.extf %y : bf16 to f64
+  return %0, %1 : f32, f64
+}

@@ -1,0 +1,44 @@
+// RUN: hloom-opt %s --split-input-file --pack-weights | filecheck %s
+
+// Tiles of bf16: blocks of 32 columns with pairs of depth side by side; the left operand is seen in pairs.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:.*]]: tensor<16x64xbf16>, %[[W:.*]]: tensor<64x40xbf16> {hloom.bound}
+// CHECK: %[[P:.*]] = stablehlo.pad %[[W]], %{{.*}}, low = [0, 0], high = [0, 24]
+// CHECK: stablehlo.reshape %[[P]] : (tensor<64x64xbf16>) -> tensor<64x2x32xbf16>
+// CHECK: stablehlo.transpose
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<2x64x32xbf16>) -> tensor<2x32x2x32xbf16>
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [0, 1, 3, 2] : (tensor<2x32x2x32xbf16>) -> tensor<2x32x32x2xbf16>
+// CHECK: %[[L:.*]] = stablehlo.reshape %[[X]] : (tensor<16x64xbf16>) -> tensor<16x32x2xbf16>
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[L]], %[[T]], contracting_dims = [1, 2] x [1, 3] : {{.*}} -> tensor<16x2x32xf32>
+// CHECK: stablehlo.slice %{{.*}} [0:16, 0:40]
+module attributes {hloom.target = {amx_bf16 = true}} {
+  func.func @main(%x: tensor<16x64xbf16>, %w: tensor<64x40xbf16> {hloom.bound}) -> tensor<16x40xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x40xbf16>) -> tensor<16x40xf32>
+    return %0 : tensor<16x40xf32>
+  }
+}
+
+// -----
+
+// A depth that is no multiple of 32 and f16 are packed as elsewhere, in blocks of 64.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.dot_general {{.*}} -> tensor<16x1x64xf32>
+// CHECK: stablehlo.dot_general {{.*}} -> tensor<16x1x64xf32>
+module attributes {hloom.target = {amx_bf16 = true}} {
+  func.func @main(%x: tensor<16x40xbf16>, %w: tensor<40x64xbf16> {hloom.bound}, %y: tensor<16x64xf16>, %v: tensor<64x64xf16> {hloom.bound})
+      -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x40xbf16>, tensor<40x64xbf16>) -> tensor<16x64xf32>
+    %1 = stablehlo.dot_general %y, %v, contracting_dims = [1] x [0] : (tensor<16x64xf16>, tensor<64x64xf16>) -> tensor<16x64xf32>
+    return %0, %1 : tensor<16x64xf32>, tensor<16x64xf32>
+  }
+}
+
+// -----
+
+// No tiles: blocks of 64.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [1] : {{.*}} -> tensor<16x1x64xf32>
+func.func @main(%x: tensor<16x64xbf16>, %w: tensor<64x64xbf16> {hloom.bound}) -> tensor<16x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x64xbf16>) -> tensor<16x64xf32>
+  return %0 : tensor<16x64xf32>
+}

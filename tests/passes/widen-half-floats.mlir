@@ -1,0 +1,78 @@
+// RUN: hloom-opt %s --widen-half-floats --split-input-file | filecheck %s
+
+// bf16 is computed in f32 and rounded; a maximum is exact, so its reader takes the f32 and its bf16 is the upper half. Moves stay where the target has bf16 vectors.
+// CHECK-LABEL: func.func @bf16
+// CHECK-DAG: %[[A:.*]] = arith.extf %arg0 : bf16 to f32
+// CHECK-DAG: %[[B:.*]] = arith.extf %arg1 : bf16 to f32
+// CHECK: %[[SUM:.*]] = arith.addf %[[A]], %[[B]] fastmath<contract> : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[SUM]] : f32 to bf16
+// CHECK: %[[AGAIN:.*]] = arith.extf %[[ROUNDED]] : bf16 to f32
+// CHECK: %[[MAX:.*]] = arith.maximumf %[[AGAIN]], %{{.*}} : f32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[MAX]] : f32 to i32
+// CHECK: %[[UPPER:.*]] = arith.trunci %{{.*}} : i32 to i16
+// CHECK: %[[BF16:.*]] = arith.bitcast %[[UPPER]] : i16 to bf16
+// CHECK: arith.cmpf olt, %[[MAX]], %{{.*}} : f32
+// CHECK: arith.select %{{.*}}, %[[BF16]], %arg1 : bf16
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @bf16(%a: bf16, %b: bf16) -> bf16 {
+    %0 = arith.addf %a, %b fastmath<contract> : bf16
+    %1 = arith.maximumf %0, %b : bf16
+    %2 = arith.cmpf olt, %1, %b : bf16
+    %3 = arith.select %2, %1, %b : bf16
+    return %3 : bf16
+  }
+}
+
+// -----
+
+// Without bf16 vectors not even a selection of bf16 is left.
+// CHECK-LABEL: func.func @select
+// CHECK: arith.select %arg0, %{{.*}}, %{{.*}} : f32
+// CHECK-NOT: arith.truncf
+func.func @select(%c: i1, %a: bf16, %b: bf16) -> bf16 {
+  %0 = arith.select %c, %a, %b : bf16
+  return %0 : bf16
+}
+
+// -----
+
+// f16 stays where there are instructions for it, and selections of it everywhere.
+// CHECK-LABEL: func.func @f16
+// CHECK-NEXT: arith.mulf %{{.*}} : f16
+// CHECK-NEXT: return
+module attributes {hloom.target = {f16_arithmetic = true}} {
+  func.func @f16(%a: f16, %b: f16) -> f16 {
+    %0 = arith.mulf %a, %b : f16
+    return %0 : f16
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @f16_without
+// CHECK: arith.mulf %{{.*}} : f32
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: arith.select %{{.*}} : f16
+func.func @f16_without(%a: f16, %b: f16, %c: i1) -> f16 {
+  %0 = arith.mulf %a, %b : f16
+  %1 = arith.select %c, %0, %b : f16
+  return %1 : f16
+}
+
+// -----
+
+// From f64: rounded to odd in between. Other conversions and f32 arithmetic stay.
+// CHECK-LABEL: func.func @from_f64
+// CHECK: %[[NEAR:.*]] = arith.truncf %arg0 : f64 to f32
+// CHECK: arith.cmpf one, %{{.*}}, %arg0 : f64
+// CHECK: %[[ODD:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.truncf %[[ODD]] : f32 to bf16
+// CHECK-NEXT: arith.extf %arg1 : bf16 to f32
+// CHECK-NEXT: arith.addf %{{.*}} : f32
+// CHECK-NEXT: return
+func.func @from_f64(%x: f64, %a: bf16) -> (bf16, f32) {
+  %0 = arith.truncf %x : f64 to bf16
+  %1 = arith.extf %a : bf16 to f32
+  %2 = arith.addf %1, %1 : f32
+  return %0, %2 : bf16, f32
+}

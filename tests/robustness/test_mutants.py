@@ -1,0 +1,24 @@
+"""Broken programs and files end in one of hloom's errors, or run: never in another exception, a signal or a hang.
+
+A failure names the mutant; `python tests/robustness/worker.py KIND N N+1` tries it again, `batches.py` tries more of them.
+"""
+
+import pytest
+from batches import failures
+from mutate import EDITS, flipped, mutant
+
+COUNTS = {"text": 224, "bytecode": 96, "artifact": 64, "hloom": 96, "tools": 96, "stage": 64}
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_mutants(kind):
+    found = failures(kind, 0, COUNTS[kind])
+    assert not found, "\n".join(found)
+
+
+def test_mutants_are_reproducible():
+    text = "func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.abs %x : tensor<4x8xf32>\n  return %0 : tensor<4x8xf32>\n}\n"
+    assert [mutant(text, seed) for seed in range(50)] == [mutant(text, seed) for seed in range(50)]
+    assert len({mutant(text, seed) for seed in range(50)}) > 30
+    assert len({flipped(text.encode(), seed) for seed in range(50)}) == 50
+    assert len(EDITS) > 15
