@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from math import ceil
 
+import numpy as np
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
+from ..buffers.constants import constant_bytes
 from ..rewriting import attributes_of, create, defining_op, index_constant, symbol_name, value_of, walk
 from .amx import emit_amx
+from ..schedules.axes import dim_position, read_tile_op
 from .contraction import contraction_loop, emit_contraction
 from .index import Lin
 from .nests import emit_elementwise, vector_loop
 from .rows import emit_row_sums, sums_along
-from .storage import Storage, buffer_type, row_major, stack_buffer
+from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
 from .work import Work, shifted
 
 _DYNAMIC = -(2**63)
-_MOST_STACK = 4 << 20
 
 
 def build_kernel(function: ir.Operation, target: TargetView) -> None:
@@ -133,9 +135,7 @@ class _Kernel:
         if op.name == "arith.constant" and isinstance(op.results[0].type, ir.RankedTensorType):
             self.storage[op.results[0]] = self._constant(op)
         elif op.name == "arith.constant":
-            self.scalars[op.results[0]] = Lin(constant=ir.IntegerAttr(op.attributes["value"]).value) if isinstance(
-                op.results[0].type, ir.IndexType
-            ) else op.clone().results[0]
+            self.scalars[op.results[0]] = _scalar_constant(op)
         elif op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
             self.storage[op.results[0]] = self.storage[op.operands[0]].reshaped(tuple(ir.RankedTensorType(op.results[0].type).shape))
         elif op.name == "tensor.extract_slice":
@@ -152,19 +152,8 @@ class _Kernel:
         tensor = ir.RankedTensorType(op.results[0].type)
         shape, element = tuple(tensor.shape), tensor.element_type
         buffer = buffer_type(shape, element)
-        dense = ir.DenseElementsAttr(op.attributes["value"])
-        flat = ir.RankedTensorType.get([buffer.shape[0]], buffer.element_type)
-        if dense.is_splat:
-            splat = dense.get_splat_value()
-            if buffer.element_type != element:
-                splat = ir.IntegerAttr.get(buffer.element_type, int(bool(ir.IntegerAttr(splat).value)))
-            value = ir.DenseElementsAttr.get_splat(flat, splat)
-        elif buffer.element_type != element:
-            values = [ir.IntegerAttr.get(buffer.element_type, int(bool(v))) for v in ir.DenseIntElementsAttr(dense)]
-            value = ir.DenseElementsAttr.get(values, flat)
-        else:
-            value = ir.Attribute.parse(str(dense).rsplit(":", 1)[0] + f": {tensor}")
-            value = _flattened(value, flat)
+        raw = np.frombuffer(constant_bytes(op.attributes["value"]), f"u{bit_width(element) // 8}")
+        value = ir.DenseElementsAttr.get(raw, type=buffer.element_type, shape=[raw.size])
         name = f"{symbol_name(self.function)}_constant_{len(self.storage)}"
         with ir.InsertionPoint(self.function):
             create(
@@ -202,26 +191,17 @@ class _Kernel:
             self.empties.add(result)
         elif op.name == "tensor.extract_slice":
             offsets, sizes = _mixed(op, "static_offsets", 1), _mixed(op, "static_sizes", 2)
-            self.storage[result] = _LazySlice(op.operands[0], [self._lin(o) for o in offsets], tuple(self._size(s) for s in sizes))
-            self._resolve_slice(result)
+            source = self.storage[op.operands[0]]
+            self.storage[result] = source.slice([self._lin(o) for o in offsets], tuple(self._size(s) for s in sizes))
         elif op.name == "affine.min":
             operands = [Lin.of(self._scalar(v)).value() for v in op.operands]
             self.scalars[result] = value_of("affine.min", ir.IndexType.get(), operands, map=op.attributes["map"])
         elif op.name == "arith.constant":
-            value = op.attributes["value"]
-            is_index = isinstance(result.type, ir.IndexType)
-            self.scalars[result] = Lin(constant=ir.IntegerAttr(value).value) if is_index else op.clone().results[0]
+            self.scalars[result] = _scalar_constant(op)
         else:
             attributes = attributes_of(op)
             operands = [s.value() if isinstance(s, Lin) else s for s in map(self._scalar, op.operands)]
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
-
-    def _resolve_slice(self, result: ir.Value) -> None:
-        """A slice of known storage is that storage's slice; a slice of a value that has none yet waits until it has."""
-        lazy = self.storage[result]
-        source = self.storage.get(lazy.source)
-        if isinstance(source, Storage):
-            self.storage[result] = source.slice(lazy.offsets, lazy.sizes)
 
     def _scalar(self, value: ir.Value):
         return self.scalars[value]
@@ -239,8 +219,6 @@ class _Kernel:
 
     def _work(self, op: ir.Operation) -> Work:
         """Reads an op of the tile and decides where its results live. Inputs that other ops of the tile make are resolved later."""
-        from ..schedules.axes import dim_position, read_tile_op
-
         read = read_tile_op(op)
         extents: list[int | ir.Value] = list(read.extents)
         operands = [*read.inputs, *read.inits]
@@ -255,12 +233,7 @@ class _Kernel:
         fill: list[ir.Value | None] = []
         for init, result in zip(read.inits, op.results):
             start = self.storage.get(init)
-            reused = isinstance(start, Storage) and start.writable and (defining_op(init) is None or len(list(init.uses)) == 1 or
-                                                                        defining_op(init).name == "tensor.extract_slice")
-            if reused:
-                storage = start
-            else:
-                storage = self._stack(result, self._sizes_of(init))
+            storage = start if self._may_update(init) else self._stack(result, self._sizes_of(init))
             self.storage[result] = storage
             outputs.append(storage)
             inits.append(start)
@@ -275,6 +248,14 @@ class _Kernel:
             if isinstance(source, Storage):
                 maps[number], inputs[number] = shifted(maps[number], source)
         return Work(op, maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block)
+
+    def _may_update(self, init: ir.Value) -> bool:
+        """Whether an op may write over `init`: a slice of a result, or a value of the tile that only this op takes."""
+        start = self.storage.get(init)
+        if start is None or not start.writable:
+            return False
+        owner = defining_op(init)
+        return owner is None or owner.name == "tensor.extract_slice" or len(list(init.uses)) == 1
 
     def _sizes_of(self, value: ir.Value) -> tuple[int | ir.Value, ...] | None:
         if not isinstance(value.type, ir.RankedTensorType):
@@ -312,7 +293,7 @@ class _Kernel:
                 if self._joins(group, work, pending):
                     group.append(work)
                     pending.remove(work)
-            self._drop_unread(group, pending, inserted)
+            self._drop_unread(group, inserted)
             self._emit_nest(group)
 
     def _only_an_init(self, work: Work, inserted: set[ir.Value]) -> bool:
@@ -357,7 +338,7 @@ class _Kernel:
         vector = vector_loop(works)
         return sums_along(works, vector) and all(vector_loop([w]) == vector for w in works)
 
-    def _drop_unread(self, group: list[Work], pending: list[Work], inserted: set[ir.Value]) -> None:
+    def _drop_unread(self, group: list[Work], inserted: set[ir.Value]) -> None:
         """A value that only its own nest reads needs no memory."""
         members = {w.op for w in group}
         for work in group:
@@ -414,11 +395,11 @@ class _Kernel:
         emit_elementwise([work], self._captured, self.target)
 
 
-class _LazySlice:
-    """A slice of a value whose storage is not known yet."""
-
-    def __init__(self, source: ir.Value, offsets: list[Lin], sizes: tuple[int | ir.Value, ...]):
-        self.source, self.offsets, self.sizes = source, offsets, sizes
+def _scalar_constant(op: ir.Operation) -> ir.Value | Lin:
+    """A scalar constant of the group, in the kernel; an index is known while the kernel is emitted."""
+    if isinstance(op.results[0].type, ir.IndexType):
+        return Lin(constant=ir.IntegerAttr(op.attributes["value"]).value)
+    return op.clone().results[0]
 
 
 def _linalg_owner(op: ir.Operation) -> ir.Operation:
@@ -442,14 +423,3 @@ def _mixed(op: ir.Operation, name: str, first_segment: int) -> list[int | ir.Val
     start = sum(segments[:first_segment])
     dynamic = iter(list(op.operands)[start : start + segments[first_segment]])
     return [next(dynamic) if v == _DYNAMIC else v for v in ir.DenseI64ArrayAttr(op.attributes[name])]
-
-
-def _flattened(value: ir.Attribute, flat: ir.RankedTensorType) -> ir.Attribute:
-    elements = [value[i] if False else v for i, v in enumerate(ir.DenseElementsAttr(value))] if False else None
-    if elements is None:
-        text = str(value)
-        body = text[text.index("<") + 1 : text.rindex(">", 0, text.rindex(":"))]
-        if not body.lstrip().startswith('"'):
-            body = "[" + body.replace("[", "").replace("]", "") + "]"
-        return ir.Attribute.parse(f"dense<{body}> : {flat}")
-    return value
