@@ -30,7 +30,9 @@ def to_llvm_ir(module: ir.Operation) -> str:
     left = {op.name for op in walk(module.operation) if op.name.split(".")[0] not in ("llvm", "builtin")}
     left |= {op.name for op in walk(module.operation, "builtin.unrealized_conversion_cast")}
     if left:
-        raise CompileError(f"ops that are not of the LLVM dialect: {', '.join(sorted(left))}", stage="object", remedy="run the llvm stage first")
+        raise CompileError(
+            f"ops that are not of the LLVM dialect: {', '.join(sorted(left))}", stage="object", remedy="run the llvm stage first"
+        )
     target = target_of(module)
     with module.context:
         width = ir.Attribute.parse(f'[["prefer-vector-width", "{target.vector_bits}"]]')

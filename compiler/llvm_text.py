@@ -1,7 +1,8 @@
 """LLVM IR text from MLIR's translation, made readable for llvmlite's older LLVM.
 
-The wheel prints float literals that an older reader refuses: `+inf`, `-qnan`, `f0x40490FDB`, decimals that are not exact. They are rewritten, bit
-for bit, to the hexadecimal forms that every LLVM reads: 0x and sixteen digits for float and double, 0xH for half, 0xR for bfloat.
+The wheel prints float literals that an older reader refuses: `+inf`, `-qnan`, `f0x40490FDB`, decimals that are not exact. They are
+rewritten, bit for bit, to the hexadecimal forms that every LLVM reads: 0x and sixteen digits for float and double, 0xH for half, 0xR for
+bfloat.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def fix_float_literals(text: str) -> str:
 
 
 def bfloat_as_bits(text: str) -> str:
-    """`text` with i16 for bfloat, for targets that have no such registers; right where bfloats are only moved (bf16-as-bits), their literals fixed."""
+    """`text` with i16 for bfloat, for targets that have no such registers; right where bfloats are only moved (bf16-as-bits), their
+    literals fixed.
+    """
     text = _BFLOAT_LITERAL.sub(lambda found: f"i16 {int(found[1], 16)}", text)
     return _BFLOAT_NAME.sub(r"\1i16", _BFLOAT.sub("i16", text))
 

@@ -24,8 +24,11 @@ _WIDTHS = {1, 8, 16, 32, 64}
 
 
 def prepare(module: ir.Module) -> None:
-    """Makes the entry the public @main. Raises InvalidProgramError if there is none or it is not clear which."""
+    """Makes the entry the public @main, and drops what only hloom may say of a program. Raises InvalidProgramError if there is none or it is not clear which."""
     entry = _entry(module)
+    for op in (module.operation, *functions(module.operation)):
+        for name in [name for name in op.attributes if name.startswith("hloom.")]:
+            del op.attributes[name]
     for function in functions(module.operation):
         is_entry = function == entry
         if not is_entry and symbol_name(function) == "main":

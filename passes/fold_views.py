@@ -1,6 +1,7 @@
 """fold-views: reshapes between two ops of a group disappear into their loops and maps; reshapes are left at the function's edge alone.
 
-A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Before (a packed right operand):
+A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Before (a
+packed right operand):
     %c = generic (m, o, i, k) ins(%x (m, k), %w (o, k, i)) outs(tensor<256x16x64xf32>)   { mulf, addf }
     %v = tensor.collapse_shape %c : tensor<256x16x64xf32> into tensor<256x1024xf32>
     %r = generic (m, n) ins(%v (m, n)) outs(tensor<256x1000xf32>)
@@ -8,7 +9,8 @@ After:
     %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
     %r = generic (m, n) ins(%c (m, n))
 
-Any other reshape between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum.
+Any other reshape between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
+a sum.
 
 Must hold: the linalg stage before outs-style. A view of an argument or a returned view stays. Declined: a view that is read otherwise than
 as an input of a linalg.generic.
@@ -124,7 +126,14 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     fill = defining_op(producer.operands[len(producer.operands) - 1])
     plain = all(isinstance(e, ir.AffineDimExpr) for e in out.results) and len(producer.results) == 1
     indexed = walk(producer, "linalg.index") or walk(producer, "tensor.extract")
-    if not plain or indexed or len(list(source.uses)) != 1 or fill is None or fill.name != "linalg.fill" or len(iterators) == len(out.results):
+    if (
+        not plain
+        or indexed
+        or len(list(source.uses)) != 1
+        or fill is None
+        or fill.name != "linalg.fill"
+        or len(iterators) == len(out.results)
+    ):
         return False
     extents = _read_extents(view, readers)
     if extents is None:
@@ -215,5 +224,3 @@ def _compose_into_readers(view: ir.Operation) -> None:
         maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, composed)
         reader.operands[number] = source
         reader.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
-
-

@@ -6,9 +6,9 @@ After:
     llvm.func internal @fusion_0_body(%lo: i64, %hi: i64, %a: !llvm.ptr {llvm.noalias}, %out: !llvm.ptr {llvm.noalias})
     llvm.func @fusion_0(%lo: i64, %hi: i64, %buffers: !llvm.ptr) attributes {hloom.tiles = 16 : i64}   // loads the pointers, calls the body
 
-Pointers are noalias, save those that buffer assignment lets share a buffer (hloom.inplace). Kernels are lowered in a module of their own, so that
-upstream's conversions see nothing of the host program. On AVX-512, scaling by powers of two becomes vscalef (scale-to-avx512); rounding to bf16
-becomes integer arithmetic (round-to-bf16).
+Pointers are noalias, save those that buffer assignment lets share a buffer (hloom.inplace). Kernels are lowered in a module of their
+own, so that upstream's conversions see nothing of the host program. On AVX-512, scaling by powers of two becomes vscalef
+(scale-to-avx512); rounding to bf16 becomes integer arithmetic (round-to-bf16).
 
 Must hold: the vector stage. Declined: functions without hloom.tiles.
 """

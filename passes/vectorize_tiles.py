@@ -10,9 +10,9 @@ After:
       scf.for %t = %lo to %hi { vector loops }
     }
 
-Each linalg op of the tile becomes a loop nest (cpu/nests.py: elementwise, and sums along the vector loop; cpu/contraction.py: other reductions);
-ops that meet at the same point share one. Results are written to the kernel's outputs where the tile inserts them; other values live
-on the stack, or only in registers. Ops of the target's vector width: `hloom.target`.
+Each linalg op of the tile becomes a loop nest (cpu/nests.py: elementwise, and sums along the vector loop; cpu/contraction.py: other
+reductions); ops that meet at the same point share one. Results are written to the kernel's outputs where the tile inserts them; other
+values live on the stack, or only in registers. Ops of the target's vector width: `hloom.target`.
 
 Must hold: the tiled stage (docs/architecture.md). Declined: library groups, functions without a tile loop.
 """

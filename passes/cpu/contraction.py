@@ -1,7 +1,9 @@
-"""Reductions whose accumulators stay in registers while the reduced loops run: contractions, convolutions, sums of columns, and any other body.
+"""Reductions whose accumulators stay in registers while the reduced loops run: contractions, convolutions, sums of columns, and any
+other body.
 
-The vector loop is parallel (columns of a matrix product, pixels of a convolution); a second parallel loop is unrolled and jammed, so that what is
-loaded along the vector loop serves several rows. The accumulators of a block, rows × lanes, are carried by the loops over the reduced dimensions:
+The vector loop is parallel (columns of a matrix product, pixels of a convolution); a second parallel loop is unrolled and jammed, so
+that what is loaded along the vector loop serves several rows. The accumulators of a block, rows × lanes, are carried by the loops over
+the reduced dimensions:
 
     for n in chunks: for m in blocks of U:
       acc[0..U) = init

@@ -11,8 +11,8 @@ from hloom.dialects.target import TargetView
 
 from ..buffers.constants import constant_bytes
 from ..rewriting import attributes_of, create, defining_op, index_constant, symbol_name, value_of, walk
-from .amx import emit_amx
 from ..schedules.axes import dim_position, read_tile_op
+from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .index import Lin
 from .nests import emit_elementwise, vector_loop
@@ -41,7 +41,9 @@ class _Kernel:
     def build(self) -> None:
         kind = ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value)
         index = ir.IndexType.get()
-        buffers = [buffer_type(tuple(ir.RankedTensorType(t).shape), ir.RankedTensorType(t).element_type) for t in [*kind.inputs, *kind.results]]
+        buffers = [
+            buffer_type(tuple(ir.RankedTensorType(t).shape), ir.RankedTensorType(t).element_type) for t in [*kind.inputs, *kind.results]
+        ]
         signature = ir.FunctionType.get([index, index, *buffers], [])
         attributes = {n: a for n, a in attributes_of(self.function).items() if n.startswith("hloom.")}
         with ir.InsertionPoint(self.function):
@@ -74,7 +76,9 @@ class _Kernel:
 
     def _grid(self) -> list[tuple[int, int]]:
         """(trips, step) of each loop of the forall."""
-        lower, upper, step = (list(ir.DenseI64ArrayAttr(self.forall.attributes[f"static{n}"])) for n in ("LowerBound", "UpperBound", "Step"))
+        lower, upper, step = (
+            list(ir.DenseI64ArrayAttr(self.forall.attributes[f"static{n}"])) for n in ("LowerBound", "UpperBound", "Step")
+        )
         assert all(low == 0 for low in lower)
         return [(ceil(u / s), s) for u, s in zip(upper, step)]
 
@@ -311,7 +315,9 @@ class _Kernel:
     def _joins(self, group: list[Work], work: Work, pending: list[Work]) -> bool:
         """Whether `work` can run in the group's nest: equal loops, and it reads the group's values only at its own point."""
         first = group[0]
-        if not _same_extents(first.extents, work.extents) or (any(w.reduces for w in [*group, work]) and not self._row_nest([*group, work])):
+        if not _same_extents(first.extents, work.extents) or (
+            any(w.reduces for w in [*group, work]) and not self._row_nest([*group, work])
+        ):
             return False
         made_here = {v: w for w in group for v in w.values}
         earlier = {v for w in pending[: pending.index(work)] for v in w.values}
@@ -390,7 +396,17 @@ class _Kernel:
         identity = ir.AffineMap.get_identity(rank)
         block = None
         work = Work(
-            self.forall, [identity, identity], [source], [None], [None], [target], [True] * rank, list(source.sizes), [self.forall.results[0]], {}, block
+            self.forall,
+            [identity, identity],
+            [source],
+            [None],
+            [None],
+            [target],
+            [True] * rank,
+            list(source.sizes),
+            [self.forall.results[0]],
+            {},
+            block,
         )
         emit_elementwise([work], self._captured, self.target)
 

@@ -1,12 +1,14 @@
 """Widening: the scalar body of a linalg op evaluated for several lanes at once.
 
-A value of the body is one of: a `Lin` (an index, linear in the lane number), a scalar that is the same in every lane, or a vector of lanes. Scalars
-stay scalars as long as they can, so row-wise arithmetic hoists itself, and an index that advances with the lane makes a load contiguous.
+A value of the body is one of: a `Lin` (an index, linear in the lane number), a scalar that is the same in every lane, or a vector of
+lanes. Scalars stay scalars as long as they can, so row-wise arithmetic hoists itself, and an index that advances with the lane makes a
+load contiguous.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from torch_mlir import ir
 
@@ -14,12 +16,12 @@ from ..rewriting import attributes_of, create, value_of
 from .index import Lin
 from .storage import Storage, is_i1, memory_type
 
-Rep = "Lin | ir.Value"
+Rep: TypeAlias = "Lin | ir.Value"
 
 _REDUCTION_KINDS = {
-    "arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul", "arith.maximumf": "maximumf", "arith.minimumf": "minimumf",
-    "arith.maxnumf": "maxnumf", "arith.minnumf": "minnumf", "arith.maxsi": "maxsi", "arith.minsi": "minsi", "arith.maxui": "maxui",
-    "arith.minui": "minui", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
+    "arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul", "arith.maximumf": "maximumf", "arith.minimumf":
+    "minimumf", "arith.maxnumf": "maxnumf", "arith.minnumf": "minnumf", "arith.maxsi": "maxsi", "arith.minsi": "minsi", "arith.maxui":
+    "maxui", "arith.minui": "minui", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
 }  # fmt: skip
 
 
@@ -195,10 +197,11 @@ class Body:
         return self._create(op, values, [self.lanes.type(r.type) for r in op.results])
 
     def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
-        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an exponential).
+        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an
+        exponential).
 
-        q = x * (1 / c); q + (x - q * c) / c where that is finite and not zero, else q: infinities, zeros and their signs are q's. Where 1 / c is
-        subnormal, infinite or zero, or for types narrower than f32, it is divided.
+        q = x * (1 / c); q + (x - q * c) / c where that is finite and not zero, else q: infinities, zeros and their signs are q's. Where
+        1 / c is subnormal, infinite or zero, or for types narrower than f32, it is divided.
         """
         element = divisor.type
         if not isinstance(element, (ir.F32Type, ir.F64Type)):
@@ -323,7 +326,9 @@ def neutral_element(kind: str, element: ir.Type) -> ir.Attribute:
     """The value that the reduction `kind` leaves unchanged."""
     if isinstance(element, ir.FloatType):
         infinity = float("inf")
-        value = {"add": -0.0, "mul": 1.0, "maximumf": -infinity, "minimumf": infinity, "maxnumf": float("nan"), "minnumf": float("nan")}[kind]
+        value = {"add": -0.0, "mul": 1.0, "maximumf": -infinity, "minimumf": infinity, "maxnumf": float("nan"), "minnumf": float("nan")}[
+            kind
+        ]
         return ir.FloatAttr.get(element, value)
     width = ir.IntegerType(element).width
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if width > 1 else (-1, 0)

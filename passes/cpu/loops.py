@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from torch_mlir import ir
 
 from ..rewriting import create, value_of
 from .index import Lin
 
-Bound = "int | ir.Value"
+Bound: TypeAlias = "int | ir.Value"
 
 
 def for_loop(

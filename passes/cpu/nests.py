@@ -1,7 +1,7 @@
 """Loop nests for the works of a tile: which loop is vectorised, its chunks, and the code of elementwise nests.
 
-Works of equal extents that read each other only at the point where they are share one nest: softmax's exponential and its sum are one pass over
-the row. A nest has vector loops of whole chunks and one masked chunk for what is left.
+Works of equal extents that read each other only at the point where they are share one nest: softmax's exponential and its sum are one
+pass over the row. A nest has vector loops of whole chunks and one masked chunk for what is left.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Packing: an operand of a contraction copied to a buffer on the stack where the vector loop is contiguous.
 
-A panel of the right operand that is read once for every block of rows is worth copying when its rows lie far apart in memory (each on a page
-and a cache set of its own), and must be transposed when the vector loop is not its innermost dimension:
+A panel of the right operand that is read once for every block of rows is worth copying when its rows lie far apart in memory (each on a
+page and a cache set of its own), and must be transposed when the vector loop is not its innermost dimension:
 
     B[k, n…] → P[k, n]            rows copied
     B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
@@ -129,7 +129,9 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
 
 
 def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
-    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs: round s swaps blocks of s lanes across rows s apart."""
+    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs: round s swaps blocks of s lanes across rows s
+    apart.
+    """
     count = len(rows)
     vector = rows[0].type
     distance = 1

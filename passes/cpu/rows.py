@@ -2,8 +2,8 @@
 
     for row: acc = neutral; for chunks of the row: acc = op(acc, f(chunk)); result = op(init, reduce(acc))
 
-Elementwise works of equal loops take part: softmax's exponential is stored and summed in one pass. Where an input is the same for all rows (a matrix
-stored by rows times a vector), several rows are jammed, so that it is loaded once for them.
+Elementwise works of equal loops take part: softmax's exponential is stored and summed in one pass. Where an input is the same for all
+rows (a matrix stored by rows times a vector), several rows are jammed, so that it is loaded once for them.
 """
 
 from __future__ import annotations

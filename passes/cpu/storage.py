@@ -62,9 +62,7 @@ def buffer_type(shape: tuple[int, ...], element: ir.Type) -> ir.MemRefType:
 def stack_buffer(shape: tuple[int, ...], sizes: tuple[int | ir.Value, ...], element: ir.Type) -> Storage:
     """A buffer on the stack for a tile of at most `shape`; emitted at the current insertion point."""
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-    base = value_of(
-        "memref.alloca", buffer_type(shape, element), operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]), alignment=alignment
-    )
+    base = value_of("memref.alloca", buffer_type(shape, element), operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]), alignment=alignment)
     return Storage(base, element, Lin(), row_major(shape), sizes, writable=True)
 
 

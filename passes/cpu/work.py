@@ -14,10 +14,11 @@ from .storage import Storage, bit_width
 
 @dataclass
 class Work:
-    """`inputs` holds a Storage per tensor input, or the scalar itself, or None for an input that only gives a shape. `outputs` is where the results go, `inits` where the outs are read from.
+    """`inputs` holds a Storage per tensor input, or the scalar itself, or None for an input that only gives a shape. `outputs` is where
+    the results go, `inits` where the outs are read from.
 
-    `fill[i]` is the scalar that init i is filled with, if it is known: then it is not read. `forward[i]` is the value (of a work of the same nest) that
-    input i is at the very point that is evaluated.
+    `fill[i]` is the scalar that init i is filled with, if it is known: then it is not read. `forward[i]` is the value (of a work of the
+    same nest) that input i is at the very point that is evaluated.
     """
 
     op: ir.Operation

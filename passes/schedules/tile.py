@@ -70,7 +70,9 @@ class Tile:
             self.made[number, result] = clone.results[result]
 
     def _sliceable(self, tile_op: TileOp, m: ir.AffineMap) -> bool:
-        """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, or the number of a panel or a place in it."""
+        """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, or the number of a panel or a place
+        in it.
+        """
         return all(
             not self._tiled_dims(tile_op, e) or linear_coefficients(e) is not None or self._panel(tile_op, e) is not None for e in m.results
         )
@@ -115,7 +117,9 @@ class Tile:
             elif (panel := self._panel(tile_op, expr)) is not None:
                 axis = tile_op.axes[panel[1]]
                 number = panel[0] == "number"
-                offsets.append(value_of("arith.divui", ir.IndexType.get(), [self.offset[axis], index_constant(self.sizes[axis])]) if number else 0)
+                offsets.append(
+                    value_of("arith.divui", ir.IndexType.get(), [self.offset[axis], index_constant(self.sizes[axis])]) if number else 0
+                )
                 sizes.append(1 if number else self.size[axis])
             else:
                 offsets.append(self._sum(expr, tile_op, self.offset))
@@ -239,7 +243,12 @@ class Tile:
             return self._index(tile_op, ir.AffineDimExpr(expr).position)
         binary = ir.AffineBinaryExpr(expr)
         operands = [self._evaluate(binary.lhs, tile_op), self._evaluate(binary.rhs, tile_op)]
-        for kind, name in ((ir.AffineAddExpr, "addi"), (ir.AffineMulExpr, "muli"), (ir.AffineFloorDivExpr, "divui"), (ir.AffineModExpr, "remui")):
+        for kind, name in (
+            (ir.AffineAddExpr, "addi"),
+            (ir.AffineMulExpr, "muli"),
+            (ir.AffineFloorDivExpr, "divui"),
+            (ir.AffineModExpr, "remui"),
+        ):
             if isinstance(expr, kind):
                 return value_of(f"arith.{name}", index, operands)
         raise ValueError(f"affine expression {expr} in an indexing map")

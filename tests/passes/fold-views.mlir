@@ -4,7 +4,7 @@
 // CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2) -> (d1 floordiv 32, d2, d1 mod 32)>
 // CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func private @digits
-// CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[W]], #{{.*}}], iterator_types = ["parallel", "parallel", "reduction"]} {{.*}} -> tensor<8x40xf32>
+// CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[W]], #{{.*}}], iterator_types = ["parallel", "parallel", "reduction"]} {{.*}} outs(%{{.*}} : tensor<8x40xf32>)
 // CHECK: linalg.generic {indexing_maps = [#[[ID]], #[[ID]]], {{.*}} ins(%[[C]] : tensor<8x40xf32>)
 // CHECK-NOT: collapse_shape
 #x = affine_map<(d0, d1, d2, d3) -> (d0, d3)>

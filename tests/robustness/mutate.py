@@ -11,16 +11,16 @@ import re
 from collections.abc import Callable
 
 _TOKEN = re.compile(r'//[^\n]*|"[^"\n]*"|[%@#!^]?[A-Za-z_$][\w.$]*|0x[0-9A-Fa-f]+|\d+(?:\.\d+(?:e[+-]?\d+)?)?|->|\s+|.', re.DOTALL)
-_NUMBERS = ["0", "1", "-1", "2", "3", "7", "127", "4096", "65537", "2147483648", "9223372036854775807", "99999999999999999999999", "1.5", "0xFF"]
-_SIZES = ["0", "1", "2", "3", "17", "1000", "?", "*", "-1", "99999", "4294967296", "9223372036854775807", "18446744073709551616"]
+_NUMBERS = "0 1 -1 2 3 7 127 4096 65537 2147483648 9223372036854775807 99999999999999999999999 1.5 0xFF".split()
+_SIZES = "0 1 2 3 17 1000 ? * -1 99999 4294967296 9223372036854775807 18446744073709551616".split()
 _ELEMENTS = (
     "f64 f32 f16 bf16 i1 i8 i16 i32 i64 ui8 ui16 ui32 ui64 i2 i4 ui4 i128 i7 si32 index f8E4M3FN f8E5M2 f4E2M1FN tf32 f80 f128 none "
     "complex<f32> tuple<f32> vector<4xf32> tensor<4xf32> memref<4xf32> !stablehlo.token !quant.uniform<i8:f32,1.0> !nothing.here"
 ).split()
 _OPS = (
     "abs add and atan2 broadcast_in_dim case cbrt ceil cholesky clamp compare complex concatenate constant convert convolution cosine "
-    "custom_call divide dot_general dynamic_gather dynamic_iota dynamic_reshape dynamic_slice dynamic_update_slice exponential fft floor "
-    "gather get_dimension_size if imag iota is_finite log logistic map maximum minimum multiply negate not or optimization_barrier pad popcnt "
+    "custom_call divide dot_general dynamic_gather dynamic_iota dynamic_reshape dynamic_slice dynamic_update_slice exponential fft "
+    "floor gather get_dimension_size if imag iota is_finite log logistic map maximum minimum multiply negate not or optimization_barrier pad popcnt "
     "power real reduce reduce_precision reduce_window remainder reshape return reverse rng rng_bit_generator rsqrt scatter select "
     "shift_left shift_right_arithmetic sign sine slice sort sqrt subtract tan tanh transpose triangular_solve tuple while xor no_such_op"
 ).split()
@@ -131,7 +131,7 @@ def _integer(old: str, rng: random.Random) -> str:
 
 
 def _type(old: str, rng: random.Random) -> str:
-    return rng.choice(("tensor<*xf32>", "tensor<f32>", "tensor<0xf32>", "f32", "tensor<1x1x1x1x1x1x1x1x1xf32>", "!stablehlo.token", "tuple<>", "()"))
+    return rng.choice(("tensor<*xf32>", "tensor<f32>", "tensor<0xf32>", "f32", f"tensor<{'1x' * 9}f32>", "!stablehlo.token", "tuple<>", "()"))
 
 
 def _element(old: str, rng: random.Random) -> str:

@@ -29,7 +29,6 @@ ROWS = {
     "empty module": ("module {}", "HL103"),
     "a module in a module": ("module { module { func.func @main() { return } } }", "HL103"),
     "words": ("this is no program", "HL102"),
-    "null bytes": (main(f"return %x : {F32}\0"), "HL102"),
     "bytes that are no text": (b"\xff\xfe\x00", "HL102"),
     "bytecode cut short": (b"ML\xefR\x0d", "HL102"),
     "a million brackets": (main("(" * 1_000_000), "HL102"),
@@ -45,7 +44,7 @@ ROWS = {
     "dynamic": (main("return %x : tensor<?xf32>", "%x: tensor<?xf32>", "tensor<?xf32>"), "HL103"),
     "2^41 bytes": (main("return %x : tensor<549755813888xf32>", "%x: tensor<549755813888xf32>", "tensor<549755813888xf32>"), "HL103"),
     "more elements than 64 bits count": (
-        main("return %x : tensor<4294967296x4294967296x4294967296xf32>", *[f"{p}tensor<4294967296x4294967296x4294967296xf32>" for p in ("%x: ", "")]),
+        main("return %x : T", "%x: T", "T").replace("T", "tensor<4294967296x4294967296x4294967296xf32>"),
         "HL103",
     ),
     "f8": (main("return %x : tensor<4xf8E4M3FN>", "%x: tensor<4xf8E4M3FN>", "tensor<4xf8E4M3FN>"), "HL101"),
@@ -60,18 +59,21 @@ ROWS = {
     "an op of another dialect": (main(f"%0 = arith.negf %x : {F32}\nreturn %0 : {F32}"), "HL101"),
     "sort": (
         main(
-            f'%0 = "stablehlo.sort"(%x) ({{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n'
+            f'%0 = "stablehlo.sort"(%x) ({{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
+            "%c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
             f"stablehlo.return %c : tensor<i1>\n}}) {{dimension = 0 : i64, is_stable = true}} : ({F32}) -> {F32}\nreturn %0 : {F32}"
         ),
         "HL101",
     ),
     "a custom call": (main(f"%0 = stablehlo.custom_call @mine(%x) : ({F32}) -> {F32}\nreturn %0 : {F32}"), "HL101"),
-    "a bitcast that changes the shape": (main("%0 = stablehlo.bitcast_convert %x : (tensor<2x2xf32>) -> tensor<2xi32>\nreturn %0 : tensor<2xi32>",
-                                              "%x: tensor<2x2xf32>", "tensor<2xi32>"), "HL103"),
+    "a bitcast that changes the shape": (
+        main("%0 = stablehlo.bitcast_convert %x : (tensor<2x2xf32>) -> tensor<2xi32>\nreturn %0 : tensor<2xi32>", "%x: tensor<2x2xf32>", "tensor<2xi32>"),
+        "HL103",
+    ),
     "a name that is no text": (main(f"return %x : {F32}").replace("@main", '@"\\FF"'), "HL103"),
     "a callee that is no text": (called('"\\FF"') + f'func.func private @"\\FF"(%x: {F32}) -> {F32} {{ return %x : {F32} }}', "HL103"),
     "two entries": (main(f"return %x : {F32}").replace("@main", "@a") + main(f"return %x : {F32}").replace("@main", "@b"), "HL103"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -92,7 +94,8 @@ TAKEN = {
     "hloom's own names": f"module attributes {{hloom.decisions = [1]}} {{\n{called('fusion_0')}"
     f'func.func private @fusion_0(%x: {F32}) -> {F32} attributes {{hloom.kind = "library"}} {{ return %x : {F32} }}\n}}',
     "a constant of 400 GB that is not stored": main(
-        "%0 = stablehlo.constant dense<1.0> : tensor<100000000000xf32>\n%1 = stablehlo.slice %0 [5:9] : (tensor<100000000000xf32>) -> tensor<4xf32>\n"
+        "%0 = stablehlo.constant dense<1.0> : tensor<100000000000xf32>\n"
+        f"%1 = stablehlo.slice %0 [5:9] : (tensor<100000000000xf32>) -> {F32}\n"
         f"return %1 : {F32}"
     ),
 }

@@ -1,0 +1,82 @@
+"""bf16 and f16 arithmetic and conversions on targets with and without instructions for them: rounded once an operation, everywhere alike."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import hloom
+from hloom.compiler.target import host, load_target
+
+SIZE = 1000  # no multiple of a vector
+TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
+RUNNABLE = ["auto", "cpu-avx2"] + (["cpu-avx512"] if host().vector_bits >= load_target("cpu-avx512").vector_bits else [])
+
+
+def program(t: str) -> str:
+    v = f"tensor<{SIZE}x{t}>"
+    return f"""
+      func.func @main(%a: {v}, %b: {v}, %i: tensor<{SIZE}xi32>, %d: tensor<{SIZE}xf64>)
+          -> ({v}, {v}, {v}, {v}, {v}, tensor<{SIZE}xi32>, {v}) {{
+        %product = stablehlo.multiply %a, %b : {v}
+        %quotient = stablehlo.divide %product, %b : {v}
+        %largest = stablehlo.maximum %quotient, %b : {v}
+        %root = stablehlo.sqrt %largest : {v}
+        %less = stablehlo.compare LT, %a, %b : ({v}, {v}) -> tensor<{SIZE}xi1>
+        %from_int = stablehlo.convert %i : (tensor<{SIZE}xi32>) -> {v}
+        %picked = stablehlo.select %less, %root, %from_int : tensor<{SIZE}xi1>, {v}
+        %negated = stablehlo.negate %a : {v}
+        %to_int = stablehlo.convert %product : ({v}) -> tensor<{SIZE}xi32>
+        %from_double = stablehlo.convert %d : (tensor<{SIZE}xf64>) -> {v}
+        return %quotient, %largest, %picked, %from_int, %negated, %to_int, %from_double : {v}, {v}, {v}, {v}, {v}, tensor<{SIZE}xi32>, {v}
+      }}"""
+
+
+@pytest.mark.parametrize("target", RUNNABLE)
+@pytest.mark.parametrize("name", TYPES)
+def test_each_operation_is_rounded_once(name, target):
+    half = TYPES[name]
+    rng = np.random.default_rng(7)
+    a, b = (rng.standard_normal(SIZE).astype(half) for _ in range(2))
+    i = rng.integers(-60000, 60000, SIZE).astype(np.int32)
+    d = rng.standard_normal(SIZE)
+    d[:3] = [np.nan, np.inf, 1e300]
+    got = hloom.compile(program(name), target=target)(a, b, i, d)
+
+    def wide(x: np.ndarray) -> np.ndarray:
+        return x.astype(np.float32)
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        product = (wide(a) * wide(b)).astype(half)
+        quotient = (wide(product) / wide(b)).astype(half)
+        largest = np.maximum(wide(quotient), wide(b)).astype(half)
+        picked = np.where(wide(a) < wide(b), np.sqrt(wide(largest)).astype(half), wide(i).astype(half))
+        expected = [quotient, largest, picked, wide(i).astype(half), -a, wide(product).astype(np.int32), _rounded(d, half)]
+    for result, value in zip(got, expected):
+        np.testing.assert_array_equal(wide(np.asarray(result)), wide(value))
+
+
+def _rounded(values: np.ndarray, half: type) -> np.ndarray:
+    """Each f64 to the nearest half, once: of the halves next to its double rounding, the nearest."""
+    near = values.astype(np.float32).astype(half)
+    bits = near.view(np.uint16)
+    best = near.copy()
+    for step in (-1, 1):
+        other = (bits + np.uint16(step % 65536)).view(half)
+        closer = np.abs(other.astype(np.float64) - values) < np.abs(best.astype(np.float64) - values)
+        best = np.where(closer & np.isfinite(near), other, best)
+    return best
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_f64_is_not_rounded_twice(name):
+    """Just above the middle of two halves by less than f32 can tell: rounding to f32 first would give a tie, and the even neighbour."""
+    half = TYPES[name]
+    bits = 8 if name == "bf16" else 11
+    d = np.full(SIZE, 1 + 2.0**-bits + 2.0**-40)
+    d[1::2] *= -1
+    zeros = np.ones(SIZE, half)
+    got = hloom.compile(program(name))(zeros, zeros, np.zeros(SIZE, np.int32), d)[-1]
+    expected = np.where(np.arange(SIZE) % 2, -1, 1) * (1 + 2.0 ** (1 - bits))
+    np.testing.assert_array_equal(np.asarray(got).astype(np.float64), expected)
