@@ -22,8 +22,8 @@ After, where fusion_1 may work in place:
 Must hold: the host functions obey the fused stage (docs/architecture.md). Group functions stay over tensors; a group whose calls share
 buffers in different ways is copied, so that the `hloom.inplace` of a group function holds for every call of it. Where all that an
 in-place output changes is the window of a dynamic_update_slice, `hloom.window_update` holds the pair: the rest of the buffer is right
-already. Library groups become library ops and their functions go. A while whose trip count is known becomes lhlo.for. What no result
-depends on is dropped.
+already. Library groups become library ops. A while whose trip count is known becomes lhlo.for. What no result depends on is dropped,
+and so are the functions of groups that nothing calls any more.
 
 Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
 to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
@@ -48,22 +48,24 @@ def assign_buffers(module: ir.Operation) -> None:
     named = {symbol_name(function): function for function in functions(module)}
     hosts = [function for function in named.values() if "hloom.kind" not in function.attributes]
     groups = {name: function for name, function in named.items() if "hloom.kind" in function.attributes}
-    for host in hosts:
-        _check_calls(host, groups)
+    called = {name for host in hosts for name in _called(host, groups)}
     taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.regions[0].blocks[0].operations if "sym_name" in op.attributes}
     with module.context, ir.Location.unknown():
         globals_, group_functions = Globals(module, taken), Groups(groups)
         for host in hosts:
             Emitter(Assignment(read_program(host), groups), group_functions, globals_).emit(host)
             host.erase()
-        for name in list(groups):
-            if group_functions.is_library(name):
-                groups.pop(name).erase()
+        for name in sorted(called - set(group_functions.names.values())):
+            groups.pop(name).erase()
 
 
-def _check_calls(host: ir.Operation, groups: dict[str, ir.Operation]) -> None:
+def _called(host: ir.Operation, groups: dict[str, ir.Operation]) -> list[str]:
+    """The groups that a host function calls. Raises PassFailure if it calls anything else."""
+    names = []
     for call in walk(host, "func.call"):
         name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
         if name not in groups or not groups[name].regions[0].blocks:
             message = f"calls @{name}, which is no group with a body"
             raise PassFailure(message, op=call.name, loc=str(call.location), stage="lhlo", remedy="run plan-fusion first")
+        names.append(name)
+    return names

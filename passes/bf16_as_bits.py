@@ -6,10 +6,11 @@ After:
     %bits = arith.extui (arith.bitcast %x : … to vector<16xi16>) : vector<16xi16> to vector<16xi32>
     %y = arith.bitcast (arith.shli %bits, %c16) : vector<16xi32> to vector<16xf32>
 
-For processors without AVX512-BF16: LLVM has no bf16 vectors there, takes them apart even to store them, and rounds the elements by calls of a run-time library.
-With nothing but moves left, code generation reads every bf16 as an i16 (compiler/llvm_text.py).
+For processors without AVX512-BF16: LLVM has no bf16 vectors there, takes them apart even to store them, and rounds the elements by
+calls of a run-time library. With nothing but moves left, code generation reads every bf16 as an i16 (compiler/llvm_text.py).
 
-Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: extension to other types, scalable vectors, tensors.
+Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: extension to other types, scalable vectors,
+tensors.
 """
 
 from __future__ import annotations

@@ -32,12 +32,14 @@ def symbol_name(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["sym_name"]).value
 
 
-def create(name: str, results: Sequence[ir.Type] = (), operands: Sequence[ir.Value] = (), regions: int = 0, **attributes: Any) -> ir.Operation:
+def create(
+    name: str, /, results: Sequence[ir.Type] = (), operands: Sequence[ir.Value] = (), regions: int = 0, **attributes: Any
+) -> ir.Operation:
     """Builds an op of any dialect at the current insertion point."""
     return ir.Operation.create(name, results=list(results), operands=list(operands), attributes=attributes, regions=regions)
 
 
-def value_of(name: str, result: ir.Type, operands: Sequence[ir.Value] = (), **attributes: Any) -> ir.Value:
+def value_of(name: str, result: ir.Type, /, operands: Sequence[ir.Value] = (), **attributes: Any) -> ir.Value:
     """Builds a one-result op and returns the result."""
     return create(name, [result], operands, **attributes).results[0]
 

@@ -7,13 +7,14 @@ After:
     %1 = arith.truncf (arith.addf (arith.extf %a), (arith.extf %b)) : f32 to bf16
     %2 = bf16 of the upper bits of (arith.maximumf (arith.extf %1), (arith.extf %c)) : f32
 
-One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are unchanged. The vectoriser then
-sees the f32 lanes that the processor works on, and the conversions can be chosen for the target (round-to-bf16); LLVM would split the vectors by way of
-memory and call a run-time library. A maximum or minimum needs no rounding: a bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes
-by way of an f32 rounded to odd. Integers become f32 first, so those beyond 2^24 are rounded twice.
+One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are
+unchanged. The vectoriser then sees the f32 lanes that the processor works on, and conversions can be chosen for the target
+(round-to-bf16); LLVM would split the vectors by way of memory and call a run-time library. A maximum or minimum needs no rounding: a
+bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes by way of an f32 rounded to odd. Integers become f32 first,
+so those beyond 2^24 are rounded twice.
 
-Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such vectors (no
-AVX512-BF16: LLVM would round their elements one by one); conversions between floats; other types than scalars.
+Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such
+vectors (without AVX512-BF16 LLVM would round their elements one by one); conversions between floats; other types than scalars.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value])
 
 
 def _round_by_way_of_f32(op: ir.Operation) -> None:
-    """f64 → f32 rounded to odd, then to the half: what f32 cannot hold leaves its trace in the last bit, so that the second rounding is right."""
+    """f64 → f32 rounded to odd, then to the half: what f32 cannot hold stays visible in the last bit, so the second rounding is right."""
     (x,) = op.operands
     f32, i32, i1 = ir.F32Type.get(), ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(1)
 

@@ -26,6 +26,7 @@ from .signature import Signature, TensorSpec
 from .tensors import TO_KIND, view
 
 Slot = tuple[str, Any]
+_LARGEST_ARENA = 1 << 47
 
 
 class _Frame:
@@ -76,7 +77,7 @@ class Executable:
             code = [bytes(blob) for name, blob in artifact.blobs.items() if name.startswith("code")]
             names = {kind: entry["symbol"] for kind, entry in manifest["entries"].items()}
             saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init."))}
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise DamagedFileError(f"the manifest does not describe a program: {type(error).__name__}: {error}") from None
         self._artifact = Artifact(manifest, {name: blob for name, blob in artifact.blobs.items() if name not in saved})
         self._code = LinkedCode(code, names.values())
@@ -96,6 +97,7 @@ class Executable:
         self.signature = Signature(tuple(inputs.values()), tuple(results), bound)
         self._init_results = [TensorSpec.of(data) for data in manifest["init_results"]]
         self._slots = {kind: [(str(what), value) for what, value in entry["buffers"]] for kind, entry in manifest["entries"].items()}
+        self._check_slots(len(arguments))
         self._in_tree, self._kwarg_tree, self._out_tree = manifest["in_tree"], manifest["kwarg_tree"], manifest["out_tree"]
         taken = pytree.count(self._in_tree) + pytree.count(self._kwarg_tree)
         if taken != len(inputs) or pytree.count(self._out_tree) != len(results):
@@ -106,6 +108,18 @@ class Executable:
         self._own_kind = manifest["kind"] if manifest["kind"] in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in inputs.values()]
         self._factories = [result_factory(spec) for spec in results]
+
+    def _check_slots(self, arguments: int) -> None:
+        """Raises ValueError where an entry's buffers are not those of the signature."""
+        init_results = len(self._init_results)
+        results = {"main": len(self.signature.outputs), "init": init_results}
+        if "main" not in self._slots or not set(self._slots) <= set(results):
+            raise ValueError(f"entries {', '.join(self._slots)}")
+        for entry, slots in self._slots.items():
+            limits = {"argument": arguments, "init": init_results, "result": results[entry], "arena": _LARGEST_ARENA}
+            for kind, value in slots:
+                if kind != "constant" and not (type(value) is int and 0 <= value < limits[kind]):
+                    raise ValueError(f"a buffer {kind} {value!r} of {entry}")
 
     # Calling.
 

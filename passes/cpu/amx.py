@@ -1,16 +1,17 @@
-"""Contractions of bf16 operands by AMX tiles: 2 × 2 tiles of 16 × 16 f32 are summed over the whole depth, then stored to the f32 buffer of the tile.
+"""Contractions of bf16 operands by AMX tiles: 2 × 2 tiles of 16 × 16 f32 are summed over the whole depth, then stored to the tile's
+f32 buffer.
 
     for n in blocks of 32: for m in blocks of 32:
       c00, c01, c10, c11 = tile_zero
       for k in steps of 32:
-        a0, a1 = tile_load A[m…, k], b0, b1 = tile_load B[k/2, n…, 2];  cij = tile_mulf ai, bj, cij
+        a0, a1 = tile_load A[m…, k];  b0, b1 = tile_load B[k/2, n…, 2];  cij = tile_mulf ai, bj, cij
       tile_store c → C[m, n]
 
-The epilogue (bias, activation, rounding) is the next nest of the tile. Rows or columns beyond an edge are computed and dropped: they are stored where the
-buffer has room, else by way of a scratch block. How operands get into the tiles' layout is told in amx_panels.py.
+The epilogue (bias, activation, rounding) is the next nest of the tile. Rows or columns beyond an edge are computed and dropped: they
+are stored where the buffer has room, else by way of a scratch block. How operands get into the tiles' layout is told in amx_panels.py.
 
-Must hold: the target has amx_bf16. Declined (other code then computes the contraction): other bodies and types, accumulators that do not start from zero,
-operands read by maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, 16 columns or a depth of 16.
+Must hold: the target has amx_bf16. Declined (other code then computes the contraction): other bodies and types, accumulators that do
+not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, 16 columns or a depth of 16.
 """
 
 from __future__ import annotations
@@ -68,11 +69,44 @@ def _starts_from_zero(work: Work) -> bool:
     return op is not None and op.name == "arith.constant" and ir.FloatAttr(op.attributes["value"]).value == 0.0
 
 
-@dataclass
-class _Plan:
-    """Which loop is what: rows (of input `left`), columns (of the other), and the reduced loops with the depth last; other parallel loops are `outer`."""
+@dataclass(frozen=True)
+class _Access:
+    """How an operand of the work lies in memory: its stride along each loop, and the address at which all loops are 0."""
 
-    left: int
+    storage: Storage
+    strides: list[int]
+    origin: Lin
+
+    @staticmethod
+    def of(m: ir.AffineMap, storage: object, loops: int) -> _Access | None:
+        """None where the operand is no tensor, or its map not linear."""
+        if not isinstance(storage, Storage):
+            return None
+        strides = [stride for d in range(loops) if (stride := stride_along(m, storage, d)) is not None]
+        if len(strides) != loops:
+            return None
+        zeros = ir.AffineMap.get(0, 0, [ir.AffineConstantExpr.get(0)] * m.n_dims)
+        constants = [ir.AffineConstantExpr(e.compose(zeros)).value for e in m.results]
+        return _Access(storage, strides, storage.offset + sum(c * s for c, s in zip(constants, storage.strides)))
+
+    def at(self, fixed: dict[int, Lin]) -> Lin:
+        address = self.origin
+        for dim, index in fixed.items():
+            address = address + index * self.strides[dim]
+        return address
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The operands, `left` with rows and `right` with columns, and which loop is what.
+
+    `pair` is the loop over the two elements of a pair of depth, where the right operand is packed so. Other parallel loops are
+    `outer`, other reduced loops `reduced`.
+    """
+
+    left: _Access
+    right: _Access
+    out: _Access
     rows: int
     columns: int
     depth: int
@@ -82,43 +116,48 @@ class _Plan:
 
 
 def _plan(work: Work, bound: Bound) -> _Plan | None:
-    if not all(isinstance(s, Storage) for s in work.inputs) or any(not isinstance(e, int) for e, p in zip(work.extents, work.parallel) if not p):
+    loops, extents = range(len(work.extents)), work.extents
+    operands = [_Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
+    accesses = [a for a in operands if a is not None]
+    summed = [d for d in loops if not work.parallel[d]]
+    if len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
         return None
-    loops = range(len(work.extents))
-    strides = [[stride_along(m, s, d) for d in loops] for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
-    if any(s is None for row in strides for s in row):
-        return None
-    out = strides[2]
-    for left in (0, 1):
-        a, b = strides[left], strides[1 - left]
-        columns = [d for d in loops if out[d] == 1 and not a[d] and b[d] and bound(work.extents[d]) >= LEAST_COLUMNS]
-        rows = [d for d in loops if work.parallel[d] and a[d] and not b[d] and bound(work.extents[d]) >= LEAST_ROWS]
+    out = accesses[2]
+    for left, right in (accesses[:2], accesses[1::-1]):
+        a, b = left.strides, right.strides
+        columns = [d for d in loops if out.strides[d] == 1 and not a[d] and b[d] and bound(extents[d]) >= LEAST_COLUMNS]
+        rows = [d for d in loops if work.parallel[d] and a[d] and not b[d] and bound(extents[d]) >= LEAST_ROWS]
         if columns and rows:
             break
     else:
         return None
-    row, column = max(rows, key=lambda d: bound(work.extents[d])), columns[0]
+    row, column = max(rows, key=lambda d: bound(extents[d])), columns[0]
+    depth, pair = _depth(work, a, b, row, column, summed)
+    if depth is None:
+        return None
     outer = [d for d in loops if work.parallel[d] and d not in (row, column)]
-    reduced = [d for d in loops if not work.parallel[d]]
-    pair = next((d for d in reduced if work.extents[d] == 2 and b[d] == 1 and b[column] == 2), None)
-    depths = [d for d in reduced if d != pair and (pair is None or (a[d] == 2 * a[pair] and b[d] and b[d] % 64 == 0))]
-    if pair is None or not depths:
-        pair, depths = None, [d for d in reduced if a[d] and b[d] and 1 in (b[d], b[column]) and 1 in (a[d], a[row])]
-    if not depths:
-        return None
-    depth = max(depths, key=lambda d: (a[d] in (1, 2), work.extents[d]))
-    plan = _Plan(left, row, column, depth, pair, outer, [d for d in reduced if d not in (depth, pair)])
-    extent = work.extents[depth] * (1 if pair is None else 2)
-    if pair is not None and (extent % DEPTH or not _whole_columns(work, column, bound) or 1 not in (a[pair], a[row])):
-        return None
-    panels = 2 * prod(work.extents[d] for d in plan.reduced) * (extent + DEPTH) * (bound(work.extents[row]) + DEPTH)
-    return plan if extent >= LEAST_DEPTH and panels <= _MOST_PANEL_BYTES else None
+    plan = _Plan(left, right, out, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)])
+    extent = bound(extents[depth]) * (1 if pair is None else 2)
+    if pair is not None and not (isinstance(extents[column], int) or bound(extents[column]) % 32 == 0):
+        return None  # blocks of 32 columns would reach beyond what is packed
+    direct = a[depth if pair is None else pair] == 1 and extent % DEPTH == 0
+    most = bound(extents[row])
+    packed = (DEPTH if pair is None else 0) + (most + DEPTH if not direct else DEPTH if extents[row] != most or most % DEPTH else 0)
+    panel_bytes = 2 * prod(bound(extents[d]) for d in plan.reduced) * (extent + DEPTH) * packed
+    return plan if extent >= LEAST_DEPTH and panel_bytes <= _MOST_PANEL_BYTES else None
 
 
-def _whole_columns(work: Work, column: int, bound: Bound) -> bool:
-    """Whether blocks of 32 columns lie within what is packed: a tile cut at an edge is as wide as the others there."""
-    extent = work.extents[column]
-    return bound(extent) % 32 == 0 or isinstance(extent, int)
+def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:
+    """The loop that walks along the depth, and the loop over pairs where the right operand (strides b) is packed so, in whole tiles."""
+    depths = [d for d in summed if a[d] and b[d] and 1 in (a[d], a[row]) and 1 in (b[d], b[column])]
+    for pair in summed:
+        if work.extents[pair] != 2 or b[pair] != 1 or b[column] != 2 or 1 not in (a[pair], a[row]):
+            continue
+        for d in summed:
+            whole = isinstance(extent := work.extents[d], int) and 2 * extent % DEPTH == 0
+            if d != pair and whole and a[d] == 2 * a[pair] and b[d] and b[d] % 64 == 0:
+                return d, pair
+    return max(depths, key=lambda d: (a[d] == 1, work.extents[d]), default=None), None
 
 
 class _Amx:
@@ -127,8 +166,8 @@ class _Amx:
         self.m, self.n = work.extents[plan.rows], work.extents[plan.columns]
         self.most_rows, self.most_columns = bound(self.m), bound(self.n)
         self.block = (16 if self.most_rows <= 16 else 32, 16 if self.most_columns <= 16 else 32)
-        extent = work.extents[plan.depth] * (1 if plan.pair is None else 2)
-        self.depth = Depth({d: work.extents[d] for d in plan.reduced}, extent)
+        extent = bound(work.extents[plan.depth]) * (1 if plan.pair is None else 2)
+        self.depth = Depth({d: bound(work.extents[d]) for d in plan.reduced}, extent)
 
     def emit(self) -> None:
         def at(indices: list[Lin], carried):
@@ -137,88 +176,85 @@ class _Amx:
 
         nest([self.work.extents[d] for d in self.plan.outer], [], at)
 
-    def _operand(self, number: int, fixed: dict[int, Lin], across: int) -> Operand:
-        m, storage = self.work.maps[number], self.work.inputs[number]
-        offset = storage.offset + _constant(m, storage)
-        for dim, index in fixed.items():
-            offset = offset + index * stride_along(m, storage, dim)
-        plan, along = self.plan, plan_along(self.plan)
-        pairs = stride_along(m, storage, plan.depth) if plan.pair is not None and number != plan.left else 0
-        reduced = {d: stride_along(m, storage, d) for d in plan.reduced}
-        return Operand(storage, offset, stride_along(m, storage, across), stride_along(m, storage, along), reduced, pairs)
+    def _operand(self, access: _Access, across: int, fixed: dict[int, Lin]) -> Operand:
+        plan, strides = self.plan, access.strides
+        along = plan.depth if plan.pair is None else plan.pair
+        pairs = strides[plan.depth] if plan.pair is not None and access is plan.right else 0
+        return Operand(access.storage, access.at(fixed), strides[across], strides[along], {d: strides[d] for d in plan.reduced}, pairs)
 
     def _product(self, fixed: dict[int, Lin]) -> None:
-        """Blocks of rows × columns for fixed outer loops."""
-        a = self._operand(self.plan.left, fixed, self.plan.rows)
-        b = self._operand(1 - self.plan.left, fixed, self.plan.columns)
+        """Blocks of rows × columns for fixed outer loops: rows read where they lie, then those that need packing."""
+        a, b = self._operand(self.plan.left, self.plan.rows, fixed), self._operand(self.plan.right, self.plan.columns, fixed)
         rows, columns = self.block
         direct = a.along == 1 and self.depth.extent % DEPTH == 0
         whole = whole_part(self.m, rows) if direct else 0
-        rest = (Lin.of(self.m) - Lin.of(whole)).value() if not isinstance(self.m, int) else self.m - whole
-        edge = None
-        if rest if isinstance(rest, int) else True:
-            count = -(-self.most_rows // DEPTH) * DEPTH if not direct else DEPTH
-            edge = self.depth.panel(self.scratch, a.storage.element, count, 1)
-            packed = edge
-
-            def pack() -> None:
-                pack_rows(a, packed, Lin.of(whole), self.m, count, self.depth)
-
-            pack() if isinstance(rest, int) else if_some(rest, pack)
+        edge = self._pack_edge(a, whole, DEPTH if direct else -(-self.most_rows // DEPTH) * DEPTH)
 
         def column(n: Lin, carried):
             right, at = b, n
             if not b.pairs:
-                right, at = self.depth.panel(self.scratch, b.storage.element, columns, 2), Lin()
+                right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), Lin()
                 pack_columns(b, right, n, self.n, columns, self.depth)
 
-            def direct_rows(m: Lin, inner):
+            def block(m: Lin, inner):
                 self._block(a, m, right, at, m, n, fixed)
                 return inner
 
-            def edge_rows(m: Lin, inner):
-                self._block(edge, m - Lin.of(whole), right, at, m, n, fixed)
+            for_loop(0, whole, rows, [], block)
+            if edge is None:
+                return carried
+            packed = edge
+
+            def edge_block(m: Lin, inner):
+                self._block(packed, m - Lin.of(whole), right, at, m, n, fixed)
                 return inner
 
-            for_loop(0, whole, rows, [], direct_rows)
-            if edge is not None:
-                for_loop(whole, self.m, rows, [], edge_rows)
+            for_loop(whole, self.m, rows, [], edge_block)
             return carried
 
         for_loop(0, self.n, columns, [], column)
 
+    def _pack_edge(self, a: Operand, whole: int | ir.Value, count: int) -> Operand | None:
+        """The rows from `whole` on in a panel of `count` rows, or None if there are none."""
+        rest = Lin.of(self.m) - Lin.of(whole)
+        if rest.is_constant and rest.constant == 0:
+            return None
+        panel = self.depth.panel_of_rows(self.scratch, a.storage.element, count)
+        if rest.is_constant:
+            pack_rows(a, panel, Lin.of(whole), self.m, count, self.depth)
+        else:
+            if_some(rest.value(), lambda: pack_rows(a, panel, Lin.of(whole), self.m, count, self.depth))
+        return panel
+
     def _block(self, a: Operand, row: Lin, b: Operand, column: Lin, m: Lin, n: Lin, fixed: dict[int, Lin]) -> None:
         """One block: rows from `row` of `a`, columns from `column` of `b`, stored at (m, n) of the result."""
-        across, down = [range(0, size, 16) for size in self.block]
+        rows, columns = (range(0, size, 16) for size in self.block)
         kind = ir.Type.parse("!x86.amx.tile<16x16xf32>")
-        zeros = [value_of("x86.amx.tile_zero", kind) for _ in across for _ in down]
+        zeros = [value_of("x86.amx.tile_zero", kind) for _ in rows for _ in columns]
 
         def outer(indices: list[Lin], sums: list[ir.Value]) -> list[ir.Value]:
             reduced = dict(zip(self.depth.outer, indices))
 
             def step(k: Lin, sums: list[ir.Value]) -> list[ir.Value]:
-                left = [load_tile(a, a.at(row + i, k, reduced)) for i in across]
-                right = [load_tile(b, b.at(column + j, k, reduced)) for j in down]
+                left = [load_tile(a, a.at(row + i, k, reduced)) for i in rows]
+                right = [load_tile(b, b.at(column + j, k, reduced)) for j in columns]
                 pairs = [(x, y) for x in left for y in right]
                 return [value_of("x86.amx.tile_mulf", kind, [x, y, c]) for (x, y), c in zip(pairs, sums)]
 
             return for_loop(0, self.depth.padded, DEPTH, sums, step)
 
         sums = nest(list(self.depth.outer.values()), zeros, outer)
-        self._store([(i, j) for i in across for j in down], sums, m, n, fixed)
+        self._store([(i, j) for i in rows for j in columns], sums, m, n, fixed)
 
     def _store(self, places: list[tuple[int, int]], sums: list[ir.Value], m: Lin, n: Lin, fixed: dict[int, Lin]) -> None:
-        output, out_map = self.work.outputs[0], self.work.output_maps[0]
-        row = stride_along(out_map, output, self.plan.rows)
-        start = output.offset + _constant(out_map, output) + m * row + n
-        for dim, index in fixed.items():
-            start = start + index * stride_along(out_map, output, dim)
-        if self._has_room(output):
+        out, row = self.plan.out.storage, self.plan.out.strides[self.plan.rows]
+        start = self.plan.out.at({**fixed, self.plan.rows: m, self.plan.columns: n})
+        if self._has_room(out):
             for (i, j), tile in zip(places, sums):
-                store_tile(tile, output, start + i * row + j, row)
+                store_tile(tile, out, start + i * row + j, row)
             return
         rows, columns = self.block
-        block = self.scratch(self.block, output.element)
+        block = self.scratch(self.block, out.element)
         for (i, j), tile in zip(places, sums):
             store_tile(tile, block, Lin(constant=i * columns + j), columns)
         width = _least(Lin.of(self.n) - n, columns)
@@ -226,29 +262,18 @@ class _Amx:
         def copy(i: Lin, carried):
             def chunk(j: Lin, lanes: Lanes) -> None:
                 j = Lin(j.terms, j.constant, 1)
-                lanes.store(lanes.load(block, i * columns + j), output, start + i * row + j)
+                lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)
 
             chunks(width, 16, 16, chunk)
             return carried
 
         for_loop(0, _least(Lin.of(self.m) - m, rows), 1, [], copy)
 
-    def _has_room(self, output: Storage) -> bool:
+    def _has_room(self, out: Storage) -> bool:
         """Whether whole blocks may be stored: no edge within one, or a buffer on the stack that is as large as the largest tile."""
         rows, columns = self.block
         exact = isinstance(self.m, int) and isinstance(self.n, int)
-        return (exact or output.root is None) and self.most_rows % rows == 0 and self.most_columns % columns == 0
-
-
-def plan_along(plan: _Plan) -> int:
-    """The loop that walks along the depth one element at a time."""
-    return plan.depth if plan.pair is None else plan.pair
-
-
-def _constant(m: ir.AffineMap, storage: Storage) -> int:
-    """The part of a linear map's address that no loop moves."""
-    origin = ir.AffineMap.get(0, 0, [ir.AffineConstantExpr.get(0)] * m.n_dims)
-    return sum(ir.AffineConstantExpr(e.compose(origin)).value * stride for e, stride in zip(m.results, storage.strides))
+        return (exact or out.root is None) and self.most_rows % rows == 0 and self.most_columns % columns == 0
 
 
 def _least(count: Lin, most: int) -> int | ir.Value:

@@ -1,7 +1,7 @@
 """Operands of AMX tile products: read where they lie, or copied to panels on the stack.
 
-A tile of the left operand is 16 rows × 32 bf16 of depth, a tile of the right one 16 pairs of depth × 16 columns of 2 bf16. What does not lie so in
-memory is packed, the depth filled up with zeros to a multiple of 32:
+A tile of the left operand is 16 rows × 32 bf16 of depth, a tile of the right one 16 pairs of depth × 16 columns of 2 bf16. What does
+not lie so in memory is packed, the depth filled up with zeros to a multiple of 32:
 
     left    A[m, k]              as it is; copied where the depth or the rows end within a tile
             A[k, m]              squares of 32 × 32 transposed in registers
@@ -22,7 +22,7 @@ from .index import Lin
 from .lanes import Lanes
 from .loops import for_loop, nest
 from .nests import chunks, dynamic_mask, static_mask
-from .packing import transpose_square
+from .packing import Scratch, transpose_square
 from .storage import Storage
 
 DEPTH = 32
@@ -90,14 +90,15 @@ class Depth:
     def padded(self) -> int:
         return ceil(self.extent / DEPTH) * DEPTH
 
-    def panel(self, scratch, element: ir.Type, count: int, row: int) -> Operand:
-        """A stack panel for `count` rows (row = 1) or a block of `count` columns in pairs (row = 2): [count][outer…][depth] or [outer…][depth/2][count][2]."""
-        shape = (count, *self.outer.values(), self.padded) if row == 1 else (*self.outer.values(), self.padded // 2, 2 * count)
-        buffer = scratch(shape, element)
-        strides = dict(zip(self.outer, buffer.strides[1:] if row == 1 else buffer.strides))
-        if row == 1:
-            return Operand(buffer, buffer.offset, buffer.strides[0], 1, strides)
-        return Operand(buffer, buffer.offset, 2, 1, strides, 2 * count)
+    def panel_of_rows(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:
+        """A left operand on the stack: [count][outer…][depth]."""
+        buffer = scratch((count, *self.outer.values(), self.padded), element)
+        return Operand(buffer, buffer.offset, buffer.strides[0], 1, dict(zip(self.outer, buffer.strides[1:])))
+
+    def panel_of_columns(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:
+        """A right operand on the stack: [outer…][depth / 2][count][2]."""
+        buffer = scratch((*self.outer.values(), self.padded // 2, 2 * count), element)
+        return Operand(buffer, buffer.offset, 2, 1, dict(zip(self.outer, buffer.strides)), 2 * count)
 
     def over_outer(self, body) -> None:
         """`body(indices by dim)` for all indices of the outer loops."""
@@ -146,7 +147,8 @@ def _transpose_rows(source: Operand, target: Operand, start: Lin, extent: int | 
             def chunk(k: Lin, wide: Lanes) -> None:
                 whole = wide.mask is None
                 live = DEPTH if whole else depth.extent % DEPTH
-                rows = [lanes.load(source.storage, _lanes(source.at(start + i, Lin(), reduced) + (k + j) * source.along)) for j in range(live)]
+                first = source.at(start + i, Lin(), reduced)
+                rows = [lanes.load(source.storage, _lanes(first + (k + j) * source.along)) for j in range(live)]
                 rows += [_zeros(source.storage.element)] * (DEPTH - live)
                 for j, value in enumerate(transpose_square(rows)):
                     Lanes(DEPTH).store(value, target.storage, _lanes(target.at(i + j, k, reduced)))

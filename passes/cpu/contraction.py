@@ -47,11 +47,13 @@ def contraction_loop(work: Work, target: TargetView, bound: Bound) -> int | None
     if len(work.inputs) < 2 or len(work.outputs) != 1:
         return None
     one = max(1, target.vector_bits // work.widest())
+    output = work.outputs[0]
+    assert output is not None
     for dim, extent in enumerate(work.extents):
-        if work.parallel[dim] and bound(extent) >= one and stride_along(work.output_maps[0], work.outputs[0], dim) == 1:
-            inputs = [n for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
+        if work.parallel[dim] and bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
             jam = jam_loop(work, dim)
-            strided = [n for n in inputs if stride_along(work.maps[n], work.inputs[n], dim) not in (0, 1)]
+            inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
+            strided = [n for n, along in inputs if along is None or along not in (0, 1)]
             return dim if all(packable(work, n, dim, jam, bound) for n in strided) else None
     return None
 
@@ -86,7 +88,7 @@ class _Contraction:
             if self.vector is None:
                 self._rows(fixed, Lin(), Lanes(1))
                 return carried
-            self._pack(fixed)
+            self._pack(fixed, self.vector)
             registers = 2 if self.jam is not None else 4
             count = lane_count([self.work], extents[self.vector], self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
@@ -95,11 +97,11 @@ class _Contraction:
 
         nest([extents[d] for d in self.outer], [], at)
 
-    def _pack(self, fixed: dict[int, Lin]) -> None:
+    def _pack(self, fixed: dict[int, Lin], vector: int) -> None:
         one = max(1, self.target.vector_bits // self.work.widest())
         for number in range(len(self.work.inputs)):
-            if packable(self.work, number, self.vector, self.jam, self.bound):
-                self.work = pack(self.work, number, self.vector, fixed, one, self.bound, self.scratch)
+            if packable(self.work, number, vector, self.jam, self.bound):
+                self.work = pack(self.work, number, vector, fixed, one, self.bound, self.scratch)
 
     def _rows(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""

@@ -237,7 +237,7 @@ class _Kernel:
         fill: list[ir.Value | None] = []
         for init, result in zip(read.inits, op.results):
             start = self.storage.get(init)
-            storage = start if self._may_update(init) else self._stack(result, self._sizes_of(init))
+            storage = start if start is not None and self._may_update(init) else self._stack(result, self._sizes_of(init) or ())
             self.storage[result] = storage
             outputs.append(storage)
             inits.append(start)
@@ -269,7 +269,7 @@ class _Kernel:
             return storage.sizes
         op = defining_op(value)
         shape = list(ir.RankedTensorType(value.type).shape)
-        dynamic = iter(op.operands)
+        dynamic = iter(op.operands if op is not None else ())
         return tuple(self._size(next(dynamic)) if size == _DYNAMIC else size for size in shape)
 
     def _stack(self, result: ir.Value, sizes: tuple[int | ir.Value, ...]) -> Storage:
@@ -351,7 +351,8 @@ class _Kernel:
             for number, value in enumerate(work.values):
                 users = {use.owner.operation for use in value.uses}
                 inside = all(_linalg_owner(user) in members for user in users)
-                if value not in inserted and inside and not work.reduces and work.outputs[number].root is None:
+                output = work.outputs[number]
+                if value not in inserted and inside and not work.reduces and output is not None and output.root is None:
                     work.outputs[number] = None
 
     def _emit_nest(self, group: list[Work]) -> None:
@@ -364,7 +365,7 @@ class _Kernel:
         vector = contraction_loop(group[0], self.target, self._bound) if len(group) == 1 else None
         if vector is None:
             vector = vector_loop(group)
-            if sums_along(group, vector):
+            if vector is not None and sums_along(group, vector):
                 emit_row_sums(group, vector, self._captured, self.target)
                 return
         parallel = vector is not None and group[0].parallel[vector]

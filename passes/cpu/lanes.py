@@ -258,6 +258,7 @@ class Body:
     def _branch(self, op: ir.Operation) -> None:
         """scf.if: taken as a branch where the condition is uniform, else if any live lane takes it, and selected by lane."""
         condition = self._rep(op.operands[0])
+        assert isinstance(condition, ir.Value)
         then_block, else_block = op.regions[0].blocks[0], op.regions[1].blocks[0]
         types = [self.lanes.type(r.type) for r in op.results]
         taken = condition

@@ -116,6 +116,6 @@ def point_indices(rank: int, outer: list[int], indices: list[Lin], vector: int |
     at: list[Lin] = [Lin()] * rank
     for dim, index in zip(outer, indices):
         at[dim] = index
-    if vector is not None:
+    if vector is not None and start is not None:
         at[vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
     return at

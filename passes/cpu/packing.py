@@ -16,7 +16,7 @@ from math import prod
 from torch_mlir import ir
 
 from ..rewriting import value_of
-from ..schedules.axes import dim_position
+from ..schedules.axes import dim_position, loop_of
 from .index import Lin
 from .lanes import Lanes
 from .loops import for_loop, nest
@@ -36,13 +36,14 @@ def packable(work: Work, number: int, vector: int, jam: int | None, bound: Calla
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or jam is None or bound(work.extents[jam]) < _LEAST_ROWS:
         return False
-    dims = [dim_position(e) for e in m.results]
-    if any(d is None for d in dims) or len(set(dims)) != len(dims) or jam in dims or vector not in dims:
+    dims = [d for d in map(dim_position, m.results) if d is not None]
+    if len(dims) != len(m.results) or len(set(dims)) != len(dims) or jam in dims or vector not in dims:
         return False
     reduced = [d for d in dims if not work.parallel[d]]
-    if not reduced or any(not isinstance(work.extents[d], int) for d in reduced):
+    extents = [extent for extent in (work.extents[d] for d in reduced) if isinstance(extent, int)]
+    if not reduced or len(extents) != len(reduced):
         return False
-    depth = prod(work.extents[d] for d in reduced)
+    depth = prod(extents)
     size = depth * bound(work.extents[vector]) * bit_width(storage.element) // 8
     if depth < _LEAST_DEPTH or size > _MOST_BYTES:
         return False
@@ -54,7 +55,8 @@ def packable(work: Work, number: int, vector: int, jam: int | None, bound: Calla
 def pack(work: Work, number: int, vector: int, fixed: dict[int, Lin], lanes: int, bound, scratch: Scratch) -> Work:
     """Emits the copy of input `number` for the outer loops' indices `fixed`; the work that reads the copy."""
     storage, m = work.inputs[number], work.maps[number]
-    dims = [dim_position(e) for e in m.results]
+    assert isinstance(storage, Storage)
+    dims = [loop_of(e) for e in m.results]
     reduced = [d for d in dims if not work.parallel[d]]
     extents = [work.extents[d] for d in reduced]
     width = -(-bound(work.extents[vector]) // lanes) * lanes

@@ -39,7 +39,7 @@ class _RowSums:
         self.works, self.vector, self.captured = works, vector, captured
         self.extents = works[0].extents
         self.reducing = [w for w in works if w.reduces]
-        self.kinds = [reduction_kind(w.block) for w in self.reducing]
+        self.kinds = [kind for w in self.reducing if (kind := reduction_kind(w.block)) is not None]
         kept = [d for d in range(len(self.extents)) if all(w.parallel[d] for w in works)]
         self.summed = [d for d in range(len(self.extents)) if d not in kept and d != vector]
         self.jam = self._jam_loop(kept)
@@ -53,8 +53,9 @@ class _RowSums:
         for dim in reversed(kept):
             for work in self.works:
                 for m, storage in zip(work.maps, work.inputs):
-                    shared = isinstance(storage, Storage) and stride_along(m, storage, dim) == 0
-                    if shared and stride_along(m, storage, self.vector) and self.extents[dim] != 1:
+                    if not isinstance(storage, Storage) or self.extents[dim] == 1:
+                        continue
+                    if stride_along(m, storage, dim) == 0 and stride_along(m, storage, self.vector):
                         return dim
         return None
 
@@ -62,15 +63,16 @@ class _RowSums:
         nest([self.extents[d] for d in self.kept], [], self._rows)
 
     def _rows(self, at: list[Lin], carried):
-        if self.jam is None:
+        jam = self.jam
+        if jam is None:
             self._block(dict(zip(self.kept, at)), 1)
             return carried
-        extent = self.extents[self.jam]
+        extent = self.extents[jam]
         whole = whole_part(extent, _JAMMED_ROWS)
         for lower, upper, rows in ((0, whole, _JAMMED_ROWS), (whole, extent, 1)):
 
             def block(row: Lin, values, rows=rows):
-                self._block({**dict(zip(self.kept, at)), self.jam: row}, rows)
+                self._block({**dict(zip(self.kept, at)), jam: row}, rows)
                 return values
 
             for_loop(lower, upper, rows, [], block)
@@ -88,6 +90,7 @@ class _RowSums:
                 point.store(work, 0, combined)
 
     def _neutral(self, work: Work, kind: str) -> ir.Value:
+        assert work.block is not None
         element = work.block.arguments[len(work.block.arguments) - 1].type
         neutral = neutral_element(kind, element)
         wide = Lanes(self.count).type(element)

@@ -135,11 +135,14 @@ class Point:
         """The value that output `number` starts from."""
         if work.fill[number] is not None:
             return work.fill[number]
+        storage = work.inits[number]
+        assert storage is not None
         body = Body(self.lanes, self.indices, self.captured)
-        return body.read(work.inits[number], affine_reps(body, work.output_maps[number]))
+        return body.read(storage, affine_reps(body, work.output_maps[number]))
 
     def store(self, work: Work, number: int, value: Rep) -> None:
         body = Body(self.lanes, self.indices, self.captured)
         reps = affine_reps(body, work.output_maps[number])
         storage = work.outputs[number]
+        assert storage is not None
         self.lanes.store(value, storage, storage.address(reps))

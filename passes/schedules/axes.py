@@ -75,6 +75,11 @@ def dim_position(expr: ir.AffineExpr) -> int | None:
     return ir.AffineDimExpr(expr).position if isinstance(expr, ir.AffineDimExpr) else None
 
 
+def loop_of(expr: ir.AffineExpr) -> int:
+    """The loop that `expr` is, where it is known to be one: in a result's map."""
+    return ir.AffineDimExpr(expr).position
+
+
 def used_dims(expr: ir.AffineExpr, loops: int) -> set[int]:
     """The loops that occur in `expr`."""
     if isinstance(expr, ir.AffineDimExpr):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..rewriting import create, defining_op, i64_array, index_constant, value_of, walk
-from .axes import Axes, TileOp, dim_position, used_dims
+from .axes import Axes, TileOp, dim_position, loop_of, used_dims
 
 _DYNAMIC = -(2**63)
 
@@ -135,7 +135,9 @@ class Tile:
 
     def _sum(self, expr: ir.AffineExpr, tile_op: TileOp, of: dict[int, ir.Value]) -> ir.Value:
         """The value of `expr` without its constant, tiled loops at the tile's offset and the others at 0."""
-        terms = {d: c for d, c in linear_coefficients(expr)[0].items() if tile_op.axes[d] in self.sizes}
+        linear = linear_coefficients(expr)
+        assert linear is not None
+        terms = {d: c for d, c in linear[0].items() if tile_op.axes[d] in self.sizes}
         total = None
         for dim, coefficient in sorted(terms.items()):
             term = of[tile_op.axes[dim]]
@@ -146,9 +148,11 @@ class Tile:
 
     def _span(self, expr: ir.AffineExpr, tile_op: TileOp) -> int | ir.Value:
         """How many elements `expr` spans in a tile, its constant included."""
-        coefficients, constant = linear_coefficients(expr)
-        if dim_position(expr) is not None:
-            return self.size[tile_op.axes[dim_position(expr)]]
+        linear, position = linear_coefficients(expr), dim_position(expr)
+        assert linear is not None
+        if position is not None:
+            return self.size[tile_op.axes[position]]
+        coefficients, constant = linear
         static, dynamic = constant + 1, None
         for dim, coefficient in sorted(coefficients.items()):
             size = self.size.get(tile_op.axes[dim], tile_op.extents[dim])
@@ -168,7 +172,7 @@ class Tile:
         owner = defining_op(init)
         if owner is None or owner.name != "tensor.empty":
             return self._slice(tile_op, m, init)
-        axes = [tile_op.axes[dim_position(e)] for e in m.results]
+        axes = [tile_op.axes[loop_of(e)] for e in m.results]
         shape = list(ir.RankedTensorType(init.type).shape)
         sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
         goes_to = self.goes_to.get((number, result))
@@ -260,8 +264,9 @@ class Tile:
         with ir.InsertionPoint(inside):
             for destination, value in zip(shared, self.results):
                 made = self.axes.producer(value)
+                assert made is not None
                 tile_op = self.axes.ops[made[0]]
-                axes = [tile_op.axes[dim_position(e)] for e in tile_op.output_maps[made[1]].results]
+                axes = [tile_op.axes[loop_of(e)] for e in tile_op.output_maps[made[1]].results]
                 shape = list(ir.RankedTensorType(value.type).shape)
                 sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
                 insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
@@ -275,13 +280,13 @@ def linear_coefficients(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | Non
         value = ir.AffineConstantExpr(expr).value
         return None if value < 0 else ({}, value)
     if isinstance(expr, ir.AffineAddExpr):
-        parts = [linear_coefficients(ir.AffineAddExpr(expr).lhs), linear_coefficients(ir.AffineAddExpr(expr).rhs)]
-        if None in parts:
+        left, right = linear_coefficients(ir.AffineAddExpr(expr).lhs), linear_coefficients(ir.AffineAddExpr(expr).rhs)
+        if left is None or right is None:
             return None
-        total = dict(parts[0][0])
-        for dim, coefficient in parts[1][0].items():
+        total = dict(left[0])
+        for dim, coefficient in right[0].items():
             total[dim] = total.get(dim, 0) + coefficient
-        return total, parts[0][1] + parts[1][1]
+        return total, left[1] + right[1]
     if isinstance(expr, ir.AffineMulExpr):
         product = ir.AffineMulExpr(expr)
         inner, factor = linear_coefficients(product.lhs), product.rhs

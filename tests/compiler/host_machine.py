@@ -1,7 +1,7 @@
 """Runs a fused program through buffer assignment, thunks and the host function, with Python callbacks in place of kernels.
 
-A callback evaluates its group with StableHLO's reference interpreter. It spoils every output that is not declared in place before it reads its
-inputs, so that buffers that overlap where they must not show in the results.
+A callback evaluates its group with StableHLO's reference interpreter. It spoils every output that is not declared in place before it
+reads its inputs, so that buffers that overlap where they must not show in the results.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from collections.abc import Callable
 
 import llvmlite.binding as llvm
 import numpy as np
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir.dialects.llvm import translate_module_to_llvmir
+
 from hloom.dialects.context import make_context
 from hloom.dialects.storage import byte_size
 from hloom.dialects.thunk import buffer_sizes, integers
@@ -21,9 +25,6 @@ from hloom.passes.lower_thunks import lower_thunks
 from hloom.passes.rewriting import functions, symbol_name
 from hloom.passes.verify_lhlo import verify_lhlo
 from hloom.passes.verify_thunk import verify_thunk
-from torch_mlir import ir
-from torch_mlir._mlir_libs import _stablehlo
-from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -40,7 +41,8 @@ def interpret(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
 def _evaluate(module: ir.Module, inputs: list[np.ndarray]) -> list[np.ndarray]:
     attributes = []
     for array in inputs:
-        element = {"b": ir.IntegerType.get_signless(1)}.get(array.dtype.kind)
+        unsigned = ir.IntegerType.get_unsigned(8 * array.itemsize) if array.dtype.kind == "u" else None
+        element = ir.IntegerType.get_signless(1) if array.dtype.kind == "b" else unsigned
         attributes.append(ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(array.shape)))
     return [np.array(result) for result in _stablehlo.eval_module(module, attributes)]
 
@@ -60,12 +62,12 @@ def jit(module: ir.Operation, symbols: dict[str, Callable]) -> llvm.ExecutionEng
 
 
 class Kernel:
-    """A group as a callback. `in_place` are the outputs that share a buffer with an input, `calls` the tile ranges it was called for."""
+    """A group as a callback. `in_place` are the outputs that share a buffer with an input."""
 
     def __init__(self, function: ir.Operation):
-        self.calls: list[tuple[int, int]] = []
+        self.error: Exception | None = None
         kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-        self.inputs, self.outputs = self._types(kind.inputs), self._types(kind.results)
+        self.inputs, self.outputs = [_numpy_type(t) for t in kind.inputs], [_numpy_type(t) for t in kind.results]
         shared = list(ir.DenseI64ArrayAttr(function.attributes["hloom.inplace"])) if "hloom.inplace" in function.attributes else []
         self.in_place = set(shared[1::2])
         text = str(function).replace(f"@{symbol_name(function)}(", "@main(", 1).replace("func.func private", "func.func", 1)
@@ -73,7 +75,6 @@ class Kernel:
         self.callback = KERNEL(self.run)
 
     def run(self, low: int, high: int, buffers) -> None:
-        self.calls.append((low, high))
         if low:
             return
         with self.module.context, ir.Location.unknown():
@@ -82,15 +83,20 @@ class Kernel:
             for i, array in enumerate(outputs):
                 if i not in self.in_place:
                     array.reshape(-1).view(np.uint8)[...] = 0xEE if array.dtype != bool else 1
-            for array, result in zip(outputs, _evaluate(self.module, inputs)):
+            try:
+                results = _evaluate(self.module, inputs)
+            except ValueError as error:  # an exception cannot leave a callback; zeros end the loops that wait for its results
+                self.error, results = error, [np.zeros_like(array) for array in outputs]
+            for array, result in zip(outputs, results):
                 array[...] = result
-
-    @staticmethod
-    def _types(kinds: list[ir.Type]) -> list[tuple[tuple[int, ...], np.dtype]]:
-        return [(tuple(ir.ShapedType(kind).shape), np.dtype(_NUMPY[str(ir.ShapedType(kind).element_type)])) for kind in kinds]
 
 
 _NUMPY = {"i1": bool, "i8": "i1", "i32": "i4", "i64": "i8", "f32": "f4", "f64": "f8", "ui8": "u1", "ui32": "u4"}
+
+
+def _numpy_type(kind: ir.Type) -> tuple[tuple[int, ...], np.dtype]:
+    shaped = ir.ShapedType(kind)
+    return tuple(shaped.shape), np.dtype(_NUMPY[str(shaped.element_type)])
 
 
 def _view(address: int, kind: tuple[tuple[int, ...], np.dtype]) -> np.ndarray:
@@ -119,9 +125,8 @@ class Machine:
         verify_lhlo(module)
         self.lhlo = str(module)
         hosts = {symbol_name(f): f for f in functions(module) if "hloom.signature" in f.attributes}
-        self.arena_bytes, self.live_bytes = (
-            {name: ir.IntegerAttr(f.attributes[key]).value for name, f in hosts.items()} for key in ("hloom.arena_bytes", "hloom.live_bytes")
-        )
+        self.arena_bytes = {name: ir.IntegerAttr(f.attributes["hloom.arena_bytes"]).value for name, f in hosts.items()}
+        self.live_bytes = {name: ir.IntegerAttr(f.attributes["hloom.live_bytes"]).value for name, f in hosts.items()}
         emit_thunks(module)
         module.verify()
         verify_thunk(module)
@@ -140,7 +145,7 @@ class Machine:
             if program.name != "thunk.program":
                 continue
             signature = ir.FunctionType(ir.TypeAttr(program.attributes["signature"]).value)
-            results = [(tuple(ir.ShapedType(t).shape), np.dtype(_NUMPY[str(ir.ShapedType(t).element_type)]), byte_size(t)) for t in signature.results]
+            results = [(*_numpy_type(kind), byte_size(kind)) for kind in signature.results]
             symbols = [ir.FlatSymbolRefAttr(symbol).value for symbol in program.attributes["constants"]]
             constants = [constant_bytes(named[symbol].attributes["initial_value"]) for symbol in symbols]
             arguments = len(integers(program.attributes["argument_bytes"]))
@@ -168,6 +173,9 @@ class Machine:
         held = [*inputs, *outputs, np.full(arena_bytes, 0xEE, np.uint8), *(np.frombuffer(data, np.uint8).copy() for data in constants)]
         pointers = (ctypes.c_void_p * len(held))(*(array.ctypes.data for array in held))
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.engine.get_function_address(f"hloom_{entry}"))(ctypes.addressof(pointers))
+        for kernel in self.kernels.values():
+            if kernel.error:
+                raise kernel.error
         for array, original in zip(inputs, before):
             np.testing.assert_array_equal(array, original, err_msg="an argument was written")
         return [array.view(dtype).reshape(shape) for array, (shape, dtype, _) in zip(outputs, results)]

@@ -7,6 +7,9 @@ import random
 import ml_dtypes
 import numpy as np
 import pytest
+from host_machine import Machine, interpret
+from torch_mlir import ir
+
 from hloom.dialects.context import make_context
 from hloom.passes.buffers.arena import Block, live_bytes, place
 from hloom.passes.buffers.constants import constant_bytes, storage_constant
@@ -14,8 +17,6 @@ from hloom.passes.buffers.gemm import gemm_of
 from hloom.passes.buffers.moves import sequentialise
 from hloom.passes.errors import PassFailure
 from hloom.passes.rewriting import walk
-from host_machine import Machine, interpret
-from torch_mlir import ir
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ import random
 
 import numpy as np
 import pytest
-
 from host_machine import Machine, interpret
 
+UPDATE = (
+    "%r = stablehlo.dynamic_update_slice %a0, %u, %a2, %z\n"
+    "  : (tensor<3x4xi32>, tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<3x4xi32>\n"
+)
 TYPES = {"v": "tensor<4xi32>", "m": "tensor<3x4xi32>", "s": "tensor<i32>"}
 GROUPS = {
     "add": ("loop", "v v", "v", "%r = stablehlo.add %a0, %a1 : tensor<4xi32>", "%r"),
@@ -23,21 +26,21 @@ GROUPS = {
     "row": (
         "loop", "m v s", "m",
         "%z = stablehlo.constant dense<0> : tensor<i32>\n %u = stablehlo.reshape %a1 : (tensor<4xi32>) -> tensor<1x4xi32>\n"
-        "%r = stablehlo.dynamic_update_slice %a0, %u, %a2, %z : (tensor<3x4xi32>, tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<3x4xi32>",
+        + UPDATE,
         "%r",
     ),
     "step": (
         "loop", "m v s", "m s",
         "%z = stablehlo.constant dense<0> : tensor<i32>\n %one = stablehlo.constant dense<1> : tensor<i32>\n"
         "%u = stablehlo.reshape %a1 : (tensor<4xi32>) -> tensor<1x4xi32>\n"
-        "%r = stablehlo.dynamic_update_slice %a0, %u, %a2, %z : (tensor<3x4xi32>, tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<3x4xi32>\n"
-        "%q = stablehlo.add %a2, %one : tensor<i32>",
+        + UPDATE + "%q = stablehlo.add %a2, %one : tensor<i32>",
         "%r, %q",
     ),
     "sum": (
         "reduce", "m", "v",
         "%z = stablehlo.constant dense<0> : tensor<i32>\n"
-        "%r = stablehlo.reduce(%a0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3x4xi32>, tensor<i32>) -> tensor<4xi32>",
+        "%r = stablehlo.reduce(%a0 init: %z) applies stablehlo.add across dimensions = [0]\n"
+        "  : (tensor<3x4xi32>, tensor<i32>) -> tensor<4xi32>",
         "%r",
     ),
     "inc": ("loop", "s", "s", "%o = stablehlo.constant dense<1> : tensor<i32>\n %r = stablehlo.add %a0, %o : tensor<i32>", "%r"),

@@ -7,14 +7,15 @@ import json
 
 import numpy as np
 import pytest
+from host_machine import KERNEL, PARALLEL_FOR, Machine, jit
+from torch_mlir import ir
+
 from hloom.dialects import _docs
 from hloom.dialects.context import make_context
 from hloom.dialects.thunk_json import programs
 from hloom.passes.buffers.host_function import HostFunction
 from hloom.passes.lower_thunks import lower_thunks
 from hloom.passes.verify_thunk import verify_thunk
-from host_machine import KERNEL, PARALLEL_FOR, Machine, jit
-from torch_mlir import ir
 
 # Adds 1 to each of its tiles' elements: reads buffers[0], writes buffers[1], one i32 a tile.
 INCREMENT = """
@@ -53,8 +54,8 @@ def program(body: str, arguments: list[int], results: list[int], arena: int = 0)
 
 
 def kernel(source: tuple[int, int, int], target: tuple[int, int, int], cost_ps: int = 1) -> str:
-    slices = f"reads = {array(source)}, writes = {array(target)}"
-    return f'"thunk.kernel"() {{callee = @increment, cost_ps = {cost_ps} : i64, tiles = -1 : i64, grain = 0 : i64, {slices}, source = []}} : () -> ()'
+    attributes = f"cost_ps = {cost_ps} : i64, tiles = -1 : i64, grain = 0 : i64, reads = {array(source)}, writes = {array(target)}"
+    return f'"thunk.kernel"() {{callee = @increment, {attributes}, source = []}} : () -> ()'
 
 
 def compiled(text: str, symbols=None):
@@ -102,10 +103,10 @@ def test_large_kernels_are_shared_among_threads() -> None:
 
 @pytest.mark.parametrize("index, chosen", [(0, 10), (1, 20), (2, 30), (7, 30), (-1, 30)])
 def test_case_takes_the_last_branch_for_what_is_out_of_range(index: int, chosen: int) -> None:
-    fills = "".join(
-        f'"thunk.sequence"() ({{ "thunk.fill"() {{pattern = array<i8: {n}, 0, 0, 0>, writes = array<i64: 1, 0, 8>}} : () -> () }}) : () -> ()\n'
-        for n in (10, 20, 30)
-    )
+    fills = ""
+    for n in (10, 20, 30):
+        fill = f'"thunk.fill"() {{pattern = array<i8: {n}, 0, 0, 0>, writes = array<i64: 1, 0, 8>}} : () -> ()'
+        fills += f'"thunk.sequence"() ({{ {fill} }}) : () -> ()'
     engine = compiled(program(f'"thunk.case"() ({{ {fills} }}) {{reads = array<i64: 0, 0, 4>}} : () -> ()', [4], [8]))
     result = np.zeros(2, np.int32)
     call(engine, np.array([index], np.int32), result, np.zeros(0, np.uint8))
@@ -143,7 +144,8 @@ def test_library_product(transposed: bool) -> None:
       %0 = call @dot(%a, %b) : (tensor<{shape}xf64>, tensor<2x5x7xf64>) -> tensor<2x3x7xf64>
       return %0 : tensor<2x3x7xf64>
     }}
-    func.func private @dot(%a: tensor<{shape}xf64>, %b: tensor<2x5x7xf64>) -> tensor<2x3x7xf64> attributes {{hloom.kind = "library", hloom.library = "gemm"}} {{
+    func.func private @dot(%a: tensor<{shape}xf64>, %b: tensor<2x5x7xf64>) -> tensor<2x3x7xf64>
+        attributes {{hloom.kind = "library", hloom.library = "gemm"}} {{
       %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [{1 if transposed else 2}] x [1]
         : (tensor<{shape}xf64>, tensor<2x5x7xf64>) -> tensor<2x3x7xf64>
       return %0 : tensor<2x3x7xf64>

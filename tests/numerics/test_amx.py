@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import hloom
 from hloom.compiler.compile import compile_program, load_text
 from hloom.compiler.target import host
+from hloom.runtime.executable import Executable
 
 BF16 = ml_dtypes.bfloat16
 
@@ -29,13 +29,16 @@ def program(a: str, b: str, result: str, numbers: str, bias: bool) -> str:
       }}"""
 
 
-def uses_tiles(text: str, bound: list[int], folder) -> bool:
-    compile_program(load_text(text), bound=bound, dump_dir=folder)
-    return "x86.amx.tile_mulf" in next(folder.glob("*-vector.mlir")).read_text()
+def by_tiles(text: str, folder, bind: dict[int, np.ndarray] | None = None) -> Executable:
+    """The program compiled, which must have made use of tiles."""
+    exe = Executable(compile_program(load_text(text), bound=list(bind or {}), dump_dir=folder))
+    assert "x86.amx.tile_mulf" in next(folder.glob("*-vector.mlir")).read_text()
+    if bind:
+        exe.bind(bind)
+    return exe
 
 
-@pytest.mark.parametrize("bound", [False, True], ids=["unbound", "bound"])
-@pytest.mark.parametrize("element", ["f32", "bf16"])
+@pytest.mark.parametrize(("element", "bound"), [("f32", False), ("bf16", True)])
 @pytest.mark.parametrize(
     ("m", "n", "k", "a_by_depth", "b_by_depth"),
     [
@@ -54,39 +57,36 @@ def test_product(m, n, k, a_by_depth, b_by_depth, element, bound, tmp_path):
     rng = np.random.default_rng(m * n * k)
     a, b = (rng.standard_normal(shape).astype(BF16) for shape in (a_shape, b_shape))
     c = rng.standard_normal(n).astype(BF16 if element == "bf16" else np.float32)
-    result = hloom.compile(text, bind={1: b} if bound else {})(*([a, c] if bound else [a, b, c]))
+    result = by_tiles(text, tmp_path, {1: b} if bound else None)(*([a, c] if bound else [a, b, c]))
 
     exact = (a.T if a_by_depth else a).astype(np.float32) @ (b if b_by_depth else b.T).astype(np.float32) + c.astype(np.float32)
     tolerance = 2e-6 if element == "f32" else 2**-7
     np.testing.assert_allclose(np.asarray(result).astype(np.float32), exact, atol=tolerance * np.abs(exact).max(), rtol=0)
-    assert uses_tiles(text, [1] if bound else [], tmp_path)
 
 
 def test_a_result_without_epilogue_at_the_edge(tmp_path):
     text = program("45x64xbf16", "64x70xbf16", "45x70xf32", "contracting_dims = [1] x [0]", bias=False)
     a, b = (np.random.default_rng(n).standard_normal(s).astype(BF16) for n, s in enumerate([(45, 64), (64, 70)]))
-    result = hloom.compile(text)(a, b, np.zeros(70, np.float32))
+    result = by_tiles(text, tmp_path)(a, b, np.zeros(70, np.float32))
     np.testing.assert_allclose(result, a.astype(np.float32) @ b.astype(np.float32), rtol=0, atol=1e-4)
-    assert uses_tiles(text, [], tmp_path)
 
 
 def test_a_batch(tmp_path):
     text = program("3x40x70xbf16", "3x50x70xbf16", "3x40x50xf32", "batching_dims = [0] x [0], contracting_dims = [2] x [2]", bias=True)
     rng = np.random.default_rng(5)
     a, b, c = rng.standard_normal((3, 40, 70)).astype(BF16), rng.standard_normal((3, 50, 70)).astype(BF16), np.ones(50, np.float32)
-    result = hloom.compile(text)(a, b, c)
+    result = by_tiles(text, tmp_path)(a, b, c)
     np.testing.assert_allclose(result, a.astype(np.float32) @ b.astype(np.float32).swapaxes(1, 2) + c, rtol=0, atol=1e-4)
-    assert uses_tiles(text, [], tmp_path)
 
 
 @pytest.mark.parametrize("bound", [False, True])
-def test_infinities_stay_in_their_rows_and_columns(bound):
+def test_infinities_stay_in_their_rows_and_columns(bound, tmp_path):
     """What fills up tiles never meets them: no 0 × inf where the program has none."""
     a, b = np.ones((20, 50), BF16), np.ones((50, 40), BF16)
     a[3, 49] = np.inf
     b[49, 7] = -np.inf
     text = program("20x50xbf16", "50x40xbf16", "20x40xf32", "contracting_dims = [1] x [0]", bias=True)
-    result = hloom.compile(text, bind={1: b} if bound else {})(*([a] if bound else [a, b]), np.zeros(40, np.float32))
+    result = by_tiles(text, tmp_path, {1: b} if bound else None)(*([a] if bound else [a, b]), np.zeros(40, np.float32))
     expected = np.full((20, 40), 50, np.float32)
     expected[3, :] = np.inf
     expected[:, 7] = -np.inf

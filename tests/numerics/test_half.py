@@ -1,4 +1,4 @@
-"""bf16 and f16 arithmetic and conversions on targets with and without instructions for them: rounded once an operation, everywhere alike."""
+"""bf16 and f16 arithmetic and conversions on targets with and without instructions for them: each rounded once, everywhere alike."""
 
 from __future__ import annotations
 

@@ -85,6 +85,7 @@ func.func @main(%a: tensor<4xui8> {hloom.bound}) -> (tensor<4xui8> {jax.result_i
 // CHECK-NEXT: "lhlo.copy"(%[[T]], %[[RY]])
 // CHECK-NEXT: }) {trip_count = 5 : i64}
 // CHECK-NOT: lhlo.
+// CHECK-NOT: func.func private
 func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %0:3 = stablehlo.while(%a = %x, %b = %y, %i = %zero) : tensor<8xf32>, tensor<8xf32>, tensor<i32>
