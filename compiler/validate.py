@@ -24,7 +24,10 @@ _WIDTHS = {1, 8, 16, 32, 64}
 
 
 def prepare(module: ir.Module) -> None:
-    """Makes the entry the public @main, and drops what only hloom may say of a program. Raises InvalidProgramError if there is none or it is not clear which."""
+    """Makes the entry the public @main, and drops what only hloom may say of a program.
+
+    Raises InvalidProgramError if there is no entry or it is not clear which.
+    """
     entry = _entry(module)
     for op in (module.operation, *functions(module.operation)):
         for name in [name for name in op.attributes if name.startswith("hloom.")]:
@@ -212,9 +215,8 @@ def _check_bitcast(op: ir.Operation) -> None:
     """Between elements of one width the shape stays: the verifier forgets to ask."""
     before, after = (ir.RankedTensorType(value.type) for value in (op.operands[0], op.results[0]))
     if before.element_type.width == after.element_type.width and before.shape != after.shape:
-        raise InvalidProgramError(
-            f"a bitcast of {before} to {after}", op=op.name, loc=str(op.location), stage=STAGE, remedy="elements of one width keep their shape"
-        )
+        remedy = "elements of one width keep their shape"
+        raise InvalidProgramError(f"a bitcast of {before} to {after}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy)
 
 
 def _call_target(op: ir.Operation) -> str:

@@ -46,7 +46,7 @@ from .rewriting import functions, symbol_name, walk
 @register_pass("assign-buffers", "assigns buffers to the host functions' values: fused to lhlo")
 def assign_buffers(module: ir.Operation) -> None:
     named = {symbol_name(function): function for function in functions(module)}
-    hosts = [function for function in named.values() if "hloom.kind" not in function.attributes]
+    hosts = [function for function in named.values() if "hloom.kind" not in function.attributes and function.regions[0].blocks]
     groups = {name: function for name, function in named.items() if "hloom.kind" in function.attributes}
     called = {name for host in hosts for name in _called(host, groups)}
     taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.regions[0].blocks[0].operations if "sym_name" in op.attributes}

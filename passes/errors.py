@@ -1,4 +1,4 @@
-"""Errors raised while compiling. Each has a code listed in docs/errors.md and says op, location, stage, what was expected and what to do."""
+"""Errors raised while compiling. Each has a code listed in docs/errors.md and says op, location, stage, what was wrong and what to do."""
 
 from __future__ import annotations
 

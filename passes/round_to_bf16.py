@@ -32,7 +32,8 @@ from .rewriting import attributes_of, value_of, walk
 _QUIET_NAN = 0x7FC00000
 _UNORDERED = 14
 _FROM_INTEGER = ("arith.sitofp", "arith.uitofp")
-_ROUNDING = {f"arith.{name}" for name in "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split()} | {"math.sqrt", "math.fma", "vector.reduction"}
+_ARITHMETIC = "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split()
+_ROUNDING = {f"arith.{name}" for name in _ARITHMETIC} | {"math.sqrt", "math.fma", "vector.reduction"}
 
 
 @register_pass("round-to-bf16", "rounds f32 to bf16 by integer arithmetic")

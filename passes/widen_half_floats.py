@@ -14,7 +14,8 @@ bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes by wa
 so those beyond 2^24 are rounded twice.
 
 Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such
-vectors (without AVX512-BF16 LLVM would round their elements one by one); conversions between floats; other types than scalars.
+vectors (without AVX512-BF16 LLVM would round their elements one by one); conversions between floats; what combines the accumulator of
+a reduction, which the vectoriser must recognise; other types than scalars.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def widen_half_floats(module: ir.Operation) -> None:
     with module.context:
         for op in walk(module, lambda op: op.name.split(".")[0] in ("arith", "math") and op.name not in _KEPT):
             kept = op.name in _MOVES and (target.bf16_dot or not isinstance(op.results[0].type, ir.BF16Type))
-            if not kept and any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
+            if not kept and not _combines(op) and any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
                 _widen(op, target, wide)
         for op in walk(module, "arith.truncf"):
             if isinstance(op.operands[0].type, ir.F64Type) and _is_half(op.results[0].type, target):
@@ -48,6 +49,16 @@ def widen_half_floats(module: ir.Operation) -> None:
 
 def _is_half(type_: ir.Type, target: TargetView) -> bool:
     return isinstance(type_, ir.BF16Type) or (isinstance(type_, ir.F16Type) and not target.f16_arithmetic)
+
+
+def _combines(op: ir.Operation) -> bool:
+    """Whether `op` combines the accumulator of a reduction with an element."""
+    for value in op.operands:
+        nest = value.owner.owner.operation if isinstance(value.owner, ir.Block) else None
+        if nest is not None and nest.name == "linalg.generic" and "reduction" in str(nest.attributes["iterator_types"]):
+            if ir.BlockArgument(value).arg_number >= len(nest.operands) - len(nest.results):
+                return True
+    return False
 
 
 def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value]) -> None:

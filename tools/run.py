@@ -147,7 +147,8 @@ class _Run:
         for spec, found, wanted, other in zip(exe.signature.outputs, results, expected, moved):
             apart = difference(found, wanted, self.options.rtol, self.options.atol)
             limit = _CONDITIONING * difference(other, wanted).max_absolute
-            near = apart.ok or (found.dtype.kind not in "iub" and np.array_equal(np.isnan(found), np.isnan(wanted)) and apart.max_absolute <= limit)
+            same_nans = found.dtype.kind not in "iub" and np.array_equal(np.isnan(found), np.isnan(wanted))
+            near = apart.ok or (same_nans and apart.max_absolute <= limit)
             ok &= near
             print(f"conditioned {spec.name}: {'ok' if near else 'FAILED'}, absolute {apart.max_absolute:.3g} of {limit:.3g} allowed")
         return ok

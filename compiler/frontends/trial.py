@@ -1,8 +1,8 @@
 """Reading what comes from outside, first in a forked child.
 
-Bytecode with flipped bytes can make the reader segfault, never end, or spoil its heap, and text with huge dimension numbers can make StableHLO's
-verifier abort: none of them can be caught. A fork costs about 10 ms and shares the parent's memory layout. The child hands back bytes that
-it wrote itself, so that the parent reads nothing else, or the error that it met.
+Bytecode with flipped bytes can make the reader segfault, never end, or spoil its heap, and text with huge dimension numbers can make
+StableHLO's verifier abort: none of them can be caught. A fork costs about 10 ms. The child hands back bytes that it wrote itself, so that
+the parent reads nothing else, or the error that it met.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DONE, _REFUSED = b"k", b"e"
 
 
 def try_in_child(read: Callable[[], bytes | None], size: int) -> bytes:
-    """What `read` returns in a child. Raises ParseError if that ends the process, takes too much memory or does not end, or where it does."""
+    """What `read` returns in a child. Raises ParseError if it raises one, ends the process, takes too much memory or does not end."""
     reader, writer = os.pipe()
     answer = os.memfd_create("answer")
     with warnings.catch_warnings():

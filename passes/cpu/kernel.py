@@ -228,7 +228,7 @@ class _Kernel:
         operands = [*read.inputs, *read.inits]
         sizes = [self._sizes_of(v) for v in operands]
         for m, shape in zip(read.maps, sizes):
-            for expr, size in zip(m.results, shape or ()):
+            for expr, size in zip(m.results, shape):
                 dim = dim_position(expr)
                 if dim is not None and not isinstance(size, int):
                     extents[dim] = size
@@ -237,7 +237,7 @@ class _Kernel:
         fill: list[ir.Value | None] = []
         for init, result in zip(read.inits, op.results):
             start = self.storage.get(init)
-            storage = start if start is not None and self._may_update(init) else self._stack(result, self._sizes_of(init) or ())
+            storage = start if start is not None and self._may_update(init) else self._stack(result, self._sizes_of(init))
             self.storage[result] = storage
             outputs.append(storage)
             inits.append(start)
@@ -261,15 +261,16 @@ class _Kernel:
         owner = defining_op(init)
         return owner is None or owner.name == "tensor.extract_slice" or len(list(init.uses)) == 1
 
-    def _sizes_of(self, value: ir.Value) -> tuple[int | ir.Value, ...] | None:
+    def _sizes_of(self, value: ir.Value) -> tuple[int | ir.Value, ...]:
         if not isinstance(value.type, ir.RankedTensorType):
-            return None
+            return ()
         storage = self.storage.get(value)
         if isinstance(storage, Storage):
             return storage.sizes
         op = defining_op(value)
+        assert op is not None  # block arguments have storage
         shape = list(ir.RankedTensorType(value.type).shape)
-        dynamic = iter(op.operands if op is not None else ())
+        dynamic = iter(op.operands)
         return tuple(self._size(next(dynamic)) if size == _DYNAMIC else size for size in shape)
 
     def _stack(self, result: ir.Value, sizes: tuple[int | ir.Value, ...]) -> Storage:

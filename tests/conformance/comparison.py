@@ -19,7 +19,8 @@ def difference(got: np.ndarray, wanted: np.ndarray, inputs: Sequence[np.ndarray]
     quoted = []
     for place in map(tuple, places[:4]):
         given = ", ".join(repr(x[place].item()) for x in inputs if x.shape == got.shape)
-        quoted.append(f"{[int(i) for i in place]} is {got[place].item()!r}, wanted {wanted[place].item()!r}" + (f" of ({given})" if given else ""))
+        of = f" of ({given})" if given else ""
+        quoted.append(f"{[int(i) for i in place]} is {got[place].item()!r}, wanted {wanted[place].item()!r}{of}")
     return f"{len(places)} of {got.size}: " + "; ".join(quoted)
 
 

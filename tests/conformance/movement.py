@@ -13,7 +13,8 @@ def i64(value: int) -> str:
 
 def slice_(p: Program, x: Value, start: Sequence[int], limit: Sequence[int], strides: Sequence[int]) -> Value:
     shape = [max(0, -(-(b - a) // s)) for a, b, s in zip(start, limit, strides)]
-    return p.op("slice", [x], shape, attributes=f"start_indices = {integers(start)}, limit_indices = {integers(limit)}, strides = {integers(strides)}")
+    attributes = f"start_indices = {integers(start)}, limit_indices = {integers(limit)}, strides = {integers(strides)}"
+    return p.op("slice", [x], shape, attributes=attributes)
 
 
 def pad(p: Program, x: Value, value: Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Value:
@@ -74,4 +75,5 @@ def gather(
         f"offset_dims = {list(offset)}, collapsed_slice_dims = {list(collapsed)}, operand_batching_dims = {list(operand_batch)}, "
         f"start_indices_batching_dims = {list(index_batch)}, start_index_map = {list(start)}, index_vector_dim = {vector}"
     )
-    return p.op("gather", [x, indices], shape, attributes=f"dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {integers(sizes)}")
+    attributes = f"dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {integers(sizes)}"
+    return p.op("gather", [x, indices], shape, attributes=attributes)

@@ -67,7 +67,8 @@ def test_dot_general(interpreter, element):
 def test_dot_general_of_no_elements(interpreter, element):
     """A sum of nothing is 0; the interpreter aborts."""
     p = Program()
-    for label, left, right in (("rows", (0, 17), (17, 5)), ("columns", (3, 17), (17, 0)), ("depth", (7, 0), (0, 5)), ("anything", (0, 0), (0, 0))):
+    shapes = {"rows": ((0, 17), (17, 5)), "columns": ((3, 17), (17, 0)), "depth": ((7, 0), (0, 5)), "anything": ((0, 0), (0, 0))}
+    for label, (left, right) in shapes.items():
         x, y = p.input(small(left, element)), p.input(small(right, element))
         p.check(f"no {label}", dot(p, x, y, contracting=((1,), (0,))), np.zeros((left[0], right[1]), p.inputs[0].dtype))
     x = p.input(small((3, 0, 5), element))

@@ -18,7 +18,8 @@ def edges(element: str) -> np.ndarray:
         return np.array([low, low + 1, high, high - 1, high // 2, high // 2 + 1, 0, 1, 2, 3, 7, 100, *([-1, -2, -7] if low else [])], dtype)
     info = ml_dtypes.finfo(dtype)
     tiny, normal, largest, eps = (float(x) for x in (info.smallest_subnormal, info.smallest_normal, info.max, info.eps))
-    positive = [0, tiny, 3 * tiny, normal - tiny, normal, 0.25, 0.49, 0.5, 1 - eps / 2, 1, 1 + eps, 1.5, 2, 2.5, 3.5, 3.7, 10, 100, largest / 2, largest]
+    positive = [0, tiny, 3 * tiny, normal - tiny, normal, 0.25, 0.49, 0.5, 1 - eps / 2, 1, 1 + eps]
+    positive += [1.5, 2, 2.5, 3.5, 3.7, 10, 100, largest / 2, largest]
     return np.array([*positive, *(-x for x in positive), np.inf, -np.inf, np.nan], np.float64).astype(dtype)
 
 

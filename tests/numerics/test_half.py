@@ -80,3 +80,17 @@ def test_f64_is_not_rounded_twice(name):
     got = hloom.compile(program(name))(zeros, zeros, np.zeros(SIZE, np.int32), d)[-1]
     expected = np.where(np.arange(SIZE) % 2, -1, 1) * (1 + 2.0 ** (1 - bits))
     np.testing.assert_array_equal(np.asarray(got).astype(np.float64), expected)
+
+
+@pytest.mark.parametrize("target", RUNNABLE)
+@pytest.mark.parametrize("name", TYPES)
+def test_a_maximum_along_rows(name, target):
+    text = f"""
+      func.func @main(%x: tensor<40x77x{name}>) -> tensor<40x{name}> {{
+        %low = stablehlo.constant dense<-1.0> : tensor<{name}>
+        %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<40x77x{name}>, tensor<{name}>) -> tensor<40x{name}>
+        return %0 : tensor<40x{name}>
+      }}"""
+    x = np.random.default_rng(3).standard_normal((40, 77)).astype(TYPES[name])
+    result = hloom.compile(text, target=target)(x)
+    np.testing.assert_array_equal(np.asarray(result).astype(np.float32), x.astype(np.float32).max(axis=1))

@@ -76,3 +76,23 @@ func.func @from_f64(%x: f64, %a: bf16) -> (bf16, f32) {
   %2 = arith.addf %1, %1 : f32
   return %0, %2 : bf16, f32
 }
+
+// -----
+
+// The combination of a reduction stays in its type; what feeds it does not.
+// CHECK-LABEL: func.func @reduction
+// CHECK: ^bb0(%[[IN:.*]]: bf16, %[[OUT:.*]]: bf16):
+// CHECK: arith.subf %{{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf
+// CHECK-NEXT: %[[MAX:.*]] = arith.maximumf %[[OUT]], %[[ROUNDED]] : bf16
+// CHECK-NEXT: linalg.yield %[[MAX]] : bf16
+func.func @reduction(%x: tensor<8x64xbf16>, %init: tensor<8xbf16>, %c: bf16) -> tensor<8xbf16> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x64xbf16>) outs(%init : tensor<8xbf16>) {
+  ^bb0(%a: bf16, %max: bf16):
+    %1 = arith.subf %a, %c : bf16
+    %2 = arith.maximumf %max, %1 : bf16
+    linalg.yield %2 : bf16
+  } -> tensor<8xbf16>
+  return %0 : tensor<8xbf16>
+}

@@ -20,9 +20,9 @@ _ELEMENTS = (
 _OPS = (
     "abs add and atan2 broadcast_in_dim case cbrt ceil cholesky clamp compare complex concatenate constant convert convolution cosine "
     "custom_call divide dot_general dynamic_gather dynamic_iota dynamic_reshape dynamic_slice dynamic_update_slice exponential fft "
-    "floor gather get_dimension_size if imag iota is_finite log logistic map maximum minimum multiply negate not or optimization_barrier pad popcnt "
-    "power real reduce reduce_precision reduce_window remainder reshape return reverse rng rng_bit_generator rsqrt scatter select "
-    "shift_left shift_right_arithmetic sign sine slice sort sqrt subtract tan tanh transpose triangular_solve tuple while xor no_such_op"
+    "floor gather get_dimension_size if imag iota is_finite log logistic map maximum minimum multiply negate not or optimization_barrier "
+    "pad popcnt power real reduce reduce_precision reduce_window remainder reshape return reverse rng rng_bit_generator rsqrt scatter "
+    "select shift_left shift_right_arithmetic sign sine slice sort sqrt subtract tan tanh transpose triangular_solve tuple while xor no_such_op"
 ).split()
 _TYPES = re.compile(r"tensor<[^<>]*>")
 _DIMENSION = re.compile(r"(?<=[<x])\d+(?=x)")
@@ -131,7 +131,9 @@ def _integer(old: str, rng: random.Random) -> str:
 
 
 def _type(old: str, rng: random.Random) -> str:
-    return rng.choice(("tensor<*xf32>", "tensor<f32>", "tensor<0xf32>", "f32", f"tensor<{'1x' * 9}f32>", "!stablehlo.token", "tuple<>", "()"))
+    return rng.choice(
+        ("tensor<*xf32>", "tensor<f32>", "tensor<0xf32>", "f32", f"tensor<{'1x' * 9}f32>", "!stablehlo.token", "tuple<>", "()")
+    )
 
 
 def _element(old: str, rng: random.Random) -> str:

@@ -67,7 +67,11 @@ ROWS = {
     ),
     "a custom call": (main(f"%0 = stablehlo.custom_call @mine(%x) : ({F32}) -> {F32}\nreturn %0 : {F32}"), "HL101"),
     "a bitcast that changes the shape": (
-        main("%0 = stablehlo.bitcast_convert %x : (tensor<2x2xf32>) -> tensor<2xi32>\nreturn %0 : tensor<2xi32>", "%x: tensor<2x2xf32>", "tensor<2xi32>"),
+        main(
+            "%0 = stablehlo.bitcast_convert %x : (tensor<2x2xf32>) -> tensor<2xi32>\nreturn %0 : tensor<2xi32>",
+            "%x: tensor<2x2xf32>",
+            "tensor<2xi32>",
+        ),
         "HL103",
     ),
     "a name that is no text": (main(f"return %x : {F32}").replace("@main", '@"\\FF"'), "HL103"),
