@@ -135,6 +135,23 @@ def run_stages(
             _dump(module, dump_dir / f"{number:02d}-{stage.name}.mlir", watch.asm)
 
 
+class Pipeline:
+    """A list of passes to run over a module: pipeline text, hloom's passes and upstream's alike.
+
+        hloom.Pipeline("plan-fusion,func.func(cse)").run(module)
+    """
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def run(self, module: ir.Module | ir.Operation, watch: Instrumentation | None = None) -> None:
+        """Runs the passes in order, verifying after each. Raises PipelineError on an unknown pass or option, a CompileError where one fails."""
+        run_steps(module.operation, parse_pipeline(self.text, module.context), watch)
+
+    def __repr__(self) -> str:
+        return f"Pipeline({self.text!r})"
+
+
 def _dump(module: ir.Operation, path: Path, asm: AsmOptions) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hloom.compiler.compile import compile as compile
+    from hloom.compiler.pipeline import Pipeline as Pipeline
     from hloom.compiler.target import Target as Target
     from hloom.passes.errors import CompileError as CompileError
     from hloom.passes.errors import InvalidProgramError as InvalidProgramError
@@ -25,6 +26,7 @@ _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramErro
 
 _HOME = {
     "compile": "hloom.compiler.compile",
+    "Pipeline": "hloom.compiler.pipeline",
     "Target": "hloom.compiler.target",
     "register_pass": "hloom.passes.registry",
     "load": "hloom.runtime.executable",

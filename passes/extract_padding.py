@@ -9,7 +9,7 @@ After:
 
 Base (lhs) dilation is interior padding; negative padding stays negative in the pad, which then cuts. A reversed window dimension reverses
 the kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features.
-reduce_window is padded with its initial values.
+reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all of it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,23 @@ def _no_padding(rank: int) -> ir.Attribute:
     return ir.DenseElementsAttr.get(np.zeros((rank, 2), np.int64))
 
 
+def _cut(pair: tuple[int, int], extent: int, base: int, count: int, reach: int) -> tuple[int, int]:
+    """The padding of a dimension with `count` windows of `reach` elements, less what a single one does not see."""
+    low, high = pair
+    span = (extent - 1) * base + 1 if extent else 0
+    excess = low + span + high - reach
+    return (low, high - excess) if count == 1 and 0 < excess <= span + high else pair
+
+
 def _convolution(op: ir.Operation) -> Values:
     lhs, rhs = op.operands
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
     pairs, dilation = padding_of(op, rank), build.integers(op, "lhs_dilation", [1] * rank)
+    extents, sizes = ([build.shape_of(v)[d] for d in dims.spatial[i]] for i, v in enumerate((lhs, rhs)))
+    counts = [build.shape_of(op.results[0])[d] for d in dims.spatial[2]]
+    reaches = [(n - 1) * step + 1 for n, step in zip(sizes, build.integers(op, "rhs_dilation", [1] * rank))]
+    pairs = list(map(_cut, pairs, extents, dilation, counts, reaches))
     reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * rank
     if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversal):
         return None
@@ -89,6 +101,9 @@ def _reduce_window(op: ir.Operation) -> Values:
     inputs, inits = list(op.operands)[:count], list(op.operands)[count:]
     rank = len(build.shape_of(inputs[0]))
     pairs, dilation = padding_of(op, rank), build.integers(op, "base_dilations", [1] * rank)
+    window, steps = build.integers(op, "window_dimensions"), build.integers(op, "window_dilations", [1] * rank)
+    reaches = [(n - 1) * step + 1 for n, step in zip(window, steps)]
+    pairs = list(map(_cut, pairs, build.shape_of(inputs[0]), dilation, build.shape_of(op.results[0]), reaches))
     if not any(map(any, pairs)) and set(dilation) <= {1}:
         return None
     low, high = [a for a, _ in pairs], [b for _, b in pairs]

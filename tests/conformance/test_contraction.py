@@ -1,7 +1,7 @@
 """dot_general and convolution in all their forms.
 
-Integers are exact. Floats may be summed in any order: the bound is that of the accumulator's type (f32 for half precision) over the sum of the
-products' magnitudes, and then one rounding to the result's type.
+Integers are exact. Floats may be summed in any order: the bound is that of the accumulator's type (f32 for half precision) over the sum of
+the products' magnitudes, and then one rounding to the result's type.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def test_layer(interpreter, element):
     p.check("hidden", h)
     p.check("out", dot(p, p.op("minimum", [relu, p.op("add", [zero, p.constant(np.full((17, 61), 3).astype(p.inputs[0].dtype))])]), v,
                        contracting=((1,), (0,))))  # fmt: skip
-    p.check("of transposed", dot(p, p.op("transpose", [relu], (61, 17), attributes="permutation = array<i64: 1, 0>"), x, contracting=((1,), (0,))),
-            ulps=1)  # fmt: skip
+    transposed = p.op("transpose", [relu], (61, 17), attributes="permutation = array<i64: 1, 0>")
+    p.check("of transposed", dot(p, transposed, x, contracting=((1,), (0,))), ulps=1)
     p.verify(interpreter)
 
 

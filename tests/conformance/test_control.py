@@ -110,9 +110,8 @@ def test_conditions(interpreter):
     half = number(p, 0.5, "f32")
     checked(p, "doubling", while_(p, [x, y], lambda a, b: less(p, a, b), lambda a, b: (p.op("add", [a, a]), p.op("multiply", [b, half]))))
     checked(p, "false at once", while_(p, [y, x], lambda a, b: less(p, a, b), lambda a, b: (b, a)))
-    steps = while_(
-        p, [number(p, 20), y], lambda i, a: less(p, number(p, 3), i), lambda i, a: (p.op("subtract", [i, number(p, 4)]), p.op("add", [a, x]))
-    )
+    start = [number(p, 20), y]
+    steps = while_(p, start, lambda i, a: less(p, number(p, 3), i), lambda i, a: (p.op("subtract", [i, number(p, 4)]), p.op("add", [a, x])))
     checked(p, "down by four", steps)
     flag = p.input(np.array(True))
     checked(p, "a flag", while_(p, [flag, x], lambda f, a: f, lambda f, a: (less(p, a, y), p.op("add", [a, a]))))
@@ -184,7 +183,7 @@ def test_branches_in_loops_and_loops_in_branches(interpreter):
 
 
 def test_calls(interpreter):
-    """Functions called from several places, from each other, from within loops; arguments given back; no results that depend on anything."""
+    """Functions called from several places, from each other, from within loops; arguments given back; results that depend on nothing."""
     p = Program()
     a, b = vectors(p, 2)
     kinds = [(a.shape, "f32")] * 2

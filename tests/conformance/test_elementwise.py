@@ -1,7 +1,7 @@
-"""Every elementwise op, of every type that it takes, on edge values; compared with the reference interpreter, bit by bit but for math functions.
+"""Every elementwise op, of every type that it takes, on edge values; compared with the reference interpreter, bit by bit except functions.
 
-Where StableHLO leaves the result to the implementation and the interpreter aborts or differs from hardware (integer division by zero, shifts
-by the width and more, floats out of an integer's range), the wanted values are XLA's, by NumPy.
+Where StableHLO leaves the result to the implementation and the interpreter aborts or differs from hardware (integer division by zero,
+shifts by the width and more, floats out of an integer's range), the wanted values are XLA's, by NumPy.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def test_iota(interpreter, element):
 
 @pytest.mark.parametrize("index", ["i8", "i32", "i64", "ui8", "ui32", "ui64"])
 def test_start_indices_are_clamped(interpreter, index):
-    """Negative, beyond the end, the ends of the type's range. By NumPy: the interpreter takes the highest unsigned numbers for negative ones."""
+    """Negative, beyond the end, the ends of the type's range. By NumPy: the interpreter takes the highest unsigned numbers for negative."""
     p = Program()
     values, updates = filled((7, 5), "f32"), small((3, 2), "f32")
     x, update = p.input(values), p.input(updates)
@@ -85,11 +85,13 @@ def test_gather_in_all_forms(interpreter):
     p.check("points", gather(p, x, indices(2, 3, 3), [2, 3], offset=[], collapsed=[0, 1, 2], start=[0, 1, 2], vector=2, sizes=[1, 1, 1]))
     p.check("permuted start", gather(p, x, indices(5, 2), [5, 4], offset=[1], collapsed=[1, 2], start=[2, 1], vector=1, sizes=[4, 1, 1]))
     p.check("vector first", gather(p, x, indices(2, 5), [2, 5, 3], offset=[0, 2], collapsed=[1], start=[0, 1], vector=0, sizes=[2, 1, 3]))
-    p.check("offsets between", gather(p, x, indices(3, 2, 1), [3, 2, 2, 6], offset=[1, 3], collapsed=[0], start=[1], vector=2, sizes=[1, 2, 6]))
+    between = gather(p, x, indices(3, 2, 1), [3, 2, 2, 6], offset=[1, 3], collapsed=[0], start=[1], vector=2, sizes=[1, 2, 6])
+    p.check("offsets between", between)
     batched = {"offset": [2], "collapsed": [1], "start": [1], "vector": 2, "sizes": [1, 1, 6], "operand_batch": [0], "index_batch": [0]}
     p.check("batched", gather(p, x, indices(4, 3, 1), [4, 3, 6], **batched))
     p.check("no rows", gather(p, x, indices(0, 1), [0, 5, 6], offset=[1, 2], collapsed=[0], start=[0], vector=1, sizes=[1, 5, 6]))
-    p.check("from one", gather(p, p.input(filled((1,), "f32")), indices(9, 1), [9], offset=[], collapsed=[0], start=[0], vector=1, sizes=[1]))
+    one = p.input(filled((1,), "f32"))
+    p.check("from one", gather(p, one, indices(9, 1), [9], offset=[], collapsed=[0], start=[0], vector=1, sizes=[1]))
     p.verify(interpreter)
 
 

@@ -85,10 +85,12 @@ def test_f64_is_not_rounded_twice(name):
 @pytest.mark.parametrize("target", RUNNABLE)
 @pytest.mark.parametrize("name", TYPES)
 def test_a_maximum_along_rows(name, target):
+    numbers = "across dimensions = [1]"
     text = f"""
       func.func @main(%x: tensor<40x77x{name}>) -> tensor<40x{name}> {{
         %low = stablehlo.constant dense<-1.0> : tensor<{name}>
-        %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<40x77x{name}>, tensor<{name}>) -> tensor<40x{name}>
+        %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum {numbers}
+          : (tensor<40x77x{name}>, tensor<{name}>) -> tensor<40x{name}>
         return %0 : tensor<40x{name}>
       }}"""
     x = np.random.default_rng(3).standard_normal((40, 77)).astype(TYPES[name])
