@@ -145,7 +145,7 @@ class Pipeline:
         self.text = text
 
     def run(self, module: ir.Module | ir.Operation, watch: Instrumentation | None = None) -> None:
-        """Runs the passes in order, verifying after each. Raises PipelineError on an unknown pass or option, a CompileError where one fails."""
+        """Runs the passes in order, verifying after each. Raises PipelineError on an unknown pass, a CompileError where one fails."""
         run_steps(module.operation, parse_pipeline(self.text, module.context), watch)
 
     def __repr__(self) -> str:

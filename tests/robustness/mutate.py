@@ -22,7 +22,8 @@ _OPS = (
     "custom_call divide dot_general dynamic_gather dynamic_iota dynamic_reshape dynamic_slice dynamic_update_slice exponential fft "
     "floor gather get_dimension_size if imag iota is_finite log logistic map maximum minimum multiply negate not or optimization_barrier "
     "pad popcnt power real reduce reduce_precision reduce_window remainder reshape return reverse rng rng_bit_generator rsqrt scatter "
-    "select shift_left shift_right_arithmetic sign sine slice sort sqrt subtract tan tanh transpose triangular_solve tuple while xor no_such_op"
+    "select shift_left shift_right_arithmetic sign sine slice sort sqrt subtract tan tanh transpose triangular_solve tuple while xor "
+    "no_such_op"
 ).split()
 _TYPES = re.compile(r"tensor<[^<>]*>")
 _DIMENSION = re.compile(r"(?<=[<x])\d+(?=x)")
