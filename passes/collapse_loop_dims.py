@@ -13,7 +13,7 @@ Loops are joined if they are of one kind, stand side by side, in this order, in 
 for their index. A tensor between two generics is joined only if both agree. Views stand at the function's edge: at arguments, constants and
 returns; fills and empties are made anew. Unit dims of every tensor go.
 
-Declined: tensors read at computed indices keep their dims (but for unit ones).
+Declined: tensors read at computed indices keep their dims (but for unit ones); dims of a slice that does not lie in one piece.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
             dims = _wide_dims(value)
             results = [indexing.results[d] for d in dims]
             mentioned = {d for e in results for d in _dims_in(e)}
-            pairs = {(bare_dim(a), bare_dim(b)): d for a, b, d in zip(results, results[1:], dims)}
+            pairs = {(bare_dim(a), bare_dim(b)): d for a, b, d, e in zip(results, results[1:], dims, dims[1:]) if not _is_cut(value, d, e)}
             count = {i: sum(i in _dims_in(e) for e in results) for i in mentioned}
             for i, following in zip(nest.loops, nest.loops[1:]):
                 if not nest.joined[i] or not {i, following} & mentioned:
@@ -131,6 +131,15 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
                     split.add((value, dim))
                     changed = True
     return changed
+
+
+def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
+    """Whether `value` is a slice whose elements along `following` do not lie beside those of the next index of `dim`."""
+    op = defining_op(value)
+    if op is None or op.name != "tensor.extract_slice":
+        return False
+    whole, part = shape_of(op.operands[0]), shape_of(value)
+    return whole[dim + 1 : following + 1] != part[dim + 1 : following + 1]
 
 
 def _accesses(source: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 
 from torch_mlir import ir
 
@@ -34,8 +34,27 @@ class Storage:
         return replace(self, offset=offset, sizes=sizes)
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
-        """The same elements under another shape; only for storage that is contiguous."""
-        return replace(self, strides=row_major(shape), sizes=shape)
+        """The same elements under another shape. Raises ValueError where dims become one that do not lie in one piece."""
+        wide = [(size, stride) for size, stride in zip(self.sizes, self.strides) if size != 1]
+        strides = [0] * len(shape)
+        inside = 1  # elements of the last dim of `wide` that dims of `shape` have taken
+        for dim in reversed(range(len(shape))):
+            rest = shape[dim]
+            if rest == 1 or not wide:
+                continue
+            strides[dim] = wide[-1][1] * inside
+            while rest > 1:
+                size, stride = wide[-1]
+                if not isinstance(size, int) or stride * inside != strides[dim] * (shape[dim] // rest):
+                    raise ValueError(f"a view of shape {shape} of {self.sizes} elements that lie {self.strides} apart")
+                step = gcd(rest, size // inside)
+                rest, inside = rest // step, inside * step
+                if step == 1:
+                    raise ValueError(f"a view of shape {shape} of {self.sizes} elements")
+                if inside == size:
+                    wide.pop()
+                    inside = 1
+        return replace(self, strides=tuple(strides), sizes=shape)
 
     def address(self, indices: list[Lin]) -> Lin:
         total = self.offset

@@ -211,6 +211,7 @@ CONVOLUTIONS = [
     ("1-D, long", (1, 257, 1), (7, 1, 1), {"layout": ONE}),
     ("3-D", (1, 5, 6, 7, 2), (2, 3, 2, 2, 4), {"layout": THREE, "strides": (1, 2, 1), "padding": [(1, 0), (1, 1), (0, 1)]}),
     ("3-D, dilated groups", (1, 4, 5, 6, 4), (2, 2, 2, 2, 6), {"layout": THREE, "groups": 2, "dilation": (1, 2, 1)}),
+    ("one window, part of the image", (1, 7, 7, 3), (3, 3, 3, 5), {"strides": (9, 5)}),
     ("no windows", (1, 2, 2, 3), (3, 3, 3, 5), {}),
     ("no images", (0, 5, 5, 3), (3, 3, 3, 5), {}),
 ]

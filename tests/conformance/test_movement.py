@@ -73,6 +73,24 @@ def test_start_indices_are_clamped(interpreter, index):
     p.verify(interpreter)
 
 
+@pytest.mark.parametrize("shape", [(7, 9), (3, 7, 9), (4, 3, 5, 6)])
+def test_leading_parts(interpreter, shape):
+    """Slices from 0, which are views, cut along some dimensions; alone, under arithmetic, reduced, reshaped."""
+    p = Program()
+    x = p.input(small(shape, "f32"))
+    zero = p.constant(np.float32(0))
+    for cut in range(1, 1 << len(shape)):
+        for keep in (1, 2):
+            limit = [keep if cut >> d & 1 else n for d, n in enumerate(shape)]
+            part = slice_(p, x, [0] * len(shape), limit, [1] * len(shape))
+            p.check(f"{limit}", part)
+            p.check(f"negative of {limit}", p.op("negate", [part]))
+            p.check(f"flat {limit}", reshape(p, part, [int(np.prod(limit))]))
+            p.check(f"from padding {limit}", pad(p, x, zero, [0] * len(shape), [b - n for b, n in zip(limit, shape)], [0] * len(shape)))
+            p.check(f"read after {limit}", slice_(p, p.op("abs", [x]), [0] * len(shape), limit, [1] * len(shape)))
+    p.verify(interpreter)
+
+
 def test_gather_in_all_forms(interpreter):
     p = Program()
     x = p.input(filled((4, 5, 6), "f32"))

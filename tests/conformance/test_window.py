@@ -56,6 +56,8 @@ WINDOWS = [
     ("three dimensions", (3, 5, 6, 7), (1, 2, 3, 2), {"strides": (1, 1, 2, 2)}),
     ("nothing but padding", (2, 2), (3, 3), {"padding": [(4, 4), (4, 4)], "strides": (2, 2)}),
     ("no windows", (2, 5), (3, 2), {}),
+    ("one window, part of the image", (2, 7, 7, 3), (1, 3, 3, 1), {"strides": (1, 5, 9, 1)}),
+    ("one window, part of the padding", (2, 4), (2, 2), {"strides": (1, 9), "padding": [(2, 0), (0, 2)]}),
     ("of one element", (1, 1), (1, 1), {}),
 ]
 

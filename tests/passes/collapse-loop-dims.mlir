@@ -64,3 +64,21 @@ func.func @contraction(%x: tensor<1x3x4x5xf32>, %w: tensor<5x6xf32>) -> tensor<1
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [3] x [0] : (tensor<1x3x4x5xf32>, tensor<5x6xf32>) -> tensor<1x3x4x6xf32>
   return %0 : tensor<1x3x4x6xf32>
 }
+
+// -----
+
+// Rows that are cut do not lie beside each other; the slice keeps its dims. Whole rows do.
+// CHECK-LABEL: func.func @cut
+// CHECK: tensor.extract_slice %arg0[0, 0] [3, 3]
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK-LABEL: func.func @whole
+// CHECK: iterator_types = ["parallel"]
+func.func @cut(%x: tensor<7x7xf32>) -> tensor<3x3xf32> {
+  %0 = stablehlo.slice %x [0:3, 0:3] : (tensor<7x7xf32>) -> tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}
+func.func @whole(%x: tensor<7x7xf32>) -> tensor<3x7xf32> {
+  %0 = stablehlo.slice %x [0:3, 0:7] : (tensor<7x7xf32>) -> tensor<3x7xf32>
+  return %0 : tensor<3x7xf32>
+}
