@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from torch_mlir import ir
 
@@ -15,7 +16,7 @@ from hloom.runtime.signature import TensorSpec
 from .frontend import Program
 from .frontends.trial import parse_tried
 from .pipeline import stage_number
-from .stage_rules import verify_stage
+from .stage_rules import StageError, verify_stage
 
 _ENTRIES = ("main", "init")
 
@@ -27,7 +28,7 @@ def load_stage(source: str | bytes, stage: str) -> tuple[Program, list[int]]:
     """
     if stage_number(stage) > stage_number("thunk"):
         raise InvalidProgramError(f"at stage {stage} nothing tells a program's arguments any more", remedy="start from thunk or before")
-    with make_context() as context, ir.Location.unknown():
+    with make_context() as context, ir.Location.unknown(), _as_stage_errors(stage):
         module = parse_tried(source, context)
         verify_stage(module.operation, stage)
         arguments: dict[int, TensorSpec] = {}
@@ -50,6 +51,15 @@ def load_stage(source: str | bytes, stage: str) -> tuple[Program, list[int]]:
         inputs = tuple(arguments[index] for index in sorted(arguments))
         out_tree = pytree.LEAF if len(outputs) == 1 else pytree.flat(len(outputs))
         return Program(module, inputs, outputs, pytree.flat(len(inputs)), out_tree), sorted(bound)
+
+
+@contextmanager
+def _as_stage_errors(stage: str) -> Iterator[None]:
+    """Attributes of hloom that were edited by hand may be of any type: what reads them then raises whatever it does."""
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, StopIteration, RuntimeError) as error:
+        raise StageError(f"an attribute is not what hloom writes: {error}", stage=stage, remedy="edit the dump again") from error
 
 
 def _signature(op: ir.Operation) -> ir.FunctionType:

@@ -9,7 +9,8 @@ After:
 
 Base (lhs) dilation is interior padding; negative padding stays negative in the pad, which then cuts. A reversed window dimension reverses
 the kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features.
-reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all of it.
+reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
+of it.
 """
 
 from __future__ import annotations

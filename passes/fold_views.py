@@ -25,7 +25,7 @@ from torch_mlir import ir
 from .linalg.views import collapse
 from .lower_to_linalg import group_functions
 from .registry import register_pass
-from .rewriting import defining_op, value_of, walk
+from .rewriting import defining_op, i64_array, value_of, walk
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 _LINALG = ("linalg.generic", "linalg.fill")
@@ -39,7 +39,7 @@ def fold_views(module: ir.Operation) -> None:
                 _show_collapses(reader)
             for view in walk(function, lambda op: op.name in _VIEWS):
                 _cancel(view)
-            for view in walk(function, lambda op: op.name in _VIEWS):
+            for view in reversed(walk(function, lambda op: op.name in _VIEWS)):
                 if not list(view.results[0].uses):
                     continue
                 if not _collapse_contraction(view):
@@ -83,13 +83,53 @@ def _digits(results: list[ir.AffineExpr], shape: list[int]) -> tuple[list[list[i
 
 
 def _cancel(view: ir.Operation) -> None:
-    """A view of a view that has the type of what is viewed is no view at all."""
-    inner = defining_op(view.operands[0])
+    """A chain of views from one op's result is one view, or none where the last has the type of what is viewed first."""
+    source = view.operands[0]
+    inner = defining_op(source)
+    if inner is None or inner.name not in _VIEWS:
+        return
     while inner is not None and inner.name in _VIEWS:
-        if inner.operands[0].type == view.results[0].type:
-            view.results[0].replace_all_uses_with(inner.operands[0])
+        source = inner.operands[0]
+        inner = defining_op(source)
+    if source.type == view.results[0].type:
+        view.results[0].replace_all_uses_with(source)
+        return
+    shape, wanted = _shape(source), _shape(view.results[0])
+    with ir.InsertionPoint(view), view.location:
+        if groups := _grouping(shape, wanted):
+            direct = value_of("tensor.collapse_shape", view.results[0].type, [source], reassociation=groups)
+        elif groups := _grouping(wanted, shape):
+            direct = value_of(
+                "tensor.expand_shape", view.results[0].type, [source], reassociation=groups, static_output_shape=i64_array(wanted)
+            )
+        else:
             return
-        inner = defining_op(inner.operands[0])
+    view.results[0].replace_all_uses_with(direct)
+
+
+def _grouping(fine: list[int], coarse: list[int]) -> ir.ArrayAttr | None:
+    """Which neighbouring dimensions of `fine` make each one of `coarse`, or None if they do not."""
+    if len(fine) <= len(coarse) or not coarse:
+        return None
+    groups: list[list[int]] = []
+    position = 0
+    for size in coarse:
+        group, product = [position], fine[position] if position < len(fine) else 0
+        position += 1
+        while product != size and position < len(fine):
+            group.append(position)
+            product *= fine[position]
+            position += 1
+        if product != size:
+            return None
+        groups.append(group)
+    while position < len(fine) and fine[position] == 1:
+        groups[-1].append(position)
+        position += 1
+    if position < len(fine):
+        return None
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, p) for p in group]) for group in groups])
 
 
 def _groups(view: ir.Operation) -> list[list[int]]:

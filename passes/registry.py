@@ -11,6 +11,7 @@ The function's module docstring shows the IR before and after, what must hold an
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -84,6 +85,7 @@ def all_passes() -> list[PassInfo]:
     return [_passes[name] for name in sorted(_passes)]
 
 
+@functools.cache
 def _pass_files() -> set[str]:
     package = importlib.import_module("hloom.passes")
     return {m.name for m in pkgutil.iter_modules(package.__path__) if not m.ispkg} - _NOT_PASSES

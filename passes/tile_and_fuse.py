@@ -26,6 +26,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from .errors import PassFailure
 from .registry import register_pass
 from .rewriting import create, defining_op, functions, i64_array, value_of, walk
 from .schedules.axes import Axes, read_tile_op
@@ -55,6 +56,7 @@ def _tile(function: ir.Operation, target) -> None:
     _materialise_results(returned)
     heads = [_before_views(v) for v in returned.operands]
     ops = [o.operation for o in block.operations if o.operation.name in _LINALG]
+    _refuse_views_between(ops)
     axes = Axes([read_tile_op(op) for op in ops], heads)
     sizes = choose_tile_sizes(axes, target)
 
@@ -73,6 +75,16 @@ def _tile(function: ir.Operation, target) -> None:
     for op in reversed(walk(function, "tensor.empty")):
         if not list(op.results[0].uses):
             op.erase()
+
+
+def _refuse_views_between(ops: list[ir.Operation]) -> None:
+    made = {result for op in ops for result in op.results}
+    for op in ops:
+        for operand in op.operands:
+            view = defining_op(operand)
+            if view is not None and view.name in _VIEWS and _before_views(operand) in made:
+                remedy = "run fold-views first"
+                raise PassFailure("a reshape stands between two ops of a group", op=view.name, loc=str(view.location), stage="tiled", remedy=remedy)
 
 
 def _materialise_results(returned: ir.Operation) -> None:
