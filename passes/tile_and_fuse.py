@@ -83,8 +83,8 @@ def _refuse_views_between(ops: list[ir.Operation]) -> None:
         for operand in op.operands:
             view = defining_op(operand)
             if view is not None and view.name in _VIEWS and _before_views(operand) in made:
-                remedy = "run fold-views first"
-                raise PassFailure("a reshape stands between two ops of a group", op=view.name, loc=str(view.location), stage="tiled", remedy=remedy)
+                where = {"op": view.name, "loc": str(view.location), "stage": "tiled"}
+                raise PassFailure("a reshape stands between two ops of a group", remedy="run fold-views first", **where)
 
 
 def _materialise_results(returned: ir.Operation) -> None:
