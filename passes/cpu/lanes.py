@@ -197,43 +197,49 @@ class Body:
         return self._create(op, values, [self.lanes.type(r.type) for r in op.results])
 
     def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
-        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an
-        exponential).
+        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an exponential).
 
-        q = x * (1 / c); q + (x - q * c) / c where that is finite and not zero, else q: infinities, zeros and their signs are q's. Where
-        1 / c is subnormal, infinite or zero, or for types narrower than f32, it is divided.
+        q = x * (1 / c), then q + (x - q * c) / c, which is the quotient as long as no step leaves the normal numbers. Where it might (c very
+        large or small; any lane's quotient zero, infinite, NaN, very large or small) the chunk is divided.
         """
         element = divisor.type
         if not isinstance(element, (ir.F32Type, ir.F64Type)):
             return self._create(op, values, [values[0].type])[0]
-        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-        low, high = (2.0**-100, 2.0**100) if isinstance(element, ir.F32Type) else (2.0**-1000, 2.0**1000)
-
-        def scalar(value: float) -> ir.Value:
-            return value_of("arith.constant", element, value=ir.FloatAttr.get(element, value))
-
-        def compare(predicate: int, a: ir.Value, b: ir.Value, kind: ir.Type) -> ir.Value:
-            return value_of("arith.cmpf", kind, [a, b], predicate=ir.IntegerAttr.get(i64, predicate))
-
-        size = value_of("math.absf", element, [divisor])
-        usual = value_of("arith.andi", i1, [compare(3, size, scalar(low), i1), compare(5, size, scalar(high), i1)])  # oge, ole
+        narrow = isinstance(element, ir.F32Type)
+        least_divisor, least_quotient, most_quotient = (2.0**-24, 2.0**-76, 2.0**100) if narrow else (2.0**-200, 2.0**-700, 2.0**700)
+        i1 = ir.IntegerType.get_signless(1)
         wide = values[0].type
+        one = value_of("arith.constant", element, value=ir.FloatAttr.get(element, 1.0))
+        reciprocal = self.lanes.widen(value_of("arith.divf", element, [one, divisor]))
+        quotient = value_of("arith.mulf", wide, [values[0], reciprocal])
+        rest = value_of("math.fma", wide, [value_of("arith.negf", wide, [quotient]), values[1], values[0]])
+        corrected = value_of("math.fma", wide, [rest, reciprocal, quotient])
+        right = self._between(corrected, least_quotient, most_quotient)
+        all_right = value_of("vector.reduction", i1, [right], kind=ir.Attribute.parse("#vector.kind<and>"))
+        usual = value_of("arith.andi", i1, [self._between(divisor, least_divisor, 1 / least_divisor), all_right])
         branch = create("scf.if", [wide], [usual], regions=2)
         with ir.InsertionPoint(branch.regions[0].blocks.append()):
-            reciprocal = self.lanes.widen(value_of("arith.divf", element, [scalar(1.0), divisor]))
-            quotient = value_of("arith.mulf", wide, [values[0], reciprocal])
-            rest = value_of("math.fma", wide, [value_of("arith.negf", wide, [quotient]), values[1], values[0]])
-            corrected = value_of("math.fma", wide, [rest, reciprocal, quotient])
-            zero = self.lanes.widen(scalar(0.0))
-            proper = compare(6, corrected, zero, ir.VectorType.get([self.lanes.count], i1))  # one: neither NaN nor zero
-            create("scf.yield", [], [self.lanes.select(proper, corrected, quotient)])
+            create("scf.yield", [], [corrected])
         with ir.InsertionPoint(branch.regions[1].blocks.append()):
             create("scf.yield", [], self._create(op, values, [wide]))
         return branch.results[0]
 
+    def _between(self, value: ir.Value, low: float, high: float) -> ir.Value:
+        """Whether |value| is in [low, high]; of vectors, lane by lane."""
+        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+        kind = self.lanes.type(i1) if is_vector(value) else i1
+        element = ir.VectorType(value.type).element_type if is_vector(value) else value.type
+        size = value_of("math.absf", value.type, [value])
+        sides = []
+        for bound, predicate in ((low, 3), (high, 5)):  # ordered and at least, ordered and at most
+            limit = value_of("arith.constant", element, value=ir.FloatAttr.get(element, bound))
+            limit = self.lanes.widen(limit) if is_vector(value) else limit
+            sides.append(value_of("arith.cmpf", kind, [size, limit], predicate=ir.IntegerAttr.get(i64, predicate)))
+        return value_of("arith.andi", kind, sides)
+
     def _create(self, op: ir.Operation, operands: list[ir.Value], types: list[ir.Type]) -> list[ir.Value]:
-        attributes = attributes_of(op)
-        return list(ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes, loc=op.location).results)
+        """The op of the body on other operands and types."""
+        return list(ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes_of(op), loc=op.location).results)
 
     def _extract(self, op: ir.Operation) -> Rep:
         storage = self.captured(op.operands[0])

@@ -112,7 +112,7 @@ class Point:
         """What the work yields here; reduction accumulators are given, other inits are read where the body uses them."""
         body = Body(self.lanes, self.indices, self.captured)
         if work.block is None:
-            return [work.inputs[0]]
+            return [self._input(work, body, 0)]
         arguments: list[Rep] = [self._input(work, body, i) for i in range(len(work.inputs))]
         for number in range(len(work.outputs)):
             if accumulators is not None:
