@@ -197,10 +197,11 @@ class Body:
         return self._create(op, values, [self.lanes.type(r.type) for r in op.results])
 
     def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
-        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an exponential).
+        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division (a vector division costs as much as an
+        exponential).
 
-        q = x * (1 / c), then q + (x - q * c) / c, which is the quotient as long as no step leaves the normal numbers. Where it might (c very
-        large or small; any lane's quotient zero, infinite, NaN, very large or small) the chunk is divided.
+        q = x * (1 / c), then q + (x - q * c) / c, which is the quotient as long as no step leaves the normal numbers. Where it might (c
+        very large or small; any lane's quotient zero, infinite, NaN, very large or small) the chunk is divided.
         """
         element = divisor.type
         if not isinstance(element, (ir.F32Type, ir.F64Type)):
