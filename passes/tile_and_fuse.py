@@ -41,10 +41,9 @@ _LINALG = ("linalg.generic", "linalg.fill")
 def tile_and_fuse(module: ir.Operation) -> None:
     target = target_of(module)
     for function in functions(module):
-        if "hloom.library" in function.attributes or not walk(function, lambda op: op.name in _LINALG):
-            if "hloom.kind" not in function.attributes or "hloom.library" in function.attributes:
-                continue
-        if walk(function, "scf.forall"):
+        if "hloom.library" in function.attributes or walk(function, "scf.forall"):
+            continue
+        if "hloom.kind" not in function.attributes and not walk(function, lambda op: op.name in _LINALG):
             continue
         with module.context, function.location:
             _tile(function, target)

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..cpu.amx import multiplies_bf16
-from .axes import Axes, TileOp, dim_position
+from .axes import Axes, TileOp, dim_position, used_dims
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
@@ -82,7 +82,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     contiguous pieces.
     """
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
-    seen = [{d for r in m.results for d in _dims(r)} for m in hero.maps[:2]]
+    seen = [{d for r in m.results for d in used_dims(r, 0)} for m in hero.maps[:2]]
     of = {axis: loop for loop, axis in enumerate(hero.axes)}
     rows = [a for a in output if of[a] in seen[0] and of[a] not in seen[1]]
     columns = [a for a in output if of[a] in seen[1] and of[a] not in seen[0]]
@@ -94,19 +94,19 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
             sizes[axis] = 1
     if row_count < 8:
         panel = 4096 if _innermost(hero, 1) in columns else 8
-        _cut(sizes, axes, columns, max(panel, 1), target)
+        _cut(sizes, axes, columns, panel)
         return sizes
     column_count = prod(axes.extent[a] for a in columns)
     if column_count < 8:
-        _cut(sizes, axes, rows, 8, target)
+        _cut(sizes, axes, rows, 8)
         return sizes
     panels = _panels(hero)
     for axis in columns:
         if axis in panels and axis in axes.tileable:
             sizes[axis] = panels[axis]
     wide, high = _block(hero, target, bool(panels))
-    _cut(sizes, axes, [a for a in columns if a not in sizes], wide, target)
-    _cut(sizes, axes, rows, high, target)
+    _cut(sizes, axes, [a for a in columns if a not in sizes], wide)
+    _cut(sizes, axes, rows, high)
     return sizes
 
 
@@ -133,7 +133,7 @@ def _panels(hero: TileOp) -> dict[int, int]:
     return widths
 
 
-def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int, target: TargetView) -> None:
+def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int) -> None:
     """Cuts the innermost of `group` into even pieces of about `points`, and the others one by one, until tiles have so many points."""
     for axis in reversed(group):
         if axis not in axes.tileable:
@@ -146,12 +146,6 @@ def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int, targe
         size = max(1, ceil(extent / pieces))
         sizes[axis] = min(extent, points) if points >= 64 else size
         points = 1
-
-
-def _dims(expr) -> set[int]:
-    from .axes import used_dims
-
-    return used_dims(expr, 0)
 
 
 def _innermost(hero: TileOp, operand: int) -> int | None:
