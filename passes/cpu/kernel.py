@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from math import ceil
+from collections import Counter
+from dataclasses import replace
+from math import ceil, prod
 
 import numpy as np
 from torch_mlir import ir
@@ -21,6 +23,7 @@ from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
 from .work import Work, shifted
 
 _DYNAMIC = -(2**63)
+_STORE_AHEAD_BYTES = 1024
 
 
 def build_kernel(function: ir.Operation, target: TargetView) -> None:
@@ -37,6 +40,8 @@ class _Kernel:
         self.storage: dict[ir.Value, Storage] = {}
         self.empties: set[ir.Value] = set()
         self.fills: dict[ir.Value, ir.Value] = {}
+        self.fastest: ir.Value | None = None
+        """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
 
     def build(self) -> None:
         kind = ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value)
@@ -93,6 +98,8 @@ class _Kernel:
                 number = value_of("arith.remui", rest.type, [rest, count])
                 rest = value_of("arith.divui", rest.type, [rest, count])
             values.append(Lin.of(number) * step)
+            if trips > 1 and self.fastest is None:
+                self.fastest = number
         block = self.forall.regions[0].blocks[0]
         for argument, value in zip(block.arguments, reversed(values)):
             self.scalars[argument] = value
@@ -112,8 +119,15 @@ class _Kernel:
             position = self._returned_position(number)
             shape = tuple(ir.RankedTensorType(argument.type).shape)
             element = ir.RankedTensorType(argument.type).element_type
-            self.storage[argument] = Storage(outputs[position], element, Lin(), row_major(shape), shape, writable=True, root=number)
+            result = Storage(outputs[position], element, Lin(), row_major(shape), shape, writable=True, root=number)
+            self.storage[argument] = replace(result, ahead=self._store_ahead(shape, element))
         self.copies = self._repeated_results(outputs)
+
+    def _store_ahead(self, shape: tuple[int, ...], element: ir.Type) -> int:
+        """How far ahead stores prefetch: the processor's own prefetching stops at each page, and a store that misses holds up the rest."""
+        element_bytes = bit_width(element) // 8
+        streams = prod(shape) * element_bytes > self.target.l2_bytes
+        return _STORE_AHEAD_BYTES // element_bytes if streams else 0
 
     def _returned_position(self, number: int) -> int:
         return self._positions(number)[0]
@@ -292,6 +306,7 @@ class _Kernel:
     def _emit_works(self, works: list[Work], inserted: set[ir.Value]) -> None:
         """Emits the works in order, each with those after it that share its nest."""
         pending = [w for w in works if not self._only_an_init(w, inserted)]
+        nests_reading: Counter[object] = Counter()
         while pending:
             group = [pending.pop(0)]
             for work in list(pending):
@@ -299,7 +314,25 @@ class _Kernel:
                     group.append(work)
                     pending.remove(work)
             self._drop_unread(group, inserted)
+            self._look_ahead(group, nests_reading)
             self._emit_nest(group)
+
+    def _look_ahead(self, group: list[Work], nests_reading: Counter[object]) -> None:
+        """A nest that is the second in the tile to read a slice finds it in the cache: meanwhile it prefetches the same slice of the next
+        tile, which the first nest would otherwise wait for.
+        """
+        here = set()
+        most = self.target.l2_bytes // 4
+        for work in group:
+            for number, source in enumerate(work.inputs):
+                if not isinstance(source, Storage) or source.writable or number in work.forward:
+                    continue
+                place = (source.base, source.offset.constant, frozenset(source.offset.terms.items()))
+                ahead = source.offset.terms.get(self.fastest, 0)
+                if nests_reading[place] == 1 and place not in here and 0 < ahead * bit_width(source.element) // 8 <= most:
+                    work.inputs[number] = replace(source, ahead=ahead)
+                here.add(place)
+        nests_reading.update(here)
 
     def _only_an_init(self, work: Work, inserted: set[ir.Value]) -> bool:
         """A fill that nothing reads from memory: whoever starts from it knows the scalar."""

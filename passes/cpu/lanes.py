@@ -14,9 +14,11 @@ from torch_mlir import ir
 
 from ..rewriting import attributes_of, create, value_of
 from .index import Lin
-from .storage import Storage, is_i1, memory_type
+from .storage import Storage, bit_width, is_i1, memory_type
 
 Rep: TypeAlias = "Lin | ir.Value"
+
+_LINE_BYTES = 64
 
 _REDUCTION_KINDS = {
     "arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul", "arith.maximumf": "maximumf", "arith.minimumf":
@@ -68,9 +70,23 @@ class Lanes:
     def _load_contiguous(self, storage: Storage, address: Lin, memory: ir.Type) -> ir.Value:
         vector = self.type(memory)
         start = address.uniform().value()
+        if storage.ahead and not storage.writable:
+            self._prefetch(storage, address, memory)
         if self.mask is None:
             return value_of("vector.load", vector, [storage.base, start])
         return value_of("vector.maskedload", vector, [storage.base, start, self.mask, self._zeros(vector)])
+
+    def _prefetch(self, storage: Storage, address: Lin, memory: ir.Type) -> None:
+        line = _LINE_BYTES * 8 // bit_width(memory)
+        for first in range(0, self.count, line):
+            create(
+                "memref.prefetch",
+                [],
+                [storage.base, (address.uniform() + (storage.ahead + first)).value()],
+                isWrite=ir.BoolAttr.get(storage.writable),
+                localityHint=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
+                isDataCache=ir.BoolAttr.get(True),
+            )
 
     def _gather(self, storage: Storage, address: Lin | ir.Value, memory: ir.Type) -> ir.Value:
         vector = self.type(memory)
@@ -89,6 +105,8 @@ class Lanes:
             create("memref.store", [], [value, storage.base, address.value()])
         elif address.lanes == 1:
             start = address.uniform().value()
+            if storage.ahead:
+                self._prefetch(storage, address, memory_type(storage.element))
             if self.mask is None:
                 create("vector.store", [], [value, storage.base, start])
             else:

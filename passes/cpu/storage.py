@@ -16,7 +16,8 @@ class Storage:
     """A strided view of the one-dimensional memref `base`.
 
     `element` is the type of the tensor's elements; i1 is stored as one byte. `root` is the number of the kernel's result that
-    the storage is part of, or None. Sizes are ints, or values where a tile is cut at an edge.
+    the storage is part of, or None. Sizes are ints, or values where a tile is cut at an edge. Contiguous reads,
+    of what is writable the stores instead, prefetch what lies `ahead` elements further, 0 for nothing.
     """
 
     base: ir.Value
@@ -26,6 +27,7 @@ class Storage:
     sizes: tuple[int | ir.Value, ...]
     writable: bool = False
     root: int | None = None
+    ahead: int = 0
 
     def slice(self, offsets: list[Lin], sizes: tuple[int | ir.Value, ...]) -> Storage:
         offset = self.offset
