@@ -1,4 +1,4 @@
-"""The stages of a compile and the passes of each, from top to bottom.
+"""The stages of a compile and the passes of each, from top to bottom. The roads to the CPU and to CUDA part after `tiled`.
 
 docs/architecture.md says what holds at each stage; stage_rules.py checks it. To change what a stage does, edit its list: an entry is
 pipeline text, hloom's passes and upstream's alike. `hloom-opt --stage-<name>` runs the passes of one stage.
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
 from hloom.passes.errors import CompileError, PipelineError
 
 from .debug import Debug, watching
@@ -28,6 +29,8 @@ class Stage:
     name: str
     description: str
     passes: tuple[str, ...] = ()
+    kind: str = ""
+    """Of the targets whose road has this stage; "" for all."""
 
 
 STAGES = (
@@ -71,6 +74,13 @@ STAGES = (
         "vector",
         "each group as a kernel over vectors and memrefs",
         ("vectorize-tiles",),
+        kind="cpu",
+    ),
+    Stage(
+        "gpu",
+        "each group as a kernel of a gpu.module, its tiles distributed over threads",
+        ("distribute-tiles", "canonicalize", "cse"),
+        kind="cuda",
     ),
     Stage(
         "thunk",
@@ -84,6 +94,7 @@ STAGES = (
             "lower-kernels",
             "lower-thunks",
         ),
+        kind="cpu",
     ),
 )
 
@@ -116,6 +127,11 @@ def run_stages(
     does so with `watching()`, for HLOOM_DEBUG. Raises a CompileError that names the stage.
     """
     first, last = stage_number(from_), stage_number(to)
+    kind = target_of(module).kind
+    for name in (from_, to):
+        if STAGES[stage_number(name)].kind not in ("", kind):
+            road = ", ".join(stage.name for stage in STAGES if stage.kind in ("", kind))
+            raise PipelineError(f"the road to a {kind} target has no stage {name!r}", remedy=f"its stages: {road}")
     if first > last:
         raise PipelineError(f"stage {from_!r} comes after stage {to!r}", remedy=f"the order: {', '.join(STAGE_NAMES)}")
     if watch is None:
@@ -125,6 +141,8 @@ def run_stages(
     module = module.operation
     for number in range(first, last + 1):
         stage = STAGES[number]
+        if stage.kind not in ("", kind):
+            continue
         if watch.timing:
             watch.timing.begin_stage(stage.name)
         if number > first:

@@ -43,7 +43,6 @@ _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return")
 _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.return")
-
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
@@ -51,7 +50,8 @@ RULES = {
     "linalg": Rule(_BUFFERS, _LINALG, top=_GLOBALS, dialects=("lhlo",)),
     "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=_GLOBALS, dialects=("lhlo",)),
     "vector": Rule(_BUFFERS, _KERNEL, top=_GLOBALS, dialects=("lhlo",)),
-    "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global"), dialects=("thunk",)),
+    "gpu": Rule(_BUFFERS, top=("memref.global", "gpu.module"), dialects=("lhlo",)),
+    "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global", "gpu.module"), dialects=("thunk",)),
 }
 
 

@@ -83,9 +83,9 @@ def walk(root: ir.Operation, prefix: str) -> Iterator[ir.Operation]:
 
 
 def symbols(module: ir.Operation) -> dict[str, ir.Operation]:
-    """The module's top-level ops that have a name, by name."""
+    """The module's top-level ops that have a name, and the kernels of its gpu.modules, by name."""
     found = {}
-    for op in module.regions[0].blocks[0].operations:
+    for op in [*module.regions[0].blocks[0].operations, *walk(module, "gpu.func")]:
         if "sym_name" in op.operation.attributes:
             found[ir.StringAttr(op.operation.attributes["sym_name"]).value] = op.operation
     return found

@@ -149,7 +149,7 @@ def element_width(memref: ir.Type) -> int:
 def _check_call(op: FusionOp, named: dict[str, ir.Operation]) -> Iterator[str]:
     name = ir.FlatSymbolRefAttr(op.callee).value
     callee = named.get(name)
-    if callee is None or callee.name != "func.func":
+    if callee is None or callee.name not in ("func.func", "gpu.func"):
         yield f"calls @{name}, which is no function of this module"
         return
     if any(isinstance(v.owner, ir.Block) or v.owner.operation.name != "lhlo.ref" for v in op.operands):

@@ -221,9 +221,9 @@ def _check_op(op: ir.Operation, named: dict[str, ir.Operation]) -> Iterator[str]
 def _check_kernel(op: KernelOp, named: dict[str, ir.Operation], sizes: list[int]) -> Iterator[str]:
     name = ir.FlatSymbolRefAttr(op.callee).value
     callee = named.get(name)
-    if callee is None or callee.name not in ("func.func", "llvm.func"):
+    if callee is None or callee.name not in ("func.func", "llvm.func", "gpu.func"):
         yield f"runs @{name}, which is no function of this module"
-    elif callee.name == "func.func":
+    elif callee.name != "llvm.func":
         expected = [byte_size(kind) for kind in signature(callee)]
         if sizes != expected:
             yield f"slices of {sizes} bytes for @{name}, which takes {expected}"

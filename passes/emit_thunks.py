@@ -43,7 +43,7 @@ _PS_PER_BYTE = 60
 
 @register_pass("emit-thunks", "turns the host functions into thunk programs: lhlo to thunk")
 def emit_thunks(module: ir.Operation, *, profile: bool = False) -> None:
-    named = {symbol_name(function): function for function in functions(module)}
+    named = {symbol_name(function): function for function in [*functions(module), *walk(module, "gpu.func")]}
     hosts = [function for function in named.values() if "hloom.signature" in function.attributes]
     with module.context, ir.Location.unknown():
         for host in hosts:

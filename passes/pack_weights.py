@@ -15,7 +15,7 @@ Where the target multiplies bf16 matrices in tiles (amx_bf16), pairs of depth li
     %p : [columns / 32, K / 2, 32, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 
 The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is
-done once. Declined: weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most
+done once. Declined: targets other than CPUs; weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most
 `min-rows` rows, which read the weight once anyway.
 """
 
@@ -40,7 +40,7 @@ _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 @register_pass("pack-weights", "blocks bound weight matrices of dots")
 def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) -> None:
     main = next((f for f in functions(module) if symbol_name(f) == "main"), None)
-    if main is None:
+    if main is None or target_of(module).kind != "cpu":
         return
     attributes = argument_attributes(main)
     bound = {a for a, given in zip(main.regions[0].blocks[0].arguments, attributes) if "hloom.bound" in given}
