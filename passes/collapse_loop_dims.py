@@ -13,7 +13,8 @@ Loops are joined if they are of one kind, stand side by side, in this order, in 
 for their index. A tensor between two generics is joined only if both agree. Views stand at the function's edge: at arguments, constants and
 returns; fills and empties are made anew. Unit dims of every tensor go.
 
-Declined: tensors read at computed indices keep their dims (but for unit ones); dims of a slice that does not lie in one piece.
+Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does not lie
+in one piece.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def _collapse_function(function: ir.Operation) -> None:
     nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
     between = {r for nest in nests for r in nest.source.op.results}
     split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
+    split |= {(op.operands[0], d) for op in ops if op.name == "tensor.insert_slice" for d in _wide_dims(op.operands[0])}
     while _restrict(nests, between, split):
         pass
     as_they_are = all(len(n.groups()) == len(n.source.extents) for n in nests)

@@ -27,6 +27,7 @@ from .linalg import constants, contraction, generic, indexing, movement, reducti
 from .linalg.elementwise import SCALARS
 from .linalg.lowering import Lowering, elements, unsupported
 from .linalg.scalars import signless
+from .linalg.window_update import insert_window, window_updates
 from .registry import register_pass
 from .rewriting import functions
 
@@ -64,9 +65,10 @@ def _lower_function(function: ir.Operation) -> None:
     for argument in block.arguments:
         low.set(argument, argument)
     ops = [o.operation for o in block.operations]
+    windows = window_updates(function)
     for op in ops[:-1]:
         with ir.InsertionPoint(ops[-1]), op.location:
-            _lower_op(low, op)
+            insert_window(low, op) if op in windows else _lower_op(low, op)
     terminator = ops[-1]
     with ir.InsertionPoint(terminator):
         for i, old in enumerate(list(terminator.operands)):

@@ -34,6 +34,8 @@ from .schedules.tile import Tile
 from .schedules.tile_sizes import choose_tile_sizes
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
+_AT_EDGE = (*_VIEWS, "tensor.insert_slice")
+"""What may stand between a group's ops and its results."""
 _LINALG = ("linalg.generic", "linalg.fill")
 
 
@@ -115,7 +117,7 @@ def _materialise_results(returned: ir.Operation) -> None:
 
 def _before_views(value: ir.Value) -> ir.Value:
     op = defining_op(value)
-    while op is not None and op.name in _VIEWS:
+    while op is not None and op.name in _AT_EDGE:
         value = op.operands[0]
         op = defining_op(value)
     return value
@@ -144,7 +146,7 @@ def _return_forall(function, returned, heads, distinct, forall) -> None:
         result = forall.results[distinct.index(head)]
         chain = []
         op = defining_op(returned.operands[number])
-        while op is not None and op.name in _VIEWS:
+        while op is not None and op.name in _AT_EDGE:
             chain.append(op)
             op = defining_op(op.operands[0])
         with ir.InsertionPoint(returned):
@@ -153,8 +155,8 @@ def _return_forall(function, returned, heads, distinct, forall) -> None:
                 clone.operands[0] = result
                 result = clone.results[0]
         returned.operands[number] = result
-    dead = [op for op in walk(function, lambda o: o.name in _VIEWS) if not list(op.results[0].uses)]
+    dead = [op for op in walk(function, lambda o: o.name in _AT_EDGE) if not list(op.results[0].uses)]
     while dead:
         for op in dead:
             op.erase()
-        dead = [op for op in walk(function, lambda o: o.name in _VIEWS) if not list(op.results[0].uses)]
+        dead = [op for op in walk(function, lambda o: o.name in _AT_EDGE) if not list(op.results[0].uses)]

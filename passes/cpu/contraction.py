@@ -89,7 +89,7 @@ class _Contraction:
                 self._rows(fixed, Lin(), Lanes(1))
                 return carried
             self._pack(fixed, self.vector)
-            registers = 2 if self.jam is not None else 4
+            registers = self._columns() if self.jam is not None else 4
             count = lane_count([self.work], extents[self.vector], self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
             chunks(extents[self.vector], count, one, lambda start, lanes: self._rows(fixed, start, lanes))
@@ -124,11 +124,18 @@ class _Contraction:
             for_loop(done, upper, rows, [], block)
             done = upper
 
+    def _columns(self) -> int:
+        """Registers along the vector loop: where a block of columns × rows loads the least for what it computes."""
+        return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / self._most_rows(registers))
+
+    def _most_rows(self, registers: int) -> int:
+        """Rows of `registers` accumulators each that fit the registers."""
+        return min(12, max(1, (self.target.vector_registers - _SPARE_REGISTERS) // registers // len(self.work.outputs)))
+
     def _block_sizes(self, lanes: Lanes, extent: int | ir.Value) -> list[int]:
         one = max(1, self.target.vector_bits // self.work.widest())
         registers = max(1, lanes.count // one)
-        most = max(1, (self.target.vector_registers - _SPARE_REGISTERS) // registers // len(self.work.outputs))
-        most = min(most, 12)
+        most = self._most_rows(registers)
         if isinstance(extent, int):
             most = min(most, extent)
             whole = [u for u in range(most, max(most // 2, 1), -1) if extent % u == 0]

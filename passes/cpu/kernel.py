@@ -16,7 +16,9 @@ from ..rewriting import attributes_of, create, defining_op, index_constant, symb
 from ..schedules.axes import dim_position, read_tile_op
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
+from .edge import edge, positions, returned
 from .index import Lin
+from .lanes import Lanes
 from .nests import emit_elementwise, vector_loop
 from .rows import emit_row_sums, sums_along
 from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
@@ -40,6 +42,8 @@ class _Kernel:
         self.storage: dict[ir.Value, Storage] = {}
         self.empties: set[ir.Value] = set()
         self.fills: dict[ir.Value, ir.Value] = {}
+        self.copies: list[tuple[int, Storage]] = []
+        """Number of a result of the forall, and where it goes beside the place where it is computed."""
         self.fastest: ir.Value | None = None
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
 
@@ -116,12 +120,10 @@ class _Kernel:
         shared = list(self.forall.regions[0].blocks[0].arguments)[-len(self.forall.results) :]
         outputs = list(entry.arguments)[2 + len(kind.inputs) :]
         for number, argument in enumerate(shared):
-            position = self._returned_position(number)
             shape = tuple(ir.RankedTensorType(argument.type).shape)
-            element = ir.RankedTensorType(argument.type).element_type
-            result = Storage(outputs[position], element, Lin(), row_major(shape), shape, writable=True, root=number)
-            self.storage[argument] = replace(result, ahead=self._store_ahead(shape, element))
-        self.copies = self._repeated_results(outputs)
+            first, *more = [self._result(p, outputs[p]).reshaped(shape) for p in positions(self.block, self.forall.results[number])]
+            self.storage[argument] = replace(first, root=number, ahead=self._store_ahead(shape, first.element))
+            self.copies += [(number, other) for other in more]
 
     def _store_ahead(self, shape: tuple[int, ...], element: ir.Type) -> int:
         """How far ahead stores prefetch: the processor's own prefetching stops at each page, and a store that misses holds up the rest."""
@@ -129,24 +131,16 @@ class _Kernel:
         streams = prod(shape) * element_bytes > self.target.l2_bytes
         return _STORE_AHEAD_BYTES // element_bytes if streams else 0
 
-    def _returned_position(self, number: int) -> int:
-        return self._positions(number)[0]
-
-    def _positions(self, number: int) -> list[int]:
-        returned = [o.operation for o in self.block.operations][-1]
-        found = []
-        for position, value in enumerate(returned.operands):
-            op = defining_op(value)
-            while op is not None and op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
-                value = op.operands[0]
-                op = defining_op(value)
-            if value == self.forall.results[number]:
-                found.append(position)
-        return found
-
-    def _repeated_results(self, outputs: list[ir.Value]) -> list[tuple[int, ir.Value]]:
-        """(result of the forall, further kernel output that receives the same value)."""
-        return [(n, outputs[p]) for n in range(len(self.forall.results)) for p in self._positions(n)[1:]]
+    def _result(self, position: int, base: ir.Value) -> Storage:
+        """Where the kernel writes the result returned at `position`: all of its buffer, or the window that is inserted into it."""
+        value = returned(self.block)[position]
+        whole = ir.RankedTensorType(value.type)
+        storage = Storage(base, whole.element_type, Lin(), row_major(tuple(whole.shape)), tuple(whole.shape), writable=True)
+        for op in edge(value):
+            if op.name == "tensor.insert_slice":
+                offsets, sizes = _mixed(op, "static_offsets", 2), _mixed(op, "static_sizes", 3)
+                storage = storage.slice([self._lin(o) for o in offsets], tuple(self._size(s) for s in sizes))
+        return storage
 
     def _outside(self, op: ir.Operation) -> None:
         """An op before the tile loop: constants and views of arguments."""
@@ -162,6 +156,12 @@ class _Kernel:
             self.storage[op.results[0]] = source.slice(offsets, tuple(ir.RankedTensorType(op.results[0].type).shape))
         elif op.name == "tensor.empty":
             self.empties.add(op.results[0])
+        elif op.name == "tensor.extract":
+            storage = self.storage[op.operands[0]]
+            address = storage.address([self._lin(index) for index in list(op.operands)[1:]])
+            self.scalars[op.results[0]] = Lanes(1).load(storage, address)
+        elif op.name.startswith("arith."):
+            self._inside(op)
         else:
             raise ValueError(f"{op.name} before the tile loop of {symbol_name(self.function)}")
 
@@ -421,10 +421,9 @@ class _Kernel:
             target = destination.slice(offsets, source.sizes)
             if source.root != destination.root:
                 self._copy(source, target)
-            for number, base in self.copies:
+            for number, other in self.copies:
                 if number == destination.root:
-                    other = Storage(base, target.element, target.offset, target.strides, target.sizes, True)
-                    self._copy(target, other)
+                    self._copy(target, other.slice(offsets, source.sizes))
 
     def _copy(self, source: Storage, target: Storage) -> None:
         rank = len(source.sizes)

@@ -56,7 +56,7 @@ def lane_count(works: list[Work], extent: int | ir.Value, target: TargetView, re
 
 
 def chunks(extent: int | ir.Value, count: int, least: int, body) -> None:
-    """`body(start, lanes)` for whole chunks of `count`, then one masked chunk of what is left (of at least `least` lanes)."""
+    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked."""
     whole = whole_part(extent, count)
 
     def whole_chunk(start: Lin, _):
@@ -65,12 +65,16 @@ def chunks(extent: int | ir.Value, count: int, least: int, body) -> None:
 
     for_loop(0, whole, count, [], whole_chunk)
     if isinstance(extent, int):
-        rest = extent - whole
-        if rest:
-            lanes = count
+        lanes = count
+        while whole < extent:
+            rest = extent - whole
             while lanes > least and lanes // 2 >= rest:
                 lanes //= 2
-            body(Lin(constant=whole), Lanes(lanes, None if lanes == rest else static_mask(lanes, rest)))
+            if lanes > 2 * least and rest <= lanes - lanes // 4:  # half of them and a masked quarter: less than all of them masked
+                lanes //= 2
+            live = min(lanes, rest)
+            body(Lin(constant=whole), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
+            whole += live
         return
     rest = value_of("arith.subi", extent.type, [extent, whole])
     if_some(rest, lambda: body(Lin.of(whole), Lanes(count, dynamic_mask(count, rest))))

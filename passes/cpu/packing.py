@@ -5,6 +5,9 @@ page and a cache set of its own), and must be transposed when the vector loop is
 
     B[k, n…] → P[k, n]            rows copied
     B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
+
+What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
+for all tiles in a row that read the same one.
 """
 
 from __future__ import annotations
@@ -15,10 +18,9 @@ from math import prod
 
 from torch_mlir import ir
 
-from ..rewriting import value_of
-from ..schedules.axes import dim_position, loop_of
+from ..rewriting import create, value_of
 from .index import Lin
-from .lanes import Lanes
+from .lanes import Body, Lanes, affine_reps
 from .loops import for_loop, nest
 from .storage import Storage, bit_width
 from .work import Work, stride_along
@@ -36,54 +38,81 @@ def packable(work: Work, number: int, vector: int, jam: int | None, bound: Calla
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or jam is None or bound(work.extents[jam]) < _LEAST_ROWS:
         return False
-    dims = [d for d in map(dim_position, m.results) if d is not None]
-    if len(dims) != len(m.results) or len(set(dims)) != len(dims) or jam in dims or vector not in dims:
+    steps = _steps(m, storage)
+    if steps is None or jam in steps or vector not in steps:
         return False
-    reduced = [d for d in dims if not work.parallel[d]]
+    reduced = [d for d in steps if not work.parallel[d]]
     extents = [extent for extent in (work.extents[d] for d in reduced) if isinstance(extent, int)]
     if not reduced or len(extents) != len(reduced):
         return False
-    depth = prod(extents)
-    size = depth * bound(work.extents[vector]) * bit_width(storage.element) // 8
-    if depth < _LEAST_DEPTH or size > _MOST_BYTES:
+    depth, width = prod(extents), bound(work.extents[vector])
+    if depth < _LEAST_DEPTH or depth * width * bit_width(storage.element) // 8 > _MOST_BYTES:
         return False
-    along = stride_along(m, storage, vector)
-    far = (stride_along(m, storage, reduced[-1]) or 0) * bit_width(storage.element) // 8 >= _FAR_BYTES
-    return along != 1 or far
+    far = steps[reduced[-1]] * bit_width(storage.element) // 8 >= _FAR_BYTES
+    return (steps[vector] != 1 or far) and _apart([(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])])
+
+
+def _steps(m: ir.AffineMap, storage: Storage) -> dict[int, int] | None:
+    """How far each loop that moves through `storage` steps in memory, or None where some loop's step is not constant."""
+    steps = {d: stride_along(m, storage, d) for d in range(m.n_dims)}
+    return None if None in steps.values() else {d: step for d, step in steps.items() if step}
+
+
+def _apart(loops: list[tuple[int, int]]) -> bool:
+    """Whether loops of these (step, extent) never come to an element twice. The windows of a convolution do: a copy would be larger."""
+    ordered = sorted((loop for loop in loops if loop[1] > 1), reverse=True)
+    return all(step >= inner * extent for (step, _), (inner, extent) in zip(ordered, ordered[1:]))
 
 
 def pack(work: Work, number: int, vector: int, fixed: dict[int, Lin], lanes: int, bound, scratch: Scratch) -> Work:
     """Emits the copy of input `number` for the outer loops' indices `fixed`; the work that reads the copy."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
-    dims = [loop_of(e) for e in m.results]
-    reduced = [d for d in dims if not work.parallel[d]]
+    steps = _steps(m, storage)
+    assert steps is not None
+    reduced = [d for d in steps if not work.parallel[d]]
     extents = [work.extents[d] for d in reduced]
     width = -(-bound(work.extents[vector]) // lanes) * lanes
     depth = -(-extents[-1] // lanes) * lanes
     shape = (*extents[:-1], depth, width)
     packed = scratch(shape, storage.element)
-    base = storage.offset
-    for d, stride in zip(dims, storage.strides):
-        if d in fixed:
-            base = base + fixed[d] * stride
-    strides = {d: s for d, s in zip(dims, storage.strides)}
-    copy = _copy_rows if strides[vector] == 1 else _transpose
+    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, Lin()) for d in range(m.n_dims)], None), m))
+    copy = _copy_rows if steps[vector] == 1 else _transpose
 
     def at(outer: list[Lin], carried):
         start, target = base, packed.offset
         for d, index, stride in zip(reduced, outer, packed.strides):
-            start, target = start + index * strides[d], target + index * stride
-        source = replace(storage, offset=start, strides=(strides[reduced[-1]], strides[vector]), sizes=(extents[-1], work.extents[vector]))
+            start, target = start + index * steps[d], target + index * stride
+        source = replace(storage, offset=start, strides=(steps[reduced[-1]], steps[vector]), sizes=(extents[-1], work.extents[vector]))
         copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
         return carried
 
-    nest(extents[:-1], [], at)
+    if isinstance(storage.base.owner, ir.Block) and not storage.writable:
+        _unless_repeated(base, scratch, lambda: nest(extents[:-1], [], at))
+    else:
+        nest(extents[:-1], [], at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*reduced, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
     inputs[number] = replace(packed, sizes=(*extents, work.extents[vector]))
     maps[number] = new_map
     return replace(work, inputs=inputs, maps=maps)
+
+
+def _unless_repeated(address: Lin, scratch: Scratch, body: Callable[[], object]) -> None:
+    """Emits `body` under a test that it did not run for the same address last. What it reads must not change while the kernel runs."""
+    index = ir.IndexType.get()
+    last = scratch((1,), index).base
+    with ir.InsertionPoint.after(last.owner):
+        create("memref.store", [], [Lin(constant=-1).value(), last, Lin().value()])
+    now = address.value()
+    before = value_of("memref.load", index, [last, Lin().value()])
+    unequal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+    new = value_of("arith.cmpi", ir.IntegerType.get_signless(1), [before, now], predicate=unequal)
+    branch = create("scf.if", [], [new], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        create("memref.store", [], [now, last, Lin().value()])
+        body()
+        create("scf.yield")
 
 
 def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:

@@ -1,0 +1,100 @@
+"""Contractions whose operands are packed in the kernel, against numpy: heads inside wider rows, edges, several tiles a panel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+from hloom.compiler.compile import compile_program, load_text
+from hloom.runtime.executable import Executable
+
+
+def compiled(text: str, folder) -> Executable:
+    return Executable(compile_program(load_text(text), dump_dir=folder))
+
+
+def vector_stage(folder) -> str:
+    return next(folder.glob("*-vector.mlir")).read_text()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("batch", "tokens", "heads", "width"),
+    [(2, 128, 2, 64), (1, 200, 3, 40), (2, 37, 2, 17), (1, 101, 1, 64), (1, 130, 2, 24)],
+)
+def test_attention(batch, tokens, heads, width, threads, tmp_path):
+    """Scores and values of heads that lie side by side in the rows of one tensor, as a joint projection leaves them."""
+    all_heads = heads * width
+    joint, one = f"{batch}x{tokens}x{3 * all_heads}xf32", f"{batch}x{tokens}x{all_heads}xf32"
+    split, moved = f"{batch}x{tokens}x{heads}x{width}xf32", f"{batch}x{heads}x{tokens}x{width}xf32"
+    scores = f"{batch}x{heads}x{tokens}x{tokens}xf32"
+    parts = "".join(
+        f"""
+        %s{i} = stablehlo.slice %x [0:{batch}, 0:{tokens}, {i * all_heads}:{(i + 1) * all_heads}] : (tensor<{joint}>) -> tensor<{one}>
+        %r{i} = stablehlo.reshape %s{i} : (tensor<{one}>) -> tensor<{split}>
+        %t{i} = stablehlo.transpose %r{i}, dims = [0, 2, 1, 3] : (tensor<{split}>) -> tensor<{moved}>"""
+        for i in range(3)
+    )
+    text = f"""
+      func.func @main(%x: tensor<{joint}>) -> (tensor<{scores}>, tensor<{one}>) {{{parts}
+        %p = stablehlo.dot_general %t0, %t1, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3]
+          : (tensor<{moved}>, tensor<{moved}>) -> tensor<{scores}>
+        %o = stablehlo.dot_general %p, %t2, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2]
+          : (tensor<{scores}>, tensor<{moved}>) -> tensor<{moved}>
+        %u = stablehlo.transpose %o, dims = [0, 2, 1, 3] : (tensor<{moved}>) -> tensor<{split}>
+        %v = stablehlo.reshape %u : (tensor<{split}>) -> tensor<{one}>
+        return %p, %v : tensor<{scores}>, tensor<{one}>
+      }}"""
+    x = np.random.default_rng(tokens).standard_normal((batch, tokens, 3 * all_heads)).astype(np.float32)
+    q, k, v = (part.reshape(batch, tokens, heads, width).transpose(0, 2, 1, 3) for part in np.split(x, 3, axis=2))
+    expected = q @ k.transpose(0, 1, 3, 2)
+    before = hloom.get_threads()
+    hloom.set_threads(threads)
+    try:
+        exe = compiled(text, tmp_path)
+        found, output = exe(x)
+    finally:
+        hloom.set_threads(before)
+    assert "vector.shuffle" in vector_stage(tmp_path)  # the keys are transposed in registers
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+    heads_last = (expected @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, all_heads)
+    np.testing.assert_allclose(output, heads_last, rtol=1e-5, atol=1e-4 * tokens)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("m", "n", "k"), [(250, 100, 48), (300, 130, 33), (97, 65, 31), (16, 40, 16), (200, 24, 300)])
+def test_product(m, n, k, swapped, tmp_path):
+    """More tiles of rows than one for each panel of columns, which is packed for all of them."""
+    b_shape = (n, k) if swapped else (k, n)
+    b_type = f"{b_shape[0]}x{b_shape[1]}xf32"
+    text = f"""
+      func.func @main(%a: tensor<{m}x{k}xf32>, %b: tensor<{b_type}>) -> tensor<{m}x{n}xf32> {{
+        %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{int(swapped)}]
+          : (tensor<{m}x{k}xf32>, tensor<{b_type}>) -> tensor<{m}x{n}xf32>
+        return %0 : tensor<{m}x{n}xf32>
+      }}"""
+    rng = np.random.default_rng(m + n + k)
+    a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal(b_shape).astype(np.float32)
+    exe = compiled(text, tmp_path)
+    for _ in range(2):  # the second call must not take the first one's panels for its own
+        np.testing.assert_allclose(exe(a, b), a @ (b.T if swapped else b), rtol=1e-5, atol=1e-4)
+        b = -b
+
+
+@pytest.mark.parametrize(("size", "window", "stride"), [(24, 1, 1), (25, 3, 1), (24, 3, 3), (33, 4, 4), (21, 2, 3)])
+def test_convolution(size, window, stride, tmp_path):
+    """Windows that overlap are not packed, those that do not may be."""
+    torch = pytest.importorskip("torch")
+    out = (size - window) // stride + 1
+    text = f"""
+      func.func @main(%x: tensor<2x20x{size}x{size}xf32>, %w: tensor<24x20x{window}x{window}xf32>) -> tensor<2x24x{out}x{out}xf32> {{
+        %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+          window = {{stride = [{stride}, {stride}]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+          : (tensor<2x20x{size}x{size}xf32>, tensor<24x20x{window}x{window}xf32>) -> tensor<2x24x{out}x{out}xf32>
+        return %0 : tensor<2x24x{out}x{out}xf32>
+      }}"""
+    rng = np.random.default_rng(size)
+    x, w = (rng.standard_normal(s).astype(np.float32) for s in ((2, 20, size, size), (24, 20, window, window)))
+    expected = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(w), stride=stride).numpy()
+    np.testing.assert_allclose(compiled(text, tmp_path)(x, w), expected, rtol=1e-5, atol=1e-3)

@@ -1,0 +1,75 @@
+"""Loops that write a window of a buffer each time round: what lies outside must stay, and only the window may be touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+
+def window(x, u, i, j):
+    """Windows that the clamping of start indices moves."""
+    return jax.lax.fori_loop(0, 3, lambda k, c: jax.lax.dynamic_update_slice(c, u * (k + 1), (i + k, j - k)), x)
+
+
+def stacked(c):
+    """Scans stack their outputs; the carry is returned both ways."""
+
+    def step(c, _):
+        d = c * 1.5 + 1
+        return d, (d, d.sum(), c[:2] > 3)
+
+    return jax.lax.scan(step, c, None, length=7)
+
+
+def backwards(c):
+    return jax.lax.scan(lambda c, v: (c + v, c * v), c, np.arange(30, dtype=np.float32).reshape(6, 5), reverse=True)
+
+
+def cached(cache, n):
+    """A cache that is read whole after each update."""
+
+    def body(k, state):
+        cache, total = state
+        cache = jax.lax.dynamic_update_slice(cache, jnp.tanh(total)[None, None], (k, jnp.int32(0), jnp.int32(0)))
+        return cache, total + cache.sum((0, 1)) * 0.1
+
+    return jax.lax.fori_loop(0, n, body, (cache, jnp.ones(8)))
+
+
+def bytes_(c):
+    return jax.lax.fori_loop(0, 4, lambda k, c: jax.lax.dynamic_update_slice(c, (k * 7).astype(jnp.uint8)[None], (k * 2,)), c)
+
+
+def from_neighbour(c):
+    """Reads the buffer elsewhere than it writes."""
+    return jax.lax.fori_loop(0, 4, lambda k, c: jax.lax.dynamic_update_slice(c, (c[k] * 2 + 1)[None], (k + 1,)), c)
+
+
+def predicates(c):
+    return jax.lax.fori_loop(0, 4, lambda k, c: jax.lax.dynamic_update_slice(c, (~c[k])[None], (k,)), c)
+
+
+CASES = {
+    window: (np.arange(120, dtype=np.float32).reshape(12, 10), np.full((5, 4), -1, np.float32), np.int32(2), np.int32(9)),
+    stacked: (np.arange(5, dtype=np.float32),),
+    backwards: (np.arange(5, dtype=np.float32),),
+    cached: (np.zeros((16, 1, 8), np.float32), np.int32(9)),
+    bytes_: (np.zeros(11, np.uint8),),
+    from_neighbour: (np.ones(6, np.float32),),
+    predicates: (np.zeros(6, np.bool_),),
+}
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda function: function.__name__)
+def test_agrees_with_jax(function):
+    inputs = CASES[function]
+    exe = hloom.compile(function, *inputs)
+    expected = jax.tree.leaves(jax.jit(function)(*inputs))
+    for _ in range(2):
+        for found, wanted in zip(jax.tree.leaves(exe(*inputs)), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,80 @@
+// RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
+
+// The keys of a head lie within rows of all heads: they are transposed in registers into a panel on the stack, unless the tile before
+// this one read the same panel. The product then reads the panel front to back.
+// CHECK-LABEL: func.func private @scores(
+// CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[Q:.*]]: memref<49152xf32>, %[[K:.*]]: memref<49152xf32>, %[[O:.*]]: memref<98304xf32>)
+// CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : index
+// CHECK-DAG: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2048xf32>
+// CHECK-DAG: %[[LAST:.*]] = memref.alloca() {{.*}}: memref<1xindex>
+// CHECK: memref.store %[[NONE]], %[[LAST]]
+// CHECK: scf.for %{{.*}} = %[[LO]] to %[[HI]]
+// CHECK: %[[BEFORE:.*]] = memref.load %[[LAST]]
+// CHECK: %[[NEW:.*]] = arith.cmpi ne, %[[BEFORE]], %[[START:.*]] : index
+// CHECK: scf.if %[[NEW]]
+// CHECK: memref.store %[[START]], %[[LAST]]
+// CHECK: vector.load %[[K]]
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[PANEL]]
+// CHECK-NOT: %[[K]]
+// CHECK: memref.load %[[Q]]
+// CHECK-NOT: %[[K]]
+// CHECK: return
+#q = affine_map<(h, m, n, k) -> (m, h * 32 + k)>
+#k = affine_map<(h, m, n, k) -> (n, h * 32 + k)>
+#d = affine_map<(h, m, n, k) -> (k)>
+#o = affine_map<(h, m, n, k) -> (h, m, n)>
+func.func private @scores(%q: tensor<128x384xf32>, %k: tensor<128x384xf32>) -> tensor<12x128x64xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %depth = tensor.empty() : tensor<32xf32>
+  %e = tensor.empty() : tensor<12x128x64xf32>
+  %r = scf.forall (%h, %m) = (0, 0) to (12, 128) step (1, 32) shared_outs(%o = %e) -> (tensor<12x128x64xf32>) {
+    %c32 = arith.constant 32 : index
+    %at = arith.muli %h, %c32 : index
+    %os = tensor.extract_slice %o[%h, %m, 0] [1, 32, 64] [1, 1, 1] : tensor<12x128x64xf32> to tensor<1x32x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<1x32x64xf32>) -> tensor<1x32x64xf32>
+    %qs = tensor.extract_slice %q[%m, %at] [32, 32] [1, 1] : tensor<128x384xf32> to tensor<32x32xf32>
+    %ks = tensor.extract_slice %k[0, %at] [64, 32] [1, 1] : tensor<128x384xf32> to tensor<64x32xf32>
+    %t = linalg.generic {indexing_maps = [#q, #k, #d, #o], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%qs, %ks, %depth : tensor<32x32xf32>, tensor<64x32xf32>, tensor<32xf32>) outs(%f : tensor<1x32x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %d: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<1x32x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%h, %m, 0] [1, 32, 64] [1, 1, 1] : tensor<1x32x64xf32> into tensor<12x128x64xf32>
+    }
+  }
+  return %r : tensor<12x128x64xf32>
+}
+
+// -----
+
+// Overlapping windows are read where they are: a copy of each would be larger than what it copies.
+// CHECK-LABEL: func.func private @windows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<5376xf32>
+// CHECK-NOT: memref.alloca
+// CHECK: vector.load %[[X]]
+// CHECK: return
+#x = affine_map<(f, w, k, c) -> (c, w + k)>
+#w = affine_map<(f, w, k, c) -> (f, c, k)>
+#y = affine_map<(f, w, k, c) -> (f, w)>
+func.func private @windows(%x: tensor<16x336xf32>, %w: tensor<32x16x3xf32>) -> tensor<32x334xf32> attributes {hloom.kind = "convolution"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x334xf32>
+  %r = scf.forall (%i) in (1) shared_outs(%o = %e) -> (tensor<32x334xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<32x334xf32>) -> tensor<32x334xf32>
+    %t = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<16x336xf32>, tensor<32x16x3xf32>) outs(%f : tensor<32x334xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x334xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[0, 0] [32, 334] [1, 1] : tensor<32x334xf32> into tensor<32x334xf32>
+    }
+  }
+  return %r : tensor<32x334xf32>
+}
