@@ -1,4 +1,7 @@
-"""From a module at stage `thunk` and its object code to the artifact that the runtime loads (docs/artifact.md)."""
+"""From a module at stage `thunk` and its code to the artifact that the runtime loads (docs/artifact.md).
+
+For a CPU the code is an object that the host programs were compiled into; for a GPU it is a cubin, and the runtime walks the host programs.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
+from hloom.dialects.thunk_json import programs
 from hloom.passes.buffers.constants import constant_bytes
 from hloom.passes.errors import CompileError
 from hloom.passes.rewriting import symbol_name, walk
@@ -18,13 +22,16 @@ _SYMBOLS = {"main": "hloom_main", "init": "hloom_init"}
 
 
 class ArtifactWriter:
-    """Reads the host programs at stage `thunk`; `artifact` adds the code."""
+    """Reads the host programs at stage `thunk`, and how the kernels of a GPU are launched; `artifact` adds the code."""
 
-    def __init__(self, module: ir.Operation):
+    def __init__(self, module: ir.Operation, *, keep_module: bool = False):
+        """`keep_module` keeps the module's text in the artifact: what the simulator runs."""
         self.constants: dict[str, bytes] = {}
         self.entries: dict[str, dict[str, Any]] = {}
         self.packed: list[TensorSpec] = []
-        self.thunks: list[str] = []
+        self.programs = programs(module)
+        self.kernels = {symbol_name(kernel): _launch(kernel) for kernel in walk(module, "gpu.func") if _is_kernel(kernel)}
+        self.module = module.get_asm(use_local_scope=True).encode() if keep_module else None
         globals_ = {symbol_name(op): op for op in walk(module, "memref.global")}
         for program in walk(module, "thunk.program"):
             self._read(program, globals_)
@@ -44,21 +51,40 @@ class ArtifactWriter:
             self.constants[blob] = constant_bytes(globals_[constant].attributes["initial_value"])
             buffers.append(["constant", blob])
         self.entries[name] = {"symbol": _SYMBOLS[name], "buffers": buffers}
-        self.thunks.append(program.get_asm(use_local_scope=True))
         if name == "init":
             tensors = [ir.RankedTensorType(kind) for kind in signature.results]
             self.packed = [TensorSpec(f"packed{i}", str(kind.element_type), tuple(kind.shape)) for i, kind in enumerate(tensors)]
 
     def artifact(self, code: bytes, target: TargetView, more: Mapping[str, Any]) -> Artifact:
-        """The artifact; `more` are the manifest's entries about the source program."""
+        """The artifact of an object or a cubin, as the target wants; `more` are the manifest's entries about the source program."""
+        on_gpu = target.kind == "cuda"
+        described = {"name": target.name, "kind": target.kind, "triple": target.triple, "cpu": target.cpu}
         manifest = {
             **more,
-            "target": {"name": target.name, "triple": target.triple, "cpu": target.cpu, "features": _required_features(target)},
+            "target": {**described, "features": [] if on_gpu else _required_features(target)},
             "init_results": [spec.json() for spec in self.packed],
             "entries": self.entries,
-            "thunks": self.thunks,
+            "programs": self.programs,
+            **({"kernels": self.kernels} if on_gpu else {}),
         }
-        return Artifact(manifest, {"code": code, **self.constants})
+        blobs = {"cubin" if on_gpu else "code": code, **self.constants}
+        return Artifact(manifest, blobs if self.module is None else {**blobs, "module": self.module})
+
+
+def _is_kernel(function: ir.Operation) -> bool:
+    """Whether a gpu.func is launched from the host: parsed ones carry the mark as a property, those that a pass built as an attribute."""
+    return "kernel" in function.attributes or "gpu.kernel" in function.attributes
+
+
+def _launch(kernel: ir.Operation) -> dict[str, Any]:
+    """How a gpu.func is launched, from its attributes (docs/artifact.md)."""
+    missing = [name for name in ("known_grid_size", "known_block_size") if name not in kernel.attributes]
+    if missing:
+        raise CompileError(f"the kernel @{symbol_name(kernel)} has no {missing[0]}", loc=str(kernel.location), stage="thunk")
+    grid, block = (list(ir.DenseI32ArrayAttr(kernel.attributes[f"known_{what}_size"])) for what in ("grid", "block"))
+    shared = ir.IntegerAttr(kernel.attributes["hloom.shared_bytes"]).value if "hloom.shared_bytes" in kernel.attributes else 0
+    arguments = kernel.attributes["arg_attrs"] if "arg_attrs" in kernel.attributes else []
+    return {"grid": grid, "block": block, "shared_bytes": shared, "noalias": ["llvm.noalias" in ir.DictAttr(given) for given in arguments]}
 
 
 def _argument(index: int, attributes: ir.DictAttr) -> list[Any]:

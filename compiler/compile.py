@@ -12,7 +12,7 @@ from torch_mlir import ir
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.errors import CompileError, InvalidProgramError
-from hloom.passes.rewriting import functions, symbol_name
+from hloom.passes.rewriting import functions, symbol_name, walk
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.executable import Executable
@@ -23,11 +23,13 @@ from .debug import watching
 from .frontend import Program, load_program, main_function
 from .frontends.mlir_text import import_mlir
 from .instrument import Instrumentation
-from .pipeline import run_stages, stage_number
+from .pipeline import Pipeline, run_stages, stage_number
 from .report import ReportBuilder
 from .target import resolve
 from .timing import Timing
 from .validate import readable_names
+
+_SIMULATED = "sim:"
 
 
 def compile(
@@ -42,16 +44,33 @@ def compile(
     `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module or ExportedProgram, a
     function that JAX traces or a jax.export.Exported; `example_inputs` tell the shapes where the source does not. `bind` gives values, by
     argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters are bound by
-    themselves. Raises CompileErrors.
+    themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file, or "sim:" and
+    the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. Raises CompileErrors.
     """
     if policy is not None:
         raise CompileError("policies are not supported yet", remedy="leave policy=None")
     program = load_program(source, example_inputs)
     values = {**program.bound, **_by_index(program, bind or {})}
-    exe = Executable(compile_program(program, target=target, bound=values, name=name_of(source)))
+    name, simulated = split_target(target)
+    artifact = compile_program(program, target=name, bound=values, name=name_of(source), simulated=simulated)
+    exe = Executable(artifact, simulator() if simulated else None)
     if values:
         exe.bind(dict(values))
     return exe
+
+
+def split_target(target: str | TargetView) -> tuple[str | TargetView, bool]:
+    """The target without "sim:", and whether that stood before it."""
+    if isinstance(target, str) and target.startswith(_SIMULATED):
+        return target.removeprefix(_SIMULATED), True
+    return target, False
+
+
+def simulator() -> Callable[[Any], Any]:
+    """What makes the device of an Executable that runs on the simulator. numpy's copy of a GPU is imported here alone."""
+    from .simulator.simulated_device import SimulatedDevice
+
+    return SimulatedDevice
 
 
 def load_text(source: str | bytes, function: str = "main") -> Program:
@@ -73,10 +92,13 @@ def compile_program(
     dump_dir: Path | None = None,
     watch: Instrumentation | None = None,
     start: str = "input",
+    profile: bool = False,
+    simulated: bool = False,
 ) -> Artifact:
     """Takes a program that is at stage `start` through all stages from there.
 
-    `bound`: indices of the arguments that will be bound, beside those marked so in a program at stage `input`.
+    `bound`: indices of the arguments that will be bound, beside those marked so in a program at stage `input`. `profile` has the program
+    measure its thunks (runtime/profile.py); `simulated` leaves out the machine code, for the simulator runs the kernels as they are before.
     """
     module = program.module.operation
     timing = Timing()
@@ -87,8 +109,12 @@ def compile_program(
 
         def run(first: str, last: str) -> None:
             run_stages(module, first, last, dump_dir=dump_dir, watch=timed)
+            if profile and last == "thunk":
+                Pipeline("insert-profiling{nested=true}" if described.kind == "cpu" else "insert-profiling").run(module, timed)
 
-        return _compile(program, described, bound, name, start, run, timing)
+        if simulated and described.kind != "cuda":
+            raise CompileError(f"the target {described.name} is no GPU", remedy="simulate sm_80, sm_90a or another GPU target")
+        return _compile(program, described, bound, name, start, run, timing, simulated)
 
 
 def _compile(
@@ -99,6 +125,7 @@ def _compile(
     start: str,
     run: Callable[[str, str], None],
     timing: Timing,
+    simulated: bool,
 ) -> Artifact:
     module = program.module.operation
     attach_target(module, target)
@@ -113,13 +140,8 @@ def _compile(
         start = "fused"
     run(start, "thunk")
     report.thunks(module)
-    writer = ArtifactWriter(module)
-    run("thunk", "llvm")
-    from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
-
-    timing.begin_stage("object")
-    with timing.measure("emit-object"):
-        code = emit_object(module)
+    writer = ArtifactWriter(module, keep_module=target.kind == "cuda")
+    code = b"" if simulated else _MACHINE_CODE[target.kind](module, target, run, timing)
     described = {
         "target": target.name,
         "inputs": _listed(spec for index, spec in enumerate(program.inputs) if index not in indices),
@@ -141,6 +163,28 @@ def _compile(
         "out_tree": program.out_tree,
     }
     return writer.artifact(code, target, {**signature, "report": report.finish(timing, program=described, memory=memory)})
+
+
+def _object(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing) -> bytes:
+    run("thunk", "llvm")
+    from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
+
+    timing.begin_stage("object")
+    with timing.measure("emit-object"):
+        return emit_object(module)
+
+
+def _cubin(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing) -> bytes:
+    """The kernels as a cubin; the host program stays as thunks. Empty where libraries do everything."""
+    from .cuda.compile_kernels import compile_kernels
+
+    timing.begin_stage("cubin")
+    kernels = walk(module, "gpu.module")
+    with timing.measure("compile-kernels"):
+        return compile_kernels(kernels[0], target).cubin.bytes if kernels else b""
+
+
+_MACHINE_CODE = {"cpu": _object, "cuda": _cubin}
 
 
 def name_of(source: object) -> str:

@@ -18,7 +18,7 @@ from hloom.passes.errors import CompileError, PipelineError
 from .debug import Debug, watching
 from .instrument import AsmOptions, Instrumentation
 from .passmanager import parse_pipeline, register_bundle, run_steps
-from .stage_passes import STABLEHLO
+from .stage_passes import NVVM, STABLEHLO
 from .stage_rules import verify_stage
 
 
@@ -31,7 +31,22 @@ class Stage:
     passes: tuple[str, ...] = ()
     kind: str = ""
     """Of the targets whose road has this stage; "" for all."""
+    on_cuda: tuple[str, ...] = ()
+    """The passes on the road to CUDA, where they are others."""
 
+    def passes_for(self, kind: str) -> tuple[str, ...]:
+        return self.on_cuda if kind == "cuda" and self.on_cuda else self.passes
+
+
+_LINALG = (
+    "lower-to-linalg",
+    "generalize-contractions",
+    "inline-producers",
+    "select-to-maximum",
+    "collapse-loop-dims",
+    "fold-views",
+    "outs-style",
+)
 
 STAGES = (
     Stage("input", "the program as the front end delivered it"),
@@ -53,22 +68,14 @@ STAGES = (
     Stage(
         "linalg",
         "the body of each group as linalg on tensors, canonicalised",
-        (
-            "lower-to-linalg",
-            "generalize-contractions",
-            "inline-producers",
-            "select-to-maximum",
-            "collapse-loop-dims",
-            "fold-views",
-            "outs-style",
-            "expand-math",
-            "widen-half-floats",
-        ),
+        (*_LINALG, "expand-math", "widen-half-floats"),
+        on_cuda=(*_LINALG, "widen-half-floats"),  # math ops stay what they are up to nvvm, where libdevice has most of them
     ),
     Stage(
         "tiled",
         "each group as one loop over tiles",
         ("tile-and-fuse",),
+        on_cuda=("distribute-contractions", "tile-and-fuse"),
     ),
     Stage(
         "vector",
@@ -104,6 +111,7 @@ STAGE_NAMES = tuple(_BY_NAME)
 for _stage in STAGES:
     if _stage.passes:
         register_bundle(f"stage-{_stage.name}", _stage.passes, _stage.description)
+register_bundle("stage-nvvm", NVVM, "the kernels in the LLVM and NVVM dialects")
 
 
 def stage_number(name: str) -> int:
@@ -126,31 +134,34 @@ def run_stages(
     `dump_dir` receives NN-<stage>.mlir of every stage passed, `from_` included. `watch` says what to print and to time; whoever makes one
     does so with `watching()`, for HLOOM_DEBUG. Raises a CompileError that names the stage.
     """
-    first, last = stage_number(from_), stage_number(to)
     kind = target_of(module).kind
-    for name in (from_, to):
-        if STAGES[stage_number(name)].kind not in ("", kind):
-            road = ", ".join(stage.name for stage in STAGES if stage.kind in ("", kind))
-            raise PipelineError(f"the road to a {kind} target has no stage {name!r}", remedy=f"its stages: {road}")
+    road = [stage for stage in STAGES if stage.kind in ("", kind)]
+    first, last = (_position(name, road, kind) for name in (from_, to))
     if first > last:
-        raise PipelineError(f"stage {from_!r} comes after stage {to!r}", remedy=f"the order: {', '.join(STAGE_NAMES)}")
+        raise PipelineError(f"stage {from_!r} comes after stage {to!r}", remedy=f"the order: {', '.join(stage.name for stage in road)}")
     if watch is None:
         with watching() as watch:
             return run_stages(module, from_, to, dump_dir=dump_dir, watch=watch)
     dump_dir = dump_dir or Debug.from_environment().dump_dir
     module = module.operation
     for number in range(first, last + 1):
-        stage = STAGES[number]
-        if stage.kind not in ("", kind):
-            continue
+        stage = road[number]
         if watch.timing:
             watch.timing.begin_stage(stage.name)
         if number > first:
-            run_steps(module, parse_pipeline(",".join(stage.passes), module.context), watch, stage=stage.name)
+            run_steps(module, parse_pipeline(",".join(stage.passes_for(kind)), module.context), watch, stage=stage.name)
         with watch.timing.measure("verify the stage") if watch.timing else nullcontext():
             verify_stage(module, stage.name)
         if dump_dir:
             _dump(module, dump_dir / f"{number:02d}-{stage.name}.mlir", watch.asm)
+
+
+def _position(name: str, road: list[Stage], kind: str) -> int:
+    stage = STAGES[stage_number(name)]
+    if stage not in road:
+        remedy = f"its stages: {', '.join(stage.name for stage in road)}"
+        raise PipelineError(f"the road to a {kind} target has no stage {name!r}", remedy=remedy)
+    return road.index(stage)
 
 
 class Pipeline:

@@ -4,6 +4,7 @@ became at `thunk`."""
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 from typing import Any
 
 from torch_mlir import ir
@@ -15,6 +16,7 @@ from hloom.passes.rewriting import functions, symbol_name, walk
 from .timing import Timing
 
 _FIGURES = ("bytes", "flops", "cost_ps")
+_WORK = ("thunk.kernel", "thunk.gemm", "thunk.conv", "thunk.copy", "thunk.fill")
 
 
 class ReportBuilder:
@@ -51,7 +53,7 @@ class ReportBuilder:
                 continue
             entry = ir.StringAttr(program.operation.attributes["sym_name"]).value
             self.data["memory"]["arena" if entry == "main" else "init arena"] = _integer(program.operation, "arena_bytes")
-            for op in walk(program.operation, lambda op: op.name in ("thunk.kernel", "thunk.gemm", "thunk.copy", "thunk.fill")):
+            for op in walk(program.operation, lambda op: op.name in _WORK):
                 self._add(rows, entry, op)
         self.data["groups"] = list(rows.values())
 
@@ -60,17 +62,18 @@ class ReportBuilder:
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value if kind == "kernel" else None
         source = [ir.StringAttr(name).value for name in op.attributes["source"]] if "source" in op.attributes else []
         key = callee or f"{kind} {' '.join(source)}".strip()
-        row = rows.get((entry, key))
+        kernel = _kernel(op, kind)
+        row = rows.get((entry, f"{key} {kernel}"))
         if row:
             row["calls"] += _trips(op)
             return
         known = self._groups.get(callee or "") or self._groups.get((callee or "").partition("_buffers_")[0], {})
         moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
-        row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": _kernel(op, kind), "calls": _trips(op)}
-        row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", 0)}
+        row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
+        row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", _library_flops(op, kind))}
         if "cost_ps" in op.attributes:
             row["cost_ps"] = _integer(op, "cost_ps")
-        rows[entry, key] = row
+        rows[entry, f"{key} {kernel}"] = row
 
     def finish(self, timing: Timing | None, **sections: dict[str, Any]) -> dict[str, Any]:
         """Adds what is known at the end, and returns the whole."""
@@ -119,10 +122,27 @@ def _trips(op: ir.Operation) -> int:
 
 
 def _kernel(op: ir.Operation, kind: str) -> str:
+    if kind == "gemm":
+        sizes = "x".join(map(str, thunk.integers(op.attributes["sizes"])))
+        after = [ir.StringAttr(op.attributes["epilogue"]).value, "residual" * _integer(op, "accumulate")]
+        element = str(ir.TypeAttr(op.attributes["element"]).value)
+        return " ".join(["library gemm", sizes, element, *(each for each in after if each not in ("none", ""))])
+    if kind == "conv":
+        sizes = " by ".join("x".join(map(str, thunk.integers(op.attributes[name]))) for name in ("input", "filter"))
+        after = [name for name in ("bias", "residual", "relu") if _integer(op, name)]
+        return " ".join(["library conv", sizes, str(ir.TypeAttr(op.attributes["element"]).value), *after])
     if kind != "kernel":
-        return f"library {kind}" if kind == "gemm" else kind
+        return kind
     tiles, grain = _integer(op, "tiles"), _integer(op, "grain")
     return f"{tiles} tiles" + (f", {grain} or more a thread" if grain else ", one thread")
+
+
+def _library_flops(op: ir.Operation, kind: str) -> int:
+    if kind == "gemm":
+        return 2 * prod(thunk.integers(op.attributes["sizes"]))
+    if kind == "conv":
+        return 2 * prod(thunk.integers(op.attributes["output"])) * prod(thunk.integers(op.attributes["filter"])[1:])
+    return 0
 
 
 def _decision(record: ir.DictAttr) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The ordered passes of the stage input → stablehlo, as pipeline text."""
+"""The ordered passes of the stages input → stablehlo and gpu → nvvm, as pipeline text."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ STABLEHLO = [
     "fold-converts-into-dots",
     "fold-transposes",
     "extract-padding",
+    "channels-last",
     # what the above has opened up
     "cse",
     "simplify-stablehlo",
@@ -35,4 +36,26 @@ STABLEHLO = [
     "pack-weights",
     "split-init",
     "canonicalize",
+]
+
+# libdevice computes the rest: these are beyond 2 ulp there, or keep a table in local memory (docs/gpu.md)
+_NOT_FROM_LIBDEVICE = (
+    "sin_f32+cos_f32+tan_f32+atan2_f32+sinh_f32+asinh_f32+acosh_f32+atanh_f32+erfc_f32+powf_f32+fpowi_f32"
+    "+asinh_f64+acosh_f64+erfc_f64+powf_f64+ipowi_i64"
+)
+
+NVVM = [
+    # what upstream has no lowering for
+    "widen-shuffles",
+    "expand-atomics",
+    f"expand-math{{only={_NOT_FROM_LIBDEVICE}}}",
+    # kernels alone: the host program beside them stays as it is
+    "gpu.module(canonicalize,cse)",
+    "gpu.module(convert-nvgpu-to-nvvm)",
+    "gpu.module(convert-vector-to-scf,lower-affine,convert-scf-to-cf,expand-strided-metadata,lower-affine)",
+    "gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=true has-redux=true})",
+    "gpu.module(convert-vector-to-llvm,convert-math-to-llvm,convert-arith-to-llvm,convert-ub-to-llvm,convert-index-to-llvm)",
+    "gpu.module(convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse)",
+    "external-shared-memory",
+    "verify-nvvm",
 ]

@@ -48,7 +48,7 @@ RULES = {
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
     "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), top=_GLOBALS, dialects=("lhlo",)),
     "linalg": Rule(_BUFFERS, _LINALG, top=_GLOBALS, dialects=("lhlo",)),
-    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=_GLOBALS, dialects=("lhlo",)),
+    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=(*_GLOBALS, "gpu.module"), dialects=("lhlo",)),
     "vector": Rule(_BUFFERS, _KERNEL, top=_GLOBALS, dialects=("lhlo",)),
     "gpu": Rule(_BUFFERS, top=("memref.global", "gpu.module"), dialects=("lhlo",)),
     "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global", "gpu.module"), dialects=("thunk",)),

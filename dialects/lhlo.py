@@ -43,16 +43,47 @@ class FusionOp(Lhlo.Operation, name="fusion", traits=[WRITES_OUTPUTS]):
 
 
 class GemmOp(Lhlo.Operation, name="gemm", traits=[WRITES_OUTPUTS]):
-    """A batched matrix product by a library: for each batch, C[m,n] = Σ_k A[m,k]·B[k,n].
+    """A batched matrix product by a library: for each batch, C[m,n] = f(Σ_k A[m,k]·B[k,n] + residual[m,n] + bias[n]).
 
-    `sizes` is [batch, m, n, k]; `strides` is [batch, row, column] of A, then of B, then of C, in elements.
+    `sizes` is [batch, m, n, k]; `strides` is [batch, row, column] of A, then of B, then of C, in elements. `more` is the bias, where
+    `epilogue` names one (see `thunk.gemm`), and the residual, where `accumulate` is 1; that lies as C does.
     """
 
     a: Operand[ir.MemRefType]
     b: Operand[ir.MemRefType]
+    more: Sequence[Operand[Buffer]]
     out: Operand[ir.MemRefType]
     sizes: DenseArray
     strides: DenseArray
+    epilogue: ir.StringAttr
+    accumulate: ir.IntegerAttr
+    source: ir.ArrayAttr
+
+
+class ConvOp(Lhlo.Operation, name="conv", traits=[WRITES_OUTPUTS]):
+    """A forward convolution by a library: y = f(x * w + bias + residual). The attributes are those of `thunk.conv`.
+
+    `more` is the bias and the residual, where `bias` and `residual` are 1.
+    """
+
+    x: Operand[ir.MemRefType]
+    w: Operand[ir.MemRefType]
+    more: Sequence[Operand[Buffer]]
+    out: Operand[ir.MemRefType]
+    input: DenseArray
+    filter: DenseArray
+    output: DenseArray
+    input_strides: DenseArray
+    filter_strides: DenseArray
+    output_strides: DenseArray
+    window_strides: DenseArray
+    padding_low: DenseArray
+    padding_high: DenseArray
+    dilations: DenseArray
+    groups: ir.IntegerAttr
+    bias: ir.IntegerAttr
+    residual: ir.IntegerAttr
+    relu: ir.IntegerAttr
     source: ir.ArrayAttr
 
 
@@ -121,6 +152,8 @@ def _check(op: ir.Operation, named: dict[str, ir.Operation]) -> Iterator[str]:
         yield from _check_call(view, named)
     elif isinstance(view, GemmOp):
         yield from _check_gemm(view)
+    elif isinstance(view, ConvOp):
+        yield from _check_conv(view)
     elif isinstance(view, CopyOp) and view.input.type != view.out.type:
         yield f"copies {view.input.type} to {view.out.type}"
     elif isinstance(view, FillOp):
@@ -138,7 +171,7 @@ def _check(op: ir.Operation, named: dict[str, ir.Operation]) -> Iterator[str]:
 
 
 def referenced(ref: ir.Value) -> ir.Value:
-    """The memref behind an operand of an lhlo.fusion."""
+    """The memref behind an operand that is an `!lhlo.buffer`."""
     return ref.owner.operation.operands[0]
 
 
@@ -196,16 +229,35 @@ def _check_gemm(op: GemmOp) -> Iterator[str]:
     if len(sizes) != 4 or len(strides) != 9 or min(sizes) < 0:
         yield "sizes are not [batch, m, n, k], or strides not three for each matrix"
         return
+    more, accumulate = list(op.more), ir.IntegerAttr(op.accumulate).value
+    if len(more) != ir.StringAttr(op.epilogue).value.startswith("bias") + accumulate:
+        yield f"takes {len(more)} buffers for its bias and residual"
+        return
     batch, m, n, k = sizes
     if min(sizes) == 0:
         return
-    for name, value, (rows, columns), (sb, sr, sc) in [
-        ("A", op.a, (m, k), strides[0:3]),
-        ("B", op.b, (k, n), strides[3:6]),
-        ("C", op.out, (m, n), strides[6:9]),
-    ]:
+    matrices = [("A", op.a, (m, k), strides[0:3]), ("B", op.b, (k, n), strides[3:6]), ("C", op.out, (m, n), strides[6:9])]
+    if accumulate:
+        matrices.append(("the residual", referenced(more[-1]), (m, n), strides[6:9]))
+    for name, value, (rows, columns), (sb, sr, sc) in matrices:
         last = (batch - 1) * sb + (rows - 1) * sr + (columns - 1) * sc
         if min(sb, sr, sc) < 0 or (last + 1) * element_width(value.type) > byte_size(value.type):
+            yield f"{name} reaches past its buffer {value.type}"
+
+
+def _check_conv(op: ConvOp) -> Iterator[str]:
+    tensors = [[list(op.attributes[f"{name}{suffix}"]) for suffix in ("", "_strides")] for name in ("input", "filter", "output")]
+    bias, residual = ir.IntegerAttr(op.bias).value, ir.IntegerAttr(op.residual).value
+    more = list(op.more)
+    if len(more) != bias + residual or any(len(sizes) != len(strides) for sizes, strides in tensors):
+        yield f"takes {len(more)} buffers for its bias and residual, or has not one stride a dimension"
+        return
+    values = [("x", op.x, tensors[0]), ("w", op.w, tensors[1]), ("y", op.out, tensors[2])]
+    if residual:
+        values.append(("the residual", referenced(more[-1]), tensors[2]))
+    for name, value, (sizes, strides) in values:
+        last = sum((extent - 1) * stride for extent, stride in zip(sizes, strides))
+        if min(sizes) and (last + 1) * element_width(value.type) > byte_size(value.type):
             yield f"{name} reaches past its buffer {value.type}"
 
 

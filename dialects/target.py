@@ -67,6 +67,17 @@ class TargetView:
     min_gain_ps: int = 100_000
     """A fusion that gains less is not made."""
 
+    compute_capability: int = 0
+    """Of an NVIDIA GPU, ten times the major and the minor number: 90. The entries below are 0 on a CPU."""
+    multiprocessors: int = 0
+    registers_per_multiprocessor: int = 0
+    """In words of 32 bits."""
+    threads_per_multiprocessor: int = 0
+    blocks_per_multiprocessor: int = 0
+    shared_bytes_per_multiprocessor: int = 0
+    shared_bytes_per_block: int = 0
+    """The most that a block may have; more than 48 KB of it must be dynamic."""
+
     def lanes(self, element_bits: int) -> int:
         """Elements of that width in one vector register."""
         return self.vector_bits // element_bits

@@ -55,11 +55,14 @@ class KernelOp(Thunk.Operation, name="kernel", traits=[WRITES_ANYTHING]):
 
 
 class GemmOp(Thunk.Operation, name="gemm", traits=[WRITES_ANYTHING]):
-    """A batched row-major matrix product C = op(A)·op(B) by a library.
+    """A batched row-major matrix product by a library: C = f(op(A)·op(B) + residual + bias).
 
-    `transposed` is [A, B], 0 or 1 each; `sizes` is [batch, m, n, k]; `leading` and `strides` hold the distance of rows and of batches of
-    A, B and C in elements. `element` is f32 or f64. On the CPU it is a call of this function of the native library (hloom_gemm_f64 for
-    f64):
+    `reads` holds A, B, then the bias and the residual where there are any. `transposed` is [A, B], 0 or 1 each; `sizes` is
+    [batch, m, n, k]; `leading` and `strides` hold the distance of rows and of batches of A, B and C in elements. `element` is the type of
+    A and B, `result` that of C, the bias and the residual: `element`, or f32 for f16 and bf16. Sums are taken in f32, f64 for f64.
+    `epilogue` is none, bias, relu, bias_relu, gelu or bias_gelu (gelu by tanh): the bias has n elements, one a column. Where
+    `accumulate` is 1 there is a residual, which lies as C does. On the CPU `element` and `result` are f32 or f64, there is no epilogue,
+    and the op is a call of this function of the native library (hloom_gemm_f64 for f64):
 
         void hloom_gemm_f32(int64_t trans_a, int64_t trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
         int64_t stride_a,
@@ -72,6 +75,86 @@ class GemmOp(Thunk.Operation, name="gemm", traits=[WRITES_ANYTHING]):
     sizes: DenseArray
     leading: DenseArray
     strides: DenseArray
+    element: ir.TypeAttr
+    result: ir.TypeAttr
+    epilogue: ir.StringAttr
+    accumulate: ir.IntegerAttr
+    source: ir.ArrayAttr
+
+
+class ConvOp(Thunk.Operation, name="conv", traits=[WRITES_ANYTHING]):
+    """A forward convolution by a library: y = f(x * w + bias + residual), f the identity or max(·, 0).
+
+    `reads` holds x, w, then the bias and the residual where `bias` and `residual` are 1; f is max(·, 0) where `relu` is 1. All are of type
+    `element`; sums are taken in f32, f64 for f64. `input`, `filter` and `output` are the sizes [n, c, spatial…], [k, c / groups, spatial…]
+    and [n, k, spatial…], one to three spatial dimensions; the strides are in elements, in the same order whatever the layout. The bias
+    has k elements; the residual lies as y does. A dilation of d reads every d-th element.
+    """
+
+    reads: DenseArray
+    writes: DenseArray
+    element: ir.TypeAttr
+    input: DenseArray
+    filter: DenseArray
+    output: DenseArray
+    input_strides: DenseArray
+    filter_strides: DenseArray
+    output_strides: DenseArray
+    window_strides: DenseArray
+    padding_low: DenseArray
+    padding_high: DenseArray
+    dilations: DenseArray
+    groups: ir.IntegerAttr
+    bias: ir.IntegerAttr
+    residual: ir.IntegerAttr
+    relu: ir.IntegerAttr
+    source: ir.ArrayAttr
+
+
+class FftOp(Thunk.Operation, name="fft", traits=[WRITES_ANYTHING]):
+    """A batch of Fourier transforms over the innermost dimensions by a library, on CUDA alone.
+
+    `transform` is fft, ifft, rfft or irfft; inverse ones are not scaled. `lengths` are the extents of the transformed dimensions of the
+    signal, one to three; `element` is f32 or f64, of which a complex number is a pair.
+    """
+
+    reads: DenseArray
+    writes: DenseArray
+    transform: ir.StringAttr
+    lengths: DenseArray
+    batch: ir.IntegerAttr
+    element: ir.TypeAttr
+    source: ir.ArrayAttr
+
+
+class CholeskyOp(Thunk.Operation, name="cholesky", traits=[WRITES_ANYTHING]):
+    """Cholesky factors of a batch of row-major matrices by a library, on CUDA alone.
+
+    `sizes` is [batch, n]. The lower triangle is read and written where `lower` is 1, else the upper one; the other is copied.
+    """
+
+    reads: DenseArray
+    writes: DenseArray
+    sizes: DenseArray
+    lower: ir.IntegerAttr
+    element: ir.TypeAttr
+    source: ir.ArrayAttr
+
+
+class TriangularSolveOp(Thunk.Operation, name="triangular_solve", traits=[WRITES_ANYTHING]):
+    """Solves op(A)·X = B, or X·op(A) = B where `left` is 0, for a batch of row-major matrices by a library, on CUDA alone.
+
+    `reads` holds A and B, `sizes` is [batch, m, n] of X. A is triangular, as `lower` says; op transposes where `transposed` is 1; the
+    diagonal is taken as ones where `unit_diagonal` is 1.
+    """
+
+    reads: DenseArray
+    writes: DenseArray
+    sizes: DenseArray
+    left: ir.IntegerAttr
+    lower: ir.IntegerAttr
+    transposed: ir.IntegerAttr
+    unit_diagonal: ir.IntegerAttr
     element: ir.TypeAttr
     source: ir.ArrayAttr
 
@@ -140,6 +223,9 @@ def register(context: ir.Context) -> None:
 
 
 Slice = tuple[int, int, int]
+FLOAT_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+EPILOGUES = ("none", "bias", "relu", "bias_relu", "gelu", "bias_gelu")
+"""Of a matrix product by a library."""
 
 
 def integers(attribute: ir.Attribute) -> list[int]:
@@ -216,6 +302,8 @@ def _check_op(op: ir.Operation, named: dict[str, ir.Operation]) -> Iterator[str]
             yield "holds something else than one thunk.sequence or more"
     elif isinstance(view, GemmOp):
         yield from _check_gemm(view, reads, writes)
+    elif isinstance(view, ConvOp):
+        yield from _check_conv(view, reads, writes)
 
 
 def _check_kernel(op: KernelOp, named: dict[str, ir.Operation], sizes: list[int]) -> Iterator[str]:
@@ -231,14 +319,57 @@ def _check_kernel(op: KernelOp, named: dict[str, ir.Operation], sizes: list[int]
 
 def _check_gemm(op: GemmOp, reads: list[Slice], writes: list[Slice]) -> Iterator[str]:
     sizes, leading, strides, transposed = (integers(a) for a in (op.sizes, op.leading, op.strides, op.transposed))
-    element = str(ir.TypeAttr(op.element).value)
+    epilogue, accumulate = ir.StringAttr(op.epilogue).value, ir.IntegerAttr(op.accumulate).value
+    element, result = (str(ir.TypeAttr(each).value) for each in (op.element, op.result))
+    bias = epilogue.startswith("bias")
     counts = [len(part) for part in (reads, writes, sizes, leading, strides, transposed)]
-    if counts != [2, 1, 4, 3, 3, 2] or element not in ("f32", "f64"):
-        yield "wants two slices to read, one to write, four sizes, three leading dimensions and strides, f32 or f64"
+    if counts != [2 + bias + accumulate, 1, 4, 3, 3, 2] or epilogue not in EPILOGUES or accumulate not in (0, 1):
+        yield "wants A, B, the bias and the residual to read, one slice to write, four sizes, three leading dimensions and strides"
+        return
+    if element not in FLOAT_BYTES or result not in (element, "f32") or (element, result) == ("f64", "f32"):
+        yield f"multiplies {element} to {result}"
         return
     batch, m, n, k = sizes
     shapes = [(k, m) if transposed[0] else (m, k), (n, k) if transposed[1] else (k, n), (m, n)]
-    width = 4 if element == "f32" else 8
-    for name, (rows, columns), lead, stride, (_, _, size) in zip("ABC", shapes, leading, strides, reads + writes):
-        if min(batch, rows, columns) and ((batch - 1) * stride + (rows - 1) * lead + columns) * width > size:
+    matrices = [("A", 0, element, reads[0]), ("B", 1, element, reads[1]), ("C", 2, result, writes[0])]
+    if accumulate:
+        matrices.append(("the residual", 2, result, reads[-1]))
+    for name, at, kind, (_, _, size) in matrices:
+        rows, columns = shapes[at]
+        last = (batch - 1) * strides[at] + (rows - 1) * leading[at] + columns
+        if min(batch, rows, columns) and last * FLOAT_BYTES[kind] > size:
             yield f"{name} reaches past its slice of {size} bytes"
+    if bias and n * FLOAT_BYTES[result] > reads[2][2]:
+        yield f"the bias reaches past its slice of {reads[2][2]} bytes"
+
+
+def _check_conv(op: ConvOp, reads: list[Slice], writes: list[Slice]) -> Iterator[str]:
+    tensors = [(integers(op.attributes[name]), integers(op.attributes[f"{name}_strides"])) for name in ("input", "filter", "output")]
+    window = [integers(a) for a in (op.window_strides, op.padding_low, op.padding_high, op.dilations)]
+    groups, bias, residual, relu = (ir.IntegerAttr(a).value for a in (op.groups, op.bias, op.residual, op.relu))
+    element = str(ir.TypeAttr(op.element).value)
+    spatial = len(window[0])
+    lengths = {len(part) for part in window} | {len(part) - 2 for pair in tensors for part in pair}
+    flags = {bias, residual, relu} <= {0, 1}
+    if lengths != {spatial} or not 1 <= spatial <= 3 or not flags or len(reads) != 2 + bias + residual or len(writes) != 1:
+        yield "wants x, w, the bias and the residual to read, one slice to write, and one to three spatial dimensions throughout"
+        return
+    if element not in FLOAT_BYTES:
+        yield f"convolves {element}"
+        return
+    (n, c, *image), (k, depth, *taps), (batch, features, *result) = (sizes for sizes, _ in tensors)
+    if groups < 1 or (n, k, c) != (batch, features, depth * groups) or k % groups:
+        yield f"{groups} groups do not take {c} to {k} channels"
+    for extent, tap, made, stride, low, high, dilation in zip(image, taps, result, *window):
+        if min(stride, dilation) < 1 or made != max(0, (low + extent + high - (tap - 1) * dilation - 1) // stride + 1):
+            yield f"a window of {tap} over {extent} elements gives no {made}"
+    slices_of = [("x", 0, reads[0]), ("w", 1, reads[1]), ("y", 2, writes[0])]
+    if residual:
+        slices_of.append(("the residual", 2, reads[-1]))
+    for name, at, (_, _, size) in slices_of:
+        sizes, strides = tensors[at]
+        last = sum((extent - 1) * stride for extent, stride in zip(sizes, strides))
+        if min(sizes) and (last + 1) * FLOAT_BYTES[element] > size:
+            yield f"{name} reaches past its slice of {size} bytes"
+    if bias and k * FLOAT_BYTES[element] > reads[2][2]:
+        yield f"the bias reaches past its slice of {reads[2][2]} bytes"

@@ -23,7 +23,7 @@ def _op(op: ir.Operation) -> dict[str, Any]:
     data: dict[str, Any] = {"op": op.name.removeprefix("thunk.")}
     for name in op.attributes:
         data[name] = _slices(op.attributes[name]) if name in _SLICES else _plain(op.attributes[name])
-    names = [field.name for field in type(op.opview)._fields][len(op.attributes) :]
+    names = [field.name for field in type(op.opview)._fields][-len(op.regions) :] if len(op.regions) else []
     for name, region in zip(names, op.regions):
         data[name] = [_op(inner.operation) for block in region.blocks for inner in block.operations]
     return data
@@ -35,7 +35,7 @@ def _slices(attribute: ir.Attribute) -> list[list[int]]:
 
 
 def _plain(attribute: ir.Attribute) -> Any:
-    if isinstance(attribute, ir.IntegerAttr | ir.StringAttr | ir.FlatSymbolRefAttr):
+    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.StringAttr | ir.FlatSymbolRefAttr):
         return attribute.value
     if isinstance(attribute, ir.DenseI64ArrayAttr | ir.DenseI8ArrayAttr):
         return list(attribute)

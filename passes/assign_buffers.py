@@ -28,12 +28,15 @@ and so are the functions of groups that nothing calls any more.
 Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
 to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
 
-Declined, with an error: ops that belong to no group, element types without a byte layout, library groups that are no matrix product.
+Declined, with an error: ops that belong to no group, element types without a byte layout, library groups that no library of the target
+does.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
+
+from hloom.dialects.target import target_of
 
 from .buffers.assignment import Assignment
 from .buffers.emit import Emitter, Globals, Groups
@@ -51,7 +54,7 @@ def assign_buffers(module: ir.Operation) -> None:
     called = {name for host in hosts for name in _called(host, groups)}
     taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.regions[0].blocks[0].operations if "sym_name" in op.attributes}
     with module.context, ir.Location.unknown():
-        globals_, group_functions = Globals(module, taken), Groups(groups)
+        globals_, group_functions = Globals(module, taken), Groups(groups, plain_only=target_of(module).kind == "cpu")
         for host in hosts:
             Emitter(Assignment(read_program(host), groups), group_functions, globals_).emit(host)
             host.erase()

@@ -10,8 +10,8 @@ After:
     return %1
 
 Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
-for their index. A tensor between two generics is joined only if both agree. Views stand at the function's edge: at arguments, constants and
-returns; fills and empties are made anew. Unit dims of every tensor go.
+for their index. A tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
+stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go.
 
 Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does not lie
 in one piece.
@@ -71,6 +71,8 @@ def _collapse_function(function: ir.Operation) -> None:
     ops = [o.operation for o in function.regions[0].blocks[0].operations]
     nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
     between = {r for nest in nests for r in nest.source.op.results}
+    if len(ops[-1].operands) > 1:  # results of different shapes can share tiles only along loops that all have
+        between |= set(function.regions[0].blocks[0].arguments)
     split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
     split |= {(op.operands[0], d) for op in ops if op.name == "tensor.insert_slice" for d in _wide_dims(op.operands[0])}
     while _restrict(nests, between, split):

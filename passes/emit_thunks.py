@@ -35,7 +35,7 @@ from hloom.dialects.thunk import Slice
 from .buffers.tiles import parallelism
 from .errors import PassFailure
 from .registry import register_pass
-from .rewriting import create, functions, i64_array, symbol_name, walk
+from .rewriting import attributes_of, create, functions, i64_array, symbol_name, walk
 
 # What one core moves: an estimate for groups whose cost nobody priced.
 _PS_PER_BYTE = 60
@@ -129,6 +129,8 @@ class _Emitter:
             self._kernel(view)
         elif isinstance(view, lhlo.GemmOp):
             self._gemm(view)
+        elif isinstance(view, lhlo.ConvOp):
+            self._conv(view)
         elif isinstance(view, lhlo.CopyOp):
             create("thunk.copy", reads=self._of(view.input), writes=self._of(view.out))
         elif isinstance(view, lhlo.FillOp):
@@ -177,15 +179,22 @@ class _Emitter:
         a, b = _layout(strides[1], strides[2], m, k), _layout(strides[4], strides[5], k, n)
         create(
             "thunk.gemm",
-            reads=self._of(op.a, op.b),
+            reads=self._of(op.a, op.b, *op.more),
             writes=self._of(op.out),
             transposed=i64_array([a[0], b[0]]),
             sizes=i64_array(sizes),
             leading=i64_array([a[1], b[1], strides[7]]),
             strides=i64_array(strides[::3]),
-            element=ir.TypeAttr.get(ir.MemRefType(op.out.type).element_type),
+            element=_element(op.a),
+            result=_element(op.out),
+            epilogue=op.epilogue,
+            accumulate=op.accumulate,
             source=op.attributes["source"],
         )
+
+    def _conv(self, op: lhlo.ConvOp) -> None:
+        attributes = {name: value for name, value in attributes_of(op.operation).items() if name != "operandSegmentSizes"}
+        create("thunk.conv", reads=self._of(op.x, op.w, *op.more), writes=self._of(op.out), element=_element(op.x), **attributes)
 
 
 def _layout(row: int, column: int, rows: int, columns: int) -> tuple[int, int]:
@@ -193,6 +202,10 @@ def _layout(row: int, column: int, rows: int, columns: int) -> tuple[int, int]:
     if column == 1 or columns == 1:
         return 0, row if rows > 1 else max(columns, 1)
     return 1, column
+
+
+def _element(memref: ir.Value) -> ir.TypeAttr:
+    return ir.TypeAttr.get(ir.MemRefType(memref.type).element_type)
 
 
 def _integer(value: int) -> ir.IntegerAttr:

@@ -16,6 +16,8 @@ An op `math.foo` (or `arith.remf`) on f32 or f64 is expanded where the library h
 way of f32, integers by way of i64. Vectors are expanded alike, a branch around rare lanes taken if any lane needs it. `math.powf` by a
 constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one.
 
+The option `only` names the ops to expand, with the type that they are computed in: `only=sin_f32+cos_f32`.
+
 What must hold: nothing; the results are within the errors that docs/math.md lists, special values included.
 Declined, that is left in place: ops that LLVM has as instructions (sqrt, fma, floor, ceil, trunc, roundeven, absf, copysign, integer
 ops), f64 functions that the library lacks (powf), scalable vectors, tensors, and ops marked `hloom.native`, which the library itself leaves
@@ -39,10 +41,11 @@ _COMPUTED_IN = {"f16": "f32", "bf16": "f32", "i8": "i64", "i16": "i64", "i32": "
 
 
 @register_pass("expand-math", "inlines arithmetic for the math ops that are no instructions")
-def expand_math(module: ir.Operation) -> None:
+def expand_math(module: ir.Operation, *, only: str = "") -> None:
+    chosen = set(filter(None, only.split("+")))
     targets: dict[tuple[int, ...], list[tuple[ir.Operation, str]]] = defaultdict(list)
     for op in walk(module, lambda op: op.name.startswith("math.") or op.name == "arith.remf"):
-        if name := _function_name(op):
+        if (not chosen or _computed(op) in chosen) and (name := _function_name(op)):
             targets[_shape(op.operands[0].type)].append((op, name))
     for shape, ops in targets.items():
         loaded = library.load({name for _, name in ops}, shape, module.context)
@@ -58,9 +61,17 @@ def _function_name(op: ir.Operation) -> str | None:
     mnemonic = op.name.split(".")[1]
     if mnemonic == "powf" and (exponent := _splat_constant(op.operands[1])) in _POWERS:
         mnemonic = _POWERS[exponent]
-    element = str(_element(op.operands[0].type))
-    name = f"hloom_{mnemonic}_{_COMPUTED_IN.get(element, element)}"
+    name = f"hloom_{mnemonic}_{_type_computed_in(op)}"
     return name if name in library.texts() and _is_fixed(op.operands[0].type) else None
+
+
+def _computed(op: ir.Operation) -> str:
+    return f"{op.name.split('.')[1]}_{_type_computed_in(op)}" if op.operands else ""
+
+
+def _type_computed_in(op: ir.Operation) -> str:
+    element = str(_element(op.operands[0].type))
+    return _COMPUTED_IN.get(element, element)
 
 
 def _expand(op: ir.Operation, body: ir.Block) -> None:

@@ -11,6 +11,9 @@ Base (lhs) dilation is interior padding; negative padding stays negative in the 
 the kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features.
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
+
+For a CUDA target a convolution that a library can take (buffers/conv.py) keeps padding that is the same on both sides; should the planner
+choose a generated kernel for it after all, it comes back here.
 """
 
 from __future__ import annotations
@@ -18,10 +21,13 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
+from .buffers.conv import conv_of
 from .registry import register_pass
 from .rewriting import create, i64_array
 from .stablehlo import build
-from .stablehlo.dimensions import ConvDims
+from .stablehlo.dimensions import ConvDims, padding_of
 from .stablehlo.driver import clone_into, rewrite
 
 Values = list[ir.Value] | None
@@ -29,15 +35,13 @@ Values = list[ir.Value] | None
 
 @register_pass("extract-padding", "gives convolutions and windowed reductions operands that are padded already")
 def extract_padding(module: ir.Operation) -> None:
-    rewrite(module, {"stablehlo.convolution": [_batch_groups, _convolution], "stablehlo.reduce_window": [_reduce_window]})
+    convolution = _unless_a_library_pads if target_of(module).kind == "cuda" else without_padding
+    rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [_reduce_window]})
 
 
-def padding_of(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
-    """(low, high) by dimension; zeros where the op has none."""
-    if "padding" not in op.attributes:
-        return [(0, 0)] * rank
-    pairs = np.broadcast_to(np.array(ir.DenseElementsAttr(op.attributes["padding"])), (rank, 2))
-    return [(int(low), int(high)) for low, high in pairs]
+def _unless_a_library_pads(op: ir.Operation) -> Values:
+    conv = conv_of(op)
+    return without_padding(op) if conv is None or conv.padding_low != conv.padding_high else None
 
 
 def _no_padding(rank: int) -> ir.Attribute:
@@ -52,7 +56,8 @@ def _cut(pair: tuple[int, int], extent: int, base: int, count: int, reach: int) 
     return (low, high - excess) if count == 1 and 0 < excess <= span + high else pair
 
 
-def _convolution(op: ir.Operation) -> Values:
+def without_padding(op: ir.Operation) -> Values:
+    """The convolution on an operand that is padded already; None if it has neither padding, base dilation nor reversed windows."""
     lhs, rhs = op.operands
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])

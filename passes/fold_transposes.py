@@ -74,9 +74,14 @@ def _of_dot(op: ir.Operation) -> Values:
 
 
 def _convolution(op: ir.Operation) -> Values:
+    return into_convolution(op, (0, 1))
+
+
+def into_convolution(op: ir.Operation, sides: tuple[int, ...]) -> Values:
+    """A convolution that reads what was transposed for it on these sides (activations, weights) as it lies; None if nothing was."""
     dims = ConvDims.of(op)
     operands, changed = list(op.operands), False
-    for side in (0, 1):
+    for side in sides:
         found = _transposed(operands[side])
         if found is not None:
             operands[side], permutation = found

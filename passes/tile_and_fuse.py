@@ -36,6 +36,8 @@ from .schedules.tile_sizes import choose_tile_sizes
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 _AT_EDGE = (*_VIEWS, "tensor.insert_slice")
 """What may stand between a group's ops and its results."""
+_BETWEEN = (*_VIEWS, "tensor.extract_slice")
+"""What may not stand between two ops of a group."""
 _LINALG = ("linalg.generic", "linalg.fill")
 
 
@@ -83,9 +85,9 @@ def _refuse_views_between(ops: list[ir.Operation]) -> None:
     for op in ops:
         for operand in op.operands:
             view = defining_op(operand)
-            if view is not None and view.name in _VIEWS and _before_views(operand) in made:
+            if view is not None and view.name in _BETWEEN and _before_views(operand, _BETWEEN) in made:
                 where = {"op": view.name, "loc": str(view.location), "stage": "tiled"}
-                raise PassFailure("a reshape stands between two ops of a group", remedy="run fold-views first", **where)
+                raise PassFailure("a view stands between two ops of a group", remedy="run fold-views first", **where)
 
 
 def _materialise_results(returned: ir.Operation) -> None:
@@ -115,9 +117,9 @@ def _materialise_results(returned: ir.Operation) -> None:
         returned.operands[number] = copy.results[0]
 
 
-def _before_views(value: ir.Value) -> ir.Value:
+def _before_views(value: ir.Value, views: tuple[str, ...] = _AT_EDGE) -> ir.Value:
     op = defining_op(value)
-    while op is not None and op.name in _AT_EDGE:
+    while op is not None and op.name in views:
         value = op.operands[0]
         op = defining_op(value)
     return value

@@ -71,3 +71,27 @@ class LoadError(ExecutionError):
     """The native library or the program's code cannot be loaded into this process."""
 
     code = "HL210"
+
+
+class MissingDriverError(ExecutionError):
+    """The program runs on an NVIDIA GPU, and there is no driver or no GPU."""
+
+    code = "HL211"
+
+
+class MissingLibraryError(ExecutionError):
+    """The program calls a library that is not installed."""
+
+    code = "HL212"
+
+
+class GpuArchitectureError(ExecutionError):
+    """The program was compiled for another GPU than this one, or for a newer driver."""
+
+    code = "HL213"
+
+
+class CudaError(ExecutionError):
+    """A call of the CUDA driver or of a CUDA library failed."""
+
+    code = "HL214"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from .dtypes import dtype_name
 from .errors import DtypeError, InputError, ShapeError
 from .signature import TensorSpec
 
-_TORCH_NAMES = {
+TORCH_NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32",
     "int64": "i64", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
 }  # fmt: skip
@@ -44,7 +44,7 @@ def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> View:
     if writable and kind == "jax":
         raise InputError(f"{spec.name}: jax arrays cannot be written to", remedy="give numpy or torch arrays as outputs")
     array = _as_numpy(spec, value)
-    _check(spec, dtype_name(array.dtype), array.shape)
+    check(spec, dtype_name(array.dtype), array.shape)
     if not array.flags.c_contiguous:
         if writable:
             raise InputError(f"{spec.name}: an output must be dense and row-major")
@@ -54,7 +54,8 @@ def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> View:
     return View(array.ctypes.data, array, kind)
 
 
-def _check(spec: TensorSpec, dtype: str, shape: tuple[int, ...]) -> None:
+def check(spec: TensorSpec, dtype: str, shape: tuple[int, ...]) -> None:
+    """Raises ShapeError or DtypeError where they are not the spec's."""
     if shape != spec.shape:
         raise ShapeError(f"{spec.name} should have shape {spec.shape}, got {tuple(shape)}")
     if dtype != spec.dtype:
@@ -62,13 +63,14 @@ def _check(spec: TensorSpec, dtype: str, shape: tuple[int, ...]) -> None:
 
 
 @functools.cache
-def _torch_name(dtype: Any) -> str:
+def torch_name(dtype: Any) -> str:
+    """MLIR's name for a torch type; torch's own where MLIR has none."""
     name = str(dtype).removeprefix("torch.")
-    return _TORCH_NAMES.get(name, name)
+    return TORCH_NAMES.get(name, name)
 
 
 def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> View:
-    _check(spec, _torch_name(tensor.dtype), tensor.shape)
+    check(spec, torch_name(tensor.dtype), tensor.shape)
     if not tensor.is_cpu:
         raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on the CPU", remedy="move it with .cpu()")
     try:
@@ -79,6 +81,13 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> View:
         return View(dense_tensor.data_ptr(), dense_tensor, "torch")
     except (RuntimeError, NotImplementedError) as error:
         raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
+
+
+def refuse_overlap(address: int, spec: TensorSpec, others: Iterable[tuple[int, TensorSpec]]) -> None:
+    """Raises InputError where an output shares memory with one of the others."""
+    for start, other in others:
+        if address < start + other.nbytes and start < address + spec.nbytes:
+            raise InputError(f"the output {spec.name} overlaps {other.name}", remedy="give each output memory of its own")
 
 
 def _is_jax(value: Any) -> bool:

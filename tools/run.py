@@ -3,6 +3,7 @@
     hloom-run mlp.mlir --input=random --check=interpreter
     hloom-run mlp.hloom --input=4x8xf32=1.5 --input=@w.npy --output=@y.npy
     hloom-run mlp.mlir --input=@case.npz --expected-output=@case.npz --benchmark
+    hloom-run mlp.mlir --input=random --profile=trace.json
 
 Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), random, random:7.
 One --input an argument; a lone random or .npz gives all of them.
@@ -22,12 +23,15 @@ import numpy as np
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable, load
 from hloom.runtime.library import get_threads, set_threads
+from hloom.runtime.profile import write_trace
 
 from ._common import ToolParser, read_input, run_tool
 from ._values import difference, indices, is_artifact, neighbours, read_values
 
 _CONDITIONING = 4
 """How many times further from the reference than the reference on neighbouring inputs an output may be."""
+
+_PROFILED_CALLS = 3
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -58,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", action="append", default=[], metavar="@FILE.npy", help="where to write a result, in order; - prints it")
     parser.add_argument("--benchmark", action="store_true", help="time calls (with --threads threads)")
     parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long to time")
+    parser.add_argument("--profile", metavar="FILE", help="time every step of a few calls and write a trace for ui.perfetto.dev")
     parser.add_argument("--threads", type=int, help="threads a call may use")
     return parser
 
@@ -84,6 +89,8 @@ class _Run:
             ok &= self._check(exe, everything, results)
         if options.benchmark:
             self._benchmark(exe, inputs)
+        if options.profile:
+            self._profile(exe, inputs)
         return 0 if ok else 1
 
     def _prepare(self) -> tuple[Executable, list[np.ndarray], list[np.ndarray]]:
@@ -101,7 +108,8 @@ class _Run:
         program = load_text(self.source, options.function)
         everything = read_values(options.input, program.inputs)
         bound = indices(options.bind, len(everything))
-        exe = Executable(compile_program(program, target=options.target, bound=bound, name=name_of(options.program)))
+        profile = options.profile is not None
+        exe = Executable(compile_program(program, target=options.target, bound=bound, name=name_of(options.program), profile=profile))
         known = exe.signature.bound
         if known:
             exe.bind({index: everything[index] for index in known})
@@ -171,6 +179,16 @@ class _Run:
             times.append((time.perf_counter() - start) * 1e3)
         low, middle, mean = min(times), statistics.median(times), statistics.mean(times)
         print(f"{len(times)} calls, {get_threads()} threads: min {low:.4f} ms, median {middle:.4f} ms, mean {mean:.4f} ms")
+
+    def _profile(self, exe: Executable, inputs: Sequence[np.ndarray]) -> None:
+        outputs = exe.flat(inputs)
+        exe.device.measurements()
+        measured: list[tuple[int, int, int]] = []
+        for _ in range(_PROFILED_CALLS):
+            exe.flat(inputs, outputs)
+            measured += exe.device.measurements()
+        write_trace(self.options.profile, exe, measured)
+        print(f"{len(measured)} measurements of {_PROFILED_CALLS} calls in {self.options.profile}")
 
 
 if __name__ == "__main__":

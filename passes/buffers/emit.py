@@ -6,12 +6,13 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 from hloom.passes.errors import PassFailure
+from hloom.passes.library.contraction import Contraction, contraction_in
 from hloom.passes.rewriting import create, i64_array, index_constant, value_of
 
 from .assignment import Assignment
 from .coalesce import Storage
 from .constants import is_splat, splat_bytes, storage_constant
-from .gemm import gemm_of
+from .gemm import Gemm
 from .program import Call, Loop, Move, Node
 from .source import source_names
 
@@ -47,10 +48,14 @@ class Globals:
 
 
 class Groups:
-    """The group functions, with a copy of its own for each way in which the calls of one share buffers."""
+    """The group functions, with a copy of its own for each way in which the calls of one share buffers.
 
-    def __init__(self, functions: dict[str, ir.Operation]):
+    `plain_only`: libraries do matrix products of f32 and f64, as on a CPU, and nothing else.
+    """
+
+    def __init__(self, functions: dict[str, ir.Operation], plain_only: bool = True):
         self.functions = functions
+        self.plain_only = plain_only
         self.names: dict[tuple[str, Pairs], str] = {}
         self.sources: dict[str, list[str]] = {}
 
@@ -199,7 +204,7 @@ class Emitter:
         inputs, outputs = ([self.assignment.storages[value] for value in values] for values in (call.inputs, call.outputs))
         source = self.groups.source(call.callee)
         if self.groups.is_library(call.callee):
-            self._library(call, [self.memrefs[storage] for storage in (*inputs, *outputs)], source)
+            self._library(call, inputs, outputs[0], source)
             return
         pairs = self.assignment.inplace_pairs(call)
         create(
@@ -211,18 +216,40 @@ class Emitter:
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
         )
 
-    def _library(self, call: Call, buffers: list[ir.Value], source: ir.ArrayAttr) -> None:
+    def _library(self, call: Call, inputs: list[Storage], output: Storage, source: ir.ArrayAttr) -> None:
         function = self.groups.functions[call.callee]
-        dot = function.regions[0].blocks[0].operations[0].operation
-        gemm = gemm_of(dot)
-        if gemm is None or len(buffers) != 3:
-            raise PassFailure("a library group that is no matrix product", op=dot.name, loc=str(dot.location), stage="lhlo")
-        operands = list(dot.operands)
-        order = [ir.BlockArgument(value).arg_number for value in operands]
-        create(
-            "lhlo.gemm",
-            operands=[buffers[order[0]], buffers[order[1]], buffers[2]],
-            sizes=i64_array(gemm.sizes),
-            strides=i64_array(gemm.strides),
-            source=source,
-        )
+        found = contraction_in(function)
+        if isinstance(found, str) or (self.groups.plain_only and not _is_plain(found)):
+            op = function.regions[0].blocks[0].operations[0].operation
+            why = found if isinstance(found, str) else "a CPU's multiplies matrices of f32 and f64"
+            raise PassFailure(f"a library group that no library does: {why}", op=op.name, loc=str(op.location), stage="lhlo")
+        buffers = [inputs[ir.BlockArgument(value).arg_number] for value in (*found.operands, *found.more)]
+        form, epilogue = found.form, found.epilogue
+        if isinstance(form, Gemm):
+            attributes = {
+                "sizes": i64_array(form.sizes),
+                "strides": i64_array(form.strides),
+                "epilogue": ir.StringAttr.get(epilogue.name),
+                "accumulate": _flag(epilogue.residual is not None),
+            }
+        else:
+            flags = {"bias": epilogue.bias, "residual": epilogue.residual, "relu": epilogue.activation or None}
+            attributes = {name: i64_array(value) if isinstance(value, tuple) else _integer(value) for name, value in vars(form).items()}
+            attributes |= {name: _flag(given is not None) for name, given in flags.items()}
+        operands = [*(self.memrefs[b] for b in buffers[:2]), *(self.refs[b] for b in buffers[2:]), self.memrefs[output]]
+        segments = ir.DenseI32ArrayAttr.get([1, 1, len(found.more), 1])
+        create(f"lhlo.{found.library}", operands=operands, source=source, operandSegmentSizes=segments, **attributes)
+
+
+def _is_plain(found: Contraction) -> bool:
+    """What a CPU's library does: a matrix product of f32 or f64, nothing after it."""
+    element = str(ir.RankedTensorType(found.operands[0].type).element_type)
+    return isinstance(found.form, Gemm) and element == found.epilogue.element in ("f32", "f64") and not found.epilogue.ops
+
+
+def _integer(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _flag(value: bool) -> ir.IntegerAttr:
+    return _integer(int(value))

@@ -11,22 +11,31 @@ from torch_mlir._mlir_libs import _stablehlo
 
 @dataclass(frozen=True)
 class Gemm:
-    """C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]. `strides` is [batch, row, column] of A, B and C, in elements."""
+    """C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]. `sizes` is (b, m, n, k), `strides` is [batch, row, column] of A, B and C, in elements."""
 
     sizes: tuple[int, int, int, int]
     strides: tuple[int, ...]
 
+    @property
+    def columns(self) -> tuple[int, int]:
+        """(extent, inner): element i of C, as it lies, is of column i // inner % extent."""
+        return self.sizes[2], 1
 
-def gemm_of(dot: ir.Operation) -> Gemm | None:
+
+def gemm_of(dot: ir.Operation, half: bool = False) -> Gemm | None:
     """The matrix product that a stablehlo.dot_general on row-major operands is.
 
-    None if operand and result types differ, or if the batch, free or contracting dimensions of an operand do not lie evenly one after the
-    other or none of its two strides is 1, so that the product would have to be called piece by piece or on a transposed copy.
+    Operands and result are f32 or f64 alike; with `half` also f16 or bf16, for which the result may be f32. None for other types, and if
+    the batch, free or contracting dimensions of an operand do not lie evenly one after the other or none of its two strides is 1, so
+    that the product would have to be called piece by piece or on a transposed copy.
     """
     if dot.name != "stablehlo.dot_general":
         return None
     a, b, c = (ir.ShapedType(value.type) for value in (*dot.operands, dot.results[0]))
-    if not str(a.element_type) == str(b.element_type) == str(c.element_type) in ("f32", "f64"):
+    element, other, result = (str(each.element_type) for each in (a, b, c))
+    if element != other or element not in (("f16", "bf16", "f32", "f64") if half else ("f32", "f64")):
+        return None
+    if result not in (element, "f32" if half and element != "f64" else element):
         return None
     numbers = _stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
     batch_a, batch_b = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)

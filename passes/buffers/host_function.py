@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from hloom.dialects.thunk import Slice, integers, slices
+from hloom.passes.errors import PassFailure
 
 _POINTER = "!llvm.ptr"
 
@@ -122,6 +123,8 @@ class HostFunction:
         matrices = [self.pointer(at) for at in slices(op, "reads") + slices(op, "writes")]
         operands = [part for matrix in zip(matrices, leading, strides) for part in matrix]
         element = str(ir.TypeAttr(op.attributes["element"]).value)
+        if element not in ("f32", "f64") or ir.StringAttr(op.attributes["epilogue"]).value != "none" or len(matrices) != 3:
+            raise PassFailure("no matrix product of the CPU's library", op=op.name, loc=str(op.location), stage="llvm")
         self.call(f"hloom_gemm_{element}", [*transposed, *sizes, *operands], ", ".join(["i64"] * 6 + [_POINTER, "i64", "i64"] * 3))
 
     def copy_(self, op: ir.Operation, loops: int) -> None:

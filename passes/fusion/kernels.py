@@ -1,16 +1,22 @@
-"""Which kernel each group gets: its kind, and for a plain dot whether a library's gemm beats the generated kernel with its epilogue."""
+"""Which kernel each group gets: its kind, and whether a library does its contraction faster than the generated kernel with its epilogue."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from torch_mlir import ir
 
 from .axes import axes_of
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
-from .group import Group
+from .group import Group, work_of
+from .library import generated_ps, library_ps, offer_of
+from .reader import Handles
 from .records import Decision, Op, Program
 
 GEMM_LAUNCH_PS = 1_000_000
 """Entering a library: checking arguments, choosing a kernel, its own packing buffers."""
+CHOSEN = "hloom.kernel_chosen"
+"""Why a contraction gets a generated kernel, on an op for which that was decided while it was still as a library wants it."""
 CLEARLY = 10
 """The library must be faster by one part in so many."""
 
@@ -29,10 +35,19 @@ class Kernel:
     library: str | None = None
 
 
-def kernels_of(group: Group, cost: CostModel, program: Program, library_percent: int) -> tuple[list[Kernel], list[Decision]]:
-    """One kernel for a group; or two, where a library computes the dot and a loop what follows it."""
+def kernels_of(
+    group: Group, cost: CostModel, program: Program, handles: Handles, library_percent: int, policy: str
+) -> tuple[list[Kernel], list[Decision]]:
+    """One kernel for a group; or two, where a library computes the contraction and a loop what it leaves over.
+
+    `policy`: the faster one ("cost"), or the library where there is one ("always") or the generated kernel ("never") at any price.
+    """
     own = _kernel(group, cost, program)
-    if group.contraction is None or not _plain(program.ops[group.contraction], program):
+    if group.contraction is None:
+        return [own], []
+    if cost.target.kind == "cuda":
+        return _on_cuda(group, own, cost, program, handles, library_percent, policy)
+    if not _plain(program.ops[group.contraction], program):
         return [own], []
     op = program.ops[group.contraction]
     flops = contraction_flops(op, program.values)
@@ -41,11 +56,41 @@ def kernels_of(group: Group, cost: CostModel, program: Program, library_percent:
     moved = sum(program.values[value].bytes for value in touched)
     gemm_ps = GEMM_LAUNCH_PS + cost.time(sum(map(cost.whole, touched)), flops * SECOND // max(1, rate))
     library = Kernel("library", (op.id,), frozenset(read.value for read in op.reads), op.results, gemm_ps, moved, flops, "gemm")
+    return _chosen(group, own, library, cost, program, policy)
+
+
+def _on_cuda(
+    group: Group, own: Kernel, cost: CostModel, program: Program, handles: Handles, library_percent: int, policy: str
+) -> tuple[list[Kernel], list[Decision]]:
+    assert group.contraction is not None
+    op = program.ops[group.contraction]
+    if CHOSEN in handles.ops[op.id].attributes:
+        reason = ir.StringAttr(handles.ops[op.id].attributes[CHOSEN]).value
+        return [own], [Decision("KERNEL_CHOSEN", "note", (op.id,), reason, op.results[0])]
+    offer = offer_of(group, program, handles)
+    if isinstance(offer, str):
+        return [own], [Decision("KERNEL_CHOSEN", "note", (op.id,), f"generated: no library takes it, {offer}", op.results[0])]
+    moved = sum(program.values[value].bytes for value in (*offer.reads, offer.result))
+    price = library_ps(offer, op.id, cost, program, library_percent)
+    flops = contraction_flops(op, program.values)
+    library = Kernel("library", offer.ops, offer.reads, (offer.result,), price, moved, flops, offer.library)
+    own = replace(own, cost_ps=generated_ps(group, offer.padded, cost, program))
+    return _chosen(group, own, library, cost, program, policy)
+
+
+def _chosen(
+    group: Group, own: Kernel, library: Kernel, cost: CostModel, program: Program, policy: str
+) -> tuple[list[Kernel], list[Decision]]:
+    """The library, with a loop for what it leaves over, or the generated kernel; and a note of both prices."""
+    assert group.contraction is not None
+    op = program.ops[group.contraction]
     rest = _rest(group, own, library, cost, program)
     alternative = library.cost_ps + sum(kernel.cost_ps for kernel in rest)
-    chosen = alternative + alternative // CLEARLY < own.cost_ps
-    name = "gemm" if chosen else "generated"
-    reason = f"{name}: gemm and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps"
+    faster = alternative + alternative // CLEARLY < own.cost_ps
+    chosen = {"always": True, "never": False}.get(policy, faster)
+    name = library.library if chosen else "generated"
+    why = "" if chosen == faster else f" by policy ({policy})"
+    reason = f"{name}{why}: {library.library} and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps"
     note = Decision("KERNEL_CHOSEN", "note", (op.id,), reason, op.results[0], own.cost_ps, alternative)
     return ([library, *rest] if chosen else [own]), [note]
 
@@ -70,14 +115,14 @@ def _kind(group: Group, program: Program) -> str:
 
 def _rest(group: Group, own: Kernel, library: Kernel, cost: CostModel, program: Program) -> list[Kernel]:
     """The epilogue as a loop of its own, reading what the library wrote."""
-    ops = tuple(op for op in own.ops if op != group.contraction)
+    ops = tuple(op for op in own.ops if op not in library.ops)
     if not ops:
         return []
     made = {value for op in ops for value in program.ops[op].results}
     reads = frozenset(read.value for op in ops for read in program.ops[op].reads if read.value not in made)
     results = tuple(value for value in own.results if value in made)
     moved = sum(program.values[value].bytes for value in (*reads, *results))
-    work = group.work()
+    work = group.work() - sum(work_of(program.ops[op]) * program.values[program.ops[op].results[0]].elements for op in library.ops)
     time = cost.time(sum(map(cost.whole, (*reads, *results))), work * SECOND // cost.target.f32_flops)
     return [Kernel("loop", ops, reads, results, time, moved, work)]
 

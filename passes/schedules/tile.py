@@ -62,12 +62,24 @@ class Tile:
                 operands.append(self._slice(tile_op, m, value))
             else:
                 extracted.append(position)
+        self._lend_extents(tile_op, maps, operands, extracted)
         for result, (m, init) in enumerate(zip(tile_op.output_maps, tile_op.inits)):
             maps.append(m)
             operands.append(self._init(number, result, m, init))
         clone = self._clone(tile_op, maps, operands, extracted)
         for result in range(len(tile_op.inits)):
             self.made[number, result] = clone.results[result]
+
+    def _lend_extents(self, tile_op: TileOp, maps, operands, extracted: list[int]) -> None:
+        """An empty input for the loops whose extents only inputs told that are extracted from now."""
+        told = {d for m in [*maps, *tile_op.output_maps] for d in map(dim_position, m.results)}
+        loops = [d for d in range(len(tile_op.parallel)) if d not in told]
+        if not extracted or not loops:
+            return
+        sizes = [self.size.get(tile_op.axes[d], tile_op.extents[d]) for d in loops]
+        element = ir.RankedTensorType(tile_op.inputs[extracted[0]].type).element_type
+        operands.append(value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)]))
+        maps.append(ir.AffineMap.get(len(tile_op.parallel), 0, [ir.AffineDimExpr.get(d) for d in loops]))
 
     def _sliceable(self, tile_op: TileOp, m: ir.AffineMap) -> bool:
         """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, or the number of a panel or a place
@@ -202,6 +214,8 @@ class Tile:
         )
         old = tile_op.op.regions[0].blocks[0]
         kept = [i for i in range(len(old.arguments)) if i not in extracted]
+        lent = len(operands) - len(kept)  # an empty input takes the argument of one that is extracted
+        kept[len(kept) - inits : len(kept) - inits] = extracted[:lent]
         new = clone.regions[0].blocks.append(*[old.arguments[i].type for i in kept])
         mapping = {old.arguments[i]: new.arguments[k] for k, i in enumerate(kept)}
         with ir.InsertionPoint(new):

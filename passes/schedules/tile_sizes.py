@@ -14,6 +14,7 @@ from hloom.dialects.target import TargetView
 
 from ..cpu.amx import multiplies_bf16
 from .axes import Axes, TileOp, dim_position, used_dims
+from .gpu_tile_sizes import choose_gpu_tile_sizes
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
@@ -23,6 +24,8 @@ ROW_TILE_POINTS = 1024
 
 def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
     """The tile size of each tiled axis of the group, in the order of the tile loops."""
+    if target.kind == "cuda":
+        return choose_gpu_tile_sizes(axes, target)
     ops = axes.ops
     heroes = [op for op in ops if is_contraction(op)]
     if heroes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
@@ -100,3 +101,11 @@ class ConvDims:
         """A convolution with the other attributes of `like`, but for those `changed`."""
         attributes = {**build.attributes_of(like), "dimension_numbers": self.attribute(), **changed}
         return value_of("stablehlo.convolution", kind, [lhs, rhs], **attributes)
+
+
+def padding_of(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
+    """(low, high) of a window's dimensions; zeros where the op has none."""
+    if "padding" not in op.attributes:
+        return [(0, 0)] * rank
+    pairs = np.broadcast_to(np.array(ir.DenseElementsAttr(op.attributes["padding"])), (rank, 2))
+    return [(int(low), int(high)) for low, high in pairs]

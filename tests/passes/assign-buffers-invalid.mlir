@@ -29,7 +29,7 @@ func.func @main(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>) -> tensor<4x4xf32> {
   return %0 : tensor<4x4xf32>
 }
 func.func private @dot(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>) -> tensor<4x4xf32> attributes {hloom.kind = "library", hloom.library = "gemm"} {
-  // expected-error @+1 {{a library group that is no matrix product}}
+  // expected-error @+1 {{a library group that no library does: a CPU's multiplies matrices of f32 and f64}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }

@@ -231,7 +231,7 @@ func.func private @sum(%a: tensor<0x4xf32>) -> tensor<4xf32> attributes {hloom.k
 // A library group becomes a library op and its function goes: here Aᵀ·B in batches of 2.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<2x5x3xf32>, %[[B:[a-z0-9]+]]: memref<2x5x7xf32>, %[[C:[a-z0-9]+]]: memref<2x3x7xf32>
-// CHECK: "lhlo.gemm"(%[[A]], %[[B]], %[[C]]) {sizes = array<i64: 2, 3, 7, 5>, source = ["dot_general"], strides = array<i64: 15, 1, 3, 35, 7, 1, 21, 7, 1>}
+// CHECK: "lhlo.gemm"(%[[A]], %[[B]], %[[C]]) {accumulate = 0 : i64, epilogue = "none", operandSegmentSizes = array<i32: 1, 1, 0, 1>, sizes = array<i64: 2, 3, 7, 5>, source = ["dot_general"], strides = array<i64: 15, 1, 3, 35, 7, 1, 21, 7, 1>}
 // CHECK-NOT: @dot
 func.func @main(%a: tensor<2x5x3xf32>, %b: tensor<2x5x7xf32>) -> tensor<2x3x7xf32> {
   %0 = call @dot(%a, %b) : (tensor<2x5x3xf32>, tensor<2x5x7xf32>) -> tensor<2x3x7xf32>

@@ -54,13 +54,13 @@ func.func private @add(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> at
 
 // A kernel that has its tiles by now: 40 µs in 100 tiles are worth sharing, 25 tiles a thread at least. Matrices: Aᵀ·B.
 // CHECK: "thunk.kernel"() {{{.*}}cost_ps = 40000000 : i64, grain = 25 : i64,{{.*}}tiles = 100 : i64
-// CHECK: "thunk.gemm"() {element = f32, leading = array<i64: 3, 7, 7>, reads = array<i64: 0, 0, 60, 1, 0, 140>, sizes = array<i64: 1, 3, 7, 5>,
+// CHECK: "thunk.gemm"() {accumulate = 0 : i64, element = f32, epilogue = "none", leading = array<i64: 3, 7, 7>, reads = array<i64: 0, 0, 60, 1, 0, 140>, result = f32, sizes = array<i64: 1, 3, 7, 5>,
 // CHECK-SAME: strides = array<i64: 1, 1, 21>, transposed = array<i64: 1, 0>, writes = array<i64: 2, 0, 84>}
 func.func @main(%a: memref<5x3xf32>, %b: memref<5x7xf32>, %c: memref<3x7xf32>, %arena: memref<0xi8>) attributes {
     hloom.signature = (tensor<5x3xf32>, tensor<5x7xf32>) -> tensor<3x7xf32>} {
   %0 = "lhlo.ref"(%c) : (memref<3x7xf32>) -> !lhlo.buffer
   "lhlo.fusion"(%0) {callee = @make, inplace = array<i64>, source = [], operandSegmentSizes = array<i32: 0, 1>} : (!lhlo.buffer) -> ()
-  "lhlo.gemm"(%a, %b, %c) {sizes = array<i64: 1, 3, 7, 5>, strides = array<i64: 1, 1, 3, 1, 7, 1, 21, 7, 1>, source = []} : (memref<5x3xf32>, memref<5x7xf32>, memref<3x7xf32>) -> ()
+  "lhlo.gemm"(%a, %b, %c) {accumulate = 0 : i64, epilogue = "none", operandSegmentSizes = array<i32: 1, 1, 0, 1>, sizes = array<i64: 1, 3, 7, 5>, strides = array<i64: 1, 1, 3, 1, 7, 1, 21, 7, 1>, source = []} : (memref<5x3xf32>, memref<5x7xf32>, memref<3x7xf32>) -> ()
   return
 }
 func.func private @make(index, index, memref<3x7xf32>) attributes {hloom.tiles = 100 : i64, hloom.cost_ps = 40000000 : i64}

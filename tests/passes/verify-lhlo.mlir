@@ -116,6 +116,6 @@ func.func @main(%arena: memref<0xi8>) {
 
 func.func @main(%a: memref<2x3xf32>, %b: memref<3x4xf32>, %c: memref<2x4xf32>, %arena: memref<0xi8>) {
   // expected-error @+1 {{B reaches past its buffer memref<3x4xf32>}}
-  "lhlo.gemm"(%a, %b, %c) {sizes = array<i64: 1, 2, 4, 3>, strides = array<i64: 1, 3, 1, 1, 5, 1, 8, 4, 1>, source = []} : (memref<2x3xf32>, memref<3x4xf32>, memref<2x4xf32>) -> ()
+  "lhlo.gemm"(%a, %b, %c) {accumulate = 0 : i64, epilogue = "none", operandSegmentSizes = array<i32: 1, 1, 0, 1>, sizes = array<i64: 1, 2, 4, 3>, strides = array<i64: 1, 3, 1, 1, 5, 1, 8, 4, 1>, source = []} : (memref<2x3xf32>, memref<3x4xf32>, memref<2x4xf32>) -> ()
   return
 }

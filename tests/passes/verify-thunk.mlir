@@ -105,7 +105,7 @@ func.func private @f(tensor<8xf32>) -> tensor<8xf32>
 
 "thunk.program"() ({
   // expected-error @+1 {{C reaches past its slice of 16 bytes}}
-  "thunk.gemm"() {element = f32, leading = array<i64: 2, 2, 3>, reads = array<i64: 0, 0, 16, 0, 0, 16>, sizes = array<i64: 1, 2, 2, 2>, strides = array<i64: 4, 4, 4>, transposed = array<i64: 0, 0>, source = [], writes = array<i64: 1, 0, 16>} : () -> ()
+  "thunk.gemm"() {accumulate = 0 : i64, element = f32, epilogue = "none", result = f32, leading = array<i64: 2, 2, 3>, reads = array<i64: 0, 0, 16, 0, 0, 16>, sizes = array<i64: 1, 2, 2, 2>, strides = array<i64: 4, 4, 4>, transposed = array<i64: 0, 0>, source = [], writes = array<i64: 1, 0, 16>} : () -> ()
 }) {arena_bytes = 64 : i64, argument_bytes = array<i64: 32>, constants = [], result_bytes = array<i64: 32>, signature = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", value_attributes = [{}, {}]} : () -> ()
 
 // -----

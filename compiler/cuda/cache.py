@@ -1,0 +1,58 @@
+"""Files under the user's cache directory, named by what they were made from.
+
+    ~/.cache/hloom/<kind>/<key>     or $HLOOM_CACHE_DIR/<kind>/<key>
+
+An entry is its payload behind the payload's SHA-256. It is written under another name and moved into place, so readers see it whole or
+not at all; one that is damaged counts as absent. Where the directory cannot be written nothing is kept, and nothing fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+_DIGEST_BYTES = 32
+
+
+def cache_directory() -> Path:
+    """Where entries are kept: HLOOM_CACHE_DIR, else hloom's folder in the user's cache directory."""
+    if chosen := os.environ.get("HLOOM_CACHE_DIR"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hloom"
+
+
+def key_of(parts: Iterable[bytes | str]) -> str:
+    """A name for whatever follows from `parts` alone."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def read_entry(kind: str, key: str) -> bytes | None:
+    """The payload that was written under that key, or None."""
+    try:
+        data = (cache_directory() / kind / key).read_bytes()
+    except (OSError, RuntimeError):  # RuntimeError: there is no home directory
+        return None
+    payload = data[_DIGEST_BYTES:]
+    return payload if hashlib.sha256(payload).digest() == data[:_DIGEST_BYTES] else None
+
+
+def write_entry(kind: str, key: str, payload: bytes) -> None:
+    """Keeps `payload` under that key, if the directory can be written."""
+    temporary = None
+    try:
+        folder = cache_directory() / kind
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
+            temporary = file.name
+            file.write(hashlib.sha256(payload).digest() + payload)
+        os.replace(temporary, folder / key)
+    except (OSError, RuntimeError):
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)

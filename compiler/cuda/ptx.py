@@ -1,0 +1,53 @@
+"""nvvm → PTX: MLIR's translation to LLVM IR text, read by llvmlite, linked with libdevice's functions, optimised and emitted."""
+
+from __future__ import annotations
+
+import functools
+
+import llvmlite.binding as llvm
+from torch_mlir import ir
+from torch_mlir.dialects.llvm import translate_module_to_llvmir
+
+from hloom.dialects.target import TargetView
+
+from ..instrument import Instrumentation
+from ..llvm_text import fix_float_literals
+from .libdevice import link_libdevice
+from .nvvm import lower_to_nvvm
+
+_TRIPLE = "nvptx64-nvidia-cuda"
+
+
+def emit_ptx(gpu_module: ir.Operation, target: TargetView, watch: Instrumentation | None = None) -> str:
+    """PTX text of all kernels of a gpu.module, at stage gpu or nvvm. Raises CompileError."""
+    return to_ptx(to_llvm_ir(lower_to_nvvm(gpu_module, target, watch), target), target)
+
+
+def to_llvm_ir(module: ir.Module, target: TargetView) -> str:
+    """LLVM IR text that llvmlite reads, of a module that holds one gpu.module at stage nvvm. That module is emptied."""
+    with module.context, ir.Location.unknown():
+        flat = ir.Module.create()
+        for op in [o.operation for o in module.body.operations[0].regions[0].blocks[0].operations]:
+            op.detach_from_parent()
+            flat.body.append(op)
+        # here rather than on the text: an access that states no alignment has its type's, which the layout decides
+        flat.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(str(_machine(target.cpu, target.features).target_data))
+        flat.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(_TRIPLE)
+    return fix_float_literals(translate_module_to_llvmir(flat.operation))
+
+
+def to_ptx(text: str, target: TargetView) -> str:
+    """PTX text of a module in LLVM IR text. It must have passed verify-nvvm: LLVM ends the process on what it has no code for."""
+    machine = _machine(target.cpu, target.features)
+    module = llvm.parse_assembly(text)
+    link_libdevice(module, machine)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_assembly(module)
+
+
+@functools.cache
+def _machine(cpu: str, features: str) -> llvm.TargetMachine:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(_TRIPLE).create_target_machine(cpu=cpu, features=features, opt=3)

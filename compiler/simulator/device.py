@@ -1,0 +1,279 @@
+"""A simulated device that runs a whole program: the thunks of its host program, on buffers of bytes, and their kernels.
+
+Beside what the kernels' own checks find, it complains where a thunk reads bytes that nobody wrote, and where a kernel writes what it only
+declared to read. Memory nobody wrote holds 0xFF bytes, which are NaN in every floating-point type.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.compiler.parsing import parse_module
+from hloom.dialects import thunk
+from hloom.dialects.context import make_context
+from hloom.dialects.thunk import Slice, buffer_sizes, slices
+from hloom.passes.buffers.constants import constant_bytes
+from hloom.passes.rewriting import symbol_name, walk
+from hloom.runtime.dtypes import numpy_dtype
+
+from .counters import Counters
+from .device_memory import Buffers
+from .errors import SimulationError
+from .launch import Kernels
+from .library import Convolution, Gemm
+from .values import DTYPES
+
+_SAMPLED_LAUNCHES = 4
+"""The launches of a kernel in a loop whose requests are counted."""
+Step = Callable[["Buffers", "Execution"], None]
+
+
+@dataclass
+class Execution:
+    """What a run gives: the results, what it did in all, and what each kernel did."""
+
+    results: list[np.ndarray] = field(default_factory=list)
+    counters: Counters = field(default_factory=Counters)
+    kernels: dict[str, Counters] = field(default_factory=lambda: defaultdict(Counters))
+    thunks: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """How many thunks of each kind ran."""
+
+    def add(self, kernel: str, counters: Counters) -> None:
+        self.counters = self.counters + counters
+        self.kernels[kernel] = self.kernels[kernel] + counters
+
+
+class SimulatedProgram:
+    """A module at stage `thunk` with its gpu.module, ready to run.
+
+    program = SimulatedProgram(module)
+    execution = program.run([x, w])
+    execution.results, execution.counters, execution.kernels["fusion_0"]
+    """
+
+    def __init__(self, module: str | ir.Module | ir.Operation):
+        if isinstance(module, str):
+            module = parse_module(module, make_context())
+        self._module = module.operation.clone()
+        self.kernels = Kernels(self._module)
+        named = {symbol_name(op): op for op in [*walk(self._module, "memref.global"), *walk(self._module, "thunk.program")]}
+        self._entries = {name: _Entry(op, named, self.kernels) for name, op in named.items() if op.name == "thunk.program"}
+        if "main" not in self._entries:
+            raise SimulationError("the module has no thunk.program @main")
+
+    def initialise(self, values: Sequence[np.ndarray], checks: bool = True) -> list[np.ndarray]:
+        """Runs @init on the bound values, which stand at their places among all arguments: what @main takes beside them."""
+        return self._entries["init"].run(values, [], Execution(), checks) if "init" in self._entries else []
+
+    def run(self, values: Sequence[np.ndarray], checks: bool = True, made: list[np.ndarray] | None = None) -> Execution:
+        """Runs the program on all its arguments in their order, bound ones too. Raises SimulationError.
+
+        `checks=False` leaves the checks of memory accesses out, which saves half of the time or more. `made` is what `initialise` gave, if
+        it ran before.
+        """
+        execution = Execution()
+        if made is None:
+            made = self._entries["init"].run(values, [], execution, checks) if "init" in self._entries else []
+        execution.results = self._entries["main"].run(values, made, execution, checks)
+        return execution
+
+
+class _Entry:
+    """@main or @init: its buffers, and its thunks as Python functions."""
+
+    def __init__(self, program: ir.Operation, named: dict[str, ir.Operation], kernels: Kernels):
+        self.name, self.kernels = symbol_name(program), kernels
+        signature = ir.FunctionType(ir.TypeAttr(program.attributes["signature"]).value)
+        self.inputs, self.outputs = list(signature.inputs), list(signature.results)
+        attributes = [ir.DictAttr(item) for item in program.attributes["value_attributes"]]
+        self.sources = [_source(i, attributes[i]) for i in range(len(self.inputs))]
+        self.sizes = buffer_sizes(program, named)
+        symbols = [ir.FlatSymbolRefAttr(symbol).value for symbol in program.attributes["constants"]]
+        self.constants = [np.frombuffer(constant_bytes(named[name].attributes["initial_value"]), np.uint8) for name in symbols]
+        self.steps = self._region(program.regions[0])
+
+    def run(self, values: Sequence[np.ndarray], made: list[np.ndarray], execution: Execution, checks: bool) -> list[np.ndarray]:
+        needed = max((i for kind, i in self.sources if kind == "argument"), default=-1) + 1
+        if len(values) < needed:
+            raise SimulationError(f"@{self.name} takes {needed} arguments, got {len(values)}")
+        buffers = Buffers(self.sizes, writable=range(len(self.inputs), len(self.inputs) + len(self.outputs) + 1), checks=checks)
+        for number, ((kind, i), tensor) in enumerate(zip(self.sources, self.inputs)):
+            buffers.fill(number, _bytes_of(made[i] if kind == "init" else values[i], tensor, f"argument {i}"))
+        for i, constant in enumerate(self.constants):
+            buffers.fill(len(self.inputs) + len(self.outputs) + 1 + i, constant)
+        for step in self.steps:
+            step(buffers, execution)
+        results = []
+        for i, tensor in enumerate(self.outputs):
+            number = len(self.inputs) + i
+            found = buffers.read((number, 0, self.sizes[number]), f"result {i} of @{self.name}")
+            results.append(found.view(_dtype(tensor)).reshape(tensor.shape).copy())
+        return results
+
+    def _region(self, region: ir.Region) -> list[Step]:
+        return [step for block in region.blocks for op in block.operations if (step := self._step(op.operation)) is not None]
+
+    def _step(self, op: ir.Operation) -> Step | None:
+        view = op.opview
+        if isinstance(view, thunk.ProfileBeginOp | thunk.ProfileEndOp):
+            return None
+        makers: dict[type, Callable[[ir.Operation], Step]] = {
+            thunk.KernelOp: self._kernel, thunk.GemmOp: _gemm, thunk.ConvOp: _conv, thunk.CopyOp: _copy, thunk.FillOp: _fill,
+            thunk.WhileOp: self._while, thunk.ForOp: self._for, thunk.CaseOp: self._case, thunk.SequenceOp: self._sequence,
+        }  # fmt: skip
+        maker = makers.get(type(view))
+        if maker is None:
+            raise SimulationError(f"the simulated device does not know {op.name}", op=op.name, loc=str(op.location))
+        step, kind = maker(op), op.name.removeprefix("thunk.")
+
+        def counted(buffers: Buffers, execution: Execution) -> None:
+            execution.thunks[kind] += 1
+            step(buffers, execution)
+
+        return counted
+
+    def _kernel(self, op: ir.Operation) -> Step:
+        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        reads, writes = slices(op, "reads"), slices(op, "writes")
+        dtypes = self.kernels.argument_types(name)
+        if len(dtypes) != len(reads) + len(writes):
+            raise SimulationError(f"{len(reads)} slices to read and {len(writes)} to write, but @{name} takes {len(dtypes)}", kernel=name)
+        undeclared = [i for i in self.kernels.stored(name) if i < len(reads) and not _overlaps(reads[i], writes)]
+        if undeclared:
+            raise SimulationError(f"argument {undeclared[0]} is written, but declared as only read", kernel=name, loc=str(op.location))
+
+        def run(buffers: Buffers, execution: Execution) -> None:
+            found = [buffers.read(part, f"argument {i} of @{name}") for i, part in enumerate(reads)]
+            found += [buffers.write(part) for part in writes]
+            arrays = [part.view(dtype) for part, dtype in zip(found, dtypes)]
+            sample = execution.kernels[name].launches < _SAMPLED_LAUNCHES
+            execution.add(name, self.kernels.launch(name, arrays, buffers.checks, sample))
+
+        return run
+
+    def _while(self, op: ir.Operation) -> Step:
+        condition, body = (self._region(region) for region in op.regions)
+        (predicate,) = slices(op, "reads")
+
+        def run(buffers: Buffers, execution: Execution) -> None:
+            while True:
+                for step in condition:
+                    step(buffers, execution)
+                if not buffers.read(predicate, "the predicate of a while loop")[0]:
+                    return
+                for step in body:
+                    step(buffers, execution)
+
+        return run
+
+    def _for(self, op: ir.Operation) -> Step:
+        trips, body = ir.IntegerAttr(op.attributes["trip_count"]).value, self._region(op.regions[0])
+
+        def run(buffers: Buffers, execution: Execution) -> None:
+            for _ in range(trips):
+                for step in body:
+                    step(buffers, execution)
+
+        return run
+
+    def _case(self, op: ir.Operation) -> Step:
+        branches = self._region(op.regions[0])
+        (index,) = slices(op, "reads")
+
+        def run(buffers: Buffers, execution: Execution) -> None:
+            number = int(buffers.read(index, "the index of a case").view(f"i{index[2]}")[0])
+            branches[number if 0 <= number < len(branches) else -1](buffers, execution)
+
+        return run
+
+    def _sequence(self, op: ir.Operation) -> Step:
+        body = self._region(op.regions[0])
+
+        def run(buffers: Buffers, execution: Execution) -> None:
+            for step in body:
+                step(buffers, execution)
+
+        return run
+
+
+def _copy(op: ir.Operation) -> Step:
+    (source,), (target,) = slices(op, "reads"), slices(op, "writes")
+
+    def run(buffers: Buffers, execution: Execution) -> None:
+        found = buffers.read(source, "the source of a copy").copy()
+        buffers.write(target)[:] = found
+
+    return run
+
+
+def _fill(op: ir.Operation) -> Step:
+    (target,) = slices(op, "writes")
+    pattern = np.array(list(ir.DenseI8ArrayAttr(op.attributes["pattern"])), np.int8).view(np.uint8)
+
+    def run(buffers: Buffers, execution: Execution) -> None:
+        buffers.write(target).reshape(-1, len(pattern))[:] = pattern
+
+    return run
+
+
+def _gemm(op: ir.Operation) -> Step:
+    lists = {name: thunk.integers(op.attributes[name]) for name in ("transposed", "sizes", "leading", "strides")}
+    work = Gemm(**lists, epilogue=ir.StringAttr(op.attributes["epilogue"]).value, accumulate=bool(_flag(op, "accumulate")))  # type: ignore[arg-type]
+    element, result = _element(op, "element"), _element(op, "result")
+    return _library(op, "gemm", work, [element, element, result, result], result)
+
+
+def _conv(op: ir.Operation) -> Step:
+    names = [f"{tensor}{suffix}" for suffix in ("", "_strides") for tensor in ("input", "filter", "output")]
+    names += ["window_strides", "padding_low", "padding_high", "dilations"]
+    lists = {name: thunk.integers(op.attributes[name]) for name in names}
+    flags = {name: bool(_flag(op, name)) for name in ("bias", "residual", "relu")}
+    work = Convolution(**lists, groups=_flag(op, "groups"), **flags)  # type: ignore[arg-type]
+    element = _element(op, "element")
+    return _library(op, "conv", work, [element] * 4, element)
+
+
+def _library(op: ir.Operation, name: str, work: Gemm | Convolution, operands: list[np.dtype], result: np.dtype) -> Step:
+    reads, (target,) = slices(op, "reads"), slices(op, "writes")
+
+    def run(buffers: Buffers, execution: Execution) -> None:
+        found = [buffers.read(part, f"operand {i} of a {name}").view(dtype) for i, (part, dtype) in enumerate(zip(reads, operands))]
+        work.run(found, buffers.write(target).view(result))
+
+    return run
+
+
+def _flag(op: ir.Operation, name: str) -> int:
+    return ir.IntegerAttr(op.attributes[name]).value
+
+
+def _element(op: ir.Operation, name: str) -> np.dtype:
+    return np.dtype(DTYPES[str(ir.TypeAttr(op.attributes[name]).value)])
+
+
+def _source(index: int, attributes: ir.DictAttr) -> tuple[str, int]:
+    """Where a program's argument comes from: the caller's arguments, or the results of @init."""
+    if "hloom.init_result" in attributes:
+        return "init", ir.IntegerAttr(attributes["hloom.init_result"]).value
+    return "argument", ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else index
+
+
+def _dtype(tensor: ir.Type) -> np.dtype:
+    return numpy_dtype(str(ir.RankedTensorType(tensor).element_type))
+
+
+def _bytes_of(value: np.ndarray, tensor: ir.Type, what: str) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype != _dtype(tensor) or list(array.shape) != list(tensor.shape):
+        raise SimulationError(f"{what} is {tensor}, got {array.dtype}{list(array.shape)}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _overlaps(part: Slice, others: list[Slice]) -> bool:
+    buffer, start, size = part
+    return any(buffer == other and start < begin + length and begin < start + size for other, begin, length in others)

@@ -1,0 +1,88 @@
+"""Memory as kernels see it: a memref at run time, and gathers and scatters of runs of elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .checks import AccessLog
+
+
+@dataclass
+class Memory:
+    """A memref: a flat buffer, and where in it the elements are.
+
+    Shared and private memory hold one part for each block or thread: `origin` is where each begins, broadcasting to (blocks, threads).
+    """
+
+    buffer: np.ndarray
+    shape: list[int]
+    strides: list[int]
+    name: str
+    space: str = "global"
+    offset: Any = 0
+    origin: Any = 0
+    log: AccessLog | None = None
+    log_offset: int = 0
+    """Where the buffer begins in the memory that `log` keeps account of, in its units."""
+    readonly: bool = False
+    views: dict[Any, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def itemsize(self) -> int:
+        return self.buffer.dtype.itemsize
+
+    def view(self, byte_offset: Any, shape: list[int], dtype: Any) -> Memory:
+        """memref.view: a typed part of memory of bytes."""
+        size = np.dtype(dtype).itemsize
+        typed = self.views.setdefault(dtype, self.buffer.view(dtype))
+        origin = self.origin // size
+        return replace(
+            self, buffer=typed, shape=shape, strides=row_major(shape), origin=origin, offset=(self.offset + byte_offset) // size, views={}
+        )
+
+    def part(self, offsets: list[Any], sizes: list[int], steps: list[Any], kept: list[int]) -> Memory:
+        """memref.subview with the dimensions `kept`."""
+        offset = self.offset + sum(o * s for o, s in zip(offsets, self.strides))
+        strides = [self.strides[d] * steps[d] for d in kept]
+        return replace(self, shape=[sizes[d] for d in kept], strides=strides, offset=offset)
+
+    def reshaped(self, shape: list[int], strides: list[int] | None = None, offset: Any = None) -> Memory:
+        """The same elements in another shape."""
+        return replace(
+            self, shape=shape, strides=row_major(shape) if strides is None else strides, offset=self.offset if offset is None else offset
+        )
+
+
+def row_major(shape: list[int]) -> list[int]:
+    strides: list[int] = []
+    size = 1
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        size *= extent
+    return strides
+
+
+def gather(buffer: np.ndarray, addresses: np.ndarray, width: int) -> np.ndarray:
+    """`width` elements from each address on: an array with one dimension more."""
+    if width == 1:
+        return buffer.take(addresses)[..., None]
+    if len(buffer) % width == 0 and not (addresses % width).any():
+        return buffer.reshape(-1, width).take(addresses // width, axis=0)
+    return buffer.take(addresses[..., None] + np.arange(width))
+
+
+def scatter(buffer: np.ndarray, addresses: np.ndarray, values: np.ndarray) -> None:
+    """The reverse of `gather`."""
+    width = values.shape[-1]
+    if width == 1:
+        buffer[addresses] = values[..., 0]
+    elif len(buffer) % width == 0 and not (addresses % width).any():
+        # Opaque items of the width of a run are moved several times as fast as rows of an array.
+        item = f"V{width * buffer.itemsize}"
+        buffer.view(item)[addresses // width] = np.ascontiguousarray(values).view(item)[..., 0]
+    else:
+        buffer[addresses[..., None] + np.arange(width)] = values

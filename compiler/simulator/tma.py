@@ -1,0 +1,199 @@
+"""mbarriers and the tensor memory accelerator (TMA): boxes of a tensor copied into shared memory behind the threads' backs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .batch import Batch
+from .checks import LONG_AGO
+from .memory import Memory
+
+_CHUNK = 16
+SPANS = {"swizzle_none": 0, "swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b": 128}
+"""The bytes of a row within which chunks of 16 bytes are exchanged."""
+
+
+@dataclass
+class TensorMap:
+    """What a kernel argument of type !nvgpu.tensormap.descriptor stands for: a dense tensor of that shape in global memory."""
+
+    array: np.ndarray
+    shape: tuple[int, ...]
+
+
+@dataclass
+class Descriptor:
+    """A tensor map inside a kernel: the tensor, and the box and the swizzle that its type names."""
+
+    memory: Memory
+    box: list[int]
+    swizzle: str
+
+
+@dataclass
+class _Transfer:
+    """A box on its way to the blocks of numbers `rows`, for their barrier `barrier`."""
+
+    rows: np.ndarray
+    barrier: np.ndarray
+    memory: Memory
+    addresses: np.ndarray
+    values: np.ndarray
+
+
+class Barriers:
+    """An mbarrier group of each block: nvgpu.mbarrier.create."""
+
+    def __init__(self, batch: Batch, count: int):
+        self.batch = batch
+        shape = (batch.blocks, count)
+        self.expected, self.arrived, self.bytes, self.phase = (np.zeros(shape, np.int64) for _ in range(4))
+        self.transfers: list[_Transfer] = []
+
+    def who(self, number: Any, mask: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The active threads: their blocks, barriers and numbers."""
+        rows, threads = np.nonzero(self.batch.full(True if mask is None else mask))
+        return rows, self.batch.full(number)[rows, threads], threads
+
+    def init(self, number: Any, count: Any, predicate: Any, mask: Any) -> None:
+        rows, barrier, threads = self.who(number, self.batch.narrow(mask, predicate))
+        self.expected[rows, barrier] = self.batch.full(count)[rows, threads]
+        for state in (self.arrived, self.bytes, self.phase):
+            state[rows, barrier] = 0
+
+    def arrive(self, number: Any, nbytes: Any, predicate: Any, mask: Any, at: int) -> Any:
+        """Counts arrivals, and bytes that are to come; gives the parity of the phase arrived at."""
+        self._settle()
+        rows, barrier, threads = self.who(number, self.batch.narrow(mask, predicate))
+        if self.batch.launch.checks and not self.expected[rows, barrier].all():
+            self.batch.fail("arrives at an mbarrier that was not initialised", at)
+        parity = self.batch.full(False).copy()
+        parity[rows, threads] = self.phase[rows, barrier] % 2 == 1
+        np.add.at(self.arrived, (rows, barrier), 1)
+        np.add.at(self.bytes, (rows, barrier), self.batch.full(nbytes)[rows, threads])
+        if (self.arrived > self.expected).any():
+            self.batch.fail("more arrivals at an mbarrier than it was initialised for", at)
+        return parity
+
+    def wait(self, number: Any, parity: Any, mask: Any, at: int) -> None:
+        """nvgpu.mbarrier.try_wait.parity: passes once the phase of that parity is over."""
+        rows, barrier, threads = self.who(number, mask)
+        self._settle()
+        stuck = self.phase[rows, barrier] % 2 == self.batch.full(parity)[rows, threads]
+        if stuck.any():
+            row, bar = int(rows[np.argmax(stuck)]), int(barrier[np.argmax(stuck)])
+            state = f"{self.arrived[row, bar]} of {self.expected[row, bar]} arrivals, {self.bytes[row, bar]} bytes announced"
+            thread = row * self.batch.threads + int(threads[np.argmax(stuck)])
+            self.batch.fail(f"waits for ever: mbarrier {bar} has {state}, {self._coming(row, bar)} bytes on the way", at, thread)
+
+    def _coming(self, row: int, barrier: int) -> int:
+        return sum(
+            int(((transfer.rows == row) & (transfer.barrier == barrier)).sum()) * transfer.values[0].nbytes for transfer in self.transfers
+        )
+
+    def _settle(self) -> None:
+        """Ends the phases that are complete: their bytes have come. Done as late as may be, so that a wait that lacks is noticed."""
+        for row, barrier in zip(*np.nonzero((self.arrived == self.expected) & (self.expected > 0))):
+            if self._coming(row, barrier) != self.bytes[row, barrier]:
+                continue
+            self.phase[row, barrier] += 1
+            self.arrived[row, barrier] = self.bytes[row, barrier] = 0
+            self.transfers = [rest for transfer in self.transfers if (rest := _without(transfer, row, barrier)) is not None]
+
+
+def _without(transfer: _Transfer, row: int, barrier: int) -> _Transfer | None:
+    """Delivers what is for that barrier of that block; gives the rest."""
+    mine = (transfer.rows == row) & (transfer.barrier == barrier)
+    if mine.any():
+        memory, addresses = transfer.memory, transfer.addresses[mine].reshape(-1)
+        memory.buffer[addresses] = transfer.values[mine].reshape(-1)
+        if memory.log is not None:
+            units = _units(memory, addresses)
+            memory.log.writer[units] = LONG_AGO
+            assert memory.log.pending is not None
+            memory.log.pending[units] = False
+    if mine.all():
+        return None
+    rest = ~mine
+    return replace(
+        transfer, rows=transfer.rows[rest], barrier=transfer.barrier[rest], addresses=transfer.addresses[rest], values=transfer.values[rest]
+    )
+
+
+def _units(memory: Memory, addresses: np.ndarray) -> np.ndarray:
+    assert memory.log is not None
+    scale = memory.itemsize // memory.log.unit
+    return (addresses[:, None] * scale + np.arange(scale)).reshape(-1)
+
+
+def swizzled(elements: np.ndarray, itemsize: int, swizzle: str) -> np.ndarray:
+    """Where element number n of dense rows lies."""
+    span = SPANS[swizzle]
+    if not span:
+        return elements
+    offset = elements * itemsize
+    return (offset ^ ((offset >> 7) % (span // _CHUNK) * _CHUNK)) // itemsize
+
+
+def tma_load(
+    batch: Batch,
+    target: Memory,
+    barriers: Barriers,
+    source: Descriptor,
+    coordinates: list[Any],
+    number: Any,
+    predicate: Any,
+    mask: Any,
+    at: int,
+) -> None:
+    """nvgpu.tma.async.load of a box; coordinates come innermost first, what lies outside the tensor is 0."""
+    narrowed = batch.narrow(mask, predicate)
+    if narrowed is False:
+        return
+    rows, barrier, threads = barriers.who(number, narrowed)
+    memory, box = source.memory, source.box
+    if box[-1] * memory.itemsize > (SPANS[source.swizzle] or 1 << 30):
+        batch.fail(f"a row of the box has more bytes than {source.swizzle} exchanges", at)
+    found, exists = _inside(batch, source, coordinates, rows, threads)
+    values = np.where(exists, memory.buffer[found], 0).astype(memory.buffer.dtype)
+    size = int(np.prod(box))
+    start = batch.full(target.offset)[rows, threads]
+    local = (start - batch.full(target.origin)[rows, threads]) * target.itemsize
+    if (wrong := local % max(128, 8 * SPANS[source.swizzle])).any():
+        batch.fail("misaligned: the target of a TMA copy", at, rows[np.argmax(wrong != 0)] * batch.threads)
+    addresses = start[:, None] + swizzled(np.arange(size), target.itemsize, source.swizzle)
+    _mark(batch, target, addresses, rows * batch.threads + threads, at)
+    batch.counters.global_read_bytes += values.nbytes
+    batch.counters.shared_written_bytes += values.nbytes
+    batch.counters.async_copies += len(rows)
+    barriers.transfers.append(_Transfer(rows, barrier, target, addresses, values))
+
+
+def _inside(
+    batch: Batch, source: Descriptor, coordinates: list[Any], rows: np.ndarray, threads: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each copy the addresses of the box's elements, and which of them exist."""
+    address, exists = np.zeros((len(rows), 1), np.int64), np.ones((len(rows), 1), np.bool_)
+    shape, box = source.memory.shape, source.box
+    for coordinate, extent, count in zip(reversed(coordinates), shape, box):
+        at = batch.full(coordinate)[rows, threads][:, None] + np.arange(count)
+        address = (address[:, :, None] * extent + at[:, None]).reshape(len(rows), -1)
+        exists = (exists[:, :, None] & ((at >= 0) & (at < extent))[:, None]).reshape(len(rows), -1)
+    return np.where(exists, address, 0), exists
+
+
+def _mark(batch: Batch, target: Memory, addresses: np.ndarray, numbers: np.ndarray, at: int) -> None:
+    log = target.log
+    if log is None:
+        return
+    if log.pending is None:
+        log.pending = np.zeros(len(log.writer), np.bool_)
+    for one, number in zip(addresses, numbers):
+        units = _units(target, one)
+        found = log.write(units, 1, batch.clock.of(False, np.full(len(units), number)))
+        if found is not None:
+            batch.fail(f"{found[0]}: {target.name}", at, number)
+        log.pending[units] = True

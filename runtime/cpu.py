@@ -1,0 +1,186 @@
+"""The CPU as a device: a program's entries are native functions of one array of pointers, its *buffers*.
+
+A call takes a *frame* (such an array with its own arena) from those the entry keeps, so several threads may call at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .artifact import Buffer
+from .errors import ArityError, DamagedFileError
+from .library import profile_events
+from .linking import LinkedCode, require_features
+from .memory import Scratch, result_factory
+from .program import Program, Slot
+from .tensors import TO_KIND, refuse_overlap, view
+
+
+class _Frame:
+    """The buffers of one running call: those that never change are set, arguments and results are not."""
+
+    __slots__ = ("pointers", "address", "arena")
+
+    def __init__(self, fixed: Sequence[int], arena: tuple[int, int] | None):
+        self.pointers = (ctypes.c_uint64 * max(1, len(fixed)))(*fixed)
+        self.address = ctypes.addressof(self.pointers)
+        self.arena = None
+        if arena is not None:
+            index, nbytes = arena
+            self.arena = Scratch(nbytes)
+            self.pointers[index] = self.arena.address
+
+
+class _Entry:
+    """An entry of the program with all buffers that stay the same from call to call."""
+
+    def __init__(self, function: Any, slots: Sequence[Slot], fixed: Mapping[Slot, int], owners: Any):
+        self.function = function
+        self.owners = owners
+        self.arguments = {value: index for index, (kind, value) in enumerate(slots) if kind == "argument"}
+        self.results = [index for _, index in sorted((value, index) for index, (kind, value) in enumerate(slots) if kind == "result")]
+        self._fixed = [fixed.get(slot, 0) for slot in slots]
+        self._arena = next(((index, value) for index, (kind, value) in enumerate(slots) if kind == "arena"), None)
+        self._idle: list[_Frame] = []
+
+    def take(self) -> _Frame:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return _Frame(self._fixed, self._arena)
+
+    def give(self, frame: _Frame) -> None:
+        self._idle.append(frame)
+
+
+class CpuDevice:
+    """Runs a program's native code in this process."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.signature = program.signature
+        self._require_features()
+        code = [bytes(blob) for name, blob in program.blobs.items() if name.startswith("code")]
+        linked = LinkedCode(code, program.symbols.values())
+        self._functions = {kind: linked.entries[name] for kind, name in program.symbols.items()}
+        self._code = linked
+        self._kept: dict[str, Buffer] = {}
+        self._main: _Entry | None = None
+        self._own_kind = program.kind if program.kind in sys.modules else "numpy"
+        self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
+        self._factories = [result_factory(spec) for spec in program.signature.outputs]
+
+    def _require_features(self) -> None:
+        features = self.program.target.get("features")
+        if not isinstance(features, list) or not all(isinstance(name, str) for name in features):
+            raise DamagedFileError("the manifest does not describe a program: the target names no features")
+        require_features(features)
+
+    # Calling.
+
+    def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
+        main = self._main
+        assert main is not None, "not started"
+        frame = main.take()
+        pointers = frame.pointers
+        try:
+            owners, kind = self._set_inputs(main, pointers, inputs)
+            if outputs is None:
+                results = []
+                for index, make in zip(main.results, self._factories):
+                    result, pointers[index] = make()
+                    results.append(result)
+            else:
+                results, kind = list(outputs), "given"
+                owners += self._set_outputs(main, pointers, results)
+            main.function(frame.address)
+        finally:
+            main.give(frame)
+        del owners
+        return [TO_KIND[kind](result) for result in results] if kind in TO_KIND else results
+
+    def _set_outputs(self, main: _Entry, pointers: Any, outputs: Sequence[Any]) -> list[Any]:
+        """Sets the results' pointers to given arrays; returns what must outlive the call."""
+        specs = self.signature.outputs
+        if len(outputs) != len(specs):
+            raise ArityError(f"the program has {len(specs)} results, got {len(outputs)} outputs")
+        slots = main.arguments
+        taken = [(pointers[slots[i]], spec) for i, spec in zip(self.program.positions, self.signature.inputs) if i in slots]
+        owners = []
+        for index, spec, output in zip(main.results, specs, outputs):
+            found = view(spec, output, writable=True)
+            refuse_overlap(found.address, spec, taken)
+            taken.append((found.address, spec))
+            pointers[index] = found.address
+            owners.append(found.owner)
+        return owners
+
+    def _set_inputs(self, main: _Entry, pointers: Any, inputs: Sequence[Any]) -> tuple[list[Any], str]:
+        """Sets the arguments' pointers; returns what must outlive the call, and the kind of the arrays."""
+        owners: list[Any] = []
+        kind = "numpy" if inputs else self._own_kind
+        slots = main.arguments
+        for position, value, (dtype, shape, spec) in zip(self.program.positions, inputs, self._fast):
+            if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
+                address = value.ctypes.data
+            else:
+                found = view(spec, value)
+                address = found.address
+                owners.append(found.owner)
+                if kind == "numpy":
+                    kind = found.kind
+            if position in slots:
+                pointers[slots[position]] = address
+        return owners, kind
+
+    # Bound values.
+
+    def bind(self, arrays: Mapping[int, Any]) -> None:
+        program = self.program
+        views = {index: view(spec, arrays[index]) for index, spec in self.signature.bound.items()}
+        made = [result_factory(spec)() for spec in program.init_results]
+        if "init" in self._functions:
+            fixed: dict[Slot, int] = {("argument", index): found.address for index, found in views.items()}
+            fixed |= {("result", index): address for index, (_, address) in enumerate(made)}
+            init = self._entry("init", fixed, views)
+            frame = init.take()
+            init.function(frame.address)
+        kept: dict[str, Buffer] = {}
+        for kind, index in program.kept_slots():
+            if kind == "init":
+                kept[f"init.{index}"] = made[index][0].reshape(-1).view(np.uint8).data
+            else:
+                kept[f"argument.{index}"] = _memory(views[index].address, self.signature.bound[index].nbytes, views[index].owner)
+        self.start(kept)
+
+    def start(self, kept: Mapping[str, Buffer]) -> None:
+        arrays = {slot: _array(self.program.kept_blob(slot, kept)) for slot in self.program.kept_slots()}
+        fixed = {slot: array.ctypes.data for slot, array in arrays.items()}
+        self._kept, self._main = dict(kept), self._entry("main", fixed, arrays)
+
+    def kept(self) -> Mapping[str, Buffer]:
+        return self._kept
+
+    def _entry(self, kind: str, fixed: dict[Slot, int], owners: Any) -> _Entry:
+        constants = {name: _array(blob) for name, blob in self.program.constants().items()}
+        fixed = fixed | {("constant", name): array.ctypes.data for name, array in constants.items()}
+        return _Entry(self._functions[kind], self.program.slots[kind], fixed, (owners, constants))
+
+    def measurements(self) -> list[tuple[int, int, int]]:
+        return profile_events()
+
+
+def _array(data: Buffer) -> np.ndarray:
+    return np.frombuffer(data, np.uint8) if len(data) else np.empty(0, np.uint8)
+
+
+def _memory(address: int, nbytes: int, owner: Any) -> memoryview:
+    """The bytes there, holding `owner`."""
+    raw = (ctypes.c_char * nbytes).from_address(address)
+    raw._owner = owner  # type: ignore[attr-defined]
+    return memoryview(raw).cast("B")

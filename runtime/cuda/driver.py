@@ -1,0 +1,261 @@
+"""The CUDA driver as hloom uses it: memory, modules, streams, events and graphs of one GPU. All calls of cuda-python are in this file.
+
+Tests replace it (tests/runtime/fake_driver.py): `Driver`, `Recorder` and `Graph` are what a replacement has to have.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..artifact import Buffer
+from ..errors import CudaError, MissingDriverError, MissingLibraryError
+
+_STATIC_SHARED_BYTES = 48 << 10
+"""More shared memory than this a kernel must ask for."""
+
+
+class Driver:
+    """One GPU, in its primary context, which other frameworks share. Addresses, streams and events are plain integers."""
+
+    def __init__(self, index: int = 0):
+        self._api, self._core = _import("cuda.bindings.driver"), _import("cuda.core")
+        self._open(index)
+        self.index = index
+        self.version: int = self._call("cuDriverGetVersion")
+        self._device = self._core.Device(index)
+        self._device.set_current()
+        self.name: str = self._device.name
+        major, minor = self._device.compute_capability
+        self.capability: int = 10 * major + minor
+
+    def _open(self, index: int) -> None:
+        remedy = "install the NVIDIA driver (570 or newer) and check that nvidia-smi lists the GPU; or compile with --target=cpu"
+        try:
+            status, *_ = self._api.cuInit(0)
+        except Exception as error:
+            raise MissingDriverError(f"the NVIDIA driver (libcuda.so.1) is not there: {error}", remedy=remedy) from None
+        if status:
+            raise MissingDriverError(f"the NVIDIA driver does not start: {self._describe(status)}", remedy=remedy)
+        count = self._call("cuDeviceGetCount")
+        if index >= count:
+            raise MissingDriverError(f"there is no GPU {index}: the driver finds {count}", remedy=remedy)
+
+    def _describe(self, status: Any) -> str:
+        texts = [self._api.cuGetErrorName(status)[1], self._api.cuGetErrorString(status)[1]]
+        return ": ".join(text.decode() if isinstance(text, bytes) else str(text) for text in texts if text)
+
+    def _call(self, function: str, *arguments: Any) -> Any:
+        """Calls the driver; returns what it gives beside the status. Raises CudaError with the driver's own words."""
+        status, *values = getattr(self._api, function)(*arguments)
+        if status:
+            raise CudaError(f"{function} failed on GPU {self.index if hasattr(self, 'index') else '?'}: {self._describe(status)}")
+        return values[0] if len(values) == 1 else values or None
+
+    def use(self) -> None:
+        """Makes this GPU's context the calling thread's."""
+        self._device.set_current()
+
+    # Memory.
+
+    def allocate(self, nbytes: int) -> int:
+        return int(self._call("cuMemAlloc", nbytes))
+
+    def free(self, address: int) -> None:
+        self._call("cuMemFree", address)
+
+    def allocate_on(self, stream: int, nbytes: int) -> int:
+        """Memory that work enqueued on the stream from now on may use."""
+        return int(self._call("cuMemAllocAsync", max(nbytes, 1), self._stream(stream)))
+
+    def free_on(self, stream: int, address: int) -> None:
+        self._call("cuMemFreeAsync", address, self._stream(stream))
+
+    def upload(self, address: int, data: Buffer | np.ndarray, stream: int) -> None:
+        """From host memory, which may be reused when this returns."""
+        array = np.frombuffer(data, np.uint8) if not isinstance(data, np.ndarray) else data
+        if array.nbytes:
+            self._call("cuMemcpyHtoDAsync", address, array.ctypes.data, array.nbytes, self._stream(stream))
+            self.synchronise(stream)
+
+    def download(self, array: np.ndarray, address: int, stream: int) -> None:
+        """Fills a host array; waits for the stream."""
+        if array.nbytes:
+            self._call("cuMemcpyDtoHAsync", array.ctypes.data, address, array.nbytes, self._stream(stream))
+        self.synchronise(stream)
+
+    def copy(self, target: int, source: int, nbytes: int, stream: int) -> None:
+        if nbytes:
+            self._call("cuMemcpyDtoDAsync", target, source, nbytes, self._stream(stream))
+
+    # Streams and events.
+
+    def new_stream(self) -> int:
+        return int(self._call("cuStreamCreate", self._api.CUstream_flags.CU_STREAM_NON_BLOCKING.value))
+
+    def synchronise(self, stream: int) -> None:
+        self._call("cuStreamSynchronize", self._stream(stream))
+
+    def new_event(self, timing: bool = False) -> int:
+        flags = self._api.CUevent_flags
+        return int(self._call("cuEventCreate", (flags.CU_EVENT_DEFAULT if timing else flags.CU_EVENT_DISABLE_TIMING).value))
+
+    def free_event(self, event: int) -> None:
+        """The event may still be waited for: the driver lets it go when that is over."""
+        self._call("cuEventDestroy", self._api.CUevent(event))
+
+    def record(self, event: int, stream: int) -> None:
+        self._call("cuEventRecord", self._api.CUevent(event), self._stream(stream))
+
+    def wait(self, stream: int, event: int) -> None:
+        """Work enqueued on the stream from now on waits for the event; the host does not."""
+        self._call("cuStreamWaitEvent", self._stream(stream), self._api.CUevent(event), 0)
+
+    def elapsed_ns(self, begin: int, end: int) -> int:
+        """Between two timing events that have happened."""
+        return round(1e6 * self._call("cuEventElapsedTime", self._api.CUevent(begin), self._api.CUevent(end)))
+
+    def _stream(self, stream: int) -> Any:
+        return self._api.CUstream(stream)
+
+    # Code.
+
+    def load(self, code: bytes | str) -> Any:
+        """A module from a cubin, or from PTX text, which the driver compiles."""
+        object_code = self._core.ObjectCode
+        try:
+            return object_code.from_ptx(code.encode()) if isinstance(code, str) else object_code.from_cubin(code)
+        except Exception as error:
+            raise CudaError(f"the driver does not load the program's code: {error}", remedy="compile the program again") from None
+
+    def kernel(self, module: Any, name: str, dynamic_shared_bytes: int = 0) -> Any:
+        """The kernel of that name, allowed that much dynamic shared memory."""
+        try:
+            kernel = module.get_kernel(name)
+        except Exception as error:
+            raise CudaError(f"the program's code has no kernel {name!r}: {error}", remedy="compile the program again") from None
+        if dynamic_shared_bytes > _STATIC_SHARED_BYTES:
+            attribute = self._api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            device = self._call("cuDeviceGet", self.index)
+            self._call("cuKernelSetAttribute", attribute, dynamic_shared_bytes, kernel.handle, device)
+        return kernel
+
+    # Graphs.
+
+    def recorder(self) -> Recorder:
+        """Starts to record a graph."""
+        return Recorder(self, self._device.create_graph_builder().begin_building("relaxed"))
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """For Recorder and Graph: a call of the driver's API."""
+        return self._call(function, *arguments)
+
+
+class Recorder:
+    """Records work, in order, into a graph or into the body of one of its conditional nodes."""
+
+    def __init__(self, driver: Driver, builder: Any, in_body: bool = False):
+        self._driver, self._builder, self.in_body = driver, builder, in_body
+        self._api, self._core = driver._api, driver._core
+
+    @property
+    def stream(self) -> int:
+        """The stream that is captured: work that a library enqueues there becomes part of the graph."""
+        return int(self._builder.stream.handle)
+
+    def launch(self, kernel: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[Any]) -> None:
+        """`arguments`: addresses and other 64-bit values as int, narrower ones as NumPy scalars."""
+        config = self._core.LaunchConfig(grid=tuple(grid), block=tuple(block), shmem_size=shared_bytes)
+        self._core.launch(self._builder, config, kernel, *arguments)
+
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        self._driver.copy(target, source, nbytes, self.stream)
+
+    def fill(self, target: int, value: int, width: int, count: int) -> None:
+        """`count` elements of 1, 2 or 4 bytes, each of that (unsigned) value."""
+        self._driver.call(f"cuMemsetD{8 * width}Async", target, value, count, self._api.CUstream(self.stream))
+
+    def fill_column(self, target: int, value: int, *, pitch: int, count: int) -> None:
+        """`count` elements of 4 bytes, one every `pitch` bytes."""
+        self._driver.call("cuMemsetD2D32Async", target, pitch, value, 1, count, self._api.CUstream(self.stream))
+
+    def record(self, event: int) -> None:
+        """Records a timing event each time the graph runs; not possible in the body of a conditional node."""
+        external = self._api.CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
+        self._driver.call("cuEventRecordWithFlags", self._api.CUevent(event), self._api.CUstream(self.stream), external.value)
+
+    def condition(self) -> Condition:
+        return Condition(self._builder.create_condition())
+
+    def loop(self, condition: Condition) -> Recorder:
+        """A body that runs as long as the condition holds; the caller must `close` it."""
+        return Recorder(self._driver, self._builder.while_loop(condition.object).begin_building(), in_body=True)
+
+    def branches(self, condition: Condition, count: int) -> list[Recorder]:
+        """Bodies of which the condition's value chooses one; each is to be recorded and closed before the next is begun."""
+        return [Recorder(self._driver, builder, in_body=True) for builder in self._builder.switch(condition.object, count)]
+
+    def begin(self) -> None:
+        """Begins a body that `branches` gave."""
+        self._builder.begin_building()
+
+    def close(self) -> None:
+        """Ends the recording of a body."""
+        self._builder.end_building()
+
+    def finish(self) -> Graph:
+        """Ends the recording of a whole graph and makes it executable."""
+        return Graph(self._driver, self._end().complete())
+
+    def update(self, graph: Graph) -> bool:
+        """Ends the recording and makes `graph` do what was recorded; False where the two differ by more than arguments."""
+        try:
+            graph.object.update(self._end())
+        except Exception as error:
+            if "UPDATE_FAILURE" in str(error) or "update" in str(error).lower():
+                return False
+            raise CudaError(f"a graph cannot be updated: {error}") from None
+        return True
+
+    def abandon(self) -> None:
+        """Gives up what was recorded."""
+        self._builder.close()
+
+    def _end(self) -> Any:
+        return self._builder.end_building() if self._builder.is_building else self._builder
+
+
+class Condition:
+    """What a conditional node goes by; device code sets it through its handle."""
+
+    def __init__(self, object_: Any):
+        self.object = object_
+        self.handle = int(object_.handle)
+
+
+class Graph:
+    """A graph ready to be launched."""
+
+    def __init__(self, driver: Driver, object_: Any):
+        self._driver, self.object = driver, object_
+
+    def launch(self, stream: int) -> None:
+        api = self._driver._api
+        self._driver.call("cuGraphLaunch", self.object.handle, api.CUstream(stream))
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingLibraryError(f"{module} cannot be imported: {error}", remedy="pip install 'hloom[cuda]'") from None
+
+
+@functools.cache
+def default_driver() -> Driver:
+    """The first GPU, opened once."""
+    return Driver(0)

@@ -1,0 +1,63 @@
+"""thunk.fft: a batch of Fourier transforms over the innermost dimensions by cuFFT.
+
+`transform` is fft, ifft, rfft or irfft; `lengths` are the extents of the transformed dimensions in the signal; `element` is f32 or f64, of
+which a complex number is a pair. cuFFT does not scale inverse transforms: a kernel of the program does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import DamagedFileError
+from ..thunks import Thunk
+from .libraries import checked
+from .step import Context, Memory, Needs
+
+_TYPES = {
+    ("fft", "f32"): 0x29, ("ifft", "f32"): 0x29, ("rfft", "f32"): 0x2A, ("irfft", "f32"): 0x2C,
+    ("fft", "f64"): 0x69, ("ifft", "f64"): 0x69, ("rfft", "f64"): 0x6A, ("irfft", "f64"): 0x6C,
+}  # fmt: skip
+"""cufftType: C2C, R2C, C2R, and Z2Z, D2Z, Z2D."""
+_RUN = {0x29: "exec_c2c", 0x2A: "exec_r2c", 0x2C: "exec_c2r", 0x69: "exec_z2z", 0x6A: "exec_d2z", 0x6C: "exec_z2d"}
+_FORWARD, _INVERSE = -1, 1
+
+
+class FftStep:
+    def __init__(self, thunk: Thunk):
+        self.thunk = thunk
+        self.transform, self.lengths, self.batch = thunk["transform"], list(thunk["lengths"]), int(thunk["batch"])
+        if (self.transform, thunk["element"]) not in _TYPES or not 1 <= len(self.lengths) <= 3:
+            raise DamagedFileError(f"a thunk.fft {self.transform} of {thunk['element']} over {len(self.lengths)} dimensions")
+        self.type = _TYPES[self.transform, thunk["element"]]
+        self.empty = self.batch == 0 or 0 in self.lengths
+
+    @checked("cuFFT", "planning a Fourier transform")
+    def prepare(self, needs: Needs) -> None:
+        if self.empty:
+            return
+        cufft = self._cufft = needs.libraries.module("cuFFT")
+        self._plan = needs.libraries.new_handle("cuFFT")
+        cufft.set_auto_allocation(self._plan, 0)
+        signal, half = math.prod(self.lengths), math.prod(self.lengths[:-1]) * (self.lengths[-1] // 2 + 1)
+        distances = {"rfft": (signal, half), "irfft": (half, signal)}.get(self.transform, (signal, signal))
+        lengths = np.array(self.lengths, np.int64)
+        rank, extents = len(self.lengths), lengths.ctypes.data
+        size = cufft.make_plan_many64(self._plan, rank, extents, 0, 1, distances[0], 0, 1, distances[1], self.type, self.batch)
+        needs.ask_workspace(size)
+
+    @checked("cuFFT", "planning a Fourier transform")
+    def initialise(self, context: Context) -> None:
+        if not self.empty:
+            self._cufft.set_work_area(self._plan, context.workspace)
+
+    @checked("cuFFT", "running a Fourier transform")
+    def execute(self, recorder: Any, memory: Memory) -> None:
+        if self.empty:
+            return
+        source, target = memory.address(self.thunk.reads[0]), memory.address(self.thunk.writes[0])
+        direction = [_FORWARD if self.transform == "fft" else _INVERSE] if self.transform in ("fft", "ifft") else []
+        self._cufft.set_stream(self._plan, recorder.stream)
+        getattr(self._cufft, _RUN[self.type])(self._plan, source, target, *direction)

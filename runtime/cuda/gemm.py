@@ -1,0 +1,122 @@
+"""thunk.gemm: a matrix product by cuBLASLt, with its bias, activation and residual as the library's epilogue.
+
+cuBLASLt counts columns first: a row-major matrix is the transpose of what it sees. So it is asked for Cᵀ = op(B)ᵀ·op(A)ᵀ, which lies in
+memory as the C that is wanted, and whose bias, one value for each of our columns, is the one for each row that it knows. The residual is
+its C with β = 1. The algorithm is asked for once, when the program is loaded, and kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import CudaError, DamagedFileError
+from ..thunks import Thunk
+from .arrays import ALIGNMENT
+from .libraries import checked
+from .step import Context, Memory, Needs
+
+_WORKSPACE = 32 << 20
+"""What NVIDIA advises for Hopper; the heuristic counts on no more than it is told of."""
+
+_DATA = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}
+"""cudaDataType_t."""
+_COMPUTE = {"f32": 68, "f16": 68, "bf16": 68, "f64": 70}
+"""cublasComputeType_t: in f32 (64 is in f16), in f64."""
+_WIDTH = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
+_EPILOGUES = {
+    "none": "DEFAULT", "bias": "BIAS", "relu": "RELU", "bias_relu": "RELU_BIAS", "gelu": "GELU", "bias_gelu": "GELU_BIAS",
+}  # fmt: skip
+
+
+class GemmStep:
+    def __init__(self, thunk: Thunk):
+        self.thunk = thunk
+        self.batch, self.m, self.n, self.k = thunk["sizes"]
+        self.element, self.result = thunk["element"], thunk.get("result", thunk["element"])
+        self.epilogue, self.accumulate = thunk.get("epilogue", "none"), bool(thunk.get("accumulate", 0))
+        if self.element not in _DATA or self.result not in _DATA or self.epilogue not in _EPILOGUES:
+            raise DamagedFileError(f"a thunk.gemm of {self.element} to {self.result} with the epilogue {self.epilogue}")
+        self.has_bias = self.epilogue.startswith("bias")
+        self.empty = 0 in (self.batch, self.m, self.n)
+
+    def prepare(self, needs: Needs) -> None:
+        if self.empty:
+            return
+        self._lt, self._handle = needs.libraries.module("cuBLASLt"), needs.libraries.handle("cuBLASLt")
+        needs.ask_workspace(_WORKSPACE)
+
+    @checked("cuBLASLt", "planning a matrix product")
+    def initialise(self, context: Context) -> None:
+        if self.empty:
+            return
+        lt = self._lt
+        self._workspace, self._workspace_bytes = context.workspace, context.workspace_bytes
+        scalar = np.float64 if self.element == "f64" else np.float32
+        self._alpha, self._beta = np.ones(1, scalar), np.full(1, self.accumulate, scalar)
+        ours, theirs = self.thunk["transposed"], lt.MatmulDescAttribute
+        self._operation = lt.matmul_desc_create(_COMPUTE[self.element], _DATA["f64" if self.element == "f64" else "f32"])
+        self._set("matmul_desc", self._operation, theirs.TRANSA, int(ours[1]))
+        self._set("matmul_desc", self._operation, theirs.TRANSB, int(ours[0]))
+        self._set("matmul_desc", self._operation, theirs.EPILOGUE, int(lt.Epilogue[_EPILOGUES[self.epilogue]]))
+        if self.has_bias:
+            self._set("matmul_desc", self._operation, theirs.BIAS_DATA_TYPE, _DATA[self.result])
+        m, n, k = self.m, self.n, self.k
+        rows, columns = [k if ours[0] else m, n if ours[1] else k, m], [m if ours[0] else k, k if ours[1] else n, n]
+        kinds = [self.element, self.element, self.result]
+        self._a, self._b, self._c = (
+            self._layout(_DATA[kind], columns[i], rows[i], self.thunk["leading"][i], self.thunk["strides"][i])
+            for i, kind in enumerate(kinds)
+        )
+        self._algorithm = self._heuristic()
+
+    def _layout(self, kind: int, rows: int, columns: int, leading: int, stride: int) -> int:
+        """A matrix as cuBLASLt sees it: `rows` is the extent that is contiguous."""
+        layout = self._lt.matrix_layout_create(kind, rows, columns, max(leading, rows))
+        if self.batch > 1:
+            attribute = self._lt.MatrixLayoutAttribute
+            self._set("matrix_layout", layout, attribute.BATCH_COUNT, self.batch)
+            self._set("matrix_layout", layout, attribute.STRIDED_BATCH_OFFSET, stride)
+        return layout
+
+    def _heuristic(self) -> Any:
+        lt, attribute = self._lt, self._lt.MatmulPreferenceAttribute
+        preference = lt.matmul_preference_create()
+        self._set("matmul_preference", preference, attribute.MAX_WORKSPACE_BYTES, self._workspace_bytes)
+        for name, alignment in zip("ABCD", (self._alignment(1), self._alignment(0), self._alignment(2), self._alignment(2))):
+            self._set("matmul_preference", preference, attribute[f"MIN_ALIGNMENT_{name}_BYTES"], alignment)
+        found, count = lt.MatmulHeuristicResult(1), np.zeros(1, np.int32)
+        lt.matmul_algo_get_heuristic(
+            self._handle, self._operation, self._b, self._a, self._c, self._c, preference, 1, found.ptr, count.ctypes.data
+        )  # fmt: skip
+        lt.matmul_preference_destroy(preference)
+        if not count[0]:
+            shape = f"{self.batch}x{self.m}x{self.n}x{self.k} {self.element} to {self.result}, epilogue {self.epilogue}"
+            raise CudaError(f"cuBLASLt has no algorithm for the matrix product {shape}", remedy="compile with generated kernels for it")
+        return found
+
+    def _alignment(self, matrix: int) -> int:
+        """What is known of the addresses of A, B, or C and the residual: that of buffers, less where a slice starts between."""
+        slices = [self.thunk.reads[0], self.thunk.reads[1], self.thunk.writes[0]]
+        parts = [slices[matrix], *([self.thunk.reads[-1]] if matrix == 2 and self.accumulate else [])]
+        return min(ALIGNMENT if not part.offset else min(ALIGNMENT, part.offset & -part.offset) for part in parts)
+
+    @checked("cuBLASLt", "running a matrix product")
+    def execute(self, recorder: Any, memory: Memory) -> None:
+        if self.empty:
+            return
+        a, b, *more = (memory.address(at) for at in self.thunk.reads)
+        out = memory.address(self.thunk.writes[0])
+        if self.has_bias:
+            self._set("matmul_desc", self._operation, self._lt.MatmulDescAttribute.BIAS_POINTER, more[0])
+        residual = more[-1] if self.accumulate else out
+        self._lt.matmul(
+            self._handle, self._operation, self._alpha.ctypes.data, b, self._b, a, self._a, self._beta.ctypes.data, residual, self._c,
+            out, self._c, self._algorithm.ptr, self._workspace, self._workspace_bytes, recorder.stream,
+        )  # fmt: skip
+
+    def _set(self, what: str, object_: int, attribute: Any, value: int) -> None:
+        dtype = getattr(self._lt, f"get_{what}_attribute_dtype")(attribute)
+        data = np.array([value], dtype)
+        getattr(self._lt, f"{what}_set_attribute")(object_, int(attribute), data.ctypes.data, data.nbytes)

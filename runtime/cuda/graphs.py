@@ -1,0 +1,45 @@
+"""Executable graphs by the addresses that they were recorded with, the most recently used kept.
+
+Addresses of a call's inputs and results are part of a graph. A call whose addresses were seen before launches the graph of then. Else the
+program is recorded again, and, once the cache is full, the graph that was not used for the longest time is updated to what was recorded:
+that is cheaper than making another.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+Addresses = tuple[int, ...]
+CAPACITY = 8
+
+
+class GraphCache:
+    def __init__(self, driver: Any, capacity: int = CAPACITY):
+        self._driver, self._capacity = driver, capacity
+        self._graphs: OrderedDict[Addresses, Any] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def get(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
+        """The graph for these addresses; where it is not there, `record` records the program with the recorder that it is given."""
+        graph = self._graphs.get(addresses)
+        if graph is not None:
+            self._graphs.move_to_end(addresses)
+            return graph
+        graph = self._graphs[addresses] = self._make(addresses, record)
+        return graph
+
+    def _make(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
+        recorder = self._driver.recorder()
+        try:
+            record(recorder, addresses)
+        except BaseException:
+            recorder.abandon()
+            raise
+        if len(self._graphs) < self._capacity:
+            return recorder.finish()
+        _, oldest = self._graphs.popitem(last=False)
+        return oldest if recorder.update(oldest) else recorder.finish()

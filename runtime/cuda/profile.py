@@ -1,0 +1,42 @@
+"""thunk.profile_begin and thunk.profile_end: timing events that the graph records each time it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..thunks import Thunk
+from .step import Context, Memory, Needs
+
+
+class _EventStep:
+    def __init__(self, thunk: Thunk):
+        self.id = int(thunk["id"])
+
+    def prepare(self, needs: Needs) -> None:
+        """Needs no memory."""
+
+    def initialise(self, context: Context) -> None:
+        self.event = context.driver.new_event(timing=True)
+
+    def execute(self, recorder: Any, memory: Memory) -> None:
+        if not recorder.in_body:  # a conditional node's body may not record events: its thunks are measured as one
+            recorder.record(self.event)
+
+
+class ProfileBeginStep(_EventStep):
+    """Starts measurement `id`."""
+
+
+class ProfileEndStep(_EventStep):
+    """Ends it."""
+
+
+def measurements(driver: Any, steps: Any) -> list[tuple[int, int, int]]:
+    """(id, begin, end) in nanoseconds since the first begin, of the last run of these steps, which must be over."""
+    begins = {step.id: step.event for step in steps if isinstance(step, ProfileBeginStep)}
+    ends = {step.id: step.event for step in steps if isinstance(step, ProfileEndStep)}
+    if not begins:
+        return []
+    first = next(iter(begins.values()))
+    found = [(id_, driver.elapsed_ns(first, begin), driver.elapsed_ns(first, ends[id_])) for id_, begin in begins.items() if id_ in ends]
+    return sorted(found, key=lambda measured: measured[1])

@@ -1,0 +1,80 @@
+"""What every kind of thunk is to the CUDA runtime: a step with three moments.
+
+    prepare     while loading, before there is memory: says what it needs (workspace, counters) and finds its libraries
+    initialise  once memory and code are there: looks kernels up, makes descriptors, asks for heuristics
+    execute     while a graph is recorded: enqueues its work
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..thunks import Slice, Thunk
+from .conditions import Conditions
+from .libraries import Libraries
+
+COUNTER_BYTES = 16
+
+
+@dataclass
+class Needs:
+    """What the steps of a program want of the static allocation."""
+
+    launches: Mapping[str, Any]
+    """The launch table: grid, block and shared memory of each kernel by name."""
+    libraries: Libraries
+    workspace: int = 0
+    counters: int = 0
+    conditions: bool = False
+
+    def ask_workspace(self, nbytes: int) -> None:
+        """Scratch memory for the time of one step; all share it, since they run one after the other."""
+        self.workspace = max(self.workspace, nbytes)
+
+    def ask_counter(self) -> int:
+        """The number of a few bytes that are the step's own."""
+        self.counters += 1
+        return self.counters - 1
+
+
+@dataclass
+class Context:
+    """What is there once the program is loaded."""
+
+    driver: Any
+    module: Any
+    """The program's code as the driver loaded it; None for a program without kernels."""
+    libraries: Libraries
+    conditions: Conditions | None
+    workspace: int
+    workspace_bytes: int
+    counters: int
+    launches: Mapping[str, Any] = field(default_factory=dict)
+
+    def counter(self, number: int) -> int:
+        """The address of a counter."""
+        return self.counters + COUNTER_BYTES * number
+
+
+class Memory:
+    """The buffers of one recording of an entry, as addresses."""
+
+    def __init__(self, buffers: Sequence[int]):
+        self._buffers = buffers
+
+    def address(self, at: Slice) -> int:
+        return self._buffers[at.buffer] + at.offset
+
+
+class Step(Protocol):
+    """One thunk, made ready to be enqueued."""
+
+    def __init__(self, thunk: Thunk): ...
+
+    def prepare(self, needs: Needs) -> None: ...
+
+    def initialise(self, context: Context) -> None: ...
+
+    def execute(self, recorder: Any, memory: Memory) -> None: ...

@@ -1,0 +1,28 @@
+// RUN: hloom-opt %s --extract-padding --split-input-file | filecheck %s
+
+module attributes {hloom.target = {kind = "cuda"}} {
+  // A library pads a convolution alike on both sides by itself.
+  // CHECK-LABEL: func.func @symmetric
+  // CHECK-NEXT: stablehlo.convolution(%arg0, %arg1) {{.*}}pad = {{\[}}[1, 1], [2, 2]]
+  func.func @symmetric(%x: tensor<1x3x8x8xf16>, %w: tensor<4x3x3x5xf16>) -> tensor<1x4x8x8xf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [2, 2]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x8x8xf16>, tensor<4x3x3x5xf16>) -> tensor<1x4x8x8xf16>
+    return %0 : tensor<1x4x8x8xf16>
+  }
+
+  // Not where the sides differ, nor where no library takes the convolution: base dilation, f64.
+  // CHECK-LABEL: func.func @declined
+  // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 0], high = [0, 0, 1]
+  // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 1], high = [0, 0, 1], interior = [0, 0, 1]
+  // CHECK: stablehlo.pad %arg2, {{.*}}low = [0, 0, 1], high = [0, 0, 1]
+  func.func @declined(%x: tensor<1x3x8xf16>, %w: tensor<4x3x3xf16>, %y: tensor<1x3x8xf64>, %v: tensor<4x3x3xf64>)
+      -> (tensor<1x4x7xf16>, tensor<1x4x15xf16>, tensor<1x4x8xf64>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[0, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x8xf16>, tensor<4x3x3xf16>) -> tensor<1x4x7xf16>
+    %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]], lhs_dilate = [2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x8xf16>, tensor<4x3x3xf16>) -> tensor<1x4x15xf16>
+    %2 = stablehlo.convolution(%y, %v) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x8xf64>, tensor<4x3x3xf64>) -> tensor<1x4x8xf64>
+    return %0, %1, %2 : tensor<1x4x7xf16>, tensor<1x4x15xf16>, tensor<1x4x8xf64>
+  }
+}

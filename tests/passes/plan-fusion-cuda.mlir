@@ -1,0 +1,93 @@
+// RUN: hloom-opt %s --plan-fusion --split-input-file | filecheck %s
+
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_ps = 2500000, f16_flops = 989000000000000, bf16_flops = 989000000000000,
+    f32_flops = 67000000000000, dram_bytes_per_second = 3350000000000, llc_bytes_per_second = 5500000000000, llc_bytes = 50000000}} {
+  // A padded convolution with bias, residual and relu is the library's; a generated kernel would need a padded copy first.
+  // CHECK: code = "KERNEL_CHOSEN"
+  // CHECK-SAME: reason = "conv: conv and what follows it {{[0-9]+}} ps, the generated kernel
+  // CHECK-LABEL: func.func @conv
+  // CHECK-NEXT: %[[R:.*]] = call @fusion_0(%arg0, %arg1, %arg2, %arg3)
+  // CHECK-NEXT: return %[[R]]
+  // CHECK: func.func private @fusion_0({{.*}}hloom.kind = "library", hloom.library = "conv"
+  // CHECK-NEXT: stablehlo.convolution
+  // CHECK: stablehlo.add
+  // CHECK: stablehlo.add
+  // CHECK: stablehlo.maximum
+  // CHECK-NEXT: return
+  func.func @conv(%x: tensor<1x16x16x8xf16>, %w: tensor<8x3x3x8xf16>, %b: tensor<8xf16>, %r: tensor<1x16x16x8xf16>) -> tensor<1x16x16x8xf16> {
+    %zero = stablehlo.constant dense<0.0> : tensor<1x16x16x8xf16>
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x16x8xf16>, tensor<8x3x3x8xf16>) -> tensor<1x16x16x8xf16>
+    %1 = stablehlo.broadcast_in_dim %b, dims = [3] : (tensor<8xf16>) -> tensor<1x16x16x8xf16>
+    %2 = stablehlo.add %0, %1 : tensor<1x16x16x8xf16>
+    %3 = stablehlo.add %r, %2 : tensor<1x16x16x8xf16>
+    %4 = stablehlo.maximum %3, %zero : tensor<1x16x16x8xf16>
+    return %4 : tensor<1x16x16x8xf16>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_ps = 2500000, f16_flops = 989000000000000, bf16_flops = 989000000000000,
+    f32_flops = 67000000000000, dram_bytes_per_second = 3350000000000, llc_bytes_per_second = 5500000000000, llc_bytes = 50000000}} {
+  // A window of one element needs no padding: the generated kernel is as fast, and the weights are read as they lie.
+  // CHECK: code = "KERNEL_CHOSEN"
+  // CHECK-SAME: reason = "generated: conv and what follows it {{[0-9]+}} ps, the generated kernel
+  // CHECK-LABEL: func.func @pointwise
+  // CHECK-NEXT: %[[R:.*]] = call @fusion_0(%arg0, %arg1)
+  // CHECK-NEXT: return %[[R]]
+  // CHECK: func.func private @fusion_0({{.*}}hloom.kind = "conv"
+  // CHECK-NEXT: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+  // CHECK-NOT: kernel_chosen
+  func.func @pointwise(%x: tensor<1x16x16x8xf16>, %w: tensor<1x1x8x8xf16>) -> tensor<1x16x16x8xf16> {
+    %t = stablehlo.transpose %w, dims = [3, 0, 1, 2] : (tensor<1x1x8x8xf16>) -> tensor<8x1x1x8xf16>
+    %0 = stablehlo.convolution(%x, %t) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x16x8xf16>, tensor<8x1x1x8xf16>) -> tensor<1x16x16x8xf16>
+    return %0 : tensor<1x16x16x8xf16>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_ps = 2500000, f16_flops = 989000000000000, bf16_flops = 989000000000000,
+    f32_flops = 67000000000000, dram_bytes_per_second = 3350000000000, llc_bytes_per_second = 5500000000000, llc_bytes = 50000000}} {
+  // A large product in half precision with a bias and relu is the library's, tanh is left for a loop. The f32 sum is rounded by the library.
+  // CHECK: reason = "gemm: gemm and what follows it
+  // CHECK-LABEL: func.func @gemm
+  // CHECK-NEXT: %[[C:.*]] = call @fusion_0(%arg0, %arg1, %arg2)
+  // CHECK-NEXT: call @fusion_1(%[[C]])
+  // CHECK: func.func private @fusion_0({{.*}} -> tensor<8192x4096xbf16> attributes {{.*}}hloom.library = "gemm"
+  // CHECK-NOT: tanh
+  // CHECK: stablehlo.maximum
+  // CHECK-NEXT: return
+  // CHECK: func.func private @fusion_1({{.*}}hloom.kind = "loop"
+  // CHECK-NEXT: stablehlo.tanh
+  func.func @gemm(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>, %b: tensor<4096xbf16>) -> tensor<8192x4096xbf16> {
+    %zero = stablehlo.constant dense<0.0> : tensor<8192x4096xbf16>
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<8192x4096xf32>
+    %1 = stablehlo.convert %0 : (tensor<8192x4096xf32>) -> tensor<8192x4096xbf16>
+    %2 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<4096xbf16>) -> tensor<8192x4096xbf16>
+    %3 = stablehlo.add %1, %2 : tensor<8192x4096xbf16>
+    %4 = stablehlo.maximum %3, %zero : tensor<8192x4096xbf16>
+    %5 = stablehlo.tanh %4 : tensor<8192x4096xbf16>
+    return %5 : tensor<8192x4096xbf16>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_ps = 2500000, f16_flops = 989000000000000, bf16_flops = 989000000000000,
+    f32_flops = 67000000000000, dram_bytes_per_second = 3350000000000, llc_bytes_per_second = 5500000000000, llc_bytes = 50000000}} {
+  // A product of one row: the library would split its sum and add the parts in a second kernel. Weights stay in f16.
+  // Integers: no library.
+  // CHECK: reason = "generated: gemm and what follows it
+  // CHECK: reason = "generated: no library takes it, its types, layout or window is none of the library's"
+  // CHECK: hloom.kind = "matmul"
+  // CHECK-NOT: tensor<4096x4096xf32>
+  // CHECK: hloom.kind = "matmul"
+  func.func @declined(%x: tensor<1x4096xf16>, %w: tensor<4096x4096xf16>, %i: tensor<64x64xi32>) -> (tensor<1x4096xf16>, tensor<64x64xi32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x4096xf16>, tensor<4096x4096xf16>) -> tensor<1x4096xf16>
+    %1 = stablehlo.dot_general %i, %i, contracting_dims = [1] x [1] : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi32>
+    return %0, %1 : tensor<1x4096xf16>, tensor<64x64xi32>
+  }
+}

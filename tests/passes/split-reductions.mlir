@@ -1,0 +1,61 @@
+// RUN: hloom-opt %s --split-input-file --split-reductions | filecheck %s
+
+// Two blocks of 32 columns would do all the work: 125 parts, each from the neutral value; the initial value counts once.
+// CHECK-LABEL: func.func public @columns
+// CHECK: %[[P:.*]] = stablehlo.reshape %{{.*}} : (tensor<100000x64xf32>) -> tensor<125x800x64xf32>
+// CHECK: %[[N:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
+// CHECK: %[[S:.*]] = stablehlo.reduce(%[[P]] init: %[[N]]) applies stablehlo.add across dimensions = [1]{{.*}} -> tensor<125x64xf32>
+// CHECK: %[[R:.*]] = stablehlo.reduce(%[[S]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]{{.*}} -> tensor<64xf32>
+// CHECK: return %[[R]]
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132 : i64}} {
+  func.func public @columns(%x: tensor<100000x64xf32>) -> tensor<64xf32> {
+    %c = stablehlo.constant dense<3.0> : tensor<f32>
+    %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<100000x64xf32>, tensor<f32>) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
+// All of a matrix: its longer dimension is split.
+// CHECK-LABEL: func.func public @all
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<4096x1024xi32>) -> tensor<256x16x1024xi32>
+// CHECK: stablehlo.reduce{{.*}}applies stablehlo.maximum across dimensions = [1, 2]{{.*}} -> tensor<256xi32>
+// CHECK: stablehlo.reduce{{.*}}applies stablehlo.maximum across dimensions = [0]{{.*}} -> tensor<i32>
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132 : i64}} {
+  func.func public @all(%x: tensor<4096x1024xi32>) -> tensor<i32> {
+    %c = stablehlo.constant dense<-2147483648> : tensor<i32>
+    %r = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4096x1024xi32>, tensor<i32>) -> tensor<i32>
+    return %r : tensor<i32>
+  }
+}
+
+// -----
+
+// Declined: rows enough for all multiprocessors, few elements, a body without a neutral value.
+// CHECK-LABEL: func.func public @declined
+// CHECK-NOT: stablehlo.reshape
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132 : i64}} {
+  func.func public @declined(%x: tensor<4096x1024xf32>, %y: tensor<1024xf32>, %z: tensor<200000xf32>) -> (tensor<4096xf32>, tensor<f32>, tensor<f32>) {
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<4096xf32>
+    %1 = stablehlo.reduce(%y init: %c) applies stablehlo.add across dimensions = [0] : (tensor<1024xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.reduce(%z init: %c) across dimensions = [0] : (tensor<200000xf32>, tensor<f32>) -> tensor<f32>
+      reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %s = stablehlo.atan2 %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }
+    return %0, %1, %2 : tensor<4096xf32>, tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
+// On a CPU nothing is split.
+// CHECK-LABEL: func.func public @on_a_cpu
+// CHECK-NOT: stablehlo.reshape
+func.func public @on_a_cpu(%x: tensor<200000xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<200000xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -1,0 +1,106 @@
+"""Compiled programs on the CUDA runtime: their graphs on the fake driver, each kernel launch on the simulator, against NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from fake_driver import FakeDriver, at
+from fake_libraries import CublasLt, fake_libraries
+from torch_mlir import ir
+
+from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.parsing import parse_module
+from hloom.compiler.simulator import Kernels
+from hloom.dialects.context import make_context
+from hloom.passes.rewriting import symbol_name, walk
+from hloom.runtime.cuda.device import CudaDevice
+from hloom.runtime.executable import Executable
+
+
+def on_simulator(artifact) -> FakeDriver:
+    """A fake driver whose kernels are those of the artifact, simulated."""
+    module = parse_module(bytes(artifact.blobs["module"]).decode(), make_context())
+    kernels = Kernels(module)
+
+    def function(op: ir.Operation):
+        name = symbol_name(op)
+        types = [ir.MemRefType(kind) for kind in ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs]
+        sizes, dtypes = [math.prod(kind.shape) for kind in types], kernels.argument_types(name)
+        return lambda *addresses: kernels.launch(name, [at(*each) for each in zip(addresses, dtypes, sizes)])
+
+    return FakeDriver({symbol_name(op): function(op) for op in walk(module.operation, "gpu.func")})
+
+
+def run(text: str, *inputs: np.ndarray, bind: dict | None = None):
+    artifact = compile_program(load_text(text), target="sm_90a", bound=list(bind or {}), simulated=True)
+    artifact.blobs["cubin"] = b"simulated"
+    driver = on_simulator(artifact)
+    exe = Executable(artifact, lambda program: CudaDevice(program, driver, fake_libraries(cublasLt=CublasLt())))
+    if bind:
+        exe.bind(bind)
+    return exe(*inputs), driver
+
+
+def test_elementwise():
+    text = """func.func @main(%x: tensor<40x50xf32>, %b: tensor<50xf32>) -> tensor<40x50xf32> {
+      %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<50xf32>) -> tensor<40x50xf32>
+      %1 = stablehlo.add %x, %0 : tensor<40x50xf32>
+      %2 = stablehlo.tanh %1 : tensor<40x50xf32>
+      return %2 : tensor<40x50xf32>
+    }"""
+    rng = np.random.default_rng(0)
+    x, b = rng.standard_normal((40, 50), np.float32), rng.standard_normal(50, np.float32)
+    found, driver = run(text, x, b)
+    np.testing.assert_allclose(found, np.tanh(x + b), rtol=1e-5)
+    assert [node[0] for node in driver.graphs[0].nodes] == ["launch"]
+
+
+def test_a_loop_whose_length_is_an_input():
+    text = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<i32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %r:2 = stablehlo.while(%y = %x, %i = %zero) : tensor<64xf32>, tensor<i32>
+        cond {
+          %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %p : tensor<i1>
+        } do {
+          %t = stablehlo.add %y, %y : tensor<64xf32>
+          %j = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %t, %j : tensor<64xf32>, tensor<i32>
+        }
+      return %r#0, %r#1 : tensor<64xf32>, tensor<i32>
+    }"""
+    for trips in (0, 7):
+        (found, count), driver = run(text, np.ones(64, np.float32), np.int32(trips))
+        assert found.tolist() == [2.0**trips] * 64 and count == trips
+    assert "loop" in [node[0] for node in driver.graphs[0].nodes] and len(driver.calls("launch")) == 1
+
+
+@pytest.mark.parametrize("index", [0, 1, 5])
+def test_branches(index):
+    text = """func.func @main(%i: tensor<i32>, %x: tensor<64xf32>) -> tensor<64xf32> {
+      %0 = "stablehlo.case"(%i) ({
+        %1 = stablehlo.negate %x : tensor<64xf32>
+        stablehlo.return %1 : tensor<64xf32>
+      }, {
+        %1 = stablehlo.add %x, %x : tensor<64xf32>
+        stablehlo.return %1 : tensor<64xf32>
+      }) : (tensor<i32>) -> tensor<64xf32>
+      return %0 : tensor<64xf32>
+    }"""
+    found, driver = run(text, np.int32(index), np.ones(64, np.float32))
+    assert found.tolist() == [-1.0 if index == 0 else 2.0] * 64
+    assert "switch" in [node[0] for node in driver.graphs[0].nodes]
+
+
+def test_bound_weights():
+    text = """func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x24xf32>) -> tensor<16x24xf32> {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x24xf32>) -> tensor<16x24xf32>
+      return %0 : tensor<16x24xf32>
+    }"""
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((16, 32), np.float32), rng.standard_normal((32, 24), np.float32)
+    found, _ = run(text, x, bind={1: w})
+    np.testing.assert_allclose(found, x @ w, rtol=1e-4, atol=1e-5)

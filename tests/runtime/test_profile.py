@@ -1,0 +1,77 @@
+"""Measured programs: on the CPU end to end, on CUDA with the fake driver; what a trace holds."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from cuda_programs import artifact, kernel, loaded, tensor
+
+from hloom.compiler.compile import compile_program, load_text
+from hloom.runtime.errors import ExecutionError
+from hloom.runtime.executable import Executable, load
+from hloom.runtime.profile import trace, write_trace
+
+PROGRAM = """
+func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%y = %x, %i = %zero) : tensor<64xf32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %t = stablehlo.tanh %y : tensor<64xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %t, %j : tensor<64xf32>, tensor<i32>
+    }
+  return %r#0 : tensor<64xf32>
+}
+"""
+INPUTS = (np.ones(64, np.float32), np.int32(5))
+
+
+def slices(found: dict) -> list[dict]:
+    return [event for event in found["traceEvents"] if event["ph"] == "X"]
+
+
+def test_a_cpu_program_is_measured_thunk_by_thunk(tmp_path):
+    exe = Executable(compile_program(load_text(PROGRAM), profile=True, name="loop"))
+    exe.device.measurements()
+    exe(*INPUTS)
+    measured = exe.device.measurements()
+    found = slices(trace(exe, measured))
+    tanh = [event for event in found if "tanh" in event["name"]]
+    (loop,) = [event for event in found if event["cat"] == "while"]
+    assert len(tanh) == 5 and tanh[0]["args"]["source"] == ["tanh"] and tanh[0]["args"]["bytes written"] == 256
+    assert all(loop["ts"] <= event["ts"] and event["ts"] + event["dur"] <= loop["ts"] + loop["dur"] for event in tanh)
+    assert min(event["ts"] for event in found) == 0 and exe.device.measurements() == []
+    exe.save(tmp_path / "a.hloom")
+    again = load(tmp_path / "a.hloom")
+    again(*INPUTS)
+    write_trace(tmp_path / "trace.json", again, again.device.measurements())
+    assert len(slices(json.loads((tmp_path / "trace.json").read_text()))) == len(found)
+
+
+def test_a_program_that_measures_nothing_is_told_so(tmp_path):
+    exe = Executable(compile_program(load_text(PROGRAM)))
+    exe(*INPUTS)
+    with pytest.raises(ExecutionError, match="measures nothing"):
+        write_trace(tmp_path / "trace.json", exe, [])
+
+
+def test_events_of_a_graph_are_its_measurements():
+    mark = [{"op": "profile_begin", "id": 3, "label": "add"}, {"op": "profile_end", "id": 3}]
+    body = [mark[0], kernel("add", [[0, 0, 32], [0, 0, 32]], [[1, 0, 32]]), kernel("double", [[0, 0, 32]], [[1, 0, 32]]), mark[1]]
+    inside = {"op": "for", "trip_count": 100, "body": [{**mark[0], "id": 4}, {**mark[1], "id": 4}]}
+    program = artifact([*body, inside], [tensor("x")], [tensor("r")], [["argument", 0], ["result", 0], ["arena", 0]])
+    exe, driver = loaded(program)
+    assert exe.device.measurements() == []
+    exe(np.ones(8, np.float32))
+    exe(np.ones(8, np.float32))
+    ((number, begin, end),) = exe.device.measurements()
+    assert (number, end - begin) == (3, 2000)  # two kernels of the fake clock; a graph's loop has no events
+    assert ("synchronise", exe.device._stream) == driver.log[-1]
+    (event,) = slices(trace(exe, [(number, begin, end)]))
+    assert (event["name"], event["args"]["kernel"], event["dur"]) == ("add", "add", 2.0)
