@@ -49,9 +49,9 @@ def _shuffle(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value
     if isinstance(value.type, ir.VectorType):
         return _shuffle_vector(shuffle, value)
     if _is_word(value.type):
-        kind, (_, offset, width) = value.type, shuffle.operands
-        results = create("gpu.shuffle", [kind, ir.IntegerType.get_signless(1)], [value, offset, width], mode=shuffle.attributes["mode"]).results
-        return results[0], results[1]
+        types, operands = [value.type, ir.IntegerType.get_signless(1)], [value, *list(shuffle.operands)[1:]]
+        result, valid = create("gpu.shuffle", types, operands, mode=shuffle.attributes["mode"]).results
+        return result, valid
     narrow, word = ir.IntegerType.get_signless(_bits(value.type)), ir.IntegerType.get_signless(_WORD)
     bits = value if value.type == narrow else value_of("arith.bitcast", narrow, [value])
     wide, valid = _shuffle(shuffle, value_of("arith.extui", word, [bits]))

@@ -102,7 +102,7 @@ def _round_up(value: int, unit: int) -> int:
 
 
 _ENTRY = re.compile(r"^(?:\.visible )?\.entry (?P<name>[\w$.]+)\(.*?^\{(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL)
-_OPCODE = re.compile(r"^\s+(?:@!?%p\d+\s+)?(?P<opcode>[a-z][\w.:]*)(?P<rest>[^\n]*);", re.MULTILINE)
+_OPCODE = re.compile(r"^\s+(?:@!?%p\d+\s+)?(?P<opcode>[a-z][\w.:]*)(?P<rest>[^;]*);", re.MULTILINE)
 _WIDTH = re.compile(r"(?:\.v(\d))?\.[busf](\d+)$")
 _KINDS = tuple("shfl bar mma wgmma ldmatrix stmatrix atom red div ld.local st.local ld.shared st.shared cp.async.bulk".split())
 

@@ -16,6 +16,8 @@ _IDEMPOTENT = {
 }  # fmt: skip
 """Combining an element twice does no harm."""
 
+_COMMUTATIVE = _IDEMPOTENT | {"arith.addf", "arith.mulf", "arith.addi", "arith.muli", "arith.xori"}
+
 
 @dataclass(frozen=True)
 class Combiner:
@@ -36,6 +38,11 @@ class Combiner:
             simple = op is not None and len(op.operands) == 2 and value in list(op.operands) and len(list(op.regions)) == 0
             found.append(op.name if op is not None and simple else "")
         return found
+
+    @property
+    def commutative(self) -> bool:
+        """Whether the order of the elements does not matter, as far as is known."""
+        return all(name in _COMMUTATIVE for name in self.names)
 
     @property
     def idempotent(self) -> bool:

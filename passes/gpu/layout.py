@@ -112,6 +112,22 @@ def serial(extents: Sequence[int], order: Sequence[int], *, vector: int, warps: 
     return Layout(tuple(tuple(fs) for fs in tile.dims))
 
 
+def ordered(extents: Sequence[int], reduced: int, *, warps: int) -> Layout:
+    """The layout in which threads hold runs of the reduced dimension one after the other, for reductions that must keep the order."""
+    tile = _Dealer(list(extents))
+    lanes = min(WARP, power_above(extents[reduced]))
+    along = min(warps, power_above(-(-extents[reduced] // lanes)))
+    tile.take(reduced, "s", -(-extents[reduced] // (lanes * along)))
+    tile.take(reduced, "l", lanes)
+    tile.take(reduced, "w", along)
+    kept = [d for d in reversed(range(len(extents))) if d != reduced]
+    tile.deal("l", WARP, kept, lanes)
+    tile.deal("w", warps, kept, along)
+    for d in kept:
+        tile.take(d, "r", tile.left[d])
+    return Layout(tuple(tuple(fs) for fs in tile.dims))
+
+
 class _Dealer:
     """Takes factors off the extents of a tile, inner ones first."""
 
@@ -124,8 +140,7 @@ class _Dealer:
             self.dims[dim].insert(0, Factor(kind, size, stride))
             self.left[dim] = -(-self.left[dim] // size)
 
-    def deal(self, kind: str, have: int, dims: Sequence[int]) -> None:
-        stride = 1
+    def deal(self, kind: str, have: int, dims: Sequence[int], stride: int = 1) -> None:
         for d in dims:
             size = min(have // stride, power_above(self.left[d]))
             self.take(d, kind, size, stride)

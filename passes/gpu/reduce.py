@@ -127,15 +127,26 @@ class _Reduction:
             parts = {key: self._across_vector(values) for key, values in parts.items()}
             lanes = 1
         for factor in [f for d in self.reduced for f in self.layout.dims[d] if f.kind == "l"]:
-            distance = factor.size // 2
-            while distance:
-                other = {key: [_shuffle(v, distance * factor.stride) for v in values] for key, values in parts.items()}
-                parts = {key: self._combine(values, other[key], lanes) for key, values in parts.items()}
-                distance //= 2
+            parts = {key: self._across_lanes(values, factor, lanes) for key, values in parts.items()}
         warps = [f for d in self.reduced for f in self.layout.dims[d] if f.kind == "w"]
         if warps:
             parts = self._across_warps(parts, warps, lanes)
         return {key: self._combine([widened(v, lanes) for v in self._initial(key, lanes)], values, lanes) for key, values in parts.items()}
+
+    def _across_lanes(self, values: list[ir.Value], factor: Factor, lanes: int) -> list[ir.Value]:
+        """Neighbours first; where the order matters, the lower lane's values stand on the left."""
+        assert self.combiner is not None
+        distance = 1
+        while distance < factor.size:
+            mine, other = values, [_shuffle(v, distance * factor.stride) for v in values]
+            if not self.combiner.commutative:
+                upper = self.tile.threads.part(Factor("l", 2, distance * factor.stride))
+                swap = self.tile.threads.compare(upper, Lin(constant=1), 0)
+                pairs = [(m, o, value_of("arith.select", m.type, [swap, o, m])) for m, o in zip(mine, other)]
+                mine, other = [low for _, _, low in pairs], [value_of("arith.select", m.type, [swap, m, o]) for m, o, _ in pairs]
+            values = self._combine(mine, other, lanes)
+            distance *= 2
+        return values
 
     def _across_vector(self, values: list[ir.Value]) -> list[ir.Value]:
         return self._tree([[lane_of(v, j) for v in values] for j in range(self.lanes)], 1)

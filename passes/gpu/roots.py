@@ -16,7 +16,7 @@ from ..schedules.gpu_tile_sizes import vector_elements
 from .access import Access, Strides, accesses, accesses_of, address_strides, hero, memory_order
 from .combiner import split
 from .extents import Extent, shape_of
-from .layout import WARP, Layout, blocked, serial
+from .layout import WARP, Layout, blocked, ordered, serial
 from .loops import nest
 from .memory import NoRoom, element_bytes
 from .reduce import emit_reduction
@@ -54,11 +54,15 @@ class Roots:
         order = memory_order(most.strides, bounds) if most is not None else list(reversed(range(len(bounds))))
         outputs = prod(n for d, n in enumerate(bounds) if d not in reduced)
         warps = self.tile.threads.warps
-        if combiner is None or outputs >= WARP * warps:
+        along = [d for d in reduced if bounds[d] > 1]
+        in_order = combiner is not None and not combiner.commutative
+        if combiner is None or outputs >= WARP * warps or (in_order and len(along) > 1):
             out = [d for d in map(dim_position, op.output_maps[0].results) if d is not None]
             kept = list(reversed(out)) + [d for d in range(len(bounds)) if d not in out]
             vector = self._fit(extents, kept[0], narrow, outputs) if out else 1
             layout = serial(bounds, kept, vector=vector, warps=warps, registers=SERIAL_REGISTERS, reduced=reduced)
+        elif in_order and along:
+            layout = ordered(bounds, along[0], warps=warps)
         else:
             vector = self._fit(extents, order[0], narrow, prod(bounds)) if order else 1
             layout = blocked(bounds, order, vector=vector, warps=warps, registers=REGISTERS, reduced=reduced)

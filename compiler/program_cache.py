@@ -1,0 +1,70 @@
+"""Programs that were compiled before for a GPU, by what they were made from: source, target, options, tools, and hloom's own code.
+
+Entries are `.hloom` files in the cache directory (cuda/cache.py); they check themselves, and a damaged one counts as absent.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+from collections.abc import Collection
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from hloom.dialects.target import TargetView
+from hloom.runtime.artifact import Artifact
+from hloom.runtime.errors import ExecutionError
+
+from .cuda.cache import cache_directory, key_of
+from .frontend import Program
+
+_PACKAGES = ("hloom", "torch-mlir", "llvmlite", "cuda-python", "cuda-core", "nvidia-nvjitlink", "nvidia-cuda-nvcc", "nvidia-nvvm", "numpy")
+
+
+def program_key(program: Program, target: TargetView, bound: Collection[int], options: tuple[object, ...]) -> str:
+    """Names the artifact of `program`; to be taken before any pass has run."""
+    source = io.BytesIO()
+    program.module.operation.write_bytecode(source)
+    described = (program.kind, program.inputs, program.outputs, program.in_tree, program.kwarg_tree, program.out_tree)
+    return key_of((source.getvalue(), repr(described), repr(target), repr(sorted(bound)), repr(options), *_versions()))
+
+
+def read_program(key: str) -> Artifact | None:
+    try:
+        return Artifact.load(_path(key))
+    except (ExecutionError, OSError, RuntimeError):
+        return None
+
+
+def write_program(key: str, artifact: Artifact) -> None:
+    """Keeps the artifact, if the cache directory can be written."""
+    try:
+        path = _path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        artifact.save(path)
+    except (ExecutionError, OSError, RuntimeError):
+        pass
+
+
+def _path(key: str) -> Path:
+    return cache_directory() / "programs" / f"{key}.hloom"
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    """Of Python, the packages, and every file of the compiler."""
+    folders = {Path(p) for name in ("compiler", "dialects", "passes") for p in _folders(name)}
+    files = sorted(path for folder in folders for kind in ("*.py", "*.mlir", "*.toml") for path in folder.rglob(kind))
+    return (sys.version, *map(_version, _PACKAGES), key_of(path.read_bytes() for path in files))
+
+
+def _folders(name: str) -> list[str]:
+    return list(__import__(f"hloom.{name}", fromlist=["__path__"]).__path__)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
