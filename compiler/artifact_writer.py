@@ -14,6 +14,7 @@ from hloom.dialects.target import TargetView
 from hloom.dialects.thunk_json import programs
 from hloom.passes.buffers.constants import constant_bytes
 from hloom.passes.errors import CompileError
+from hloom.passes.gpu.launch import is_kernel
 from hloom.passes.rewriting import symbol_name, walk
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.signature import TensorSpec
@@ -30,8 +31,8 @@ class ArtifactWriter:
         self.entries: dict[str, dict[str, Any]] = {}
         self.packed: list[TensorSpec] = []
         self.programs = programs(module)
-        self.kernels = {symbol_name(kernel): _launch(kernel) for kernel in walk(module, "gpu.func") if _is_kernel(kernel)}
-        self.module = module.get_asm(use_local_scope=True).encode() if keep_module else None
+        self.kernels = {symbol_name(kernel): _launch(kernel) for kernel in walk(module, "gpu.func") if is_kernel(kernel)}
+        self.module = _text(module) if keep_module else None
         globals_ = {symbol_name(op): op for op in walk(module, "memref.global")}
         for program in walk(module, "thunk.program"):
             self._read(program, globals_)
@@ -71,9 +72,16 @@ class ArtifactWriter:
         return Artifact(manifest, blobs if self.module is None else {**blobs, "module": self.module})
 
 
-def _is_kernel(function: ir.Operation) -> bool:
-    """Whether a gpu.func is launched from the host: parsed ones carry the mark as a property, those that a pass built as an attribute."""
-    return "kernel" in function.attributes or "gpu.kernel" in function.attributes
+def _text(module: ir.Operation) -> bytes:
+    """The module without the values of its constants, which the artifact has as blobs."""
+    copy = module.clone()
+    try:
+        for constant in walk(copy, "memref.global"):
+            if constant.parent == copy:
+                constant.attributes["initial_value"] = ir.UnitAttr.get(module.context)
+        return copy.get_asm(use_local_scope=True).encode()
+    finally:
+        copy.erase()
 
 
 def _launch(kernel: ir.Operation) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _compile(
     run(start, "thunk")
     report.thunks(module)
     writer = ArtifactWriter(module, keep_module=target.kind == "cuda")
-    code = b"" if simulated else _MACHINE_CODE[target.kind](module, target, run, timing)
+    code = b"" if simulated else _MACHINE_CODE[target.kind](module, target, run, timing, report)
     described = {
         "target": target.name,
         "inputs": _listed(spec for index, spec in enumerate(program.inputs) if index not in indices),
@@ -174,7 +174,7 @@ def _compile(
     return writer.artifact(code, target, {**signature, "report": report.finish(timing, program=described, memory=memory)})
 
 
-def _object(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing) -> bytes:
+def _object(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder) -> bytes:
     run("thunk", "llvm")
     from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
 
@@ -183,14 +183,18 @@ def _object(module: ir.Operation, target: TargetView, run: Callable[[str, str], 
         return emit_object(module)
 
 
-def _cubin(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing) -> bytes:
+def _cubin(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder) -> bytes:
     """The kernels as a cubin; the host program stays as thunks. Empty where libraries do everything."""
-    from .cuda.compile_kernels import compile_kernels
+    from .cuda import compile_kernels, kernel_statistics
 
     timing.begin_stage("cubin")
     kernels = walk(module, "gpu.module")
+    if not kernels:
+        return b""
     with timing.measure("compile-kernels"):
-        return compile_kernels(kernels[0], target).cubin.bytes if kernels else b""
+        made = compile_kernels(kernels[0], target)
+    report.resources(kernel_statistics(kernels[0], target, made))
+    return made.cubin.bytes
 
 
 _MACHINE_CODE = {"cpu": _object, "cuda": _cubin}

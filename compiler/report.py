@@ -1,21 +1,27 @@
 """Collects the explain report (runtime/report.py) while a program passes through the stages: the groups and their ops at `fused`, what each
-became at `thunk`."""
+became at `thunk`, on a GPU each kernel and each library call beside the limits of the target."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
 from hloom.dialects import thunk
+from hloom.dialects.target import TargetView, target_of
 from hloom.passes.fusion.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.rewriting import functions, symbol_name, walk
 
 from .timing import Timing
 
+if TYPE_CHECKING:
+    from .cuda.statistics import KernelStatistics
+
 _FIGURES = ("bytes", "flops", "cost_ps")
+_CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
 _WORK = ("thunk.kernel", "thunk.gemm", "thunk.conv", "thunk.copy", "thunk.fill")
 
 
@@ -38,6 +44,7 @@ class ReportBuilder:
                 "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
                 "ops": dict(Counter(_short(op.operation.name) for op in inside)),
+                "element": next((_element(op.operation) for op in inside if op.operation.name in _CONTRACTIONS), "f32"),
                 **{key: _integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
             }
             ops += [_op(op.operation, name) for op in inside]
@@ -56,6 +63,51 @@ class ReportBuilder:
             for op in walk(program.operation, lambda op: op.name in _WORK):
                 self._add(rows, entry, op)
         self.data["groups"] = list(rows.values())
+        target = target_of(module)
+        if target.kind == "cuda":
+            self._kernels(module, target)
+            self._libraries(target)
+
+    def _kernels(self, module: ir.Operation, target: TargetView) -> None:
+        """A row for each kernel, in the order of the groups."""
+        from .cuda.roofline import kernel_row, kernels_of  # what a CPU target has no use for
+
+        made = {symbol_name(kernel): kernel for kernel in kernels_of(module)}
+        self.data["kernels"] = []
+        for group in self.data["groups"]:
+            if (kernel := made.pop(group["name"], None)) is None:
+                continue
+            row = kernel_row(kernel, self._known(group["name"]).get("element", "f32"), target)
+            self.data["kernels"].append({**row, "calls": group["calls"], "ops": group["ops"]})
+            group["kernel"] = f"{prod(row['grid'])} blocks of {prod(row['block'])} threads"
+
+    def _libraries(self, target: TargetView) -> None:
+        """A row for each library call, with the reason why the library was chosen."""
+        from .cuda.roofline import roofline
+
+        self.data["libraries"] = []
+        for group in self.data["groups"]:
+            if group["kind"] not in ("gemm", "conv"):
+                continue
+            planned = [name for name, known in self._groups.items() if known["library"] == group["kind"] and _does(known, group)]
+            element = self._groups[planned[0]]["element"] if planned else "f32"
+            reason = next((_reason(record) for record in self.data.get("decisions", []) if _chosen(record, planned)), "")
+            least = group["reads"] + group["writes"]
+            times = roofline(least, group["flops"], element, target)
+            row = {"call": group["kernel"].removeprefix("library "), "groups": planned, "calls": group["calls"], "ops": group["ops"]}
+            self.data["libraries"].append({**row, "least": least, "flops": group["flops"], **times, "reason": reason})
+
+    def resources(self, statistics: Mapping[str, KernelStatistics]) -> None:
+        """What the compiled kernels use of a GPU."""
+        from .cuda.roofline import resources_row
+
+        for row in self.data.get("kernels", []):
+            if row["name"] in statistics:
+                row.update(resources_row(statistics[row["name"]]))
+
+    def _known(self, kernel: str) -> dict[str, Any]:
+        """The group that a kernel was made of: buffers may tell several kernels of one group apart."""
+        return self._groups.get(kernel) or self._groups.get(kernel.partition("_buffers_")[0], {})
 
     def _add(self, rows: dict[tuple[str, str], dict[str, Any]], entry: str, op: ir.Operation) -> None:
         kind = op.name.removeprefix("thunk.")
@@ -67,7 +119,7 @@ class ReportBuilder:
         if row:
             row["calls"] += _trips(op)
             return
-        known = self._groups.get(callee or "") or self._groups.get((callee or "").partition("_buffers_")[0], {})
+        known = self._known(callee or "")
         moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
         row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
         row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", _library_flops(op, kind))}
@@ -86,6 +138,27 @@ class ReportBuilder:
 
 def _integer(op: ir.Operation, name: str) -> int:
     return ir.IntegerAttr(op.attributes[name]).value
+
+
+def _element(contraction: ir.Operation) -> str:
+    """The type that a contraction multiplies."""
+    return str(ir.RankedTensorType(contraction.operands[0].type).element_type)
+
+
+def _does(planned: dict[str, Any], call: dict[str, Any]) -> bool:
+    """Whether a library call is of that group: calls do not name theirs."""
+    free = {"constant"}
+    return planned.get("flops") == call["flops"] and {k: n for k, n in planned["ops"].items() if k not in free} == {
+        k: n for k, n in call["ops"].items() if k not in free
+    }
+
+
+def _chosen(record: dict[str, Any], groups: list[str]) -> bool:
+    return record["code"] == "KERNEL_CHOSEN" and any(group in groups for group in record["groups"])
+
+
+def _reason(record: dict[str, Any]) -> str:
+    return str(record["reason"])
 
 
 def _short(name: str) -> str:

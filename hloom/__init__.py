@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hloom.runtime.library import set_threads as set_threads
 
 _RUNTIME_ERRORS = """ExecutionError ArityError ShapeError DtypeError InputError DamagedFileError MissingFileError VersionError
-CpuFeatureError NotBoundError LoadError""".split()
+CpuFeatureError NotBoundError LoadError MissingDriverError MissingLibraryError GpuArchitectureError CudaError""".split()
 _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramError PipelineError PassFailure".split()
 
 _HOME = {

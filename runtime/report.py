@@ -3,6 +3,9 @@
     {"program":   {"name", "source", "target", "inputs", "outputs"},
      "memory":    {"arena", "live", "constants", "bound", "init"},                                        bytes
      "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "inputs", "outputs"}],
+     "kernels":   [{"name", "grid", "block", "registers", "spills", "stack", "shared", "occupancy", "blocks", "limit", "read", "written",
+                    "moved", "least", "widths", "wide", "instructions", "flops", "roofline_ps", "bound", "calls", "ops"}],   GPUs alone
+     "libraries": [{"call", "groups", "calls", "ops", "least", "flops", "roofline_ps", "bound", "reason"}],                  GPUs alone
      "ops":       [{"op", "type", "location", "groups"}],
      "decisions": [{"code", "verdict", "groups", "ops", "reason", "figures"}],
      "timing":    [[pass, seconds]]}
@@ -15,7 +18,7 @@ from __future__ import annotations
 import html as escape_html
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +59,11 @@ class Report:
         if groups := data.get("groups"):
             header = ["group", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops"]
             yield "groups", header, [_group_row(group) for group in groups]
+        if kernels := data.get("kernels"):
+            yield "kernels", _KERNEL_HEADER, [_kernel_row(kernel) for kernel in kernels]
+        if libraries := data.get("libraries"):
+            header = ["call", "calls", "ops", "least bytes", "flops", "roofline", "bound by", "reason"]
+            yield "library calls", header, [_library_row(library) for library in libraries]
         if ops := data.get("ops"):
             rows = [[op["op"], op.get("type", ""), " ".join(op["groups"]) or "-", op.get("location", "")] for op in ops]
             yield "ops", ["op", "type", "in", "from"], rows
@@ -83,9 +91,57 @@ class Report:
 
 
 def _group_row(group: dict[str, Any]) -> list[str]:
-    ops = " ".join(f"{name}×{count}" if count > 1 else name for name, count in group.get("ops", {}).items())
+    ops = _ops(group)
     sizes = [_bytes(group.get("reads", 0)), _bytes(group.get("writes", 0)), _count(group.get("flops", 0))]
     return [group["name"], group.get("entry", ""), group.get("kind", ""), group.get("kernel", ""), str(group.get("calls", 1)), ops, *sizes]
+
+
+_KERNEL_HEADER = [
+    *("kernel", "grid", "block", "registers", "spills", "shared", "occupancy", "limit", "bytes asked", "moved", "least"),
+    *("widths", "128-bit", "flops", "roofline", "bound by", "calls", "ops"),
+]
+
+
+def _kernel_row(kernel: dict[str, Any]) -> list[str]:
+    """A row of a kernel; what only a compiled one has is - on the simulator."""
+
+    def known(name: str, form: Callable[[Any], str] = str) -> str:
+        return "-" if kernel.get(name) is None else form(kernel[name])
+
+    asked = _bytes(kernel.get("read", 0) + kernel.get("written", 0))
+    spills = "-" if "spills" not in kernel else str(kernel["spills"]) + (f" (stack {kernel['stack']})" if kernel.get("stack") else "")
+    return [
+        *(kernel["name"], _extents(kernel.get("grid", [])), _extents(kernel.get("block", []))),
+        *(known("registers"), spills, known("shared", _bytes), known("occupancy", lambda share: f"{share}%"), known("limit")),
+        *(asked, known("moved", _bytes), known("least", _bytes), known("widths", _widths), known("wide", lambda share: f"{share}%")),
+        *(known("flops", _count), known("roofline_ps", _time), known("bound"), known("calls"), _ops(kernel)),
+    ]
+
+
+def _library_row(library: dict[str, Any]) -> list[str]:
+    figures = [_bytes(library["least"]), _count(library["flops"]), _time(library["roofline_ps"]), library["bound"], library["reason"]]
+    return [library["call"], str(library["calls"]), _ops(library), *figures]
+
+
+def _ops(row: dict[str, Any]) -> str:
+    return " ".join(f"{name}×{count}" if count > 1 else name for name, count in row.get("ops", {}).items())
+
+
+def _widths(widths: dict[str, dict[str, int]]) -> str:
+    """Instructions by the bytes that one moves for a thread: "loads 16×4 4×1"."""
+    return ", ".join(f"{kind} " + " ".join(f"{width}×{count}" for width, count in counts.items()) for kind, counts in widths.items()) or "-"
+
+
+def _extents(extents: Sequence[int]) -> str:
+    """Without the trailing ones."""
+    kept = list(extents)
+    while len(kept) > 1 and kept[-1] == 1:
+        kept.pop()
+    return "x".join(map(str, kept)) or "-"
+
+
+def _time(picoseconds: float) -> str:
+    return f"{picoseconds / 1e6:.2f} us"
 
 
 def _decision_row(decision: dict[str, Any]) -> list[str]:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
+from hloom.passes.gpu.launch import is_kernel
 from hloom.passes.rewriting import symbol_name, walk
 
 from .assemble import Resources
-from .compile_kernels import compile_kernels
+from .compile_kernels import CompiledKernels, compile_kernels
 from .nvvm import only_gpu_module
 
 WARP = 32
@@ -56,12 +57,14 @@ class KernelStatistics:
     """Others that say what a kernel does: shuffles, barriers, tensor-core steps, atomics, divisions, local memory."""
 
 
-def kernel_statistics(gpu_module: ir.Operation, target: TargetView) -> dict[str, KernelStatistics]:
-    """Statistics by kernel name of a gpu.module at stage gpu; compiles it, or reads the cache. Raises CompileError."""
-    made = compile_kernels(gpu_module, target)
+def kernel_statistics(
+    gpu_module: ir.Operation, target: TargetView, compiled: CompiledKernels | None = None
+) -> dict[str, KernelStatistics]:
+    """Statistics by kernel name of a gpu.module at stage gpu; compiles it, or reads the cache, unless that was done. Raises CompileError."""
+    made = compiled or compile_kernels(gpu_module, target)
     bodies = split_entries(made.ptx)
     found = {}
-    for kernel in walk(only_gpu_module(gpu_module), lambda op: op.name == "gpu.func" and "kernel" in op.attributes):
+    for kernel in filter(is_kernel, walk(only_gpu_module(gpu_module), "gpu.func")):
         name, block, dynamic = symbol_name(kernel), _extents(kernel, "known_block_size"), _dynamic_shared(kernel)
         resources = made.cubin.statistics.get(name, Resources())
         threads = block[0] * block[1] * block[2]

@@ -7,7 +7,7 @@ declared to read. Memory nobody wrote holds 0xFF bytes, which are NaN in every f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from hloom.dialects.context import make_context
 from hloom.dialects.thunk import Slice, buffer_sizes, slices
 from hloom.passes.buffers.constants import constant_bytes
 from hloom.passes.rewriting import symbol_name, walk
+from hloom.runtime.artifact import Buffer
 from hloom.runtime.dtypes import numpy_dtype
 
 from .counters import Counters
@@ -56,13 +57,15 @@ class SimulatedProgram:
     execution.results, execution.counters, execution.kernels["fusion_0"]
     """
 
-    def __init__(self, module: str | ir.Module | ir.Operation):
+    def __init__(self, module: str | ir.Module | ir.Operation, constants: Mapping[str, Buffer] | None = None):
+        """`constants`: the bytes of the memref.globals that hold no value in the module."""
+        constants = constants or {}
         if isinstance(module, str):
             module = parse_module(module, make_context())
         self._module = module.operation.clone()
         self.kernels = Kernels(self._module)
         named = {symbol_name(op): op for op in [*walk(self._module, "memref.global"), *walk(self._module, "thunk.program")]}
-        self._entries = {name: _Entry(op, named, self.kernels) for name, op in named.items() if op.name == "thunk.program"}
+        self._entries = {name: _Entry(op, named, self.kernels, constants) for name, op in named.items() if op.name == "thunk.program"}
         if "main" not in self._entries:
             raise SimulationError("the module has no thunk.program @main")
 
@@ -83,10 +86,15 @@ class SimulatedProgram:
         return execution
 
 
+def _constant(op: ir.Operation, given: Mapping[str, Buffer]) -> Buffer:
+    name = symbol_name(op)
+    return given[name] if name in given else constant_bytes(op.attributes["initial_value"])
+
+
 class _Entry:
     """@main or @init: its buffers, and its thunks as Python functions."""
 
-    def __init__(self, program: ir.Operation, named: dict[str, ir.Operation], kernels: Kernels):
+    def __init__(self, program: ir.Operation, named: dict[str, ir.Operation], kernels: Kernels, constants: Mapping[str, Buffer]):
         self.name, self.kernels = symbol_name(program), kernels
         signature = ir.FunctionType(ir.TypeAttr(program.attributes["signature"]).value)
         self.inputs, self.outputs = list(signature.inputs), list(signature.results)
@@ -94,7 +102,7 @@ class _Entry:
         self.sources = [_source(i, attributes[i]) for i in range(len(self.inputs))]
         self.sizes = buffer_sizes(program, named)
         symbols = [ir.FlatSymbolRefAttr(symbol).value for symbol in program.attributes["constants"]]
-        self.constants = [np.frombuffer(constant_bytes(named[name].attributes["initial_value"]), np.uint8) for name in symbols]
+        self.constants = [np.frombuffer(_constant(named[name], constants), np.uint8) for name in symbols]
         self.steps = self._region(program.regions[0])
 
     def run(self, values: Sequence[np.ndarray], made: list[np.ndarray], execution: Execution, checks: bool) -> list[np.ndarray]:

@@ -26,7 +26,8 @@ class SimulatedDevice:
         if "module" not in program.blobs:
             raise VersionError("the file holds no module to simulate", remedy="compile it again, for a GPU target")
         self._program = program
-        self._simulated = SimulatedProgram(bytes(program.blobs["module"]).decode())
+        constants = {name.removeprefix("constant."): blob for name, blob in program.constants().items()}
+        self._simulated = SimulatedProgram(bytes(program.blobs["module"]).decode(), constants)
         self._bound: dict[int, np.ndarray] = {}
         self._made: list[np.ndarray] = []
         self.last = Execution()

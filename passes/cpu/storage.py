@@ -37,6 +37,8 @@ class Storage:
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
         """The same elements under another shape. Raises ValueError where dims become one that do not lie in one piece."""
+        if self.strides == row_major(tuple(size for size in self.sizes if isinstance(size, int))):
+            return replace(self, strides=row_major(shape), sizes=shape)
         wide = [(size, stride) for size, stride in zip(self.sizes, self.strides) if size != 1]
         strides = [0] * len(shape)
         inside = 1  # elements of the last dim of `wide` that dims of `shape` have taken

@@ -8,7 +8,7 @@ taken back, the value goes through shared memory, and the root is tried again; l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from math import ceil, prod
 
@@ -86,9 +86,8 @@ class _Distribution:
         self._describe()
 
     def _describe(self) -> None:
-        attributes = self.kernel.op.attributes
-        attributes["hloom.shared_bytes"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.memory.shared_bytes)
-        attributes["hloom.layouts"] = ir.DictAttr.get({name: ir.StringAttr.get(str(layout)) for name, layout in self.roots.layouts.items()})
+        layouts = {name: ir.StringAttr.get(str(layout)) for name, layout in self.roots.layouts.items()}
+        self.kernel.op.attributes["hloom.layouts"] = ir.DictAttr.get(layouts)
 
     def _size(self, value: ir.Value) -> Lin:
         size = self.tile.scalars[value]
@@ -307,8 +306,6 @@ def _whole(base: ir.Value, tensor: ir.RankedTensorType) -> Storage:
 
 def _reshaped(storage: Storage, shape: tuple[int, ...]) -> Storage:
     """The same elements under another shape. Raises PassFailure where they do not lie so."""
-    if storage.strides == row_major(tuple(n for n in storage.sizes if isinstance(n, int))):
-        return replace(storage, strides=row_major(shape), sizes=shape)
     try:
         return storage.reshaped(shape)
     except ValueError as error:

@@ -13,6 +13,8 @@ from ..schedules.gpu_contraction import STATIC_SHARED_BYTES
 from .emit import WORKGROUP, element_bytes, storage_type
 
 MODULE = "kernels"
+_FIGURES = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
+"""What the planner knew of a group: its kernel keeps it, for the host program and for hloom-explain."""
 
 
 @dataclass
@@ -55,6 +57,11 @@ class Kernel:
         return value_of("memref.get_global", kind, name=ir.FlatSymbolRefAttr.get(symbol))
 
 
+def is_kernel(function: ir.Operation) -> bool:
+    """Whether a gpu.func is launched from the host: parsed ones carry the mark as a property, those that a pass built as an attribute."""
+    return "kernel" in function.attributes or "gpu.kernel" in function.attributes
+
+
 def shared_bytes(shape: Sequence[int], element: ir.Type) -> int:
     return prod(shape) * element_bytes(element)
 
@@ -94,6 +101,7 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
             **{
                 "gpu.kernel": ir.UnitAttr.get(),
                 "hloom.shared_bytes": _i64(0),
+                **{name: function.attributes[name] for name in _FIGURES if name in function.attributes},
                 "hloom.layouts": ir.DictAttr.get({k: _i64(v) if isinstance(v, int) else ir.StringAttr.get(v) for k, v in layout.items()}),
             },
         )

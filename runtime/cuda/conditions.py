@@ -1,6 +1,6 @@
 """The small kernels by which a graph decides: each sets the value of a conditional node from what lies in memory.
 
-They are PTX, the same for every GPU and program, which the driver compiles when the first program with control flow is loaded;
+They are PTX, the same for every GPU and program, assembled when a program with control flow is loaded;
 `cudaGraphSetConditional` is the driver's own device function.
 """
 

@@ -46,7 +46,7 @@ class CudaDevice:
             steps.prepare(needs)
         if needs.conditions:
             require_conditions(self._driver.version)
-        self._stream = self._driver.new_stream()
+        self._stream = self._driver.stream
         self._done = self._driver.new_event()
         self._last_stream: int | None = None
         self._launched_ns = 0
@@ -260,6 +260,8 @@ class CudaDevice:
     def __del__(self) -> None:
         for address in getattr(self, "_staging", {}).values():
             self._driver.free(address)
+        if done := getattr(self, "_done", 0):
+            self._driver.free_event(done)
 
 
 def _static_name(slot: Slot) -> Any:

@@ -5,6 +5,7 @@ Tests replace it (tests/runtime/fake_driver.py): `Driver`, `Recorder` and `Graph
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Sequence
@@ -66,14 +67,21 @@ class Driver:
         return int(self._call("cuMemAlloc", nbytes))
 
     def free(self, address: int) -> None:
-        self._call("cuMemFree", address)
+        self._release("cuMemFree", address)
 
     def allocate_on(self, stream: int, nbytes: int) -> int:
         """Memory that work enqueued on the stream from now on may use."""
         return int(self._call("cuMemAllocAsync", max(nbytes, 1), self._stream(stream)))
 
     def free_on(self, stream: int, address: int) -> None:
-        self._call("cuMemFreeAsync", address, self._stream(stream))
+        """Gives the memory back once what is enqueued on the stream by now has run."""
+        self._release("cuMemFreeAsync", address, self._stream(stream))
+
+    def _release(self, function: str, *arguments: Any) -> None:
+        """Frees something, from whichever thread the garbage collector runs in, at exit too, when the driver may be gone."""
+        with contextlib.suppress(Exception):
+            self.use()
+            self._call(function, *arguments)
 
     def upload(self, address: int, data: Buffer | np.ndarray, stream: int) -> None:
         """From host memory, which may be reused when this returns."""
@@ -94,7 +102,9 @@ class Driver:
 
     # Streams and events.
 
-    def new_stream(self) -> int:
+    @functools.cached_property
+    def stream(self) -> int:
+        """A stream for callers who bring none, as old as the process: results that outlive their program are freed on it."""
         return int(self._call("cuStreamCreate", self._api.CUstream_flags.CU_STREAM_NON_BLOCKING.value))
 
     def synchronise(self, stream: int) -> None:
@@ -106,7 +116,7 @@ class Driver:
 
     def free_event(self, event: int) -> None:
         """The event may still be waited for: the driver lets it go when that is over."""
-        self._call("cuEventDestroy", self._api.CUevent(event))
+        self._release("cuEventDestroy", self._api.CUevent(event))
 
     def record(self, event: int, stream: int) -> None:
         self._call("cuEventRecord", self._api.CUevent(event), self._stream(stream))
@@ -125,10 +135,13 @@ class Driver:
     # Code.
 
     def load(self, code: bytes | str) -> Any:
-        """A module from a cubin, or from PTX text, which the driver compiles."""
+        """A module from a cubin, or from PTX text, which is assembled for this GPU (by nvJitLink, or else by the driver)."""
         object_code = self._core.ObjectCode
         try:
-            return object_code.from_ptx(code.encode()) if isinstance(code, str) else object_code.from_cubin(code)
+            if isinstance(code, str):
+                options = self._core.LinkerOptions(arch=f"sm_{self.capability}")
+                return self._core.Linker(object_code.from_ptx(code.encode()), options=options).link("cubin")
+            return object_code.from_cubin(code)
         except Exception as error:
             raise CudaError(f"the driver does not load the program's code: {error}", remedy="compile the program again") from None
 

@@ -20,7 +20,7 @@ from cuda_kernels import (
     shuffle,
 )
 
-from hloom.compiler.cuda import assemble, assembler, emit_ptx
+from hloom.compiler.cuda import assemble, assembler, emit_ptx, lower_to_nvvm
 from hloom.compiler.cuda.assemble import Resources, parse_report
 from hloom.compiler.cuda.errors import ToolchainError
 from hloom.compiler.cuda.statistics import split_entries
@@ -89,7 +89,11 @@ def test_shared_memory_barriers_and_masks(target):
 def test_tensor_cores_and_asynchronous_copies(target):
     bodies, _ = kernels_of(module_of(MATMUL), target)
     body = bodies["matmul"]
-    for wanted in ("cp.async.cg.shared.global", "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"):
+    for wanted in (
+        "cp.async.cg.shared.global",
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+    ):
         assert wanted in body
 
 
@@ -112,6 +116,14 @@ def test_no_float_is_contracted_or_flushed_unasked():
     op = "%p = arith.mulf %x, %x : vector<4xf32>\n %r = arith.addf %p, %x : vector<4xf32>"
     bodies, _ = kernels_of(module_of(elementwise("f32", op=op)), "sm_90a")
     assert "mul.rn.f32" in bodies["elementwise_f32"] and "fma" not in bodies["elementwise_f32"] and "ftz" not in bodies["elementwise_f32"]
+
+
+def test_a_module_at_nvvm_is_taken_as_it_is_and_none_is_changed():
+    kernels = module_of(elementwise("f32"), MATMUL).operation
+    before = str(kernels)
+    lowered = lower_to_nvvm(kernels, resolve("sm_90a"))
+    assert emit_ptx(lowered.operation, resolve("sm_90a")) == emit_ptx(kernels, resolve("sm_90a"))
+    assert str(kernels) == before
 
 
 def test_refused_ptx_says_why():

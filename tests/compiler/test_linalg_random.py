@@ -14,11 +14,15 @@ from linalg_oracle import INGRESS, parse_type, run_lowered, tensor_types
 class Program:
     """Grows a program op by op; every value is an f32 tensor of integers, so that any order of sums is exact."""
 
+    extents: tuple[int, ...] = (1, 2, 3, 4, 6)
+    most = 2000
+    """Elements of a value."""
+
     def __init__(self, seed: int):
         self.rng = random.Random(seed)
         self.values: list[tuple[str, tuple[int, ...]]] = []
         self.lines: list[str] = []
-        shapes = [tuple(self.rng.choice([1, 2, 3, 4, 6]) for _ in range(self.rng.randrange(1, 4))) for _ in range(3)]
+        shapes = [tuple(self.rng.choice(self.extents) for _ in range(self.rng.randrange(1, 4))) for _ in range(3)]
         self.arguments = [(f"%a{i}", shape) for i, shape in enumerate(shapes)]
         self.values += self.arguments
         self.lines.append("%zero = stablehlo.constant dense<0.0> : tensor<f32>")
@@ -40,7 +44,7 @@ class Program:
         return f"tensor<{''.join(f'{d}x' for d in shape)}f32>"
 
     def emit(self, op: str, operands: list[tuple[str, tuple[int, ...]]], shape: tuple[int, ...], types: str | None = None) -> None:
-        if int(np.prod(shape)) > 2000:
+        if int(np.prod(shape)) > self.most:
             return
         name = f"%v{len(self.lines)}"
         ins = types or ", ".join(self.kind(s) for _, s in operands)

@@ -34,6 +34,22 @@ def test_every_file_round_trips_through_the_attribute(name):
     assert target.name == name
 
 
+@pytest.mark.parametrize("name", [name for name in known_targets() if name.startswith("sm_")])
+def test_gpus_are_complete(name):
+    target = resolve(name)
+    assert target.kind == "cuda" and target.cpu == name and target.compute_capability == int(name.strip("sm_a"))
+    assert target.threads_per_multiprocessor % 32 == 0 and target.registers_per_multiprocessor == 65536
+    assert 48 << 10 < target.shared_bytes_per_block < target.shared_bytes_per_multiprocessor <= target.l1_bytes
+    assert target.multiprocessors > 0 and target.blocks_per_multiprocessor > 0
+    assert target.f32_flops < target.f16_flops == target.bf16_flops < target.int8_flops
+    assert target.dram_bytes_per_second < target.llc_bytes_per_second and target.llc_bytes == target.l2_bytes
+    assert target.launch_ps == 2_500_000
+
+
+def test_cpus_name_nothing_of_gpus():
+    assert load_target("cpu-avx512").compute_capability == load_target("cpu-avx512").multiprocessors == 0
+
+
 def test_no_attribute_is_the_default_and_entries_override_it():
     assert target_of(parse_module("module {}", make_context()).operation) == Target()
     text = 'module attributes {hloom.target = {name = "mine", vector_bits = 256 : i64, fma = false}} {}'

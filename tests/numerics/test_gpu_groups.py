@@ -106,6 +106,12 @@ MOVEMENT = {
     "plus its transpose": unary(
         "%t = stablehlo.transpose %0, dims = [1, 0] : ({given}) -> {given}\n%r = stablehlo.add %0, %t : {given}", (64, 64), (64, 64)
     ),
+    "reshaped to other dims": unary(
+        "%t = stablehlo.transpose %0, dims = [1, 0, 3, 2] : ({given}) -> tensor<6x4x4x2xf32>\n"
+        "%r = stablehlo.reshape %t : (tensor<6x4x4x2xf32>) -> {made}",
+        (4, 6, 2, 4),
+        (16, 12),
+    ),
     "strided slice": unary("%r = stablehlo.slice %0 [3:23:2, 1:39:2] : ({given}) -> {made}", (30, 40), (10, 19)),
     "reverse": unary("%r = stablehlo.reverse %0, dims = [1] : {given}", (30, 40), (30, 40)),
     "pad": unary(
@@ -152,6 +158,12 @@ REDUCTIONS = {
     "all of many": reduction((200000,), [0]),
     "columns of many rows": reduction((9000, 64), [0], "maximum", LEAST["f32"]),
     "inner axis": reduction((3, 90, 48), [1]),
+    "reversed rows": unary(
+        "%c = stablehlo.constant dense<0.0> : tensor<f32>\n%v = stablehlo.reverse %0, dims = [0] : {given}\n"
+        "%r = stablehlo.reduce(%v init: %c) applies stablehlo.add across dimensions = [1] : ({given}, tensor<f32>) -> {made}",
+        (5000, 16),
+        (5000,),
+    ),
     "outer axes": reduction((16, 20, 30), [0, 2]),
     "f64": reduction((16, 515), [1], "multiply", "1.0", "f64"),
     "bf16": reduction((16, 512), [1], "maximum", LEAST["bf16"], "bf16"),
@@ -190,6 +202,19 @@ REDUCTIONS = {
           %n = stablehlo.select %g, %s, %t : tensor<i1>, tensor<i32>
           stablehlo.return %m, %n : tensor<f32>, tensor<i32>
         }}""",
+    ),
+    "first of the largest": program(
+        ["tensor<20x333xi32>", "tensor<20x333xi32>"],
+        [("%r#0", "tensor<20xi32>"), ("%r#1", "tensor<20xi32>")],
+        """%least = stablehlo.constant dense<-9> : tensor<i32>
+        %r:2 = stablehlo.reduce(%0 init: %least), (%1 init: %least) across dimensions = [1] :
+            (tensor<20x333xi32>, tensor<20x333xi32>, tensor<i32>, tensor<i32>) -> (tensor<20xi32>, tensor<20xi32>)
+        reducer(%p: tensor<i32>, %q: tensor<i32>) (%s: tensor<i32>, %t: tensor<i32>) {
+          %g = stablehlo.compare GE, %p, %q, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %m = stablehlo.select %g, %p, %q : tensor<i1>, tensor<i32>
+          %n = stablehlo.select %g, %s, %t : tensor<i1>, tensor<i32>
+          stablehlo.return %m, %n : tensor<i32>, tensor<i32>
+        }""",
     ),
     "windows": program(
         [tensor((2, 14, 13, 24))],

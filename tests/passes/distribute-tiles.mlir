@@ -83,7 +83,7 @@ module {
 // Columns of 32: the warps share a column, and combine through shared memory. The attribute says how many threads.
 // CHECK-LABEL: gpu.func @column_sums({{.*}}) workgroup(%{{.*}} : memref<256xf32, #gpu.address_space<workgroup>>) kernel
 // CHECK-SAME: reduction_0 = "[r2 w8 l4@8] [l8 v4]", result_0 = "[l8 v4]"
-// CHECK-SAME: hloom.shared_bytes = 1024
+// CHECK-SAME: hloom.shared_bytes = 0
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK: gpu.shuffle xor
 // CHECK: gpu.barrier

@@ -7,6 +7,7 @@ that is not its own).
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -89,7 +90,9 @@ class FakeDriver:
         self._handles += 1
         return self._handles
 
-    new_stream = _handle
+    @functools.cached_property
+    def stream(self) -> int:
+        return self._handle()
 
     def synchronise(self, stream: int) -> None:
         self.log.append(("synchronise", stream))

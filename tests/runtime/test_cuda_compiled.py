@@ -57,6 +57,23 @@ def test_elementwise():
     assert [node[0] for node in driver.graphs[0].nodes] == ["launch"]
 
 
+def test_the_launch_table_is_what_the_kernels_say():
+    text = """func.func @main(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> {
+      %0 = stablehlo.exponential %x : tensor<4096x64xf32>
+      return %0 : tensor<4096x64xf32>
+    }"""
+    artifact = compile_program(load_text(text), target="sm_80", simulated=True)
+    (name,) = artifact.manifest["kernels"]
+    launch = artifact.manifest["kernels"][name]
+    kernel = next(op for op in walk(parse_module(bytes(artifact.blobs["module"]).decode(), make_context()).operation, "gpu.func"))
+    assert launch["grid"] == list(ir.DenseI32ArrayAttr(kernel.attributes["known_grid_size"])) and launch["grid"][0] > 1
+    assert launch["block"] == list(ir.DenseI32ArrayAttr(kernel.attributes["known_block_size"]))
+    assert launch["noalias"] == [True, True]
+    (thunk,) = artifact.manifest["programs"]["main"]["body"]
+    assert (thunk["op"], thunk["callee"], thunk["reads"]) == ("kernel", name, [[0, 0, 4096 * 64 * 4]])
+    assert artifact.manifest["target"]["kind"] == "cuda" and artifact.manifest["target"]["features"] == []
+
+
 def test_a_loop_whose_length_is_an_input():
     text = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<i32>) {
       %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -13,6 +13,7 @@ import pytest
 from cuda_programs import chain
 
 from hloom.runtime.cuda import driver as driver_module
+from hloom.runtime.cuda.conditions import PTX
 from hloom.runtime.cuda.driver import Driver, Recorder
 from hloom.runtime.errors import CudaError, MissingDriverError, MissingLibraryError
 
@@ -85,6 +86,8 @@ def counted(monkeypatch):
         LaunchConfig=lambda **sizes: sizes,
         launch=lambda builder, config, kernel, *arguments: log.append(("launch", config, kernel, arguments)),
         ObjectCode=core.ObjectCode,
+        Linker=core.Linker,
+        LinkerOptions=core.LinkerOptions,
     )
     monkeypatch.setattr(driver_module, "_import", lambda name: api if name == "cuda.bindings.driver" else fake_core)
     return Driver(0), api, log
@@ -101,7 +104,7 @@ def test_calls_of_the_driver_are_as_it_takes_them(counted):
         lambda: driver.upload(64, b"1234", 1),
         lambda: driver.download(array, 64, 1),
         lambda: driver.copy(64, 128, 16, 1),
-        lambda: driver.synchronise(driver.new_stream()),
+        lambda: driver.synchronise(driver.stream),
         lambda: driver.record(driver.new_event(), 0),
         lambda: driver.wait(3, driver.new_event(timing=True)),
         lambda: driver.free_event(3),
@@ -113,6 +116,16 @@ def test_calls_of_the_driver_are_as_it_takes_them(counted):
     assert driver.kernel(module, "k") is kernel and "cuKernelSetAttribute" not in api.called
     driver.kernel(module, "k", 100_000)
     assert "cuKernelSetAttribute" in api.called
+
+
+def test_the_kernels_of_conditions_link_into_a_cubin(counted):
+    pytest.importorskip("cuda.bindings.nvjitlink")
+    driver, *_ = counted
+    try:
+        module = driver.load(PTX)
+    except CudaError as error:
+        pytest.skip(f"neither nvJitLink nor a driver: {error}")
+    assert module.code_type == "cubin" and b"hloom_while" in module.code
 
 
 def test_recordings_are_made_with_the_names_that_builders_have(counted):
@@ -163,6 +176,7 @@ def test_failures_are_told_in_the_drivers_words(counted):
     api.status = 2
     with pytest.raises(CudaError, match="cuMemAlloc failed on GPU 0"):
         driver.allocate(1)
+    driver.free(64)  # runs in destructors, where nobody could be told
 
 
 def test_what_the_fake_has_is_what_the_driver_has():

@@ -1,0 +1,83 @@
+"""Programs for tests on a GPU: compiled for the GPU that is there, saved and loaded again as a file would be from another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hloom.compiler.compile import compile_program, load_text
+from hloom.runtime.cuda.driver import default_driver
+from hloom.runtime.executable import Executable, load
+
+ELEMENTWISE = """func.func @main(%x: tensor<128x256xf32>, %b: tensor<256xf32>) -> tensor<128x256xf32> {
+  %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<256xf32>) -> tensor<128x256xf32>
+  %1 = stablehlo.add %x, %0 : tensor<128x256xf32>
+  %2 = stablehlo.tanh %1 : tensor<128x256xf32>
+  return %2 : tensor<128x256xf32>
+}"""
+
+WHILE = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%y = %x, %i = %zero) : tensor<64xf32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %t = stablehlo.add %y, %y : tensor<64xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %t, %j : tensor<64xf32>, tensor<i32>
+    }
+  return %r#0, %r#1 : tensor<64xf32>, tensor<i32>
+}"""
+
+CASE = """func.func @main(%i: tensor<i32>, %x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = "stablehlo.case"(%i) ({
+    %1 = stablehlo.negate %x : tensor<64xf32>
+    stablehlo.return %1 : tensor<64xf32>
+  }, {
+    %1 = stablehlo.add %x, %x : tensor<64xf32>
+    stablehlo.return %1 : tensor<64xf32>
+  }, {
+    %1 = stablehlo.multiply %x, %x : tensor<64xf32>
+    stablehlo.return %1 : tensor<64xf32>
+  }) : (tensor<i32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}"""
+
+FOR = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<500> : tensor<i32>
+  %step = stablehlo.constant dense<1.0> : tensor<64xf32>
+  %r:2 = stablehlo.while(%y = %x, %i = %zero) : tensor<64xf32>, tensor<i32>
+    cond {
+      %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %t = stablehlo.add %y, %step : tensor<64xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %t, %j : tensor<64xf32>, tensor<i32>
+    }
+  return %r#0 : tensor<64xf32>
+}"""
+
+
+def target() -> str:
+    """The target of the GPU that is there."""
+    capability = default_driver().capability
+    return f"sm_{capability}{'a' if capability >= 90 else ''}"
+
+
+def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False) -> Executable:
+    """The program compiled for this GPU, through a file."""
+    artifact = compile_program(load_text(text), target=target(), bound=bound, profile=profile)
+    artifact.save(folder / "program.hloom")
+    return load(folder / "program.hloom")
+
+
+def matmul(dtype: str, m: int = 64, k: int = 128, n: int = 96) -> str:
+    left, right, out = f"tensor<{m}x{k}x{dtype}>", f"tensor<{k}x{n}x{dtype}>", f"tensor<{m}x{n}x{dtype}>"
+    return f"""func.func @main(%x: {left}, %w: {right}) -> {out} {{
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({left}, {right}) -> {out}
+  return %0 : {out}
+}}"""

@@ -1,0 +1,83 @@
+"""On a GPU: kernels, graphs with loops and branches, libraries, binding, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, matmul
+
+from hloom.runtime.cuda.graphs import CAPACITY
+from hloom.runtime.errors import GpuArchitectureError
+from hloom.runtime.executable import Executable, load
+
+pytestmark = pytest.mark.cuda
+
+RNG = np.random.default_rng(0)
+
+
+def test_a_kernel(tmp_path):
+    exe = build(ELEMENTWISE, tmp_path)
+    x, b = RNG.standard_normal((128, 256), np.float32), RNG.standard_normal(256, np.float32)
+    for scale in (1, 2):
+        np.testing.assert_allclose(exe(scale * x, b), np.tanh(scale * x + b), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 20])
+def test_a_while_loop_on_the_device(tmp_path, trips):
+    found, count = build(WHILE, tmp_path)(np.ones(64, np.float32), np.int32(trips))
+    assert found.tolist() == [2.0**trips] * 64 and count == trips
+
+
+def test_a_for_loop_on_the_device(tmp_path):
+    exe = build(FOR, tmp_path)
+    for start in (0, 3):
+        assert exe(np.full(64, start, np.float32)).tolist() == [start + 500.0] * 64
+
+
+@pytest.mark.parametrize(("index", "expected"), [(0, -3), (1, 6), (2, 9), (7, 9), (-1, 9)])
+def test_a_case_on_the_device(tmp_path, index, expected):
+    assert build(CASE, tmp_path)(np.int32(index), np.full(64, 3, np.float32)).tolist() == [expected] * 64
+
+
+def test_graphs_are_updated_when_their_addresses_change(tmp_path):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch has no CUDA")
+    for text, expected in ((WHILE, lambda x: x * 8), (ELEMENTWISE, None)):
+        exe = build(text, tmp_path)
+        kept = []
+        for value in range(2 * CAPACITY):
+            if expected:
+                x = torch.full((64,), float(value), device="cuda")
+                kept.append((exe(x, torch.tensor(3, dtype=torch.int32, device="cuda"))[0], expected(x), x))
+            else:
+                x, b = torch.full((128, 256), float(value), device="cuda"), torch.ones(256, device="cuda")
+                kept.append((exe(x, b), torch.tanh(x + b), (x, b)))
+        assert all(torch.allclose(found, wanted) for found, wanted, _ in kept)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_bound_weights_are_kept_on_the_device(tmp_path, dtype):
+    kind = np.float32 if dtype == "f32" else np.float16
+    x, w = RNG.standard_normal((64, 128)).astype(kind), RNG.standard_normal((128, 96)).astype(kind)
+    exe = build(matmul(dtype), tmp_path, bound=(1,))
+    exe.bind({1: w})
+    expected = x.astype(np.float64) @ w.astype(np.float64)
+    np.testing.assert_allclose(exe(x).astype(np.float64), expected, rtol=1e-2, atol=5e-2)
+    exe.save(tmp_path / "with.hloom")
+    np.testing.assert_array_equal(load(tmp_path / "with.hloom")(x), exe(x))
+
+
+def test_another_architecture_is_refused(tmp_path):
+    exe = build(ELEMENTWISE, tmp_path)
+    exe.program.manifest["target"]["cpu"] = "sm_70"
+    exe.save(tmp_path / "old.hloom")
+    with pytest.raises(GpuArchitectureError, match="sm_70"):
+        load(tmp_path / "old.hloom")
+
+
+def test_many_executables_come_and_go(tmp_path):
+    exe: Executable | None = None
+    for value in range(20):
+        exe = build(WHILE, tmp_path)
+        assert exe(np.ones(64, np.float32), np.int32(value % 4))[0][0] == 2.0 ** (value % 4)
