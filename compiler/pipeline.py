@@ -103,6 +103,7 @@ STAGES = (
         ),
         kind="cpu",
     ),
+    Stage("nvvm", "kernels in the LLVM and NVVM dialects", tuple(NVVM), kind="cuda"),
 )
 
 _BY_NAME = {stage.name: number for number, stage in enumerate(STAGES)}
@@ -111,7 +112,6 @@ STAGE_NAMES = tuple(_BY_NAME)
 for _stage in STAGES:
     if _stage.passes:
         register_bundle(f"stage-{_stage.name}", _stage.passes, _stage.description)
-register_bundle("stage-nvvm", NVVM, "the kernels in the LLVM and NVVM dialects")
 
 
 def stage_number(name: str) -> int:

@@ -19,8 +19,6 @@ After:
 Must hold: the lhlo stage. Constants stay in the module as memref.global ops. A kernel's cost is the callee's `hloom.cost_ps`, or what
 moving its bytes takes; its tiles are the callee's `hloom.tiles`, -1 if it has none yet (lower-thunks fills them in).
 
-Options: `profile` brackets every op with thunk.profile_begin and thunk.profile_end.
-
 Declined, with an error: memref ops other than views of the arena at constant offsets and reads of globals.
 """
 
@@ -42,23 +40,22 @@ _PS_PER_BYTE = 60
 
 
 @register_pass("emit-thunks", "turns the host functions into thunk programs: lhlo to thunk")
-def emit_thunks(module: ir.Operation, *, profile: bool = False) -> None:
+def emit_thunks(module: ir.Operation) -> None:
     named = {symbol_name(function): function for function in [*functions(module), *walk(module, "gpu.func")]}
     hosts = [function for function in named.values() if "hloom.signature" in function.attributes]
     with module.context, ir.Location.unknown():
         for host in hosts:
-            _Emitter(host, named, profile).emit()
+            _Emitter(host, named).emit()
             host.erase()
 
 
 class _Emitter:
-    def __init__(self, host: ir.Operation, named: dict[str, ir.Operation], profile: bool):
-        self.host, self.named, self.profile = host, named, profile
+    def __init__(self, host: ir.Operation, named: dict[str, ir.Operation]):
+        self.host, self.named = host, named
         self.signature = ir.FunctionType(ir.TypeAttr(host.attributes["hloom.signature"]).value)
         names = dict.fromkeys(symbol.value for symbol in self._globals())
         self.constants = {name: i for i, name in enumerate(names)}
         self.slices: dict[ir.Value, Slice] = {}
-        self.measured = 0
 
     def _globals(self) -> list[ir.FlatSymbolRefAttr]:
         return [ir.FlatSymbolRefAttr(op.attributes["name"]) for op in walk(self.host, "memref.get_global")]
@@ -81,7 +78,7 @@ class _Emitter:
                 arena_bytes=_integer(sizes[-1]),
                 constants=ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in self.constants]),
             )
-        self._block(block, program.regions[0].blocks.append(), 0)
+        self._block(block, program.regions[0].blocks.append())
 
     def _value_attributes(self) -> ir.ArrayAttr:
         """The attributes of the arguments and results; the arena's are none of the caller's business."""
@@ -89,13 +86,13 @@ class _Emitter:
             return ir.ArrayAttr.get(list(self.host.attributes["arg_attrs"])[:-1])
         return ir.ArrayAttr.get([ir.DictAttr.get({})] * (len(self.signature.inputs) + len(self.signature.results)))
 
-    def _block(self, source: ir.Block, target: ir.Block, depth: int) -> None:
+    def _block(self, source: ir.Block, target: ir.Block) -> None:
         with ir.InsertionPoint(target):
             for op in source.operations:
                 op = op.operation
                 with op.location:
                     if not self._value(op) and op.name != "func.return":
-                        self._thunk(op, depth)
+                        self._convert(op)
 
     def _value(self, op: ir.Operation) -> bool:
         """Notes the slice that an op names; False if it names none."""
@@ -113,17 +110,7 @@ class _Emitter:
             return op.name == "arith.constant"
         return True
 
-    def _thunk(self, op: ir.Operation, depth: int) -> None:
-        if not self.profile or depth:
-            self._convert(op, depth)
-            return
-        number, self.measured = _integer(self.measured), self.measured + 1
-        label = "; ".join(str(ir.StringAttr(name).value) for name in op.attributes["source"]) if "source" in op.attributes else op.name
-        create("thunk.profile_begin", id=number, label=ir.StringAttr.get(label))
-        self._convert(op, depth)
-        create("thunk.profile_end", id=number)
-
-    def _convert(self, op: ir.Operation, depth: int) -> None:
+    def _convert(self, op: ir.Operation) -> None:
         view = op.opview
         if isinstance(view, lhlo.FusionOp):
             self._kernel(view)
@@ -136,21 +123,21 @@ class _Emitter:
         elif isinstance(view, lhlo.FillOp):
             create("thunk.fill", writes=self._of(view.out), pattern=view.pattern)
         elif isinstance(view, lhlo.WhileOp):
-            self._regions(op, create("thunk.while", regions=2, reads=self._of(view.pred)), depth)
+            self._regions(op, create("thunk.while", regions=2, reads=self._of(view.pred)))
         elif isinstance(view, lhlo.ForOp):
-            self._regions(op, create("thunk.for", regions=1, trip_count=view.trip_count), depth)
+            self._regions(op, create("thunk.for", regions=1, trip_count=view.trip_count))
         elif isinstance(view, lhlo.CaseOp):
-            self._regions(op, create("thunk.case", regions=1, reads=self._of(view.index)), depth)
+            self._regions(op, create("thunk.case", regions=1, reads=self._of(view.index)))
         elif isinstance(view, lhlo.BranchOp):
-            self._regions(op, create("thunk.sequence", regions=1), depth)
+            self._regions(op, create("thunk.sequence", regions=1))
         else:
             raise PassFailure("the host function holds an op that is no lhlo op", op=op.name, loc=str(op.location), stage="thunk")
 
-    def _regions(self, op: ir.Operation, thunk: ir.Operation, depth: int) -> None:
+    def _regions(self, op: ir.Operation, thunk: ir.Operation) -> None:
         for source, target in zip(op.regions, thunk.regions):
             block = target.blocks.append()
             if source.blocks:
-                self._block(source.blocks[0], block, depth + 1)
+                self._block(source.blocks[0], block)
 
     def _of(self, *values: ir.Value) -> ir.Attribute:
         return i64_array(number for value in values for number in self.slices[value])

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import pytree
+from .absent import AbsentDevice
 from .artifact import Artifact
-from .errors import ArityError, NotBoundError, VersionError
+from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
 from .program import Device, Program
 from .report import Report
 
@@ -34,9 +35,14 @@ class Executable:
         self._build = pytree.builder(program.out_tree)
         self._taken = len(program.signature.inputs)
         self._ready = False
-        self.device = (device or _device_class(program.target))(program)
+        try:
+            self.device: Device = (device or _device_class(program.target))(program)
+        except MissingDriverError as error:  # programs are compiled and saved where they do not run
+            self.device = AbsentDevice(program, error)
         if not self.signature.bound:
             self.bind({})
+        elif any(name.startswith("bound.") for name in program.saved):
+            self.bind(program.unbound_values())
         elif program.saved:
             self.device.start(program.saved)
             self._ready = True

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from . import pytree
 from .artifact import Artifact, Buffer
 from .errors import DamagedFileError
@@ -81,6 +83,16 @@ class Program:
             raise DamagedFileError(f"{name} should have {expected} bytes, has {found}")
         return kept[name]
 
+    def unbound_values(self) -> dict[int, Any]:
+        """The values of a file that was saved where `init` could not run, to be bound. Raises DamagedFileError."""
+        found = {}
+        for index, spec in self.signature.bound.items():
+            blob = self.saved.get(f"bound.{index}")
+            if blob is None or len(blob) != spec.nbytes:
+                raise DamagedFileError(f"the file's value of {spec.name} is damaged", remedy="save the program again")
+            found[index] = np.frombuffer(blob, spec.numpy_dtype).reshape(spec.shape)
+        return found
+
     def constants(self) -> dict[str, Buffer]:
         return {name: blob for name, blob in self.blobs.items() if name.startswith("constant")}
 
@@ -94,7 +106,7 @@ def _read(artifact: Artifact) -> Program:
     inputs = {index: spec for index, (spec, bound) in enumerate(arguments) if not bound}
     bound = {index: spec for index, (spec, bound) in enumerate(arguments) if bound}
     results = [TensorSpec.of(data) for data in manifest["results"]]
-    saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init."))}
+    saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init.", "bound."))}
     program = Program(
         name=manifest.get("name", "main"),
         kind=manifest["kind"],

@@ -1,11 +1,13 @@
 """Shared by all pytest tests: HLOOM_DEBUG of the caller's shell must not change what is tested; tests marked `cuda` want a GPU."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 
 def pytest_configure(config):
+    os.environ["HLOOM_CACHE_DIR"] = str(Path(__file__).parent.parent / "build" / "cache")
     config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU")
 
 

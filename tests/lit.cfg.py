@@ -17,6 +17,7 @@ config.test_source_root = os.path.dirname(__file__)
 
 config.environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
 config.environment.pop("HLOOM_DEBUG", None)
+config.environment["HLOOM_CACHE_DIR"] = os.path.join(os.path.dirname(config.test_source_root), "build", "cache")
 config.substitutions.append(("%python", sys.executable))
 if filecheck := os.environ.get("FILECHECK"):
     config.substitutions.append((r"\bfilecheck\b", filecheck))
@@ -24,5 +25,7 @@ if filecheck := os.environ.get("FILECHECK"):
 for package in ("torch", "jax"):
     if importlib.util.find_spec(package):
         config.available_features.add(package)
+if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.core"):
+    config.available_features.add("cubin")
 if os.path.exists("/dev/nvidiactl"):
     config.available_features.add("cuda")

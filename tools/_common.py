@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,6 +46,12 @@ def write_output(path: str, data: str | bytes) -> None:
         Path(path).write_bytes(raw)
     except OSError as error:
         raise CompileError(f"cannot write {path!r}: {error.strerror}") from None
+
+
+def target_help(before: str = "") -> str:
+    """The help text of --target. It is read by tools that run without the compiler, so it names the files and imports nothing."""
+    known = sorted(Path(file.name).stem for file in resources.files("hloom.compiler").joinpath("targets").iterdir())
+    return f"{before}auto or cpu for this machine's processor, a .toml file, or a known target: {', '.join(known)}"
 
 
 def run_tool(tool: Callable[[list[str]], int], argv: list[str] | None) -> int:

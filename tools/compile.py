@@ -2,6 +2,7 @@
 
     hloom-compile mlp.mlir -o mlp.hloom
     hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
+    hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
     hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
     hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
 """
@@ -12,6 +13,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from torch_mlir import ir
+
 from hloom.compiler.compile import bind_arguments, compile_program, load_text, name_of
 from hloom.compiler.debug import watching
 from hloom.compiler.instrument import Instrumentation
@@ -19,11 +22,14 @@ from hloom.compiler.pipeline import STAGE_NAMES, run_stages
 from hloom.compiler.resume import load_stage
 from hloom.compiler.target import attach_target, resolve
 from hloom.compiler.timing import Timing
+from hloom.dialects.target import target_of
 from hloom.passes.errors import PipelineError
 from hloom.runtime.errors import ExecutionError
 
-from ._common import ToolParser, read_input, run_tool, write_output
+from ._common import ToolParser, read_input, run_tool, target_help, write_output
 from ._values import indices
+
+_PTX = "ptx"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,12 +59,19 @@ def _compile(argv: list[str]) -> int:
             attach_target(module, resolve(options.target))
             if options.from_ == "input":
                 bind_arguments(program, bound)
-            run_stages(module, options.from_, options.to, dump_dir=options.dump, watch=watch)
-            write_output(options.output or "-", watch.asm.asm(module) + "\n")
+            run_stages(module, options.from_, "gpu" if options.to == _PTX else options.to, dump_dir=options.dump, watch=watch)
+            text = _ptx(module, watch) if options.to == _PTX else watch.asm.asm(module)
+            write_output(options.output or "-", text + "\n")
     except ExecutionError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _ptx(module: ir.Operation, watch: Instrumentation) -> str:
+    from hloom.compiler.cuda.ptx import emit_ptx  # LLVM is needed here alone
+
+    return emit_ptx(module, target_of(module), watch)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,11 +79,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = ToolParser("hloom-compile", description=summary, epilog=rest)
     parser.add_argument("input", help="MLIR text, bytecode or a VHLO artifact; - for stdin")
     parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes")
-    parser.add_argument("--target", default="auto", help="auto, cpu, a known target or a .toml file")
+    parser.add_argument("--target", default="auto", help=target_help())
     parser.add_argument("--function", default="main", help="the entry")
     parser.add_argument("--bind", default="", metavar="N,N-N", help="inputs (by index) that are bound once instead of given at each call")
     parser.add_argument("--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage the input is at")
-    parser.add_argument("--to", choices=STAGE_NAMES, metavar="STAGE", help="stop there and write the program as text")
+    parser.add_argument("--to", choices=(*STAGE_NAMES, _PTX), metavar="STAGE", help="stop there and write it as text; ptx: kernels alone")
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the program at every stage into this folder")
     parser.add_argument("--mlir-timing", action="store_true", help="print the time of every pass")
     return parser

@@ -14,7 +14,7 @@ from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.report import Report
 
-from ._common import ToolParser, read_input, run_tool, write_output
+from ._common import ToolParser, read_input, run_tool, target_help, write_output
 from ._values import indices, is_artifact
 
 
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     summary, _, rest = (__doc__ or "").partition("\n\n")
     parser = ToolParser("hloom-explain", description=summary, epilog=rest)
     parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")
-    parser.add_argument("--target", default="auto", help="auto, cpu, a known target or a .toml file")
+    parser.add_argument("--target", default="auto", help=target_help())
     parser.add_argument("--function", default="main", help="the entry, of an MLIR program")
     parser.add_argument("--bind", default="", metavar="N,N-N", help="inputs (by index) that are bound once")
     parser.add_argument("--json", metavar="FILE", help="write JSON there; - for stdout")

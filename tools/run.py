@@ -4,6 +4,7 @@
     hloom-run mlp.hloom --input=4x8xf32=1.5 --input=@w.npy --output=@y.npy
     hloom-run mlp.mlir --input=@case.npz --expected-output=@case.npz --benchmark
     hloom-run mlp.mlir --input=random --profile=trace.json
+    hloom-run mlp.mlir --input=random --simulate --check=interpreter     the kernels for a GPU, on a simulator of it
 
 Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), random, random:7.
 One --input an argument; a lone random or .npz gives all of them.
@@ -15,8 +16,9 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +27,16 @@ from hloom.runtime.executable import Executable, load
 from hloom.runtime.library import get_threads, set_threads
 from hloom.runtime.profile import write_trace
 
-from ._common import ToolParser, read_input, run_tool
+from ._common import ToolParser, read_input, run_tool, target_help
+from ._counters import print_counters
 from ._values import difference, indices, is_artifact, neighbours, read_values
 
 _CONDITIONING = 4
 """How many times further from the reference than the reference on neighbouring inputs an output may be."""
 
 _PROFILED_CALLS = 3
+_SIMULATED = "sm_90a"
+"""What --simulate runs where no --target is given."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -52,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = ToolParser("hloom-run", description=summary, epilog=rest)
     parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")
     parser.add_argument("--function", default="main", help="the entry, of an MLIR program")
-    parser.add_argument("--target", default="auto", help="what to compile for: auto, cpu, a known target or a .toml file")
+    parser.add_argument("--target", default="auto", help=target_help("what to compile for: "))
     parser.add_argument("--input", action="append", default=[], metavar="VALUE")
     parser.add_argument("--bind", default="", metavar="N,N-N", help="which inputs (by index) are bound once instead of given at each call")
     parser.add_argument("--expected-output", action="append", default=[], metavar="VALUE")
@@ -63,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--benchmark", action="store_true", help="time calls (with --threads threads)")
     parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long to time")
     parser.add_argument("--profile", metavar="FILE", help="time every step of a few calls and write a trace for ui.perfetto.dev")
+    simulated = f"run the kernels on a simulated GPU, and print what they did; --target={_SIMULATED} if none is given"
+    parser.add_argument("--simulate", action="store_true", help=simulated)
     parser.add_argument("--threads", type=int, help="threads a call may use")
     return parser
 
@@ -76,10 +83,14 @@ class _Run:
 
     def run(self) -> int:
         options = self.options
+        if options.simulate and (options.benchmark or options.profile):
+            raise ExecutionError("the simulator says nothing about time", remedy="leave out --benchmark and --profile, or --simulate")
         if options.threads is not None:
             set_threads(options.threads)
         exe, inputs, everything = self._prepare()
         results = exe.flat(inputs)
+        if options.simulate:
+            print_counters(exe.device)
         self._write(exe, results)
         ok = True
         if options.expected_output:
@@ -99,7 +110,7 @@ class _Run:
         if is_artifact(options.program):
             if options.bind:
                 raise ExecutionError("what is bound was settled when the file was written", remedy="give --bind to hloom-compile")
-            exe = load(options.program)
+            exe = load(options.program, self._device())
             inputs = read_values(options.input, exe.signature.inputs)
             return exe, inputs, inputs
         from hloom.compiler.compile import compile_program, load_text, name_of
@@ -109,11 +120,23 @@ class _Run:
         everything = read_values(options.input, program.inputs)
         bound = indices(options.bind, len(everything))
         profile = options.profile is not None
-        exe = Executable(compile_program(program, target=options.target, bound=bound, name=name_of(options.program), profile=profile))
+        target = _SIMULATED if options.simulate and options.target == "auto" else options.target
+        artifact = compile_program(
+            program, target=target, bound=bound, name=name_of(options.program), profile=profile, simulated=options.simulate
+        )
+        exe = Executable(artifact, self._device())
         known = exe.signature.bound
         if known:
             exe.bind({index: everything[index] for index in known})
         return exe, [value for index, value in enumerate(everything) if index not in known], everything
+
+    def _device(self) -> Callable[[Any], Any] | None:
+        """What makes the device; None for the target's own."""
+        if not self.options.simulate:
+            return None
+        from hloom.compiler.compile import simulator
+
+        return simulator()
 
     def _write(self, exe: Executable, results: Sequence[np.ndarray]) -> None:
         wanted = self.options.output

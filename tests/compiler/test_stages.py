@@ -37,7 +37,7 @@ def parse(text):
 
 
 def test_stages_are_in_the_documented_order():
-    assert STAGE_NAMES == ("input", "stablehlo", "fused", "lhlo", "linalg", "tiled", "vector", "gpu", "thunk", "llvm")
+    assert STAGE_NAMES == ("input", "stablehlo", "fused", "lhlo", "linalg", "tiled", "vector", "gpu", "thunk", "llvm", "nvvm")
 
 
 def test_running_dumps_each_stage_and_a_dump_can_be_started_from(tmp_path):

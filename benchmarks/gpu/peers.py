@@ -1,0 +1,190 @@
+"""The peers on a GPU: each makes copies of a workload, ready to be timed (timing.py says why copies).
+
+f32 stays f32 for all: tf32 is off in torch and JAX. All are given the same arrays and must give the results that were prepared.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..peers import to_torch
+from ..rows import Row
+from .cases import Index
+from .check import load_case
+from .cuda_programs import FUNCTIONS, STEPS, bind_cuda
+from .timing import Launch, Times, call_times, device_facts, device_times
+
+_PROGRAM_RUNS = 8
+_WARM_UPS = 3
+
+
+@dataclass
+class Ready:
+    """Copies of a workload. `device` and `call` measure, for about so many seconds, the time on the GPU and that of calls."""
+
+    results: list[np.ndarray]
+    device: Callable[[float], Times]
+    call: Callable[[float], Times]
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    title: str
+    prepare: Callable[[Row, int, Path], Ready]
+    takes: Callable[[Row], bool] = lambda row: True
+    modules: tuple[str, ...] = ()
+
+
+def _hloom(row: Row, copies: int, folder: Path) -> Ready:
+    """Each copy an executable of its own, for weights are bound; a call is one graph launch on torch's stream."""
+    case = Index.read(folder).case(row.name)
+    launches, first = [], None
+    for _ in range(copies):
+        exe, inputs = load_case(case, folder)
+        given = _on_gpu(inputs)
+        outputs = _on_gpu([np.empty(spec.shape, spec.numpy_dtype) for spec in exe.signature.outputs])
+        launches.append(lambda exe=exe, given=given, outputs=outputs: exe.flat(given, outputs))
+        launches[-1]()
+        first = first or _to_numpy(outputs)
+    return _on_torch_stream(first or [], launches, launches)
+
+
+def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
+    """Compiled once; the calls of each copy, with parameters of its own, are captured in a CUDA graph."""
+    import torch
+
+    from ..torch_programs import PROGRAMS
+
+    torch.set_default_device("cuda")
+    torch.set_grad_enabled(False)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    function = PROGRAMS[row.program](_on_gpu(row.weights()), torch.compile)
+    parameters = list(function.parameters()) if isinstance(function, torch.nn.Module) else []
+    calls: list[Launch] = []
+    replays: list[Launch] = []
+    kept: list[Any] = []
+    for _ in range(copies):
+        given = _on_gpu(row.inputs())
+        for parameter in parameters:
+            kept.append(parameter.data)
+            parameter.data = parameter.data.clone()
+        calls.append(lambda given=given: function(*given))
+        replays.append(_captured(calls[-1], kept))
+    return _on_torch_stream(_to_numpy(_listed(calls[0]())), replays, calls)
+
+
+def _cuda(row: Row, copies: int, folder: Path) -> Ready:
+    """The hand-written kernels, a launch captured in a CUDA graph."""
+    import torch
+
+    architecture = device_facts()["architecture"]
+    calls: list[Launch] = []
+    replays: list[Launch] = []
+    kept: list[Any] = []
+    first: list[Any] = []
+    for _ in range(copies):
+        inputs = row.inputs()
+        given = _on_gpu(inputs)
+        if row.program.startswith("cartpole"):
+            outputs = [torch.empty_like(given[0]), torch.empty(inputs[0].shape[1], device="cuda")]
+            sizes = (STEPS, inputs[0].shape[1])
+        else:
+            outputs, sizes = [torch.empty_like(given[0])], inputs[0].shape
+        kept += [given, outputs]
+        launch = bind_cuda(row.program, architecture, *([array.data_ptr() for array in arrays] for arrays in (given, outputs)), sizes)
+        calls.append(lambda launch=launch: launch(torch.cuda.current_stream().cuda_stream))
+        replays.append(_captured(calls[-1], kept))
+        first = first or outputs
+    calls[0]()
+    return _on_torch_stream(_to_numpy(first), replays, calls)
+
+
+def _jax(row: Row, copies: int, folder: Path) -> Ready:
+    """XLA's streams take no events of ours: the time on the device is that of one program of all copies, called without waiting, by the
+    host's clock, over their number."""
+    import jax
+    from jax import lax
+
+    jax.config.update("jax_default_matmul_precision", "highest")
+    function = getattr(importlib.import_module("benchmarks.jax_programs"), row.program)
+    sets = [[jax.device_put(array) for array in (*row.inputs(), *row.weights())] for _ in range(copies)]
+
+    def one_after_the_other(sets: Any) -> Any:
+        results: list[Any] = []
+        for arguments in sets:
+            if results:
+                arguments, results[-1] = lax.optimization_barrier((arguments, results[-1]))
+            results.append(function(*arguments))
+        return results
+
+    together, single = jax.jit(one_after_the_other), jax.jit(function)
+    first = [np.asarray(result) for result in jax.tree_util.tree_leaves(single(*sets[0]))]
+    last: list[Any] = [None]
+
+    def call(jitted: Any, *arguments: Any) -> None:
+        last[0] = jitted(*arguments)
+
+    def device(seconds: float) -> Times:
+        times = call_times([lambda: call(together, sets)] * _PROGRAM_RUNS, lambda: jax.block_until_ready(last[0]), seconds)
+        return Times(times.median / copies, times.least / copies, times.samples)
+
+    calls: list[Launch] = [lambda arguments=arguments: call(single, *arguments) for arguments in sets]  # type: ignore[misc]
+    return Ready(first, device, lambda seconds: call_times(calls, lambda: jax.block_until_ready(last[0]), seconds))
+
+
+def _on_torch_stream(results: list[np.ndarray], replays: list[Launch], calls: list[Launch]) -> Ready:
+    import torch
+
+    return Ready(
+        results,
+        lambda seconds: device_times(replays, seconds),
+        lambda seconds: call_times(calls, torch.cuda.synchronize, seconds),
+    )
+
+
+def _captured(call: Launch, kept: list[Any]) -> Launch:
+    """A replay of what the call enqueues. What it works on stays in `kept`."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(_WARM_UPS):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        results = call()
+    kept += [graph, results]
+    return graph.replay
+
+
+def _on_gpu(arrays: Any) -> list[Any]:
+    return [tensor.cuda() for tensor in to_torch([copy.copy(array) for array in arrays])]
+
+
+def _listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def _to_numpy(tensors: Any) -> list[np.ndarray]:
+    return [tensor.float().cpu().numpy() for tensor in tensors]
+
+
+PEERS = {
+    peer.name: peer
+    for peer in [
+        Peer("hloom", "hloom", _hloom),
+        Peer("cuda", "CUDA", _cuda, lambda row: row.program in FUNCTIONS),
+        Peer("jax", "JAX", _jax, modules=("jax",)),
+        Peer("compile", "torch.compile", _torch_compile),
+    ]
+}

@@ -1,0 +1,118 @@
+"""Times on the GPU by device events, and of calls by the host's clock. Here torch owns the stream, the events and the memory.
+
+Each workload stands there in several copies, weights and results too, that together are more than twice the L2, and they take turns: none
+finds its data in the cache. A workload too small for that within MOST_COPIES copies is marked as one that may.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MOST_COPIES = 32
+_LAUNCHES = 64
+"""At most so many are in the queue of a sample: a multiple of the copies, at least one turn of each."""
+_CYCLES_A_SECOND = 2e9
+"""No GPU of these ticks faster by much."""
+
+Launch = Callable[[], object]
+
+
+@dataclass
+class Times:
+    """Microseconds of one call."""
+
+    median: float
+    least: float
+    samples: int
+
+    @staticmethod
+    def of(samples: Sequence[float]) -> Times:
+        return Times(statistics.median(samples), min(samples), len(samples))
+
+
+def copies_for(nbytes: int, l2: int) -> int:
+    """How many copies of so many bytes exceed twice the L2."""
+    return min(MOST_COPIES, 2 * l2 // max(nbytes, 1) + 1)
+
+
+def device_times(launches: Sequence[Launch], seconds: float) -> Times:
+    """A sample is the time between two events around launches of all copies, over their number. The GPU is kept busy while the host
+    enqueues them, so that they stand ready and the host's speed does not count."""
+    import torch
+
+    turns = max(1, _LAUNCHES // len(launches))
+    queue = [launch for _ in range(turns) for launch in launches]
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    enqueue = _host_seconds(queue)
+
+    def sample() -> float:
+        torch.cuda._sleep(int((1.5 * enqueue + 1e-4) * _CYCLES_A_SECOND))
+        begin.record()
+        for launch in queue:
+            launch()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e3 / len(queue)
+
+    return _sample(sample, seconds)
+
+
+def call_times(calls: Sequence[Launch], synchronise: Launch, seconds: float) -> Times:
+    """A sample is the host's time for calls of all copies, one after the other without waiting, until the last has its results."""
+    turns = max(1, _LAUNCHES // len(calls))
+
+    def sample() -> float:
+        synchronise()
+        start = time.perf_counter()
+        for _ in range(turns):
+            for call in calls:
+                call()
+        synchronise()
+        return (time.perf_counter() - start) * 1e6 / (turns * len(calls))
+
+    return _sample(sample, seconds)
+
+
+def _host_seconds(queue: Sequence[Launch]) -> float:
+    """What enqueueing takes at most, by three tries after one that does not count."""
+    import torch
+
+    most = 0.0
+    for attempt in range(4):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for launch in queue:
+            launch()
+        if attempt:
+            most = max(most, time.perf_counter() - start)
+    torch.cuda.synchronize()
+    return min(most, 0.5)
+
+
+def _sample(sample: Callable[[], float], seconds: float, least: int = 5, most: int = 200) -> Times:
+    sample()
+    samples: list[float] = []
+    until = time.monotonic() + seconds
+    while len(samples) < least or (time.monotonic() < until and len(samples) < most):
+        samples.append(sample())
+    return Times.of(samples)
+
+
+def device_facts() -> dict[str, Any]:
+    """Of the GPU that torch works on."""
+    import torch
+
+    properties = torch.cuda.get_device_properties(0)
+    return {
+        "device": properties.name,
+        "l2_bytes": properties.L2_cache_size,
+        "multiprocessors": properties.multi_processor_count,
+        "memory_bytes": properties.total_memory,
+        "architecture": f"sm_{properties.major}{properties.minor}",
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+    }

@@ -1,0 +1,176 @@
+"""hloom-explain for a GPU: traffic read off a kernel beside what the simulator counts, the roofline, and the report's tables."""
+
+import json
+
+import numpy as np
+import pytest
+
+import hloom
+from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.cuda.roofline import kernel_row, kernels_of, roofline
+from hloom.compiler.cuda.traffic import traffic
+from hloom.compiler.parsing import parse_module
+from hloom.compiler.simulator import Kernels
+from hloom.compiler.target import resolve
+from hloom.dialects.context import make_context
+from hloom.runtime.report import Report
+
+H100 = resolve("sm_90a")
+
+SOFTMAX = """func.func @main(%x: tensor<ROWSxCOLUMNSxf32>) -> tensor<ROWSxCOLUMNSxf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.exponential %x : tensor<ROWSxCOLUMNSxf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<ROWSxCOLUMNSxf32>, tensor<f32>) -> tensor<ROWSxf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<ROWSxf32>) -> tensor<ROWSxCOLUMNSxf32>
+  %3 = stablehlo.divide %0, %2 : tensor<ROWSxCOLUMNSxf32>
+  return %3 : tensor<ROWSxCOLUMNSxf32>
+}"""
+
+DOT = """func.func @main(%x: tensor<MxKxTYPE>, %w: tensor<KxNxTYPE>) -> tensor<MxNxTYPE> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<MxKxTYPE>, tensor<KxNxTYPE>) -> tensor<MxNxTYPE>
+  return %0 : tensor<MxNxTYPE>
+}"""
+
+TRANSPOSE = """func.func @main(%x: tensor<70x45xf32>) -> tensor<45x70xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<70x45xf32>) -> tensor<45x70xf32>
+  return %0 : tensor<45x70xf32>
+}"""
+
+BRANCHES = """module {
+  gpu.module @kernels {
+    gpu.func @halves(%a: memref<4096xf32>, %o: memref<4096xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 4, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c16 = arith.constant 16 : index
+      %c48 = arith.constant 48 : index
+      %c1024 = arith.constant 1024 : index
+      %t = gpu.thread_id x
+      %b = gpu.block_id x
+      %start = arith.muli %b, %c1024 : index
+      scf.for %i = %c0 to %c16 step %c1 {
+        %few = arith.cmpi ult, %t, %c48 : index
+        scf.if %few {
+          %row = arith.muli %i, %c16 : index
+          %in = arith.addi %row, %t : index
+          %at = arith.addi %in, %start : index
+          %v = memref.load %a[%at] : memref<4096xf32>
+          %late = arith.cmpi uge, %i, %c1 : index
+          scf.if %late {
+            memref.store %v, %o[%at] : memref<4096xf32>
+          }
+        }
+      }
+      gpu.return
+    }
+  }
+}"""
+
+
+def softmax(rows: int, columns: int) -> str:
+    return SOFTMAX.replace("ROWS", str(rows)).replace("COLUMNS", str(columns))
+
+
+def dot(m: int, n: int, k: int, kind: str) -> str:
+    return DOT.replace("MxK", f"{m}x{k}").replace("KxN", f"{k}x{n}").replace("MxN", f"{m}x{n}").replace("TYPE", kind)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path))
+
+
+def artifact(source: str, simulated: bool = True):
+    return compile_program(load_text(source), target="sm_90a", simulated=simulated)
+
+
+def module_of(source: str):
+    return parse_module(bytes(artifact(source).blobs["module"]).decode(), make_context())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [softmax(6, 256), softmax(3, 333), dot(64, 64, 256, "f16"), dot(33, 65, 48, "f32"), dot(2, 70, 96, "bf16"), TRANSPOSE],
+    ids=["softmax", "odd softmax", "f16 dot", "odd f32 dot", "gemv", "transpose"],
+)
+def test_traffic_is_what_the_simulator_counts(source):
+    module = module_of(source)
+    simulated = Kernels(module)
+    kernels = kernels_of(module.operation)
+    assert kernels
+    for kernel in kernels:
+        name = ir_name(kernel)
+        shapes = [len_of(argument) for argument in kernel.regions[0].blocks[0].arguments]
+        arrays = [np.zeros(size, kind) for size, kind in zip(shapes, simulated.argument_types(name))]
+        counted, found = simulated.launch(name, arrays, checks=False), traffic(kernel)
+        assert sum(found.read.values()) == counted.global_read_bytes
+        assert sum(found.written.values()) == counted.global_written_bytes
+
+
+def ir_name(kernel) -> str:
+    return str(kernel.attributes["sym_name"]).strip('"')
+
+
+def len_of(argument) -> int:
+    return argument.type.shape[0]
+
+
+def test_loops_and_branches_weigh_accesses():
+    (kernel,) = kernels_of(parse_module(BRANCHES, make_context()).operation)
+    found = traffic(kernel)
+    assert found.read == {0: 4 * 16 * 48 * 4}
+    assert found.written == {1: 4 * 15 * 48 * 4}
+
+
+def test_what_the_cache_holds_moves_once():
+    (kernel,) = kernels_of(parse_module(BRANCHES, make_context()).operation)
+    row = kernel_row(kernel, "f32", H100)
+    assert row["moved"] == 4 * 16 * 48 * 4 + 4 * 15 * 48 * 4  # less than the buffers
+    small = kernel_row(kernel, "f32", H100.with_entries({"l2_bytes": 1024}))
+    assert small["moved"] == row["read"] + row["written"]
+
+
+def test_the_roofline_takes_the_longest():
+    assert roofline(3_350_000, 0, "f32", H100) == {"roofline_ps": H100.launch_ps + 1_000_000, "bound": "launch"}
+    assert roofline(33_500_000_000, 0, "f32", H100)["bound"] == "memory"
+    flops = 989_400_000_000_000
+    assert roofline(1, flops, "f16", H100) == {"roofline_ps": H100.launch_ps + 10**12, "bound": "arithmetic"}
+    assert roofline(1, flops, "f32", H100)["roofline_ps"] > 14 * 10**12
+
+
+def test_softmax_reads_its_input_once():
+    report = artifact(softmax(64, 1024)).manifest["report"]
+    (kernel,) = report["kernels"]
+    assert kernel["read"] == kernel["written"] == 64 * 1024 * 4
+    assert kernel["moved"] == kernel["least"] == 2 * 64 * 1024 * 4
+    assert kernel["ops"]["reduce"] == 1 and kernel["calls"] == 1
+
+
+def test_a_compiled_kernel_tells_its_resources():
+    pytest.importorskip("cuda.core")
+    report = Report(artifact(softmax(64, 1024), simulated=False).manifest["report"])
+    (kernel,) = report.data["kernels"]
+    assert kernel["registers"] > 0 and kernel["spills"] == 0 and kernel["wide"] == 100
+    assert kernel["widths"]["loads"].keys() == {"16"} and 0 < kernel["occupancy"] <= 100
+    assert json.loads(report.json())["kernels"] == report.data["kernels"]
+    for told in (report.text(), report.html()):
+        assert kernel["name"] in told and f"{kernel['occupancy']}%" in told and "roofline" in told and "128-bit" in told
+
+
+def test_the_simulator_alone_tells_no_registers():
+    exe = hloom.compile(softmax(4, 64), target="sim:sm_90a")
+    (kernel,) = exe.report.data["kernels"]
+    assert "registers" not in kernel
+    assert "fusion_0" in exe.report.text() and "registers" in exe.report.text()
+
+
+def test_library_calls_say_why():
+    report = Report(artifact(dot(2048, 2048, 2048, "f16")).manifest["report"])
+    (call,) = report.data["libraries"]
+    assert call["call"] == "gemm 1x2048x2048x2048 f16" and call["flops"] == 2 * 2048**3 and call["bound"] == "arithmetic"
+    assert call["groups"] and "the generated kernel" in call["reason"]
+    assert "library calls (1)" in report.text() and call["reason"] in report.html()
+
+
+def test_a_cpu_program_has_no_kernels_section():
+    report = compile_program(load_text(TRANSPOSE), target="cpu-avx2").manifest["report"]
+    assert "kernels" not in report and "libraries" not in report
