@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from .cuda_programs import bind, compile_cuda
 from .timing import Launch, device_facts, device_times
 
@@ -33,7 +36,7 @@ def ceilings(seconds: float) -> dict[str, float]:
     for name, dtype in (("bf16 matmul, TFLOP/s", torch.bfloat16), ("f32 matmul, TFLOP/s", torch.float32)):
         a, b = (torch.randn(_SIDE, _SIDE, device="cuda").to(dtype) for _ in range(2))
         out = torch.empty_like(a)
-        times = device_times([lambda a=a, b=b, out=out: torch.mm(a, b, out=out)] * 1, seconds)  # type: ignore[misc]
+        times = device_times([partial(torch.mm, a, b, out=out)], seconds)
         found[name] = 2 * _SIDE**3 / times.median * 1e-6
     return found
 
@@ -42,7 +45,7 @@ def _gigabytes(launch: Launch, seconds: float) -> float:
     return 2 * _COPY_BYTES / device_times([launch], seconds).median * 1e-3
 
 
-def _on_current(launch: object) -> Launch:
+def _on_current(launch: Callable[[int], None]) -> Launch:
     import torch
 
-    return lambda: launch(torch.cuda.current_stream().cuda_stream)  # type: ignore[operator]
+    return lambda: launch(torch.cuda.current_stream().cuda_stream)

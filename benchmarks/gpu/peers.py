@@ -5,7 +5,6 @@ f32 stays f32 for all: tf32 is off in torch and JAX. All are given the same arra
 
 from __future__ import annotations
 
-import copy
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from .check import load_case
 from .cuda_programs import FUNCTIONS, STEPS, bind_cuda
 from .timing import Launch, Times, call_times, device_facts, device_times
 
-_PROGRAM_RUNS = 8
 _WARM_UPS = 3
 
 
@@ -63,6 +61,7 @@ def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
 
     from ..torch_programs import PROGRAMS
 
+    torch.compiler.reset()  # or another workload's shapes would make this one's dynamic
     torch.set_default_device("cuda")
     torch.set_grad_enabled(False)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -133,7 +132,7 @@ def _jax(row: Row, copies: int, folder: Path) -> Ready:
         last[0] = jitted(*arguments)
 
     def device(seconds: float) -> Times:
-        times = call_times([lambda: call(together, sets)] * _PROGRAM_RUNS, lambda: jax.block_until_ready(last[0]), seconds)
+        times = call_times([lambda: call(together, sets)], lambda: jax.block_until_ready(last[0]), seconds)
         return Times(times.median / copies, times.least / copies, times.samples)
 
     calls: list[Launch] = [lambda arguments=arguments: call(single, *arguments) for arguments in sets]  # type: ignore[misc]
@@ -168,7 +167,7 @@ def _captured(call: Launch, kept: list[Any]) -> Launch:
 
 
 def _on_gpu(arrays: Any) -> list[Any]:
-    return [tensor.cuda() for tensor in to_torch([copy.copy(array) for array in arrays])]
+    return [tensor.cuda() for tensor in to_torch(arrays)]
 
 
 def _listed(results: Any) -> list[Any]:

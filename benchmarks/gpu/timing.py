@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_COPIES = 32
-_LAUNCHES = 64
-"""At most so many are in the queue of a sample: a multiple of the copies, at least one turn of each."""
+_MOST_LAUNCHES = 64
+_SAMPLE_SECONDS = 0.02
+"""What a sample may hold, but one turn of all copies it holds at least."""
+_MOST_WAIT = 0.5
 _CYCLES_A_SECOND = 2e9
 """No GPU of these ticks faster by much."""
 
@@ -44,16 +46,18 @@ def device_times(launches: Sequence[Launch], seconds: float) -> Times:
     enqueues them, so that they stand ready and the host's speed does not count."""
     import torch
 
-    turns = max(1, _LAUNCHES // len(launches))
-    queue = [launch for _ in range(turns) for launch in launches]
+    queue = _queue(launches, torch.cuda.synchronize)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    enqueue = _host_seconds(queue)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    _run(queue)
+    enqueue = min(time.perf_counter() - start, _MOST_WAIT)
+    torch.cuda.synchronize()
 
     def sample() -> float:
-        torch.cuda._sleep(int((1.5 * enqueue + 1e-4) * _CYCLES_A_SECOND))
+        torch.cuda._sleep(int((2 * enqueue + 1e-4) * _CYCLES_A_SECOND))
         begin.record()
-        for launch in queue:
-            launch()
+        _run(queue)
         end.record()
         end.synchronize()
         return begin.elapsed_time(end) * 1e3 / len(queue)
@@ -63,34 +67,33 @@ def device_times(launches: Sequence[Launch], seconds: float) -> Times:
 
 def call_times(calls: Sequence[Launch], synchronise: Launch, seconds: float) -> Times:
     """A sample is the host's time for calls of all copies, one after the other without waiting, until the last has its results."""
-    turns = max(1, _LAUNCHES // len(calls))
+    queue = _queue(calls, synchronise)
 
     def sample() -> float:
         synchronise()
         start = time.perf_counter()
-        for _ in range(turns):
-            for call in calls:
-                call()
+        _run(queue)
         synchronise()
-        return (time.perf_counter() - start) * 1e6 / (turns * len(calls))
+        return (time.perf_counter() - start) * 1e6 / len(queue)
 
     return _sample(sample, seconds)
 
 
-def _host_seconds(queue: Sequence[Launch]) -> float:
-    """What enqueueing takes at most, by three tries after one that does not count."""
-    import torch
+def _queue(launches: Sequence[Launch], synchronise: Launch) -> list[Launch]:
+    """As many turns of all copies as a sample may take."""
+    _run(launches)
+    synchronise()
+    start = time.perf_counter()
+    _run(launches)
+    synchronise()
+    turn = time.perf_counter() - start
+    turns = max(1, min(_MOST_LAUNCHES // len(launches), int(_SAMPLE_SECONDS / turn)))
+    return [*launches] * turns
 
-    most = 0.0
-    for attempt in range(4):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for launch in queue:
-            launch()
-        if attempt:
-            most = max(most, time.perf_counter() - start)
-    torch.cuda.synchronize()
-    return min(most, 0.5)
+
+def _run(queue: Sequence[Launch]) -> None:
+    for launch in queue:
+        launch()
 
 
 def _sample(sample: Callable[[], float], seconds: float, least: int = 5, most: int = 200) -> Times:

@@ -84,6 +84,16 @@ def signed(x: Any, dtype: Any) -> Any:
     return x.astype(dtype) if np.dtype(dtype) == np.bool_ else x.view(dtype)
 
 
+def maximumf(a: Any, b: Any) -> Any:
+    """The greater, NaN if either is; +0 is greater than -0, which numpy takes for equal."""
+    return np.where((a == 0) & (b == 0), np.add(a, b), np.maximum(a, b))
+
+
+def minimumf(a: Any, b: Any) -> Any:
+    """The less, NaN if either is; -0 is less than +0."""
+    return np.where((a == 0) & (b == 0), -np.add(-a, -b), np.minimum(a, b))
+
+
 def flipped(x: Any) -> Any:
     """An i1 such that the signed order (1 is -1) becomes numpy's."""
     return np.logical_not(x)

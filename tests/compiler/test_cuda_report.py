@@ -13,6 +13,7 @@ from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.compiler.target import resolve
 from hloom.dialects.context import make_context
+from hloom.passes.rewriting import symbol_name
 from hloom.runtime.report import Report
 
 H100 = resolve("sm_90a")
@@ -98,31 +99,25 @@ def test_traffic_is_what_the_simulator_counts(source):
     kernels = kernels_of(module.operation)
     assert kernels
     for kernel in kernels:
-        name = ir_name(kernel)
-        shapes = [len_of(argument) for argument in kernel.regions[0].blocks[0].arguments]
+        name = symbol_name(kernel)
+        shapes = [argument.type.shape[0] for argument in kernel.regions[0].blocks[0].arguments]
         arrays = [np.zeros(size, kind) for size, kind in zip(shapes, simulated.argument_types(name))]
         counted, found = simulated.launch(name, arrays, checks=False), traffic(kernel)
         assert sum(found.read.values()) == counted.global_read_bytes
         assert sum(found.written.values()) == counted.global_written_bytes
 
 
-def ir_name(kernel) -> str:
-    return str(kernel.attributes["sym_name"]).strip('"')
-
-
-def len_of(argument) -> int:
-    return argument.type.shape[0]
-
-
 def test_loops_and_branches_weigh_accesses():
-    (kernel,) = kernels_of(parse_module(BRANCHES, make_context()).operation)
+    module = parse_module(BRANCHES, make_context())
+    (kernel,) = kernels_of(module.operation)
     found = traffic(kernel)
     assert found.read == {0: 4 * 16 * 48 * 4}
     assert found.written == {1: 4 * 15 * 48 * 4}
 
 
 def test_what_the_cache_holds_moves_once():
-    (kernel,) = kernels_of(parse_module(BRANCHES, make_context()).operation)
+    module = parse_module(BRANCHES, make_context())
+    (kernel,) = kernels_of(module.operation)
     row = kernel_row(kernel, "f32", H100)
     assert row["moved"] == 4 * 16 * 48 * 4 + 4 * 15 * 48 * 4  # less than the buffers
     small = kernel_row(kernel, "f32", H100.with_entries({"l2_bytes": 1024}))

@@ -1,0 +1,167 @@
+"""Correctness and speed on an NVIDIA GPU.
+
+    python -m benchmarks.gpu                                     both of these where compiler and GPU are on one machine
+    python -m benchmarks.gpu prepare --target=sm_90a -o DIR      compile everything, compute what it gives (no GPU needed)
+    python -m benchmarks.gpu run DIR -o OUT                      check and time it all; OUT/results.json, OUT/gpu.md (no compiler needed)
+    python -m benchmarks.gpu run DIR -o OUT --device=simulator   check it on the simulator (where the compiler is; nothing is timed)
+    python -m benchmarks.gpu table OUT                           put the table into docs/benchmarks.md
+
+Programs: the workloads of `python -m benchmarks`, examples/, and the .mlir files of each --programs folder (or $HLOOM_PROGRAMS), with
+inputs and expected results from a NAME.npz beside NAME.mlir if there is one. NAMEs after the folder choose among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from ..report import DOCUMENT, write_section
+from ..rows import ROWS
+from ..settings import BUILD
+from .cases import INDEX, Index
+from .peers import PEERS
+from .processes import Worker
+from .report import RESULTS, SECTION, Found, problem, section
+
+_CHECK_SECONDS, _MEASURE_SECONDS = 240.0, 240.0
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = _parser().parse_args(argv)
+    for peer in options.peers.split(","):
+        if peer not in PEERS:
+            raise SystemExit(f"no peer {peer!r}: there are {', '.join(PEERS)}")
+    if options.command in ("prepare", "all"):
+        _prepare(options)
+    if options.command == "prepare":
+        return 0
+    if options.command == "table":
+        write_section(SECTION, section(Found.read(options.folder / RESULTS)))
+        print(f"written to {DOCUMENT}")
+        return 0
+    return _run(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")
+    compiling = argparse.ArgumentParser(add_help=False)
+    compiling.add_argument("--target", default="sm_90a")
+    compiling.add_argument("--programs", type=Path, action="append", default=[], metavar="FOLDER", help="of .mlir files; may be given again")
+    measuring = argparse.ArgumentParser(add_help=False)
+    measuring.add_argument("--device", choices=("cuda", "simulator"), default="cuda")
+    measuring.add_argument("--seconds", type=float, default=0.5, help="of samples, of each time")
+    measuring.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which nothing new is begun")
+    measuring.add_argument("--check-only", action="store_true")
+    measuring.add_argument("--time-only", action="store_true")
+    parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    prepare = commands.add_parser("prepare", parents=[shared, compiling])
+    prepare.add_argument("names", nargs="*", metavar="NAME")
+    prepare.add_argument("-o", dest="folder", type=Path, required=True, metavar="DIR")
+    run = commands.add_parser("run", parents=[shared, measuring])
+    run.add_argument("folder", type=Path, metavar="DIR")
+    run.add_argument("names", nargs="*", metavar="NAME")
+    run.add_argument("-o", dest="out", type=Path, required=True, metavar="OUT")
+    both = commands.add_parser("all", parents=[shared, compiling, measuring])
+    both.add_argument("names", nargs="*", metavar="NAME")
+    both.set_defaults(folder=BUILD / "gpu", out=BUILD / "gpu-results")
+    commands.add_parser("table", parents=[shared]).add_argument("folder", type=Path, metavar="OUT")
+    return parser
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    from .prepare import EXAMPLES, prepare
+
+    given = [Path(folder) for folder in os.environ.get("HLOOM_PROGRAMS", "").split(os.pathsep) if folder]
+    index = prepare(options.folder, options.target, options.names, [EXAMPLES, *given, *options.programs])
+    size = sum(path.stat().st_size for path in options.folder.iterdir())
+    failed = [case.name for case in index.cases if case.error]
+    print(f"{len(index.cases) - len(failed)} of {len(index.cases)} programs, {size / 2**20:.1f} MiB in {options.folder}")
+    if failed:
+        print(f"not prepared: {', '.join(failed)}")
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not (options.folder / INDEX).exists():
+        raise SystemExit(f"{options.folder} holds no {INDEX}: prepare it first")
+    if options.device == "cuda" and not any(shutil.which(name) or os.path.exists(name) for name in ("nvidia-smi", "/dev/nvidiactl")):
+        raise SystemExit("there is no NVIDIA GPU here; --device=simulator checks without one, where the compiler is installed")
+    run = Run(options, Index.read(options.folder))
+    try:
+        if not options.time_only:
+            run.check()
+        if not options.check_only and options.device == "cuda":
+            run.measure()
+    finally:
+        run.stop()
+    failed = run.found.failed()
+    print(f"results: {options.out / RESULTS}" + (f"; not right: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+class Run:
+    """A run; what it found is written after every step, so that one that is cut short loses nothing."""
+
+    def __init__(self, options: argparse.Namespace, index: Index):
+        self.options, self.index = options, index
+        self.found = Found.start(index.target)
+        self._end = time.monotonic() + options.deadline
+        self._workers: dict[str, Worker] = {}
+
+    def worker(self, name: str) -> Worker:
+        return self._workers.setdefault(name, Worker(self.options.out / f"log.{name}.txt"))
+
+    def stop(self) -> None:
+        for worker in self._workers.values():
+            worker.stop()
+
+    def check(self) -> None:
+        folder = str(self.options.folder.resolve())
+        for case in self.index.cases:
+            if (self.options.names and case.name not in self.options.names) or time.monotonic() > self._end:
+                continue
+            if case.error:
+                self.found.checks[case.name] = {"error": f"not compiled: {case.error}"}
+            else:
+                answer = self.worker("check").ask(_CHECK_SECONDS, do="check", folder=folder, name=case.name, device=self.options.device)
+                self.found.checks[case.name] = answer
+            print(f"{case.name}: {problem(self.found.checks[case.name]) or 'right'}", flush=True)
+            self.found.write(self.options.out)
+
+    def measure(self) -> None:
+        """hloom and CUDA before the peers that take long to compile, so that a short lease has the most from it."""
+        facts = self.worker("ceilings").ask(_MEASURE_SECONDS, do="facts")
+        if "error" in facts:
+            print(f"nothing is timed: {facts['error']}")
+            return
+        self.found.device = facts
+        ceilings = self.worker("ceilings").ask(_MEASURE_SECONDS, do="ceilings", seconds=self.options.seconds)
+        self.found.ceilings = ceilings.get("ceilings", {})
+        print(f"ceilings: {self.found.ceilings or ceilings['error']}", flush=True)
+        self.worker("ceilings").stop()
+        rows = [case.row for case in self.index.cases if case.row and (not self.options.names or case.name in self.options.names)]
+        for peer in self.options.peers.split(","):
+            for row in rows:
+                if PEERS[peer].takes(ROWS[row]) and time.monotonic() < self._end:
+                    self._measure(row, peer)
+            self.worker(peer).stop()
+
+    def _measure(self, row: str, peer: str) -> None:
+        folder = str(self.options.folder.resolve())
+        answer = self.worker(peer).ask(
+            _MEASURE_SECONDS, do="measure", folder=folder, row=row, peer=peer, seconds=self.options.seconds
+        )
+        self.found.times.setdefault(row, {})[peer] = answer
+        if "device" in answer:
+            text = f"{answer['device']['median']:.1f} us on the device, {answer['call']['median']:.1f} us a call"
+        print(f"{row}, {peer}: {text if 'device' in answer else ''} {problem(answer)}".rstrip(), flush=True)
+        self.found.write(self.options.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""What a run found, as JSON and as the GPU section of docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..report import table
+from ..rows import ROWS
+from .peers import PEERS
+from .timing import MOST_COPIES
+
+SECTION = "gpu"
+RESULTS, TABLE = "results.json", "gpu.md"
+
+HOW = f"""Every program was compiled on a machine without a GPU. f32 stays f32 for all peers: no tf32. **On the device**: between two events
+around queued launches, over their number; hloom: its own graph, torch.compile and CUDA: their calls captured in one. JAX: one program
+of all copies by the host's clock, over their number. **A call**: the host's clock over calls from Python that do not wait for each other.
+Each workload takes turns on copies of its own (weights and results too), enough to exceed twice the L2 and at most {MOST_COPIES}; GB/s count
+inputs, weights and results once. Numbers are medians / least of the samples, in microseconds."""
+
+
+@dataclass
+class Found:
+    """Of one run, filled step by step; everything is plain data."""
+
+    target: str = ""
+    date: str = ""
+    machine: str = ""
+    device: dict[str, Any] = field(default_factory=dict)
+    ceilings: dict[str, float] = field(default_factory=dict)
+    checks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By case: `error` or `differs`, empty where it passed."""
+    times: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """By workload and peer: `device` and `call` in microseconds, `copies`, `bytes`, `differs`; or `error`."""
+
+    @staticmethod
+    def start(target: str) -> Found:
+        return Found(target, datetime.date.today().isoformat(), f"{platform.machine()}, Python {platform.python_version()}")
+
+    @staticmethod
+    def read(path: Path) -> Found:
+        return Found(**json.loads(path.read_text()))
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / RESULTS).write_text(json.dumps(asdict(self), indent=1) + "\n")
+        (folder / TABLE).write_text(section(self) + "\n")
+
+    def failed(self) -> list[str]:
+        """The cases that did not pass, and the workloads on which hloom could not be timed or was wrong."""
+        timed = [row for row, peers in self.times.items() if problem(peers.get("hloom", {}))]
+        return [*(name for name, found in self.checks.items() if problem(found)), *timed]
+
+
+def problem(found: dict[str, Any]) -> str:
+    return found.get("error", "") or found.get("differs", "")
+
+
+def section(found: Found) -> str:
+    device = found.device
+    name = device.get("device", "the simulator")
+    versions = f", torch {device['torch']}, CUDA {device['cuda']}, L2 {device['l2_bytes'] >> 20} MiB" if device else ""
+    parts = [f"## GPU: {name}", f"{found.date}. {name}{versions}; {found.machine}; programs for {found.target}."]
+    if found.ceilings:
+        parts += ["### Ceilings", table(["what", "measured"], [[what, _number(value)] for what, value in found.ceilings.items()])]
+    if found.times:
+        parts += ["### Run time", HOW, "On the device:", _times(found, "device"), "hloom's median over each peer's:", _ratios(found)]
+        parts += ["A call:", _times(found, "call")]
+    if found.checks:
+        parts += ["### Correctness", _checks(found)]
+    notes = [
+        f"- {ROWS[row].title}, {PEERS[peer].title}: {problem(one)}"
+        for row, peers in found.times.items()
+        for peer, one in peers.items()
+        if problem(one)
+    ]
+    if notes:
+        parts += ["### Failures and differences", "\n".join(notes)]
+    return "\n\n".join(parts)
+
+
+def _peers(found: Found) -> list[str]:
+    return [peer for peer in PEERS if any(peer in peers for peers in found.times.values())]
+
+
+def _times(found: Found, what: str) -> str:
+    peers = _peers(found)
+    lines = []
+    for row, by_peer in found.times.items():
+        cells = [_title(row, by_peer)]
+        for peer in peers:
+            one = by_peer.get(peer, {})
+            cells.append(_cell(found, row, one, what) if what in one else "failed" if "error" in one else "–")
+        lines.append(cells)
+    return table(["workload", *(PEERS[peer].title for peer in peers)], lines)
+
+
+def _title(row: str, by_peer: dict[str, dict[str, Any]]) -> str:
+    in_cache = any(one.get("copies") == MOST_COPIES for one in by_peer.values())
+    return ROWS[row].title + " (may lie in the L2)" * in_cache
+
+
+def _cell(found: Found, row: str, one: dict[str, Any], what: str) -> str:
+    text = f"{_number(one[what]['median'])} / {_number(one[what]['least'])}"
+    if what == "device":
+        text += f" ({_rate(found, row, one)})"
+    return text + " differs" * bool(one.get("differs"))
+
+
+def _rate(found: Found, row: str, one: dict[str, Any]) -> str:
+    """Flops a second of a workload that is made of them, else bytes a second, and the share of the measured ceiling."""
+    microseconds = one["device"]["median"]
+    if ROWS[row].gflop:
+        half = ROWS[row].inputs()[0].dtype.itemsize == 2
+        rate, unit = ROWS[row].gflop / microseconds * 1e3, "TFLOP/s"
+        ceiling = found.ceilings.get(f"{'bf16' if half else 'f32'} matmul, TFLOP/s")
+    else:
+        rate, unit = one["bytes"] / microseconds * 1e-3, "GB/s"
+        ceiling = max((value for name, value in found.ceilings.items() if name.endswith("GB/s")), default=None)
+    return f"{_number(rate)} {unit}" + (f", {rate / ceiling:.0%}" if ceiling else "")
+
+
+def _ratios(found: Found) -> str:
+    peers = [peer for peer in _peers(found) if peer != "hloom"]
+    lines = []
+    for row, by_peer in found.times.items():
+        ours = by_peer.get("hloom", {}).get("device")
+        theirs = [by_peer.get(peer, {}).get("device") for peer in peers]
+        ratios = [ours["median"] / other["median"] if ours and other else None for other in theirs]
+        lines.append([ROWS[row].title, *("–" if ratio is None else f"**{ratio:.2f}**" if ratio > 1 else f"{ratio:.2f}" for ratio in ratios)])
+    return table(["workload", *(PEERS[peer].title for peer in peers)], lines)
+
+
+def _checks(found: Found) -> str:
+    good = [name for name, one in found.checks.items() if not problem(one)]
+    bad = {name: problem(one) for name, one in found.checks.items() if problem(one)}
+    text = f"{len(good)} of {len(found.checks)} programs give the expected results: {', '.join(good) or 'none'}."
+    return text + ("\n\n" + table(["program", "what is wrong"], [[name, words.replace("|", "/")] for name, words in bad.items()]) if bad else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.3g}"
