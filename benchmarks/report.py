@@ -22,6 +22,7 @@ INTRODUCTION = """# Benchmarks
     python -m benchmarks                         run times and compile times beside the peers: the first section
     python -m benchmarks.memory FOLDER --write   arenas, repeated calls, calls from two threads: the second
     python -m benchmarks.compile_time --write    hloom's compile time by stage, and of long chains: the third
+    python -m benchmarks.gpu                     correctness and run times on an NVIDIA GPU: the last
 
 They need the extras `torch` and `jax` and gcc; a peer that is not installed is left out. `--quick` and names of rows print only.
 
@@ -33,10 +34,21 @@ the StableHLO that JAX exports, SimpleModel from torch's export, and binds the w
 thresholds raised, so that memory is kept and does not fault again. The results of a call are dropped before the next, so every peer reuses
 their memory: hloom through its cache (plain calls, no outputs given), torch and JAX through malloc, C by construction. All get the same
 arrays and must give the numbers that JAX gives; what does not is listed. Machines are shared: look at the least times too.
+
+**GPU.** Compiling needs no GPU and measuring no compiler, so they may happen on two machines:
+
+    python -m benchmarks.gpu prepare --target=sm_90a -o DIR    here: every workload and example, and the .mlir files of --programs FOLDER
+    python -m benchmarks.gpu run DIR -o OUT                    there: OUT/results.json, OUT/gpu.md; a plain checkout is enough
+    python -m benchmarks.gpu table OUT                         here: that section of this document
+
+DIR (some 10 MiB) holds programs, seeds and expected results (JAX's, the file's beside the program, or hloom's on the CPU); weights are made
+from their seeds there. `run` checks every program, then times the workloads beside JAX, torch.compile and hand-written CUDA
+(`benchmarks/gpu/cuda/`, compiled there by nvcc), under the ceilings of the same run; peers that are not there are listed as failed.
+`--device=simulator` runs the same check without a GPU. `sh tests/gpu/run.sh [DIR]` runs tests/gpu and all of this, results under `$OUT`.
 """
 
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
-SECTIONS = ("speed", "memory", "compile-time")
+SECTIONS = ("speed", "memory", "compile-time", "gpu")
 
 Results = dict[tuple[str, int, str], Measured]
 """By row, threads and peer."""

@@ -73,13 +73,17 @@ class ReportBuilder:
         from .cuda.roofline import kernel_row, kernels_of  # what a CPU target has no use for
 
         made = {symbol_name(kernel): kernel for kernel in kernels_of(module)}
-        self.data["kernels"] = []
+        rows: dict[str, dict[str, Any]] = {}
         for group in self.data["groups"]:
-            if (kernel := made.pop(group["name"], None)) is None:
-                continue
-            row = kernel_row(kernel, self._known(group["name"]).get("element", "f32"), target)
-            self.data["kernels"].append({**row, "calls": group["calls"], "ops": group["ops"]})
-            group["kernel"] = f"{prod(row['grid'])} blocks of {prod(row['block'])} threads"
+            name = group["name"]
+            if name in rows:
+                rows[name]["calls"] += group["calls"]
+            elif name in made:
+                rows[name] = kernel_row(made[name], self._known(name).get("element", "f32"), target)
+                rows[name] |= {"calls": group["calls"], "ops": group["ops"]}
+            if row := rows.get(name):
+                group["kernel"] = f"{prod(row['grid'])} blocks of {prod(row['block'])} threads"
+        self.data["kernels"] = list(rows.values())
 
     def _libraries(self, target: TargetView) -> None:
         """A row for each library call, with the reason why the library was chosen."""
@@ -91,7 +95,7 @@ class ReportBuilder:
                 continue
             planned = [name for name, known in self._groups.items() if known["library"] == group["kind"] and _does(known, group)]
             element = self._groups[planned[0]]["element"] if planned else "f32"
-            reason = next((_reason(record) for record in self.data.get("decisions", []) if _chosen(record, planned)), "")
+            reason = next((record["reason"] for record in self.data.get("decisions", []) if _chosen(record, planned)), "")
             least = group["reads"] + group["writes"]
             times = roofline(least, group["flops"], element, target)
             row = {"call": group["kernel"].removeprefix("library "), "groups": planned, "calls": group["calls"], "ops": group["ops"]}
@@ -147,18 +151,15 @@ def _element(contraction: ir.Operation) -> str:
 
 def _does(planned: dict[str, Any], call: dict[str, Any]) -> bool:
     """Whether a library call is of that group: calls do not name theirs."""
-    free = {"constant"}
-    return planned.get("flops") == call["flops"] and {k: n for k, n in planned["ops"].items() if k not in free} == {
-        k: n for k, n in call["ops"].items() if k not in free
-    }
+    return planned.get("flops") == call["flops"] and _without_constants(planned["ops"]) == _without_constants(call["ops"])
+
+
+def _without_constants(ops: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in ops.items() if name != "constant"}
 
 
 def _chosen(record: dict[str, Any], groups: list[str]) -> bool:
     return record["code"] == "KERNEL_CHOSEN" and any(group in groups for group in record["groups"])
-
-
-def _reason(record: dict[str, Any]) -> str:
-    return str(record["reason"])
 
 
 def _short(name: str) -> str:

@@ -7,7 +7,7 @@
     python -m benchmarks.gpu table OUT                           put the table into docs/benchmarks.md
 
 Programs: the workloads of `python -m benchmarks`, examples/, and the .mlir files of each --programs folder (or $HLOOM_PROGRAMS), with
-inputs and expected results from a NAME.npz beside NAME.mlir if there is one. NAMEs after the folder choose among them.
+inputs and expected results from a NAME.npz beside NAME.mlir if there is one. --only chooses among them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,10 +29,12 @@ from .processes import Worker
 from .report import RESULTS, SECTION, Found, problem, section
 
 _CHECK_SECONDS, _MEASURE_SECONDS = 240.0, 240.0
+_TIMES = {"device": "on the device", "call": "a call"}
 
 
 def main(argv: list[str] | None = None) -> int:
-    options = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    options = _parser().parse_args(given or ["all"])
     for peer in options.peers.split(","):
         if peer not in PEERS:
             raise SystemExit(f"no peer {peer!r}: there are {', '.join(PEERS)}")
@@ -46,12 +49,17 @@ def main(argv: list[str] | None = None) -> int:
     return _run(options)
 
 
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
 def _parser() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--only", dest="names", type=_names, default=[], metavar="NAME,NAME", help="of the programs")
     shared.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")
     compiling = argparse.ArgumentParser(add_help=False)
-    compiling.add_argument("--target", default="sm_90a")
-    compiling.add_argument("--programs", type=Path, action="append", default=[], metavar="FOLDER", help="of .mlir files; may be given again")
+    compiling.add_argument("--target", default=None, help="by default that of the GPU that is there")
+    compiling.add_argument("--programs", type=Path, action="append", default=[], metavar="FOLDER", help="of .mlir files; again for more")
     measuring = argparse.ArgumentParser(add_help=False)
     measuring.add_argument("--device", choices=("cuda", "simulator"), default="cuda")
     measuring.add_argument("--seconds", type=float, default=0.5, help="of samples, of each time")
@@ -61,24 +69,30 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     prepare = commands.add_parser("prepare", parents=[shared, compiling])
-    prepare.add_argument("names", nargs="*", metavar="NAME")
     prepare.add_argument("-o", dest="folder", type=Path, required=True, metavar="DIR")
     run = commands.add_parser("run", parents=[shared, measuring])
     run.add_argument("folder", type=Path, metavar="DIR")
-    run.add_argument("names", nargs="*", metavar="NAME")
     run.add_argument("-o", dest="out", type=Path, required=True, metavar="OUT")
     both = commands.add_parser("all", parents=[shared, compiling, measuring])
-    both.add_argument("names", nargs="*", metavar="NAME")
     both.set_defaults(folder=BUILD / "gpu", out=BUILD / "gpu-results")
     commands.add_parser("table", parents=[shared]).add_argument("folder", type=Path, metavar="OUT")
     return parser
+
+
+def _target_here() -> str:
+    try:
+        asked = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+        major, minor = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[0].split(".")
+    except (OSError, subprocess.CalledProcessError):
+        raise SystemExit("there is no NVIDIA GPU here to compile for: say --target=sm_90a or another") from None
+    return f"sm_{major}{minor}{'a' if int(major) >= 9 else ''}"
 
 
 def _prepare(options: argparse.Namespace) -> None:
     from .prepare import EXAMPLES, prepare
 
     given = [Path(folder) for folder in os.environ.get("HLOOM_PROGRAMS", "").split(os.pathsep) if folder]
-    index = prepare(options.folder, options.target, options.names, [EXAMPLES, *given, *options.programs])
+    index = prepare(options.folder, options.target or _target_here(), options.names, [EXAMPLES, *given, *options.programs])
     size = sum(path.stat().st_size for path in options.folder.iterdir())
     failed = [case.name for case in index.cases if case.error]
     print(f"{len(index.cases) - len(failed)} of {len(index.cases)} programs, {size / 2**20:.1f} MiB in {options.folder}")
@@ -109,7 +123,7 @@ class Run:
 
     def __init__(self, options: argparse.Namespace, index: Index):
         self.options, self.index = options, index
-        self.found = Found.start(index.target)
+        self.found = Found.start(index.target, options.device)
         self._end = time.monotonic() + options.deadline
         self._workers: dict[str, Worker] = {}
 
@@ -126,11 +140,11 @@ class Run:
             if (self.options.names and case.name not in self.options.names) or time.monotonic() > self._end:
                 continue
             if case.error:
-                self.found.checks[case.name] = {"error": f"not compiled: {case.error}"}
+                answer = {"skipped": case.error}
             else:
                 answer = self.worker("check").ask(_CHECK_SECONDS, do="check", folder=folder, name=case.name, device=self.options.device)
-                self.found.checks[case.name] = answer
-            print(f"{case.name}: {problem(self.found.checks[case.name]) or 'right'}", flush=True)
+            self.found.checks[case.name] = answer
+            print(f"{case.name}: {problem(answer) or answer.get('skipped', 'right')}", flush=True)
             self.found.write(self.options.out)
 
     def measure(self) -> None:
@@ -144,7 +158,8 @@ class Run:
         self.found.ceilings = ceilings.get("ceilings", {})
         print(f"ceilings: {self.found.ceilings or ceilings['error']}", flush=True)
         self.worker("ceilings").stop()
-        rows = [case.row for case in self.index.cases if case.row and (not self.options.names or case.name in self.options.names)]
+        chosen = [case for case in self.index.cases if not self.options.names or case.name in self.options.names]
+        rows = [case.row for case in chosen if case.row and not case.error]
         for peer in self.options.peers.split(","):
             for row in rows:
                 if PEERS[peer].takes(ROWS[row]) and time.monotonic() < self._end:
@@ -153,13 +168,11 @@ class Run:
 
     def _measure(self, row: str, peer: str) -> None:
         folder = str(self.options.folder.resolve())
-        answer = self.worker(peer).ask(
-            _MEASURE_SECONDS, do="measure", folder=folder, row=row, peer=peer, seconds=self.options.seconds
-        )
+        request = {"do": "measure", "folder": folder, "row": row, "peer": peer, "seconds": self.options.seconds}
+        answer = self.worker(peer).ask(_MEASURE_SECONDS, **request)
         self.found.times.setdefault(row, {})[peer] = answer
-        if "device" in answer:
-            text = f"{answer['device']['median']:.1f} us on the device, {answer['call']['median']:.1f} us a call"
-        print(f"{row}, {peer}: {text if 'device' in answer else ''} {problem(answer)}".rstrip(), flush=True)
+        times = [f"{answer[what]['median']:.1f} us {words}" for what, words in _TIMES.items() if what in answer]
+        print(f"{row}, {peer}: {', '.join(times)} {problem(answer)}".rstrip(), flush=True)
         self.found.write(self.options.out)
 
 

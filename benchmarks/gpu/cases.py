@@ -85,5 +85,5 @@ def random_inputs(specs: Sequence[Any], seed: int) -> list[np.ndarray]:
 def checksum(inputs: Sequence[np.ndarray], bound: dict[int, np.ndarray]) -> int:
     value = 0
     for array in (*inputs, *bound.values()):
-        value = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8), value)
+        value = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, value)
     return value

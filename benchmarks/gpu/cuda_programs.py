@@ -41,10 +41,16 @@ def compile_cuda(file: str, architecture: str) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def bind_cuda(program: str, architecture: str, inputs: Sequence[int], outputs: Sequence[int], sizes: Sequence[int]) -> Callable[[int], None]:
-    """A launch on the stream that it is given. `inputs`, `outputs`: addresses. It raises RuntimeError where the launch fails."""
+def bind_cuda(program: str, architecture: str, addresses: Sequence[int], sizes: Sequence[int]) -> Callable[[int], None]:
+    """A launch on the stream that it is given; it raises RuntimeError where it fails. `addresses`: of the inputs, then the outputs."""
     file, name = FUNCTIONS[program]
-    return bind(getattr(compile_cuda(file, architecture), name), [*inputs, *outputs], sizes)
+    return bind(getattr(compile_cuda(file, architecture), name), addresses, sizes)
+
+
+def on_current_stream(launch: Callable[[int], None]) -> None:
+    import torch
+
+    launch(torch.cuda.current_stream().cuda_stream)
 
 
 def bind(function: Callable[..., int], addresses: Sequence[int], sizes: Sequence[int]) -> Callable[[int], None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..peers import to_torch
 from ..rows import Row
 from .cases import Index
 from .check import load_case
-from .cuda_programs import FUNCTIONS, STEPS, bind_cuda
+from .cuda_programs import FUNCTIONS, STEPS, bind_cuda, on_current_stream
 from .timing import Launch, Times, call_times, device_facts, device_times
 
 _WARM_UPS = 3
@@ -44,15 +45,16 @@ class Peer:
 def _hloom(row: Row, copies: int, folder: Path) -> Ready:
     """Each copy an executable of its own, for weights are bound; a call is one graph launch on torch's stream."""
     case = Index.read(folder).case(row.name)
-    launches, first = [], None
+    launches: list[Launch] = []
+    first: list[np.ndarray] = []
     for _ in range(copies):
         exe, inputs = load_case(case, folder)
         given = _on_gpu(inputs)
         outputs = _on_gpu([np.empty(spec.shape, spec.numpy_dtype) for spec in exe.signature.outputs])
-        launches.append(lambda exe=exe, given=given, outputs=outputs: exe.flat(given, outputs))
+        launches.append(partial(exe.flat, given, outputs))
         launches[-1]()
         first = first or _to_numpy(outputs)
-    return _on_torch_stream(first or [], launches, launches)
+    return _on_torch_stream(first, launches, launches)
 
 
 def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
@@ -75,7 +77,7 @@ def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
         for parameter in parameters:
             kept.append(parameter.data)
             parameter.data = parameter.data.clone()
-        calls.append(lambda given=given: function(*given))
+        calls.append(partial(function, *given))
         replays.append(_captured(calls[-1], kept))
     return _on_torch_stream(_to_numpy(_listed(calls[0]())), replays, calls)
 
@@ -98,8 +100,8 @@ def _cuda(row: Row, copies: int, folder: Path) -> Ready:
         else:
             outputs, sizes = [torch.empty_like(given[0])], inputs[0].shape
         kept += [given, outputs]
-        launch = bind_cuda(row.program, architecture, *([array.data_ptr() for array in arrays] for arrays in (given, outputs)), sizes)
-        calls.append(lambda launch=launch: launch(torch.cuda.current_stream().cuda_stream))
+        addresses = [array.data_ptr() for array in (*given, *outputs)]
+        calls.append(partial(on_current_stream, bind_cuda(row.program, architecture, addresses, sizes)))
         replays.append(_captured(calls[-1], kept))
         first = first or outputs
     calls[0]()
@@ -135,7 +137,7 @@ def _jax(row: Row, copies: int, folder: Path) -> Ready:
         times = call_times([lambda: call(together, sets)], lambda: jax.block_until_ready(last[0]), seconds)
         return Times(times.median / copies, times.least / copies, times.samples)
 
-    calls: list[Launch] = [lambda arguments=arguments: call(single, *arguments) for arguments in sets]  # type: ignore[misc]
+    calls: list[Launch] = [partial(call, single, *arguments) for arguments in sets]
     return Ready(first, device, lambda seconds: call_times(calls, lambda: jax.block_until_ready(last[0]), seconds))
 
 

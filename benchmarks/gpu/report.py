@@ -19,9 +19,9 @@ RESULTS, TABLE = "results.json", "gpu.md"
 
 HOW = f"""Every program was compiled on a machine without a GPU. f32 stays f32 for all peers: no tf32. **On the device**: between two events
 around queued launches, over their number; hloom: its own graph, torch.compile and CUDA: their calls captured in one. JAX: one program
-of all copies by the host's clock, over their number. **A call**: the host's clock over calls from Python that do not wait for each other.
-Each workload takes turns on copies of its own (weights and results too), enough to exceed twice the L2 and at most {MOST_COPIES}; GB/s count
-inputs, weights and results once. Numbers are medians / least of the samples, in microseconds."""
+of all copies by the host's clock, over their number. **A call**: the host's clock over calls from Python that do not wait for each
+other. Each workload takes turns on copies of its own (weights and results too), enough to exceed twice the L2, at most {MOST_COPIES};
+GB/s count inputs, weights and results once. Bold: hloom is slower. Numbers are medians / least of the samples, in microseconds."""
 
 
 @dataclass
@@ -29,18 +29,20 @@ class Found:
     """Of one run, filled step by step; everything is plain data."""
 
     target: str = ""
+    ran_on: str = ""
+    """"cuda" or "simulator"."""
     date: str = ""
     machine: str = ""
     device: dict[str, Any] = field(default_factory=dict)
     ceilings: dict[str, float] = field(default_factory=dict)
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By case: `error` or `differs`, empty where it passed."""
+    """By case: `error` or `differs`, empty where it passed; `skipped` where there is no program."""
     times: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By workload and peer: `device` and `call` in microseconds, `copies`, `bytes`, `differs`; or `error`."""
 
     @staticmethod
-    def start(target: str) -> Found:
-        return Found(target, datetime.date.today().isoformat(), f"{platform.machine()}, Python {platform.python_version()}")
+    def start(target: str, ran_on: str) -> Found:
+        return Found(target, ran_on, datetime.date.today().isoformat(), f"{platform.machine()}, Python {platform.python_version()}")
 
     @staticmethod
     def read(path: Path) -> Found:
@@ -63,8 +65,8 @@ def problem(found: dict[str, Any]) -> str:
 
 def section(found: Found) -> str:
     device = found.device
-    name = device.get("device", "the simulator")
-    versions = f", torch {device['torch']}, CUDA {device['cuda']}, L2 {device['l2_bytes'] >> 20} MiB" if device else ""
+    name = device.get("device", "the simulator" if found.ran_on == "simulator" else "unknown (nothing was timed)")
+    versions = f", torch {device['torch']}, JAX {device['jax']}, CUDA {device['cuda']}, L2 {device['l2_bytes'] >> 20} MiB" if device else ""
     parts = [f"## GPU: {name}", f"{found.date}. {name}{versions}; {found.machine}; programs for {found.target}."]
     if found.ceilings:
         parts += ["### Ceilings", table(["what", "measured"], [[what, _number(value)] for what, value in found.ceilings.items()])]
@@ -131,16 +133,21 @@ def _ratios(found: Found) -> str:
     for row, by_peer in found.times.items():
         ours = by_peer.get("hloom", {}).get("device")
         theirs = [by_peer.get(peer, {}).get("device") for peer in peers]
-        ratios = [ours["median"] / other["median"] if ours and other else None for other in theirs]
-        lines.append([ROWS[row].title, *("–" if ratio is None else f"**{ratio:.2f}**" if ratio > 1 else f"{ratio:.2f}" for ratio in ratios)])
+        cells = [_ratio(ours["median"] / other["median"]) if ours and other else "–" for other in theirs]
+        lines.append([ROWS[row].title, *cells])
     return table(["workload", *(PEERS[peer].title for peer in peers)], lines)
 
 
+def _ratio(value: float) -> str:
+    return f"**{value:.2f}**" if value > 1 else f"{value:.2f}"
+
+
 def _checks(found: Found) -> str:
-    good = [name for name, one in found.checks.items() if not problem(one)]
-    bad = {name: problem(one) for name, one in found.checks.items() if problem(one)}
+    good = [name for name, one in found.checks.items() if not problem(one) and "skipped" not in one]
+    words = {name: problem(one) or one.get("skipped", "") for name, one in found.checks.items()}
+    bad = [[name, text.replace("|", "/")] for name, text in words.items() if text]
     text = f"{len(good)} of {len(found.checks)} programs give the expected results: {', '.join(good) or 'none'}."
-    return text + ("\n\n" + table(["program", "what is wrong"], [[name, words.replace("|", "/")] for name, words in bad.items()]) if bad else "")
+    return f"{text}\n\n{table(['program', 'what is wrong'], bad)}" if bad else text
 
 
 def _number(value: float) -> str:

@@ -6,6 +6,7 @@ finds its data in the cache. A workload too small for that within MOST_COPIES co
 
 from __future__ import annotations
 
+import importlib.metadata
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -117,5 +118,13 @@ def device_facts() -> dict[str, Any]:
         "memory_bytes": properties.total_memory,
         "architecture": f"sm_{properties.major}{properties.minor}",
         "torch": torch.__version__,
+        "jax": _version("jax"),
         "cuda": torch.version.cuda,
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "none"

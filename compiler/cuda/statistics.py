@@ -60,7 +60,7 @@ class KernelStatistics:
 def kernel_statistics(
     gpu_module: ir.Operation, target: TargetView, compiled: CompiledKernels | None = None
 ) -> dict[str, KernelStatistics]:
-    """Statistics by kernel name of a gpu.module at stage gpu; compiles it, or reads the cache, unless that was done. Raises CompileError."""
+    """Statistics by kernel name of a gpu.module at stage gpu; compiles it, or reads the cache, unless given. Raises CompileError."""
     made = compiled or compile_kernels(gpu_module, target)
     bodies = split_entries(made.ptx)
     found = {}

@@ -1,8 +1,8 @@
 """How many bytes the threads of a kernel ask global memory for, read off a gpu.func at stage gpu.
 
-Each access counts its bytes, times the threads that reach it: all of the grid, times the trips of the loops around it, where the branches around
-it and its mask hold. Trips and branches are evaluated by numpy for a sample of blocks and trips, evenly spread; what hangs on values in memory
-is taken to hold, so that the figure is an upper bound there. A byte that several threads read counts several times, cache or not.
+Each access counts its bytes, times the threads that reach it: all of the grid, times the trips of the loops around it, where the branches
+around it and its mask hold. Trips and branches are evaluated by numpy for a sample of blocks and trips, evenly spread; what hangs on values
+in memory is taken to hold, so that the figure is an upper bound there. A byte that several threads read counts several times, cache or not.
 """
 
 from __future__ import annotations
@@ -98,16 +98,16 @@ class _Threads:
 
     def _share(self, op: ir.Operation) -> Any:
         """How much of the access is made: the rest is masked, or filled with zeros."""
+        limit, length = None, 1
         if op.name == "nvgpu.device_async_copy":
-            elements, given = ir.IntegerAttr(op.attributes["dstElements"]).value, list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[-1]
-            bound, length = self.value(list(op.operands)[-1]) if given else None, elements
-        else:
-            masks = [v for v in op.operands if isinstance(v.type, ir.VectorType) and str(v.type).endswith("xi1>")]
-            maker = masks[0].owner if op.name.startswith("vector.masked") and masks and not isinstance(masks[0].owner, ir.Block) else None
-            if maker is None or maker.name != "vector.create_mask" or len(maker.operands) != 1:
-                return 1.0
-            bound, length = self.value(maker.operands[0]), ir.VectorType(masks[0].type).shape[0]
-        return 1.0 if bound is None else np.clip(bound, 0, length) / length
+            if list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[-1]:
+                limit, length = list(op.operands)[-1], ir.IntegerAttr(op.attributes["dstElements"]).value
+        elif op.name.startswith("vector.masked"):
+            mask = next(v for v in op.operands if isinstance(v.type, ir.VectorType) and str(v.type).endswith("xi1>"))
+            if not isinstance(mask.owner, ir.Block) and mask.owner.name == "vector.create_mask" and len(mask.owner.operands) == 1:
+                limit, length = mask.owner.operands[0], ir.VectorType(mask.type).shape[0]
+        known = None if limit is None else self.value(limit)
+        return 1.0 if known is None else np.clip(known, 0, length) / length
 
     def _weight(self, block: ir.Block) -> Any:
         """How often a thread enters `block`."""
@@ -201,8 +201,9 @@ def _same(a: Any) -> Any:
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "arith.addi": np.add, "arith.subi": np.subtract, "arith.muli": np.multiply, "arith.divui": _divide, "arith.divsi": _divide,
     "arith.floordivsi": _divide, "arith.remui": _remainder, "arith.remsi": _remainder, "arith.minui": np.minimum, "arith.minsi": np.minimum,
-    "arith.maxui": np.maximum, "arith.maxsi": np.maximum, "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or, "arith.xori": np.bitwise_xor,
-    "arith.shli": np.left_shift, "arith.shrui": np.right_shift, "arith.shrsi": np.right_shift, "arith.select": np.where,
+    "arith.maxui": np.maximum, "arith.maxsi": np.maximum, "arith.andi": np.bitwise_and, "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor, "arith.shli": np.left_shift, "arith.shrui": np.right_shift, "arith.shrsi": np.right_shift,
+    "arith.select": np.where,
     "arith.index_cast": _same, "arith.index_castui": _same, "arith.extsi": _same, "arith.extui": _same, "arith.trunci": _same,
 }  # fmt: skip
 """Of indices, which are never negative where they are divided."""

@@ -13,15 +13,17 @@ from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.compiler.target import resolve
 from hloom.dialects.context import make_context
-from hloom.passes.rewriting import symbol_name
+from hloom.passes.rewriting import symbol_name, walk
 from hloom.runtime.report import Report
 
 H100 = resolve("sm_90a")
 
-SOFTMAX = """func.func @main(%x: tensor<ROWSxCOLUMNSxf32>) -> tensor<ROWSxCOLUMNSxf32> {
+SOFTMAX = """
+func.func @main(%x: tensor<ROWSxCOLUMNSxf32>) -> tensor<ROWSxCOLUMNSxf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.exponential %x : tensor<ROWSxCOLUMNSxf32>
-  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<ROWSxCOLUMNSxf32>, tensor<f32>) -> tensor<ROWSxf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1]
+       : (tensor<ROWSxCOLUMNSxf32>, tensor<f32>) -> tensor<ROWSxf32>
   %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<ROWSxf32>) -> tensor<ROWSxCOLUMNSxf32>
   %3 = stablehlo.divide %0, %2 : tensor<ROWSxCOLUMNSxf32>
   return %3 : tensor<ROWSxCOLUMNSxf32>
@@ -39,7 +41,8 @@ TRANSPOSE = """func.func @main(%x: tensor<70x45xf32>) -> tensor<45x70xf32> {
 
 BRANCHES = """module {
   gpu.module @kernels {
-    gpu.func @halves(%a: memref<4096xf32>, %o: memref<4096xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 4, 1, 1>} {
+    gpu.func @halves(%a: memref<4096xf32>, %o: memref<4096xf32>) kernel
+        attributes {known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 4, 1, 1>} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c16 = arith.constant 16 : index
@@ -130,6 +133,13 @@ def test_the_roofline_takes_the_longest():
     flops = 989_400_000_000_000
     assert roofline(1, flops, "f16", H100) == {"roofline_ps": H100.launch_ps + 10**12, "bound": "arithmetic"}
     assert roofline(1, flops, "f32", H100)["roofline_ps"] > 14 * 10**12
+
+
+def test_a_kernel_keeps_the_planned_figures():
+    module = module_of(softmax(64, 1024)).operation
+    (kernel,), (thunk,) = kernels_of(module), walk(module, "thunk.kernel")
+    assert {"hloom.bytes", "hloom.cost_ps", "hloom.flops"} <= set(kernel.attributes.keys())
+    assert thunk.attributes["cost_ps"] == kernel.attributes["hloom.cost_ps"]
 
 
 def test_softmax_reads_its_input_once():

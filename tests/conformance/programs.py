@@ -139,16 +139,18 @@ class Program:
         return "\n".join([header, *self._lines, f"return {names(values)} : {types(values)}", "}", *self._functions])
 
     def verify(self, interpreter: Interpreter) -> None:
-        """Compiles, runs, compares; fails with all results that differ. The interpreter is asked only if it is needed."""
+        """Compiles, runs on the CPU and on a simulated GPU, compares; fails with all results that differ. The interpreter is asked only if
+        it is needed."""
         text = self.text()
-        got = hloom.compile(text).flat(self.inputs)
         asked = any(check.wanted is None for check in self.checks)
         expected = interpreter.run(text, self.inputs).results if asked else [None] * len(self.checks)
         faults = []
-        for check, actual, reference in zip(self.checks, got, expected):
-            wanted = reference if check.wanted is None else check.wanted
-            fault = difference(actual, wanted, self.inputs, ulps=check.ulps, absolute=check.absolute)
-            faults += [f"{check.label}: {fault}"] if fault else []
+        for target in ("cpu", "sim:sm_90a"):
+            got = hloom.compile(text, target=target).flat(self.inputs)
+            for check, actual, reference in zip(self.checks, got, expected):
+                wanted = reference if check.wanted is None else check.wanted
+                fault = difference(actual, wanted, self.inputs, ulps=check.ulps, absolute=check.absolute)
+                faults += [f"{check.label}, {target}: {fault}"] if fault else []
         if faults:
             pytest.fail("\n".join([f"{len(faults)} of {len(self.checks)} results differ", *faults[:10]]), pytrace=False)
 

@@ -1,0 +1,127 @@
+"""The peers and the measuring, on the CPU: torch.cuda is replaced by what does nothing, so that only the way through is tested."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks.gpu import peers
+from benchmarks.gpu.timing import MOST_COPIES, call_times, copies_for, device_times
+from benchmarks.peers import to_torch
+from benchmarks.rows import ROWS, Row, _layers, _norm, _random
+
+torch = pytest.importorskip("torch")
+NORM = Row("norm", "", "layernorm", partial(_norm, 6, 16))
+MLP = Row("mlp", "", "mlp", lambda: [_random(0, 4, 8)], partial(_layers, 8, 8))
+
+
+class Event:
+    def __init__(self, enable_timing: bool):
+        assert enable_timing
+
+    def record(self) -> None:
+        self.at = time.perf_counter()
+
+    def synchronize(self) -> None:
+        pass
+
+    def elapsed_time(self, other: Event) -> float:
+        return (other.at - self.at) * 1e3
+
+
+class Graph:
+    """Runs nothing: what it would replay has run when it was captured."""
+
+    def replay(self) -> None:
+        pass
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    stream = SimpleNamespace(cuda_stream=7, wait_stream=lambda other: None)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: None, raising=False)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: stream)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda: stream)
+    monkeypatch.setattr(torch.cuda, "stream", lambda other: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", lambda graph: contextlib.nullcontext())
+    monkeypatch.setattr(torch, "set_default_device", lambda device: None)
+    monkeypatch.setattr(torch, "compile", lambda function: function)
+    monkeypatch.setattr(peers, "_on_gpu", to_torch)
+    yield
+    torch.set_grad_enabled(True)
+
+
+def _layernorm() -> np.ndarray:
+    x, scale, shift = NORM.inputs()
+    centred = x - x.mean(1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * scale + shift
+
+
+def test_copies():
+    assert copies_for(16 << 20, 50 << 20) * (16 << 20) > 2 * (50 << 20)
+    assert copies_for(1 << 30, 50 << 20) == 1 and copies_for(4, 50 << 20) == MOST_COPIES
+
+
+def test_times_are_of_one_call(no_gpu):
+    wait = partial(time.sleep, 0.002)
+    for times in (device_times([wait] * 3, 0.05), call_times([wait] * 3, lambda: None, 0.05)):
+        assert 2000 <= times.least <= times.median < 20_000 and times.samples >= 5
+
+
+def test_torch_compile(no_gpu, tmp_path):
+    ready = peers.PEERS["compile"].prepare(MLP, 3, tmp_path)
+    (x,), (weight, bias) = MLP.inputs(), MLP.weights()
+    np.testing.assert_allclose(ready.results[0], np.maximum(x @ weight + bias, 0), rtol=1e-4, atol=1e-5)
+    assert ready.device(0.01).median < ready.call(0.01).median
+
+
+def test_hand_written_cuda(no_gpu, tmp_path, monkeypatch):
+    launched = []
+    monkeypatch.setattr(peers, "device_facts", lambda: {"architecture": "sm_90"})
+
+    def bind(program, architecture, addresses, sizes):
+        return lambda stream: launched.append((addresses, sizes, stream))
+
+    monkeypatch.setattr(peers, "bind_cuda", bind)
+    monkeypatch.setattr(torch, "empty", lambda shape, device: torch.zeros(shape))
+    ready = peers.PEERS["cuda"].prepare(NORM, 2, tmp_path)
+    assert [result.shape for result in ready.results] == [(6, 16)]
+    addresses, sizes, stream = launched[0]
+    assert len(addresses) == 4 and sizes == (6, 16) and stream == 7
+    assert launched[-1][0] == addresses and len({tuple(each[0]) for each in launched}) == 2
+    ready = peers.PEERS["cuda"].prepare(ROWS["cartpole"], 1, tmp_path)
+    assert launched[-1][1] == (1000, 2048) and [result.shape for result in ready.results] == [(4, 2048), (2048,)]
+
+
+def test_hloom(no_gpu, tmp_path, monkeypatch):
+    spec = SimpleNamespace(shape=(6, 16), numpy_dtype=np.dtype(np.float32))
+
+    def flat(inputs, outputs):
+        outputs[0].copy_(torch.layer_norm(inputs[0], (16,), inputs[1], inputs[2]))
+
+    exe = SimpleNamespace(signature=SimpleNamespace(outputs=[spec]), flat=flat)
+    monkeypatch.setattr(peers.Index, "read", lambda folder: SimpleNamespace(case=lambda name: None))
+    monkeypatch.setattr(peers, "load_case", lambda case, folder: (exe, NORM.inputs()))
+    ready = peers.PEERS["hloom"].prepare(NORM, 2, tmp_path)
+    np.testing.assert_allclose(ready.results[0], _layernorm(), rtol=1e-4, atol=1e-5)
+    assert ready.device(0.01).median > 0
+
+
+def test_jax(tmp_path):
+    jax = pytest.importorskip("jax")
+    before = jax.config.jax_default_matmul_precision
+    try:
+        ready = peers.PEERS["jax"].prepare(NORM, 3, tmp_path)
+        times = ready.device(0.01), ready.call(0.01)
+    finally:
+        jax.config.update("jax_default_matmul_precision", before)
+    np.testing.assert_allclose(ready.results[0], _layernorm(), rtol=1e-4, atol=1e-5)
+    assert all(each.median > 0 for each in times)
