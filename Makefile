@@ -27,7 +27,7 @@ lit: $(STAMP)
 	$(BIN)/lit -q tests/passes tests/tools
 
 pytest: $(STAMP)
-	$(BIN)/python -m pytest -q tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests
 
 # torch and jax come first and by their exact versions, so that the resolver takes torch's CPU build as it stands.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard runtime/native/*.cpp)
