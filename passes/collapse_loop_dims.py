@@ -32,6 +32,7 @@ from .registry import register_pass
 from .rewriting import defining_op, value_of, walk
 
 Group = list[int]
+Views = dict[tuple[ir.Value, tuple[int, ...]], ir.Value]
 
 
 @register_pass("collapse-loop-dims", "joins adjacent loops that all operands walk alike, drops loops of one trip")
@@ -82,8 +83,9 @@ def _collapse_function(function: ir.Operation) -> None:
         return
     scalars = Scalars(function)
     new: dict[ir.Value, ir.Value] = {}
+    views: Views = {}  # one a tensor: loops over one tensor are seen to be the same
     for nest in nests:
-        _rebuild(nest, new, scalars)
+        _rebuild(nest, new, views, scalars)
     for old, value in new.items():
         _reshape_back(old, value)
     for op in reversed(ops):
@@ -165,7 +167,7 @@ def _dims_in(expression: ir.AffineExpr) -> set[int]:
     return _dims_in(expression.lhs) | _dims_in(expression.rhs)
 
 
-def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], scalars: Scalars) -> None:
+def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
     source, groups = nest.source, nest.groups()
     leader = {group[0]: n for n, group in enumerate(groups)}
     zero = ir.AffineExpr.get_constant(0)
@@ -179,7 +181,7 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], scalars: Scalars) -> N
         for value, indexing in zip((*source.inputs, *source.outs), source.maps):
             runs = _operand_runs(value, indexing, nest) if is_tensor(value) else []
             results = [indexing.results[run[0]].compose(substitution) for run in runs]
-            operands.append(_fitted(_operand(value, runs, new), results, extents) if is_tensor(value) else value)
+            operands.append(_fitted(_operand(value, runs, new, views), results, extents) if is_tensor(value) else value)
             maps.append(ir.AffineMap.get(len(groups), 0, results))
         count = len(source.inputs)
         op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups])
@@ -197,7 +199,7 @@ def _operand_runs(value: ir.Value, indexing: ir.AffineMap, nest: _Loops) -> list
     return _runs(dims, joined)
 
 
-def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value]) -> ir.Value:
+def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value], views: Views) -> ir.Value:
     if value in new:
         return new[value]
     shape = [_product(shape_of(value), run) for run in runs]
@@ -208,7 +210,10 @@ def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value]) 
         return generic.empty(shape, generic.element_of(value))
     if producer is not None and producer.name == "linalg.fill":
         return generic.fill(producer.operands[0], shape)
-    return reshape(value, shape)
+    key = (value, tuple(shape))
+    if key not in views:
+        views[key] = reshape(value, shape)
+    return views[key]
 
 
 def _fitted(value: ir.Value, results: list[ir.AffineExpr], extents: list[int]) -> ir.Value:

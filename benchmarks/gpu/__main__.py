@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from ..report import DOCUMENT, write_section
 from ..rows import ROWS
@@ -28,6 +29,7 @@ from .peers import PEERS
 from .processes import Worker
 from .report import RESULTS, SECTION, Found, problem, section
 
+LOG = "log.txt"
 _CHECK_SECONDS, _MEASURE_SECONDS = 240.0, 240.0
 _TIMES = {"device": "on the device", "call": "a call"}
 
@@ -63,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     measuring = argparse.ArgumentParser(add_help=False)
     measuring.add_argument("--device", choices=("cuda", "simulator"), default="cuda")
     measuring.add_argument("--seconds", type=float, default=0.5, help="of samples, of each time")
-    measuring.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which nothing new is begun")
+    measuring.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which nothing is begun or waited for")
     measuring.add_argument("--check-only", action="store_true")
     measuring.add_argument("--time-only", action="store_true")
     parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -128,7 +130,10 @@ class Run:
         self._workers: dict[str, Worker] = {}
 
     def worker(self, name: str) -> Worker:
-        return self._workers.setdefault(name, Worker(self.options.out / f"log.{name}.txt"))
+        return self._workers.setdefault(name, Worker(self.options.out / LOG))
+
+    def ask(self, who: str, timeout: float, **request: Any) -> dict[str, Any]:
+        return self.worker(who).ask(max(1.0, min(timeout, self._end - time.monotonic())), **request)
 
     def stop(self) -> None:
         for worker in self._workers.values():
@@ -142,19 +147,20 @@ class Run:
             if case.error:
                 answer = {"skipped": case.error}
             else:
-                answer = self.worker("check").ask(_CHECK_SECONDS, do="check", folder=folder, name=case.name, device=self.options.device)
+                request = {"do": "check", "folder": folder, "name": case.name, "device": self.options.device}
+                answer = self.ask("check", _CHECK_SECONDS, **request)
             self.found.checks[case.name] = answer
             print(f"{case.name}: {problem(answer) or answer.get('skipped', 'right')}", flush=True)
             self.found.write(self.options.out)
+        self.worker("check").stop()
 
     def measure(self) -> None:
         """hloom and CUDA before the peers that take long to compile, so that a short lease has the most from it."""
-        facts = self.worker("ceilings").ask(_MEASURE_SECONDS, do="facts")
+        facts = self.ask("ceilings", _MEASURE_SECONDS, do="facts")
         if "error" in facts:
-            print(f"nothing is timed: {facts['error']}")
-            return
+            raise SystemExit(f"nothing is timed: {facts['error']}")
         self.found.device = facts
-        ceilings = self.worker("ceilings").ask(_MEASURE_SECONDS, do="ceilings", seconds=self.options.seconds)
+        ceilings = self.ask("ceilings", _MEASURE_SECONDS, do="ceilings", seconds=self.options.seconds)
         self.found.ceilings = ceilings.get("ceilings", {})
         print(f"ceilings: {self.found.ceilings or ceilings['error']}", flush=True)
         self.worker("ceilings").stop()
@@ -169,7 +175,7 @@ class Run:
     def _measure(self, row: str, peer: str) -> None:
         folder = str(self.options.folder.resolve())
         request = {"do": "measure", "folder": folder, "row": row, "peer": peer, "seconds": self.options.seconds}
-        answer = self.worker(peer).ask(_MEASURE_SECONDS, **request)
+        answer = self.ask(peer, _MEASURE_SECONDS, **request)
         self.found.times.setdefault(row, {})[peer] = answer
         times = [f"{answer[what]['median']:.1f} us {words}" for what, words in _TIMES.items() if what in answer]
         print(f"{row}, {peer}: {', '.join(times)} {problem(answer)}".rstrip(), flush=True)

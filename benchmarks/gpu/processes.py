@@ -13,6 +13,7 @@ from typing import Any
 from ..settings import BUILD, ROOT
 
 ENVIRONMENT = {
+    "JAX_PLATFORMS": "cuda",  # a JAX that finds no GPU is to fail, not to be measured on the CPU
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "JAX_DEFAULT_MATMUL_PRECISION": "highest",
     "TORCHINDUCTOR_CACHE_DIR": str(BUILD / "inductor"),

@@ -65,17 +65,23 @@ def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
 
 
 def _row_sizes(root: TileOp, outputs: int, axes: Axes, target: TargetView) -> dict[int, int]:
-    """Rows (or columns) of a reduction in a tile, by whether memory runs along what is reduced."""
+    """Rows (or columns) of a reduction in a tile, by whether memory runs along what is reduced.
+
+    Along an axis that the reduction does not have, each tile would reduce anew: as few tiles as a block can hold.
+    """
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
     innermost = _memory_axis(root)
     order = [root.axes[d] for d in reversed(range(len(root.axes))) if root.axes[d] in axes.tileable]
-    order += sorted(a for a in axes.tileable if a not in order)
+    more = sorted(a for a in axes.tileable if a not in order)
     if innermost in axes.tileable:
         order = [innermost, *(a for a in order if a != innermost)]
         width = max(WARP, ROW_POINTS // max(1, inside))
-        return _runs(order, min(width, 4 * WARP) if outputs >= 4 * WARP * max(1, target.multiprocessors) else WARP, axes)
-    rows = max(1, ROW_POINTS // max(1, inside))
-    return _runs(order, _per_block(outputs, rows, 1, target), axes)
+        cut = _runs(order, min(width, 4 * WARP) if outputs >= 4 * WARP * max(1, target.multiprocessors) else WARP, axes)
+    else:
+        rows = max(1, ROW_POINTS // max(1, inside))
+        cut = _runs(order, _per_block(outputs, rows, 1, target), axes)
+    points = prod(cut.get(axis, axes.extent[axis]) for axis in order)
+    return {**_runs(more, max(1, ROW_POINTS // points), axes), **cut}
 
 
 def _per_block(total: int, most: int, least: int, target: TargetView) -> int:

@@ -1,4 +1,4 @@
-"""What the hand-written kernels compute, on the CPU: compiled by g++ against a stand-in for CUDA, on small inputs, against NumPy and JAX."""
+"""What the hand-written kernels compute: compiled by g++ against a stand-in for CUDA, on small inputs, against NumPy and JAX."""
 
 from __future__ import annotations
 

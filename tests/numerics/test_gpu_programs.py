@@ -1,4 +1,4 @@
-"""Whole programs for GPUs on the simulator, and their kernels' machine code: the examples, and where they are present, the shared programs."""
+"""Whole programs for GPUs on the simulator, and their kernels' machine code: the examples, and the shared programs where they are."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def test_kernels_assemble_without_local_memory(path, target):
 ROWS = """
 func.func @main(%x: tensor<512x1024xf32>, %g: tensor<1024xf32>) -> tensor<512x1024xf32> {{
   %zero = stablehlo.constant dense<{init}> : tensor<f32>
-  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.{combine} across dimensions = [1] : (tensor<512x1024xf32>, tensor<f32>) -> tensor<512xf32>
+  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.{combine} across dimensions = [1]
+    : (tensor<512x1024xf32>, tensor<f32>) -> tensor<512xf32>
   %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<512xf32>) -> tensor<512x1024xf32>
   %d = stablehlo.{use} %x, %b : tensor<512x1024xf32>
   %e = stablehlo.exponential %d : tensor<512x1024xf32>
