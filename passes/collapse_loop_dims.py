@@ -174,7 +174,7 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
     substitution = ir.AffineMap.get(
         len(groups), 0, [ir.AffineExpr.get_dim(leader[i]) if i in leader else zero for i in range(len(source.extents))]
     )
-    _renumber(source, leader, new, scalars)
+    _renumber(source, leader, new, views, scalars)
     extents = [_product(source.extents, group) for group in groups]
     operands, maps = [], []
     with ir.InsertionPoint(source.op), source.op.location:
@@ -229,7 +229,7 @@ def _product(shape: list[int], run: Group) -> int:
     return result
 
 
-def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Value], scalars: Scalars) -> None:
+def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
     """Gives the body's indices their new numbers and its extracts tensors without unit dims."""
     for op in walk(source.op, "linalg.index"):
         loop = int(ir.IntegerAttr(op.attributes["dim"]).value)
@@ -244,7 +244,7 @@ def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Va
         if tensor not in new and len(kept) == len(point):
             continue
         with ir.InsertionPoint(source.op), op.location:
-            flat = _operand(tensor, [[d] for d in kept], new)
+            flat = _operand(tensor, [[d] for d in kept], new, views)
         with ir.InsertionPoint(op), op.location:
             op.results[0].replace_all_uses_with(value_of("tensor.extract", op.results[0].type, [flat, *(point[d] for d in kept)]))
         op.erase()
