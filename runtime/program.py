@@ -144,3 +144,25 @@ def _check_slots(program: Program, arguments: int) -> None:
                     raise DamagedFileError(f"the program has no constant {value!r}")
             elif not (type(value) is int and 0 <= value < limits[kind]):
                 raise ValueError(f"a buffer {kind} {value!r} of {entry}")
+        _check_sizes(program, entry)
+
+
+def _check_sizes(program: Program, entry: str) -> None:
+    """Raises ValueError where an entry's buffers are not of the number and sizes that its host program, where it tells, was made for."""
+    made_for = program.manifest.get("programs", {}).get(entry, {})
+    if "argument_bytes" not in made_for:
+        return
+    sizes = [*made_for["argument_bytes"], *made_for["result_bytes"], made_for["arena_bytes"]]
+    found = [_slot_bytes(program, entry, kind, value) for kind, value in program.slots[entry] if kind != "constant"]
+    if found != sizes or len(program.slots[entry]) != len(sizes) + len(made_for["constants"]):
+        raise ValueError(f"the buffers of {entry} are not those that its code was made for")
+
+
+def _slot_bytes(program: Program, entry: str, kind: str, value: int) -> int:
+    if kind == "arena":
+        return value
+    if kind == "argument":
+        return TensorSpec.of(program.manifest["arguments"][value]).nbytes
+    if kind == "result" and entry == "main":
+        return program.signature.outputs[value].nbytes
+    return program.init_results[value].nbytes

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from runtime_programs import add_artifact, bound_artifact
 
+import hloom
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import DamagedFileError, ExecutionError, MissingFileError, VersionError
 from hloom.runtime.executable import Executable, load
@@ -111,3 +112,14 @@ def test_a_loaded_file_may_be_written_over(tmp_path):
     x = np.zeros(4, np.float32)
     assert np.array_equal(loaded(x), first(x))
     assert np.array_equal(load(path)(x), first(x))
+
+
+@pytest.mark.parametrize("without", ["argument", "result", "arena"])
+def test_buffers_that_the_code_was_not_made_for_are_refused(without, tmp_path):
+    hloom.compile("func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }").save(tmp_path / "a.hloom")
+    artifact = Artifact.load(tmp_path / "a.hloom")
+    entry = artifact.manifest["entries"]["main"]
+    entry["buffers"] = [buffer for buffer in entry["buffers"] if buffer[0] != without]
+    artifact.save(tmp_path / "b.hloom")
+    with pytest.raises(DamagedFileError, match="not those that its code was made for"):
+        hloom.load(tmp_path / "b.hloom")
