@@ -123,6 +123,8 @@ def _read(artifact: Artifact) -> Program:
         blobs={name: blob for name, blob in artifact.blobs.items() if name not in saved},
         saved=saved,
     )
+    if not all(isinstance(text, str) for text in (program.name, program.kind, program.target.get("kind", ""))):
+        raise ValueError("a name or a kind is no text")
     _check_slots(program, len(arguments))
     taken = pytree.count(program.in_tree) + pytree.count(program.kwarg_tree)
     if taken != len(inputs) or pytree.count(program.out_tree) != len(results):
