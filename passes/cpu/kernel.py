@@ -22,10 +22,10 @@ from .lanes import Lanes
 from .nests import emit_elementwise, vector_loop
 from .rows import emit_row_sums, sums_along
 from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
-from .work import Work, shifted
+from .work import Work, shifted, stride_along
 
 _DYNAMIC = -(2**63)
-_STORE_AHEAD_BYTES = 1024
+_STREAM_AHEAD_BYTES = 1024
 
 
 def build_kernel(function: ir.Operation, target: TargetView) -> None:
@@ -111,7 +111,8 @@ class _Kernel:
     def _bind_arguments(self, entry: ir.Block, kind: ir.FunctionType) -> None:
         for argument, base in zip(self.block.arguments, list(entry.arguments)[2:]):
             shape = tuple(ir.RankedTensorType(argument.type).shape)
-            self.storage[argument] = Storage(base, ir.RankedTensorType(argument.type).element_type, Lin(), row_major(shape), shape)
+            element = ir.RankedTensorType(argument.type).element_type
+            self.storage[argument] = Storage(base, element, Lin(), row_major(shape), shape, ahead=self._stream_ahead(shape, element))
         for op in self.block.operations:
             op = op.operation
             if op == self.forall:
@@ -122,14 +123,14 @@ class _Kernel:
         for number, argument in enumerate(shared):
             shape = tuple(ir.RankedTensorType(argument.type).shape)
             first, *more = [self._result(p, outputs[p]).reshaped(shape) for p in positions(self.block, self.forall.results[number])]
-            self.storage[argument] = replace(first, root=number, ahead=self._store_ahead(shape, first.element))
+            self.storage[argument] = replace(first, root=number, ahead=self._stream_ahead(shape, first.element))
             self.copies += [(number, other) for other in more]
 
-    def _store_ahead(self, shape: tuple[int, ...], element: ir.Type) -> int:
-        """How far ahead stores prefetch: the processor's own prefetching stops at each page, and a store that misses holds up the rest."""
+    def _stream_ahead(self, shape: tuple[int, ...], element: ir.Type) -> int:
+        """How far ahead loads and stores prefetch in what no cache near holds: the processor's own prefetching stops at each page."""
         element_bytes = bit_width(element) // 8
         streams = prod(shape) * element_bytes > self.target.l2_bytes
-        return _STORE_AHEAD_BYTES // element_bytes if streams else 0
+        return _STREAM_AHEAD_BYTES // element_bytes if streams else 0
 
     def _result(self, position: int, base: ir.Value) -> Storage:
         """Where the kernel writes the result returned at `position`: all of its buffer, or the window that is inserted into it."""
@@ -319,7 +320,7 @@ class _Kernel:
 
     def _look_ahead(self, group: list[Work], nests_reading: Counter[object]) -> None:
         """A nest that is the second in the tile to read a slice finds it in the cache: meanwhile it prefetches the same slice of the next
-        tile, which the first nest would otherwise wait for.
+        tile, which the first nest would otherwise wait for. What a nest reads again along one of its loops it does not prefetch.
         """
         here = set()
         most = self.target.l2_bytes // 4
@@ -329,8 +330,12 @@ class _Kernel:
                     continue
                 place = (source.base, source.offset.constant, frozenset(source.offset.terms.items()))
                 ahead = source.offset.terms.get(self.fastest, 0)
-                if nests_reading[place] == 1 and place not in here and 0 < ahead * bit_width(source.element) // 8 <= most:
-                    work.inputs[number] = replace(source, ahead=ahead)
+                again = any(extent != 1 and stride_along(work.maps[number], source, dim) == 0 for dim, extent in enumerate(work.extents))
+                if place in here or again:
+                    ahead = 0
+                elif nests_reading[place] != 1 or not 0 < ahead * bit_width(source.element) // 8 <= most:
+                    ahead = source.ahead
+                work.inputs[number] = replace(source, ahead=ahead)
                 here.add(place)
         nests_reading.update(here)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
 from torch_mlir import ir
 
 from ..rewriting import attributes_of, create, value_of
@@ -244,17 +245,24 @@ class Body:
         return branch.results[0]
 
     def _between(self, value: ir.Value, low: float, high: float) -> ir.Value:
-        """Whether |value| is in [low, high]; of vectors, lane by lane."""
-        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-        kind = self.lanes.type(i1) if is_vector(value) else i1
+        """Whether |value| is in [low, high]; of vectors, lane by lane. The bits of positive floats are in the order of the floats, those
+        of NaN after all of them, so one comparison of the distance from `low`, without sign, tells."""
         element = ir.VectorType(value.type).element_type if is_vector(value) else value.type
-        size = value_of("math.absf", value.type, [value])
-        sides = []
-        for bound, predicate in ((low, 3), (high, 5)):  # ordered and at least, ordered and at most
-            limit = value_of("arith.constant", element, value=ir.FloatAttr.get(element, bound))
-            limit = self.lanes.widen(limit) if is_vector(value) else limit
-            sides.append(value_of("arith.cmpf", kind, [size, limit], predicate=ir.IntegerAttr.get(i64, predicate)))
-        return value_of("arith.andi", kind, sides)
+        width = bit_width(element)
+        integer = ir.IntegerType.get_signless(width)
+        first, last = (int(np.array(bound, f"f{width // 8}").view(f"i{width // 8}")) for bound in (low, high))
+
+        def constant(number: int) -> ir.Value:
+            made = value_of("arith.constant", integer, value=ir.IntegerAttr.get(integer, number))
+            return self.lanes.widen(made) if is_vector(value) else made
+
+        kind = self.lanes.type(integer) if is_vector(value) else integer
+        size = value_of("arith.bitcast", kind, [value_of("math.absf", value.type, [value])])
+        above = value_of("arith.subi", kind, [size, constant(first)])
+        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+        flags = self.lanes.type(i1) if is_vector(value) else i1
+        at_most = ir.IntegerAttr.get(i64, 7)  # ule
+        return value_of("arith.cmpi", flags, [above, constant(last - first)], predicate=at_most)
 
     def _create(self, op: ir.Operation, operands: list[ir.Value], types: list[ir.Type]) -> list[ir.Value]:
         """The op of the body on other operands and types."""

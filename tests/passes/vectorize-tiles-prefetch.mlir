@@ -1,13 +1,13 @@
 // RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
 
-// The second nest to read a row prefetches the next tile's row; stores to a result beyond the cache prefetch where they will write.
+// The second nest to read a row prefetches the next tile's row; loads from an argument and stores to a result, both beyond the cache,
+// prefetch what comes next.
 // CHECK-LABEL: func.func private @rows(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4194304xf32>, %[[O:.*]]: memref<4194304xf32>)
 // CHECK: scf.for
-// CHECK: scf.for
-// CHECK-NOT: memref.prefetch
+// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
 // CHECK: vector.load %[[X]]
-// CHECK-NOT: memref.prefetch
 // CHECK: scf.for
 // CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
 // CHECK: vector.load %[[X]]
@@ -60,6 +60,72 @@ func.func private @once(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attribut
     } -> tensor<1x1024xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %y into %o[%i, 0] [1, 1024] [1, 1] : tensor<1x1024xf32> into tensor<64x1024xf32>
+    }
+  }
+  return %r : tensor<64x1024xf32>
+}
+
+// -----
+
+// Two sums of one row: it is loaded and prefetched once. The rows of a product's right side, read again for each row of the left, are not.
+// CHECK-LABEL: func.func private @two_sums(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4194304xf32>, %{{.*}}: memref<4096xf32>, %{{.*}}: memref<4096xf32>)
+// CHECK: scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}) ->
+// CHECK: memref.prefetch %[[X]]
+// CHECK: vector.load %[[X]]
+// CHECK-NOT: memref.prefetch
+// CHECK-NOT: vector.load
+// CHECK: scf.yield
+// CHECK-LABEL: func.func private @product(
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @two_sums(%x: tensor<4096x1024xf32>) -> (tensor<4096xf32>, tensor<4096xf32>) attributes {hloom.kind = "multi_reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %r:2 = scf.forall (%i) in (4096) shared_outs(%a = %e, %b = %e) -> (tensor<4096xf32>, tensor<4096xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0] [1, 1024] [1, 1] : tensor<4096x1024xf32> to tensor<1x1024xf32>
+    %as = tensor.extract_slice %a[%i] [1] [1] : tensor<4096xf32> to tensor<1xf32>
+    %fa = linalg.fill ins(%zero : f32) outs(%as : tensor<1xf32>) -> tensor<1xf32>
+    %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%xs : tensor<1x1024xf32>) outs(%fa : tensor<1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %in, %out : f32
+      linalg.yield %0 : f32
+    } -> tensor<1xf32>
+    %bs = tensor.extract_slice %b[%i] [1] [1] : tensor<4096xf32> to tensor<1xf32>
+    %fb = linalg.fill ins(%zero : f32) outs(%bs : tensor<1xf32>) -> tensor<1xf32>
+    %q = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%xs : tensor<1x1024xf32>) outs(%fb : tensor<1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.mulf %in, %in : f32
+      %1 = arith.addf %0, %out : f32
+      linalg.yield %1 : f32
+    } -> tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %a[%i] [1] [1] : tensor<1xf32> into tensor<4096xf32>
+      tensor.parallel_insert_slice %q into %b[%i] [1] [1] : tensor<1xf32> into tensor<4096xf32>
+    }
+  }
+  return %r#0, %r#1 : tensor<4096xf32>, tensor<4096xf32>
+}
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+func.func private @product(%x: tensor<64x2048xf32>, %w: tensor<2048x1024xf32>) -> tensor<64x1024xf32> attributes {hloom.kind = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x1024xf32>
+  %r = scf.forall (%i) = (0) to (64) step (16) shared_outs(%o = %e) -> (tensor<64x1024xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0] [16, 2048] [1, 1] : tensor<64x2048xf32> to tensor<16x2048xf32>
+    %os = tensor.extract_slice %o[%i, 0] [16, 1024] [1, 1] : tensor<64x1024xf32> to tensor<16x1024xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<16x1024xf32>) -> tensor<16x1024xf32>
+    %p = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%xs, %w : tensor<16x2048xf32>, tensor<2048x1024xf32>) outs(%f : tensor<16x1024xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %m, %c : f32
+      linalg.yield %s : f32
+    } -> tensor<16x1024xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %p into %o[%i, 0] [16, 1024] [1, 1] : tensor<16x1024xf32> into tensor<64x1024xf32>
     }
   }
   return %r : tensor<64x1024xf32>
