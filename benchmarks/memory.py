@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the section of docs/benchmarks.md")
     options = parser.parse_args()
     parts = ["## Memory", machine(), "### Arenas", arenas(_files([ROOT / "examples", *options.programs])), "### Calls"]
-    exe = hloom.compile(CALLED)
+    exe = hloom.compile(CALLED, target="cpu")
     parts += [f"Two small contractions with {exe.arena_bytes} bytes of arena. {repeated_calls(exe)}", two_threads(exe)]
     text = "\n\n".join(parts)
     print(text)

@@ -42,7 +42,7 @@ def _hloom(row: Row, threads: int) -> Prepared:
     inputs, weights = row.inputs(), row.weights()
     source, bind = hloom_source(row, inputs, weights)
     start = time.perf_counter()
-    exe = hloom.compile(source, bind=bind)
+    exe = hloom.compile(source, bind=bind, target="cpu")
     seconds = time.perf_counter() - start
     results = exe.flat(inputs)
     return Prepared(lambda: exe.flat(inputs), results, seconds)

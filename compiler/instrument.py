@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -50,8 +50,8 @@ class Instrumentation:
     asm: AsmOptions = AsmOptions()
     before_all: bool = False
     after_all: bool = False
-    print_before: Collection[str] = ()
-    print_after: Collection[str] = ()
+    print_before: Collection[str] = frozenset()
+    print_after: Collection[str] = frozenset()
     after_change: bool = False
     after_failure: bool = False
     tree_dir: Path | None = None
@@ -66,6 +66,11 @@ class Instrumentation:
     _snapshot: str = field(default="", init=False)
     _counts: Counter[str] = field(default_factory=Counter, init=False)
     _dumped: int = field(default=0, init=False)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody looks on: what was compiled before and kept then does as well."""
+        return replace(self, watched=False) == Instrumentation()
 
     def start(self, module: ir.Operation, pipeline: Sequence[str]) -> None:
         if self.reproducer and not self.local_reproducer:

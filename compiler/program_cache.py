@@ -1,6 +1,6 @@
 """Programs that were compiled before for a GPU, by what they were made from: source, target, options, tools, and hloom's own code.
 
-Entries are `.hloom` files in the cache directory (cuda/cache.py); they check themselves, and a damaged one counts as absent.
+Entries are `.hloom` files in the cache directory (cache.py); they check themselves, and a damaged one counts as absent.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import functools
 import io
 import sys
 from collections.abc import Collection
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hloom.dialects.target import TargetView
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
 
-from .cuda.cache import cache_directory, key_of
+from .cache import cache_directory, key_of, package_version
 from .frontend import Program
 
 _PACKAGES = ("hloom", "torch-mlir", "llvmlite", "cuda-python", "cuda-core", "nvidia-nvjitlink", "nvidia-cuda-nvcc", "nvidia-nvvm", "numpy")
@@ -56,15 +55,8 @@ def _versions() -> tuple[str, ...]:
     """Of Python, the packages, and every file of the compiler."""
     folders = {Path(p) for name in ("compiler", "dialects", "passes") for p in _folders(name)}
     files = sorted(path for folder in folders for kind in ("*.py", "*.mlir", "*.toml") for path in folder.rglob(kind))
-    return (sys.version, *map(_version, _PACKAGES), key_of(path.read_bytes() for path in files))
+    return (sys.version, *map(package_version, _PACKAGES), key_of(path.read_bytes() for path in files))
 
 
 def _folders(name: str) -> list[str]:
     return list(__import__(f"hloom.{name}", fromlist=["__path__"]).__path__)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"

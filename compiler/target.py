@@ -5,6 +5,7 @@ A file's entries are those of `hloom.dialects.target.TargetView`; `inherits = "c
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any, TypeAlias
 
 from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.errors import CompileError
+from hloom.runtime.cuda.requirements import runs_on
+from hloom.runtime.errors import ExecutionError
 
 try:
     import tomllib
@@ -22,6 +25,7 @@ Target: TypeAlias = TargetView
 __all__ = ["Target", "TargetError", "attach_target", "host", "known_targets", "load_target", "resolve"]
 
 _FOLDER = Path(__file__).parent / "targets"
+_DRIVER = "libcuda.so.1"
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -36,8 +40,29 @@ def known_targets() -> list[str]:
 
 
 def resolve(name: str) -> Target:
-    """The target that `--target=` means: "auto" or "cpu" is this machine's processor, else a known name or the path of a TOML file."""
-    return host() if name in ("auto", "cpu") else load_target(name)
+    """The target that `--target=` means. Raises TargetError.
+
+    "cpu" is this machine's processor; "auto" what HLOOM_TARGET names, else this machine's GPU, else its processor; anything else is a known
+    name or the path of a TOML file.
+    """
+    if name == "auto":
+        name = os.environ.get("HLOOM_TARGET") or "auto"
+    if name == "auto":
+        return present_gpu() or host()
+    return host() if name == "cpu" else load_target(name)
+
+
+def present_gpu() -> Target | None:
+    """The known target that fits this machine's GPU best. None where there is no driver, no GPU, no cuda-python, or no such target."""
+    try:
+        ctypes.CDLL(_DRIVER)  # cuda-python takes long to import, to find out as much
+        from hloom.runtime.cuda.driver import default_driver
+
+        capability = default_driver().capability
+    except (OSError, ExecutionError):
+        return None
+    known = [target for target in map(load_target, known_targets()) if target.kind == "cuda" and runs_on(target.cpu, capability)]
+    return max(known, key=lambda target: target.compute_capability, default=None)
 
 
 def load_target(name: str) -> Target:

@@ -7,6 +7,9 @@ from typing import Any
 
 from torch_mlir import ir
 
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+"""What stands for an extent, or in a slice's static offsets and sizes, where a value is given instead."""
+
 
 def walk(root: ir.Operation, wanted: Callable[[ir.Operation], bool] | str | None = None) -> list[ir.Operation]:
     """All ops under `root` (post-order) of that name or for which `wanted` holds, collected before the caller changes anything."""
@@ -65,3 +68,17 @@ def i64_array(values: Iterable[int]) -> ir.DenseI64ArrayAttr:
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     """All attributes of `op` by name."""
     return {name: op.attributes[name] for name in op.attributes}
+
+
+def mixed(op: ir.Operation, name: str, first_segment: int) -> list[int | ir.Value]:
+    """Static and dynamic offsets (or sizes) of a slice op in order."""
+    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    start = sum(segments[:first_segment])
+    dynamic = iter(list(op.operands)[start : start + segments[first_segment]])
+    return [next(dynamic) if v == DYNAMIC else v for v in ir.DenseI64ArrayAttr(op.attributes[name])]
+
+
+def split_mixed(values: Iterable[int | ir.Value]) -> tuple[ir.DenseI64ArrayAttr, list[ir.Value]]:
+    """The static attribute and the dynamic operands that `mixed` reads back."""
+    given = list(values)
+    return i64_array(v if isinstance(v, int) else DYNAMIC for v in given), [v for v in given if not isinstance(v, int)]

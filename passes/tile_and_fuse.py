@@ -30,13 +30,11 @@ from .errors import PassFailure
 from .registry import register_pass
 from .rewriting import create, defining_op, functions, i64_array, value_of, walk
 from .schedules.axes import Axes, read_tile_op
+from .schedules.edge import AT_EDGE, VIEWS, before_edge, edge
 from .schedules.tile import Tile
 from .schedules.tile_sizes import choose_tile_sizes
 
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
-_AT_EDGE = (*_VIEWS, "tensor.insert_slice")
-"""What may stand between a group's ops and its results."""
-_BETWEEN = (*_VIEWS, "tensor.extract_slice")
+_BETWEEN = (*VIEWS, "tensor.extract_slice")
 """What may not stand between two ops of a group."""
 _LINALG = ("linalg.generic", "linalg.fill")
 
@@ -57,7 +55,7 @@ def _tile(function: ir.Operation, target) -> None:
     block = function.regions[0].blocks[0]
     returned = [o.operation for o in block.operations][-1]
     _materialise_results(returned)
-    heads = [_before_views(v) for v in returned.operands]
+    heads = [before_edge(v) for v in returned.operands]
     ops = [o.operation for o in block.operations if o.operation.name in _LINALG]
     _refuse_views_between(ops)
     axes = Axes([read_tile_op(op) for op in ops], heads)
@@ -85,7 +83,7 @@ def _refuse_views_between(ops: list[ir.Operation]) -> None:
     for op in ops:
         for operand in op.operands:
             view = defining_op(operand)
-            if view is not None and view.name in _BETWEEN and _before_views(operand, _BETWEEN) in made:
+            if view is not None and view.name in _BETWEEN and before_edge(operand, _BETWEEN) in made:
                 where = {"op": view.name, "loc": str(view.location), "stage": "tiled"}
                 raise PassFailure("a view stands between two ops of a group", remedy="run fold-views first", **where)
 
@@ -93,7 +91,7 @@ def _refuse_views_between(ops: list[ir.Operation]) -> None:
 def _materialise_results(returned: ir.Operation) -> None:
     """A result that is an argument or a constant becomes a copy, so that every result is made by an op of the group."""
     for number, value in enumerate(returned.operands):
-        head = _before_views(value)
+        head = before_edge(value)
         owner = defining_op(head)
         if owner is not None and owner.name in _LINALG:
             continue
@@ -117,14 +115,6 @@ def _materialise_results(returned: ir.Operation) -> None:
         returned.operands[number] = copy.results[0]
 
 
-def _before_views(value: ir.Value, views: tuple[str, ...] = _AT_EDGE) -> ir.Value:
-    op = defining_op(value)
-    while op is not None and op.name in views:
-        value = op.operands[0]
-        op = defining_op(value)
-    return value
-
-
 def _forall(axes: Axes, sizes: dict[int, int], inits: list[ir.Value]) -> ir.Operation:
     upper = [axes.extent[a] for a in sizes] or [1]
     steps = list(sizes.values()) or [1]
@@ -146,19 +136,14 @@ def _return_forall(function, returned, heads, distinct, forall) -> None:
     """Lets the function return the forall's results, through the views that stood at its edge."""
     for number, head in enumerate(heads):
         result = forall.results[distinct.index(head)]
-        chain = []
-        op = defining_op(returned.operands[number])
-        while op is not None and op.name in _AT_EDGE:
-            chain.append(op)
-            op = defining_op(op.operands[0])
         with ir.InsertionPoint(returned):
-            for view in reversed(chain):
+            for view in reversed(edge(returned.operands[number])):
                 clone = view.clone()
                 clone.operands[0] = result
                 result = clone.results[0]
         returned.operands[number] = result
-    dead = [op for op in walk(function, lambda o: o.name in _AT_EDGE) if not list(op.results[0].uses)]
+    dead = [op for op in walk(function, lambda o: o.name in AT_EDGE) if not list(op.results[0].uses)]
     while dead:
         for op in dead:
             op.erase()
-        dead = [op for op in walk(function, lambda o: o.name in _AT_EDGE) if not list(op.results[0].uses)]
+        dead = [op for op in walk(function, lambda o: o.name in AT_EDGE) if not list(op.results[0].uses)]

@@ -7,6 +7,7 @@ import pytest
 
 
 def pytest_configure(config):
+    os.environ["HLOOM_TARGET"] = "cpu"  # what a test does must not depend on whether there is a GPU
     os.environ["HLOOM_CACHE_DIR"] = str(Path(__file__).parent.parent / "build" / "cache")
     config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU")
 

@@ -17,6 +17,7 @@ config.test_source_root = os.path.dirname(__file__)
 
 config.environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
 config.environment.pop("HLOOM_DEBUG", None)
+config.environment["HLOOM_TARGET"] = "cpu"
 config.environment["HLOOM_CACHE_DIR"] = os.path.join(os.path.dirname(config.test_source_root), "build", "cache")
 config.substitutions.append(("%python", sys.executable))
 if filecheck := os.environ.get("FILECHECK"):

@@ -51,7 +51,7 @@ def write_output(path: str, data: str | bytes) -> None:
 def target_help(before: str = "") -> str:
     """The help text of --target. It is read by tools that run without the compiler, so it names the files and imports nothing."""
     known = sorted(Path(file.name).stem for file in resources.files("hloom.compiler").joinpath("targets").iterdir())
-    return f"{before}auto or cpu for this machine's processor, a .toml file, or a known target: {', '.join(known)}"
+    return f"{before}auto for this machine's GPU, if it has one, or processor, cpu, a .toml file, or a known target: {', '.join(known)}"
 
 
 def run_tool(tool: Callable[[list[str]], int], argv: list[str] | None) -> int:

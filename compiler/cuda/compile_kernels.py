@@ -6,7 +6,6 @@ import functools
 import json
 from base64 import b64decode, b64encode
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from torch_mlir import ir
@@ -14,11 +13,11 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 from hloom.passes.registry import find_pass
 
+from ..cache import key_of, package_version, read_entry, write_entry
 from ..instrument import Instrumentation
 from ..passmanager import Node, parse_nodes
 from ..stage_passes import NVVM
 from .assemble import Cubin, Resources, assemble, assembler
-from .cache import key_of, read_entry, write_entry
 from .nvvm import only_gpu_module
 from .ptx import emit_ptx
 
@@ -58,7 +57,7 @@ def _key(source: ir.Operation, target: TargetView) -> str:
 @functools.cache
 def _versions() -> tuple[str, ...]:
     """Whatever else decides the result: the tools' versions, and hloom's own code on the way."""
-    tools = (f"{_FORMAT}", assembler().name, assembler().version, *map(_package_version, _PACKAGES))
+    tools = (f"{_FORMAT}", assembler().name, assembler().version, *map(package_version, _PACKAGES))
     code = [path.read_bytes() for path in sorted({*Path(__file__).parent.glob("*.py"), *_pass_files()})]
     return (*tools, key_of(code))
 
@@ -70,13 +69,6 @@ def _pass_files() -> list[Path]:
 
 def _leaves(nodes: tuple[Node, ...]) -> list[Node]:
     return [leaf for node in nodes for leaf in ([node] if node.children is None else _leaves(node.children))]
-
-
-def _package_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _encode(made: CompiledKernels) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from .cache import key_of, read_entry, write_entry
+from ..cache import key_of, read_entry, write_entry
 from .errors import INSTALL, ToolchainError
 
 _PREFIX = "__nv_"

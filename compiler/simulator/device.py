@@ -71,7 +71,7 @@ class SimulatedProgram:
 
     def initialise(self, values: Sequence[np.ndarray], checks: bool = True) -> list[np.ndarray]:
         """Runs @init on the bound values, which stand at their places among all arguments: what @main takes beside them."""
-        return self._entries["init"].run(values, [], Execution(), checks) if "init" in self._entries else []
+        return self._initialise(values, Execution(), checks)
 
     def run(self, values: Sequence[np.ndarray], checks: bool = True, made: list[np.ndarray] | None = None) -> Execution:
         """Runs the program on all its arguments in their order, bound ones too. Raises SimulationError.
@@ -81,9 +81,12 @@ class SimulatedProgram:
         """
         execution = Execution()
         if made is None:
-            made = self._entries["init"].run(values, [], execution, checks) if "init" in self._entries else []
+            made = self._initialise(values, execution, checks)
         execution.results = self._entries["main"].run(values, made, execution, checks)
         return execution
+
+    def _initialise(self, values: Sequence[np.ndarray], execution: Execution, checks: bool) -> list[np.ndarray]:
+        return self._entries["init"].run(values, [], execution, checks) if "init" in self._entries else []
 
 
 def _constant(op: ir.Operation, given: Mapping[str, Buffer]) -> Buffer:

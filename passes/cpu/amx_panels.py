@@ -17,7 +17,7 @@ from math import ceil
 
 from torch_mlir import ir
 
-from ..rewriting import create, i64_array, value_of
+from ..rewriting import DYNAMIC, create, i64_array, value_of
 from .index import Lin
 from .lanes import Lanes
 from .loops import for_loop, nest
@@ -27,7 +27,6 @@ from .storage import Storage
 
 DEPTH = 32
 """bf16 elements of depth that a tile holds."""
-_DYNAMIC = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,13 @@ def store_tile(tile: ir.Value, storage: Storage, address: Lin, row: int) -> None
 
 
 def _window(storage: Storage, address: Lin, width: int, row: int) -> ir.Value:
-    layout = ir.StridedLayoutAttr.get(_DYNAMIC, [row, 1])
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, [row, 1])
     kind = ir.MemRefType.get([16, width], storage.element, layout)
     return value_of(
         "memref.reinterpret_cast",
         kind,
         [storage.base, address.value()],
-        static_offsets=i64_array([_DYNAMIC]),
+        static_offsets=i64_array([DYNAMIC]),
         static_sizes=i64_array([16, width]),
         static_strides=i64_array([row, 1]),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),

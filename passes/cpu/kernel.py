@@ -12,11 +12,11 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..buffers.constants import constant_bytes
-from ..rewriting import attributes_of, create, defining_op, index_constant, symbol_name, value_of, walk
+from ..rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, symbol_name, value_of, walk
 from ..schedules.axes import dim_position, read_tile_op
+from ..schedules.edge import edge, positions, returned
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
-from .edge import edge, positions, returned
 from .index import Lin
 from .lanes import Lanes
 from .nests import emit_elementwise, vector_loop
@@ -24,7 +24,6 @@ from .rows import emit_row_sums, sums_along
 from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
 from .work import Work, shifted, stride_along
 
-_DYNAMIC = -(2**63)
 _STREAM_AHEAD_BYTES = 1024
 
 
@@ -139,7 +138,7 @@ class _Kernel:
         storage = Storage(base, whole.element_type, Lin(), row_major(tuple(whole.shape)), tuple(whole.shape), writable=True)
         for op in edge(value):
             if op.name == "tensor.insert_slice":
-                offsets, sizes = _mixed(op, "static_offsets", 2), _mixed(op, "static_sizes", 3)
+                offsets, sizes = mixed(op, "static_offsets", 2), mixed(op, "static_sizes", 3)
                 storage = storage.slice([self._lin(o) for o in offsets], tuple(self._size(s) for s in sizes))
         return storage
 
@@ -209,7 +208,7 @@ class _Kernel:
         if op.name == "tensor.empty":
             self.empties.add(result)
         elif op.name == "tensor.extract_slice":
-            offsets, sizes = _mixed(op, "static_offsets", 1), _mixed(op, "static_sizes", 2)
+            offsets, sizes = mixed(op, "static_offsets", 1), mixed(op, "static_sizes", 2)
             source = self.storage[op.operands[0]]
             self.storage[result] = source.slice([self._lin(o) for o in offsets], tuple(self._size(s) for s in sizes))
         elif op.name == "affine.min":
@@ -286,7 +285,7 @@ class _Kernel:
         assert op is not None  # block arguments have storage
         shape = list(ir.RankedTensorType(value.type).shape)
         dynamic = iter(op.operands)
-        return tuple(self._size(next(dynamic)) if size == _DYNAMIC else size for size in shape)
+        return tuple(self._size(next(dynamic)) if size == DYNAMIC else size for size in shape)
 
     def _stack(self, result: ir.Value, sizes: tuple[int | ir.Value, ...]) -> Storage:
         shape = tuple(s if isinstance(s, int) else self._largest(s) for s in sizes)
@@ -422,7 +421,7 @@ class _Kernel:
         for insert in terminator.regions[0].blocks[0].operations:
             insert = insert.operation
             source, destination = self.storage[insert.operands[0]], self.storage[insert.operands[1]]
-            offsets = [self._lin(o) for o in _mixed(insert, "static_offsets", 2)]
+            offsets = [self._lin(o) for o in mixed(insert, "static_offsets", 2)]
             target = destination.slice(offsets, source.sizes)
             if source.root != destination.root:
                 self._copy(source, target)
@@ -470,11 +469,3 @@ def _same_extents(a: list[int | ir.Value], b: list[int | ir.Value]) -> bool:
 
 def _identity(m: ir.AffineMap) -> bool:
     return m == ir.AffineMap.get_identity(m.n_dims)
-
-
-def _mixed(op: ir.Operation, name: str, first_segment: int) -> list[int | ir.Value]:
-    """Static and dynamic offsets (or sizes) of a slice op in order."""
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    start = sum(segments[:first_segment])
-    dynamic = iter(list(op.operands)[start : start + segments[first_segment]])
-    return [next(dynamic) if v == _DYNAMIC else v for v in ir.DenseI64ArrayAttr(op.attributes[name])]

@@ -18,13 +18,13 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..buffers.constants import constant_bytes
-from ..cpu.edge import edge, positions, returned
 from ..cpu.index import Lin
 from ..cpu.storage import Storage, bit_width, buffer_type, row_major
 from ..errors import PassFailure
-from ..rewriting import attributes_of, create, symbol_name, value_of, walk
+from ..rewriting import attributes_of, create, mixed, symbol_name, value_of, walk
 from ..schedules.axes import TileOp, read_tile_op
-from .extents import Extent, loop_extents, mixed, shape_of
+from ..schedules.edge import edge, positions, returned
+from .extents import Extent, loop_extents, shape_of
 from .index import Indices, Memo
 from .launch import open_kernel
 from .memory import Memory, NoRoom

@@ -8,12 +8,9 @@ from math import gcd
 from torch_mlir import ir
 
 from ..errors import PassFailure
-from ..rewriting import defining_op, is_block_argument
+from ..rewriting import DYNAMIC, defining_op, is_block_argument, mixed
 from ..schedules.axes import TileOp, dim_position
 from .index import LARGE
-
-DYNAMIC = ir.ShapedType.get_dynamic_size()
-SLICE_UNKNOWN = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -73,14 +70,6 @@ def _divisor(expr: ir.AffineExpr, dims: list[int]) -> int:
     if isinstance(expr, ir.AffineAddExpr):
         return gcd(a, b)
     return a * b if isinstance(expr, ir.AffineMulExpr) else 1
-
-
-def mixed(op: ir.Operation, name: str, first_segment: int) -> list[int | ir.Value]:
-    """Static and dynamic offsets (or sizes) of a slice op in order."""
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    start = sum(segments[:first_segment])
-    dynamic = iter(list(op.operands)[start : start + segments[first_segment]])
-    return [next(dynamic) if v == SLICE_UNKNOWN else v for v in ir.DenseI64ArrayAttr(op.attributes[name])]
 
 
 def shape_of(tensor: ir.Value) -> list[Extent]:

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..rewriting import defining_op, i64_array, value_of
+from ..rewriting import defining_op, i64_array, split_mixed, value_of
 from .lowering import Lowering
 from .scalars import signless
 
 ATTRIBUTE = "hloom.window_update"
-_DYNAMIC = -(2**63)
 
 
 def window_updates(function: ir.Operation) -> list[ir.Operation]:
@@ -50,12 +49,12 @@ def insert_window(low: Lowering, op: ir.Operation) -> None:
     first = next(o.operation for o in op.block.operations if o.operation.name.startswith("stablehlo."))
     with ir.InsertionPoint(first):
         starts = [_start(low, old, whole - part) for old, whole, part in zip(olds, operand.type.shape, window)]
-    dynamic = [start for start in starts if start is not None]
+    offsets, dynamic = split_mixed(0 if start is None else start for start in starts)
     inserted = value_of(
         "tensor.insert_slice",
         signless(operand.type),
         [low.returned(update), low.tensor(operand), *dynamic],
-        static_offsets=i64_array([0 if start is None else _DYNAMIC for start in starts]),
+        static_offsets=offsets,
         static_sizes=i64_array(window),
         static_strides=i64_array([1] * len(window)),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic), 0, 0]),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..rewriting import create, defining_op, i64_array, index_constant, value_of, walk
+from ..rewriting import DYNAMIC, create, defining_op, i64_array, index_constant, split_mixed, value_of, walk
 from .axes import Axes, TileOp, dim_position, loop_of, used_dims
-
-_DYNAMIC = -(2**63)
 
 
 class Tile:
@@ -313,18 +311,13 @@ def linear_coefficients(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | Non
 
 def tensor_type(sizes: list[int | ir.Value], element: ir.Type) -> ir.RankedTensorType:
     """A tensor type whose dimensions that are values are dynamic."""
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return ir.RankedTensorType.get([s if isinstance(s, int) else dynamic for s in sizes], element)
-
-
-def _split(values: list[int | ir.Value]) -> tuple[ir.DenseI64ArrayAttr, list[ir.Value]]:
-    return i64_array([v if isinstance(v, int) else _DYNAMIC for v in values]), [v for v in values if not isinstance(v, int)]
+    return ir.RankedTensorType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
 
 
 def extract_slice(source: ir.Value, offsets, sizes) -> ir.Value:
     """tensor.extract_slice with unit strides; offsets and sizes are ints or values."""
-    static_offsets, dynamic_offsets = _split(offsets)
-    static_sizes, dynamic_sizes = _split(sizes)
+    static_offsets, dynamic_offsets = split_mixed(offsets)
+    static_sizes, dynamic_sizes = split_mixed(sizes)
     return value_of(
         "tensor.extract_slice",
         tensor_type(sizes, ir.RankedTensorType(source.type).element_type),
@@ -338,8 +331,8 @@ def extract_slice(source: ir.Value, offsets, sizes) -> ir.Value:
 
 def insert_slice(value: ir.Value, destination: ir.Value, offsets, sizes) -> None:
     """tensor.parallel_insert_slice with unit strides; offsets and sizes are ints or values."""
-    static_offsets, dynamic_offsets = _split(offsets)
-    static_sizes, dynamic_sizes = _split(sizes)
+    static_offsets, dynamic_offsets = split_mixed(offsets)
+    static_sizes, dynamic_sizes = split_mixed(sizes)
     create(
         "tensor.parallel_insert_slice",
         [],

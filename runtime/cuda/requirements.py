@@ -13,19 +13,28 @@ _CONDITIONS_VERSION = 12080
 
 
 def require_gpu(target: Mapping[str, Any], name: str, capability: int) -> None:
-    """A cubin runs on GPUs of its own major version, from its minor version up; one for sm_90a on 9.0 alone."""
-    match = re.fullmatch(r"sm_(\d+)([af]?)", str(target.get("cpu")))
-    if match is None:
-        raise DamagedFileError(f"the manifest names no GPU architecture: {target.get('cpu')!r}")
-    wanted, exact = int(match[1]), match[2] == "a"
-    fits = capability == wanted if exact else capability // 10 == wanted // 10 and capability >= wanted
-    if not fits:
+    """Raises GpuArchitectureError if a GPU of that compute capability (90 for 9.0) cannot run what was compiled for `target`."""
+    if not runs_on(str(target.get("cpu")), capability):
+        wanted = _capability(str(target["cpu"]))
         older = "older" if capability < wanted else "another generation"
         raise GpuArchitectureError(
             f"the program was compiled for {target['cpu']} (compute capability {_dotted(wanted)}); "
             f"this GPU, {name}, has {_dotted(capability)}: {older}",
             remedy=f"compile it for this GPU: --target=sm_{capability}{'a' if capability >= 90 else ''}",
         )
+
+
+def runs_on(architecture: str, capability: int) -> bool:
+    """A cubin runs on GPUs of its own major version, from its minor version up; one for sm_90a on 9.0 alone."""
+    wanted = _capability(architecture)
+    return capability == wanted if architecture.endswith("a") else capability // 10 == wanted // 10 and capability >= wanted
+
+
+def _capability(architecture: str) -> int:
+    match = re.fullmatch(r"sm_(\d+)[af]?", architecture)
+    if match is None:
+        raise DamagedFileError(f"the manifest names no GPU architecture: {architecture!r}")
+    return int(match[1])
 
 
 def require_conditions(version: int) -> None:

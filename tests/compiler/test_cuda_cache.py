@@ -5,8 +5,8 @@ import os
 import pytest
 from cuda_kernels import elementwise, math_function, module_of
 
+from hloom.compiler.cache import cache_directory, key_of, read_entry, write_entry
 from hloom.compiler.cuda import compile_kernels, libdevice
-from hloom.compiler.cuda.cache import cache_directory, key_of, read_entry, write_entry
 from hloom.compiler.cuda.errors import ToolchainError
 from hloom.compiler.target import resolve
 

@@ -5,10 +5,13 @@ import dataclasses
 import pytest
 from torch_mlir import ir
 
+from hloom.compiler import target as targets
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.target import Target, TargetError, attach_target, describe_host, host, known_targets, load_target, resolve
 from hloom.dialects.context import make_context
 from hloom.dialects.target import target_of
+from hloom.runtime.cuda import driver
+from hloom.runtime.errors import MissingDriverError
 
 AVX2 = {"avx2": True, "fma": True, "f16c": True}
 AVX512 = {**AVX2, "avx512f": True, "avx512bw": True, "avx512dq": True, "avx512vl": True}
@@ -73,9 +76,40 @@ def test_hosts_are_told_apart_by_their_features():
         describe({"avx2": True})
 
 
+class _Gpu:
+    def __init__(self, capability):
+        self.capability = capability
+
+
+@pytest.mark.parametrize(
+    ("capability", "name"), ((80, "sm_80"), (87, "sm_86"), (89, "sm_89"), (90, "sm_90a"), (100, "sm_100a"), (103, None), (75, None))
+)
+def test_auto_is_the_known_target_that_fits_the_gpu_best(monkeypatch, capability, name):
+    monkeypatch.delenv("HLOOM_TARGET")
+    monkeypatch.setattr(targets, "_DRIVER", None)  # the process itself, which loads anywhere
+    monkeypatch.setattr(driver, "default_driver", lambda: _Gpu(capability))
+    assert resolve("auto") == (load_target(name) if name else host())
+
+
+def test_auto_is_the_processor_without_a_driver_or_gpu(monkeypatch):
+    def absent():
+        raise MissingDriverError("no GPU")
+
+    monkeypatch.delenv("HLOOM_TARGET")
+    monkeypatch.setattr(driver, "default_driver", absent)
+    for library in ("libnot-there.so", None):
+        monkeypatch.setattr(targets, "_DRIVER", library)
+        assert resolve("auto") == host()
+
+
+def test_auto_is_what_the_environment_says(monkeypatch):
+    monkeypatch.setenv("HLOOM_TARGET", "sm_80")
+    assert resolve("auto") == load_target("sm_80")
+
+
 def test_this_machine():
     target = host()
-    assert resolve("cpu") == resolve("auto") == target
+    assert resolve("cpu") == target
     assert target.kind == "cpu" and target.cores >= 1 and target.l1_bytes > 0 and target.lanes(32) * 32 == target.vector_bits
 
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _DIGEST_BYTES = 32
@@ -31,6 +32,14 @@ def key_of(parts: Iterable[bytes | str]) -> str:
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
+
+
+def package_version(name: str) -> str:
+    """Of an installed package, for keys: what another release makes is another thing."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
 
 
 def read_entry(kind: str, key: str) -> bytes | None:

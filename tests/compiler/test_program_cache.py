@@ -1,0 +1,75 @@
+"""Programs for GPUs that were compiled before: when they are taken from the cache, and when not."""
+
+import subprocess
+import sys
+
+import pytest
+
+import hloom
+from hloom.compiler import compile as compiling
+from hloom.compiler.compile import compile_program, load_text
+
+PROGRAM = """
+module {{
+  func.func @main(%x: tensor<{0}xf32>) -> tensor<{0}xf32> {{
+    %y = stablehlo.add %x, %x : tensor<{0}xf32>
+    return %y : tensor<{0}xf32>
+  }}
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def compiles(tmp_path, monkeypatch):
+    """The programs that were compiled and not read."""
+    monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("HLOOM_DEBUG", raising=False)
+    done = []
+    compile_whole = compiling._compile
+    monkeypatch.setattr(compiling, "_compile", lambda program, *rest: (done.append(program), compile_whole(program, *rest))[1])
+    return done
+
+
+def compiled(size=8, target="sm_90a", **options):
+    return compile_program(load_text(PROGRAM.format(size)), target=target, simulated=True, **options)
+
+
+def test_the_second_compile_reads_what_the_first_wrote(compiles, tmp_path):
+    compiled().save(tmp_path / "first.hloom")
+    compiled().save(tmp_path / "second.hloom")
+    assert len(compiles) == 1
+    assert (tmp_path / "first.hloom").read_bytes() == (tmp_path / "second.hloom").read_bytes()
+
+
+def test_another_program_target_or_option_is_another_entry(compiles):
+    compiled()
+    compiled(size=9)
+    compiled(target="sm_80")
+    compiled(name="other")
+    assert len(compiles) == 4
+
+
+@pytest.mark.parametrize("asked", ("timing", "dump={0}", "print-after-all", "statistics"))
+def test_whoever_looks_on_sees_the_compile(compiles, monkeypatch, tmp_path, asked):
+    compiled()
+    monkeypatch.setenv("HLOOM_DEBUG", asked.format(tmp_path / "dump"))
+    compiled()
+    assert len(compiles) == 2
+
+
+def test_a_damaged_entry_is_made_again(compiles, tmp_path):
+    compiled()
+    (entry,) = (tmp_path / "cache" / "programs").iterdir()
+    entry.write_bytes(entry.read_bytes()[:-1])
+    compiled()
+    assert len(compiles) == 2
+
+
+def test_programs_for_the_processor_are_not_kept(compiles, tmp_path):
+    hloom.compile(PROGRAM.format(8))
+    assert len(compiles) == 1 and not (tmp_path / "cache").exists()
+
+
+def test_the_compiler_is_imported_without_llvm():
+    code = "import sys, hloom.compiler.compile; sys.exit('llvmlite' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
