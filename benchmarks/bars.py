@@ -14,7 +14,7 @@ class Bar:
     most: float
 
     def text(self, title: str) -> str:
-        return f"≤ {self.most:.2g} × {title}"
+        return f"≤ {self.most:g} × {title}"
 
 
 BARS = (
