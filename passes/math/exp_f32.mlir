@@ -1,5 +1,6 @@
 // q * 2^n, exact but for the last rounding, where t = 1.5 * 2^23 + 254 + n and -254 <= n <= 256: two factors of half the exponent each,
-// so that overflow and gradual underflow come from the multiplications; at n = -254 both factors are 0 (no slow subnormal product).
+// so that overflow and gradual underflow come from the multiplications. |q| < 8; for n <= -153 the result is 0, and is so without a product
+// that underflows, which takes processors a hundred cycles.
 func.func private @hloom_exp_scale_f32(%q: f32, %t: f32) -> f32 {
   %c1 = arith.constant 1 : i32
   %mantissa = arith.constant 23 : i32
@@ -11,7 +12,11 @@ func.func private @hloom_exp_scale_f32(%q: f32, %t: f32) -> f32 {
   %a = arith.bitcast %t_1 : i32 to f32
   %t_2 = arith.shli %rest, %mantissa : i32
   %b = arith.bitcast %t_2 : i32 to f32
-  %t_3 = arith.mulf %q, %a : f32
+  %last = arith.constant 12583013.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %vanishes = arith.cmpf ole, %t, %last : f32
+  %q_1 = arith.select %vanishes, %zero, %q : f32
+  %t_3 = arith.mulf %q_1, %a : f32
   %result = arith.mulf %t_3, %b : f32
   return %result : f32
 }

@@ -1,5 +1,6 @@
 // q * 2^n, exact but for the last rounding, where t = 1.5 * 2^52 + 2046 + n and -2046 <= n <= 2048: two factors of half the exponent each,
-// so that overflow and gradual underflow come from the multiplications; at n = -2046 both factors are 0 (no slow subnormal product).
+// so that overflow and gradual underflow come from the multiplications. |q| < 8; for n <= -1078 the result is 0, and is so without a product
+// that underflows, which takes processors a hundred cycles.
 func.func private @hloom_exp_scale_f64(%q: f64, %t: f64) -> f64 {
   %c1 = arith.constant 1 : i64
   %mantissa = arith.constant 52 : i64
@@ -11,7 +12,11 @@ func.func private @hloom_exp_scale_f64(%q: f64, %t: f64) -> f64 {
   %a = arith.bitcast %t_1 : i64 to f64
   %t_2 = arith.shli %rest, %mantissa : i64
   %b = arith.bitcast %t_2 : i64 to f64
-  %t_3 = arith.mulf %q, %a : f64
+  %last = arith.constant 6755399441056712.0 : f64
+  %zero = arith.constant 0.0 : f64
+  %vanishes = arith.cmpf ole, %t, %last : f64
+  %q_1 = arith.select %vanishes, %zero, %q : f64
+  %t_3 = arith.mulf %q_1, %a : f64
   %result = arith.mulf %t_3, %b : f64
   return %result : f64
 }
