@@ -3,7 +3,8 @@
     ~/.cache/hloom/<kind>/<key>     or $HLOOM_CACHE_DIR/<kind>/<key>
 
 An entry is its payload behind the payload's SHA-256. It is written under another name and moved into place, so readers see it whole or
-not at all; one that is damaged counts as absent. Where the directory cannot be written nothing is kept, and nothing fails.
+not at all; one that is damaged counts as absent. Where the directory cannot be written nothing is kept, and nothing fails. A kind that
+outgrows its share loses the entries that were not read for longest.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _DIGEST_BYTES = 32
+_MOST_BYTES = 1 << 30
+"""Of the entries of one kind together."""
 
 
 def cache_directory() -> Path:
@@ -45,7 +48,9 @@ def package_version(name: str) -> str:
 def read_entry(kind: str, key: str) -> bytes | None:
     """The payload that was written under that key, or None."""
     try:
-        data = (cache_directory() / kind / key).read_bytes()
+        path = cache_directory() / kind / key
+        data = path.read_bytes()
+        os.utime(path)
     except (OSError, RuntimeError):  # RuntimeError: there is no home directory
         return None
     payload = data[_DIGEST_BYTES:]
@@ -62,6 +67,17 @@ def write_entry(kind: str, key: str, payload: bytes) -> None:
             temporary = file.name
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(temporary, folder / key)
+        evict(folder)
     except (OSError, RuntimeError):
         if temporary:
             Path(temporary).unlink(missing_ok=True)
+
+
+def evict(folder: Path, most_bytes: int = _MOST_BYTES) -> None:
+    """Removes the entries of `folder` that were not read for longest, until the others have at most `most_bytes`."""
+    entries = sorted(((path.stat(), path) for path in folder.iterdir()), key=lambda entry: entry[0].st_mtime_ns, reverse=True)
+    kept = 0
+    for known, path in entries:
+        kept += known.st_size
+        if kept > most_bytes:
+            path.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -15,7 +16,7 @@ from hloom.dialects.target import TargetView
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
 
-from .cache import cache_directory, key_of, package_version
+from .cache import cache_directory, evict, key_of, package_version
 from .frontend import Program
 
 _PACKAGES = ("hloom", "torch-mlir", "llvmlite", "cuda-python", "cuda-core", "nvidia-nvjitlink", "nvidia-cuda-nvcc", "nvidia-nvvm", "numpy")
@@ -31,6 +32,7 @@ def program_key(program: Program, target: TargetView, bound: Collection[int], op
 
 def read_program(key: str) -> Artifact | None:
     try:
+        os.utime(_path(key))
         return Artifact.load(_path(key))
     except (ExecutionError, OSError, RuntimeError):
         return None
@@ -42,6 +44,7 @@ def write_program(key: str, artifact: Artifact) -> None:
         path = _path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         artifact.save(path)
+        evict(path.parent)
     except (ExecutionError, OSError, RuntimeError):
         pass
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from cuda_kernels import elementwise, math_function, module_of
 
-from hloom.compiler.cache import cache_directory, key_of, read_entry, write_entry
+from hloom.compiler.cache import cache_directory, evict, key_of, read_entry, write_entry
 from hloom.compiler.cuda import compile_kernels, libdevice
 from hloom.compiler.cuda.errors import ToolchainError
 from hloom.compiler.target import resolve
@@ -105,3 +105,12 @@ def test_without_libdevice_the_error_says_what_to_install(monkeypatch, tmp_path)
         compile_kernels(module_of(math_function("exp", "f32")).operation, TARGET)
     without = "%r = arith.addf %x, %x : vector<4xf32>"
     assert compile_kernels(module_of(elementwise("f32", op=without)).operation, TARGET).cubin.bytes
+
+
+def test_entries_that_were_not_read_for_longest_give_way(folder):
+    for number, name in enumerate("abcd"):
+        write_entry("kind", name, bytes(100))
+        os.utime(folder / "kind" / name, (number, number))
+    read_entry("kind", "a")
+    evict(folder / "kind", most_bytes=300)
+    assert [path.name for path in entries(folder, "kind")] == ["a", "d"]
