@@ -15,8 +15,6 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
@@ -25,13 +23,11 @@ from .index import Lin
 from .lanes import Lanes
 from .loops import for_loop, nest, whole_part
 from .nests import chunks, lane_count
-from .packing import Scratch, pack, packable
+from .packing import Bound, Scratch, pack, packable, summed
 from .storage import Storage
 from .work import Point, Work, stride_along
 
 _SPARE_REGISTERS = 6
-
-Bound = Callable[["int | ir.Value"], int]
 
 
 def emit_contraction(work: Work, vector: int | None, captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
@@ -89,7 +85,7 @@ class _Contraction:
                 self._rows(fixed, Lin(), Lanes(1))
                 return carried
             self._pack(fixed, self.vector)
-            registers = self._columns() if self.jam is not None else 4
+            registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
             count = lane_count([self.work], extents[self.vector], self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
             chunks(extents[self.vector], count, one, lambda start, lanes: self._rows(fixed, start, lanes))
@@ -101,7 +97,7 @@ class _Contraction:
         one = max(1, self.target.vector_bits // self.work.widest())
         for number in range(len(self.work.inputs)):
             if packable(self.work, number, vector, self.jam, self.bound):
-                self.work = pack(self.work, number, vector, fixed, one, self.bound, self.scratch)
+                self.work = pack(self.work, number, summed(self.work, number), vector, fixed, one, self.bound, self.scratch)
 
     def _rows(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""

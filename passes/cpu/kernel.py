@@ -17,9 +17,10 @@ from ..schedules.axes import dim_position, read_tile_op
 from ..schedules.edge import edge, positions, returned
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
+from .elementwise import emit_elementwise
 from .index import Lin
 from .lanes import Lanes
-from .nests import emit_elementwise, vector_loop
+from .nests import vector_loop
 from .rows import emit_row_sums, sums_along
 from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
 from .work import Work, shifted, stride_along
@@ -396,7 +397,7 @@ class _Kernel:
     def _emit_nest(self, group: list[Work]) -> None:
         reducing = [w for w in group if w.reduces]
         if not reducing:
-            emit_elementwise(group, self._captured, self.target)
+            emit_elementwise(group, self._captured, self.target, self._bound, self._scratch)
             return
         if len(group) == 1 and emit_amx(group[0], self.target, self._bound, self._scratch):
             return
@@ -446,7 +447,7 @@ class _Kernel:
             {},
             block,
         )
-        emit_elementwise([work], self._captured, self.target)
+        emit_elementwise([work], self._captured, self.target, self._bound, self._scratch)
 
 
 def _scalar_constant(op: ir.Operation) -> ir.Value | Lin:

@@ -1,4 +1,4 @@
-"""Loop nests for the works of a tile: which loop is vectorised, its chunks, and the code of elementwise nests.
+"""Loop nests for the works of a tile: which loop is vectorised, and its chunks.
 
 Works of equal extents that read each other only at the point where they are share one nest: softmax's exponential and its sum are one
 pass over the row. A nest has vector loops of whole chunks and one masked chunk for what is left.
@@ -13,8 +13,8 @@ from hloom.dialects.target import TargetView
 from ..rewriting import value_of
 from .index import Lin
 from .lanes import Lanes
-from .loops import for_loop, if_some, nest, whole_part
-from .work import Point, Work, stride_along
+from .loops import for_loop, if_some, whole_part
+from .work import Work, stride_along
 
 _LONG_BODY = 512
 """Beyond so many ops a chunk is half as wide: more of its values would be spilled than computed in parallel."""
@@ -89,31 +89,6 @@ def static_mask(lanes: int, live: int) -> ir.Value:
 
 def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:
     return value_of("vector.create_mask", ir.VectorType.get([lanes], ir.IntegerType.get_signless(1)), [live])
-
-
-def emit_elementwise(works: list[Work], captured, target: TargetView) -> None:
-    """A nest of parallel works: every loop but the vector loop in order, then chunks along the vector loop."""
-    extents = works[0].extents
-    vector = vector_loop(works)
-    outer = [d for d in range(len(extents)) if d != vector]
-
-    def at(indices: list[Lin], carried):
-        def chunk(start: Lin | None, lanes: Lanes) -> None:
-            point = Point(lanes, point_indices(len(extents), outer, indices, vector, start, lanes), captured)
-            for work in works:
-                for number, value in enumerate(point.evaluate(work)):
-                    point.known[work.values[number]] = value
-                    if work.outputs[number] is not None:
-                        point.store(work, number, value)
-
-        if vector is None:
-            chunk(None, Lanes(1))
-        else:
-            count = lane_count(works, extents[vector], target)
-            chunks(extents[vector], count, max(1, target.vector_bits // max(w.widest() for w in works)), chunk)
-        return carried
-
-    nest([extents[d] for d in outer], [], at)
 
 
 def point_indices(rank: int, outer: list[int], indices: list[Lin], vector: int | None, start: Lin | None, lanes: Lanes) -> list[Lin]:

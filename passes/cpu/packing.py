@@ -1,4 +1,4 @@
-"""Packing: an operand of a contraction copied to a buffer on the stack where the vector loop is contiguous.
+"""Packing: an operand of a contraction, or of a transposition, copied to a buffer on the stack where the vector loop is contiguous.
 
 A panel of the right operand that is read once for every block of rows is worth copying when its rows lie far apart in memory (each on a
 page and a cache set of its own), and must be transposed when the vector loop is not its innermost dimension:
@@ -22,7 +22,7 @@ from ..rewriting import create, value_of
 from .index import Lin
 from .lanes import Body, Lanes, affine_reps
 from .loops import for_loop, nest
-from .storage import Storage, bit_width
+from .storage import Storage, bit_width, is_i1
 from .work import Work, stride_along
 
 _FAR_BYTES = 1024
@@ -30,10 +30,11 @@ _LEAST_ROWS = 16
 _LEAST_DEPTH = 16
 _MOST_BYTES = 2 << 20
 
+Bound = Callable[[int | ir.Value], int]
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
 
-def packable(work: Work, number: int, vector: int, jam: int | None, bound: Callable[[int | ir.Value], int]) -> bool:
+def packable(work: Work, number: int, vector: int, jam: int | None, bound: Bound) -> bool:
     """Whether input `number` is worth packing (or must be, to be read along the vector loop at all)."""
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or jam is None or bound(work.extents[jam]) < _LEAST_ROWS:
@@ -52,6 +53,20 @@ def packable(work: Work, number: int, vector: int, jam: int | None, bound: Calla
     return (steps[vector] != 1 or far) and _apart([(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])])
 
 
+def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
+    """The loop along which input `number` of an elementwise work lies in one piece, where that is not the vector loop and squares of
+    `least` lanes fit both loops: read through a copy, whole lines are used."""
+    storage, m = work.inputs[number], work.maps[number]
+    if not isinstance(storage, Storage) or number in work.forward or is_i1(storage.element):
+        return None
+    steps = _steps(m, storage)
+    if steps is None or steps.get(vector, 0) <= 1:
+        return None
+    along = next((d for d, step in steps.items() if step == 1), None)
+    wide = along is not None and all(isinstance(n, int) and n >= least for n in (work.extents[along], work.extents[vector]))
+    return along if wide else None
+
+
 def _steps(m: ir.AffineMap, storage: Storage) -> dict[int, int] | None:
     """How far each loop that moves through `storage` steps in memory, or None where some loop's step is not constant."""
     steps = {d: stride_along(m, storage, d) for d in range(m.n_dims)}
@@ -64,14 +79,21 @@ def _apart(loops: list[tuple[int, int]]) -> bool:
     return all(step >= inner * extent for (step, _), (inner, extent) in zip(ordered, ordered[1:]))
 
 
-def pack(work: Work, number: int, vector: int, fixed: dict[int, Lin], lanes: int, bound, scratch: Scratch) -> Work:
-    """Emits the copy of input `number` for the outer loops' indices `fixed`; the work that reads the copy."""
+def summed(work: Work, number: int) -> list[int]:
+    """The loops that a contraction sums and that move through input `number`: its panel has them, and the vector loop."""
+    storage = work.inputs[number]
+    assert isinstance(storage, Storage)
+    return [d for d in _steps(work.maps[number], storage) or () if not work.parallel[d]]
+
+
+def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int, Lin], lanes: int, bound: Bound, scratch: Scratch) -> Work:
+    """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
+    copy."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
-    reduced = [d for d in steps if not work.parallel[d]]
-    extents = [work.extents[d] for d in reduced]
+    extents = [work.extents[d] for d in along]
     width = -(-bound(work.extents[vector]) // lanes) * lanes
     depth = -(-extents[-1] // lanes) * lanes
     shape = (*extents[:-1], depth, width)
@@ -81,9 +103,9 @@ def pack(work: Work, number: int, vector: int, fixed: dict[int, Lin], lanes: int
 
     def at(outer: list[Lin], carried):
         start, target = base, packed.offset
-        for d, index, stride in zip(reduced, outer, packed.strides):
+        for d, index, stride in zip(along, outer, packed.strides):
             start, target = start + index * steps[d], target + index * stride
-        source = replace(storage, offset=start, strides=(steps[reduced[-1]], steps[vector]), sizes=(extents[-1], work.extents[vector]))
+        source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], work.extents[vector]))
         copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
         return carried
 
@@ -91,7 +113,7 @@ def pack(work: Work, number: int, vector: int, fixed: dict[int, Lin], lanes: int
         _unless_repeated(base, scratch, lambda: nest(extents[:-1], [], at))
     else:
         nest(extents[:-1], [], at)
-    new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*reduced, vector)])
+    new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
     inputs[number] = replace(packed, sizes=(*extents, work.extents[vector]))
     maps[number] = new_map

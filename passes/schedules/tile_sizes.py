@@ -18,6 +18,7 @@ from .gpu_tile_sizes import choose_gpu_tile_sizes
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
+SQUARE_TILE_SIDE = 64
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 
@@ -36,8 +37,14 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
 
 
 def is_contraction(op: TileOp) -> bool:
-    """Whether `op` sums products: at least one reduction loop and at least two inputs that between them have no loop in all."""
-    return not all(op.parallel) and len(op.inputs) >= 2 and len(op.inits) == 1
+    """Whether `op` sums products of matrices: its first two inputs share the loops that are summed, and each may be read again along a
+    loop of the other. A sum of what is computed point by point, as a variance, is none.
+    """
+    if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1:
+        return False
+    left, right = ({d for r in m.results for d in used_dims(r, 0)} for m in op.maps[:2])
+    summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
+    return summed <= left & right and left != right
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
@@ -46,17 +53,23 @@ def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
 
 
 def loop_schedule(axes: Axes) -> dict[int, int]:
-    """Innermost loops whole until the tile has LOOP_TILE_POINTS points, the loop that exceeds it cut, those outside one by one."""
+    """Innermost loops whole until the tile has LOOP_TILE_POINTS points, the loop that exceeds it cut, those outside one by one.
+
+    Where an input is contiguous along another axis than the result, a tile is a square of both: of each line of memory all is used.
+    """
     if not axes.ops:
         return {}
     root = max(axes.ops, key=lambda op: op.points)
     order = _in_loop_order(axes, root)
+    inner = root.axes[-1] if root.axes else None
+    crossing = {_innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if inner in _outer_axes(op, number)} - {None}
     room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
-        sizes[axis] = min(extent, room)
-        room = max(1, room // extent)
+        side = SQUARE_TILE_SIDE if crossing and axis in (*crossing, inner) else extent
+        sizes[axis] = min(extent, room, side)
+        room = max(1, room // sizes[axis])
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
 
 
@@ -149,6 +162,12 @@ def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int) -> No
         size = max(1, ceil(extent / pieces))
         sizes[axis] = min(extent, points) if points >= 64 else size
         points = 1
+
+
+def _outer_axes(op: TileOp, operand: int) -> list[int]:
+    """The axes along which `operand` lies in pieces."""
+    positions = [dim_position(expr) for expr in list(op.maps[operand].results)[:-1]]
+    return [op.axes[position] for position in positions if position is not None]
 
 
 def _innermost(hero: TileOp, operand: int) -> int | None:

@@ -78,3 +78,34 @@ func.func private @windows(%x: tensor<16x336xf32>, %w: tensor<32x16x3xf32>) -> t
   }
   return %r : tensor<32x334xf32>
 }
+
+// -----
+
+// A transposition: squares of the tile are turned in registers into a buffer on the stack, which is then read along the vector loop.
+// CHECK-LABEL: func.func private @transposed(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4096xf32>, %[[O:.*]]: memref<4096xf32>)
+// CHECK: %[[TURNED:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
+// CHECK: vector.load %[[X]]
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[TURNED]]
+// CHECK-NOT: %[[X]]
+// CHECK: %[[ROW:.*]] = vector.load %[[TURNED]]
+// CHECK: vector.store %[[ROW]], %[[O]]
+// CHECK: return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+func.func private @transposed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %r = scf.forall (%i, %j) = (0, 0) to (64, 64) step (32, 32) shared_outs(%o = %e) -> (tensor<64x64xf32>) {
+    %xs = tensor.extract_slice %x[%j, %i] [32, 32] [1, 1] : tensor<64x64xf32> to tensor<32x32xf32>
+    %os = tensor.extract_slice %o[%i, %j] [32, 32] [1, 1] : tensor<64x64xf32> to tensor<32x32xf32>
+    %t = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%xs : tensor<32x32xf32>) outs(%os : tensor<32x32xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<32x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i, %j] [32, 32] [1, 1] : tensor<32x32xf32> into tensor<64x64xf32>
+    }
+  }
+  return %r : tensor<64x64xf32>
+}

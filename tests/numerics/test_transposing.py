@@ -1,0 +1,67 @@
+"""Elementwise groups that read across their result's rows, and sums over columns, against numpy: edges, types, what stands around."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+
+
+def matrix(rows, columns, element="f32"):
+    return f"tensor<{rows}x{columns}x{element}>"
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 64), (16, 200), (333, 97), (1000, 129), (17, 16), (15, 300), (4, 1000)])
+@pytest.mark.parametrize(("element", "dtype"), [("f32", np.float32), ("f64", np.float64), ("f16", np.float16), ("i8", np.int8)])
+def test_a_transposition_within_elementwise_ops(rows, columns, element, dtype):
+    text = f"""func.func @main(%x: {matrix(rows, columns, element)}, %y: {matrix(columns, rows, element)}) -> {matrix(columns, rows, element)} {{
+      %t = stablehlo.transpose %x, dims = [1, 0] : ({matrix(rows, columns, element)}) -> {matrix(columns, rows, element)}
+      %r = stablehlo.subtract %t, %y : {matrix(columns, rows, element)}
+      return %r : {matrix(columns, rows, element)}
+    }}"""
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((rows, columns), (columns, rows)))
+    np.testing.assert_array_equal(hloom.compile(text)(x, y), x.T - y)
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1), (1, 0, 2)])
+def test_orders_of_three_dimensions(order):
+    shape = (19, 33, 50)
+    moved = tuple(shape[d] for d in order)
+    into, out = (f"tensor<{'x'.join(map(str, s))}xf32>" for s in (shape, moved))
+    text = f"""func.func @main(%x: {into}) -> {out} {{
+      %t = stablehlo.transpose %x, dims = [{", ".join(map(str, order))}] : ({into}) -> {out}
+      return %t : {out}
+    }}"""
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.testing.assert_array_equal(hloom.compile(text)(x), x.transpose(order))
+
+
+def test_a_matrix_and_its_transpose_in_one_group():
+    text = """func.func @main(%x: tensor<70x70xf32>, %c: tensor<70xf32>) -> tensor<70x70xf32> {
+      %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<70x70xf32>) -> tensor<70x70xf32>
+      %b = stablehlo.broadcast_in_dim %c, dims = [0] : (tensor<70xf32>) -> tensor<70x70xf32>
+      %s = stablehlo.add %x, %t : tensor<70x70xf32>
+      %r = stablehlo.multiply %s, %b : tensor<70x70xf32>
+      return %r : tensor<70x70xf32>
+    }"""
+    rng = np.random.default_rng(0)
+    x, c = rng.standard_normal((70, 70), np.float32), rng.standard_normal(70, np.float32)
+    np.testing.assert_array_equal(hloom.compile(text)(x, c), (x + x.T) * c[:, None])
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(100, 300), (33, 17), (1000, 5), (3, 1000)])
+def test_the_variance_of_columns(rows, columns):
+    whole, kept = matrix(rows, columns), f"tensor<{columns}xf32>"
+    text = f"""func.func @main(%x: {whole}, %mean: {kept}) -> {kept} {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %b = stablehlo.broadcast_in_dim %mean, dims = [1] : ({kept}) -> {whole}
+      %d = stablehlo.subtract %x, %b : {whole}
+      %q = stablehlo.multiply %d, %d : {whole}
+      %r = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0] : ({whole}, tensor<f32>) -> {kept}
+      return %r : {kept}
+    }}"""
+    rng = np.random.default_rng(0)
+    x, mean = rng.standard_normal((rows, columns), np.float32), rng.standard_normal(columns, np.float32)
+    np.testing.assert_allclose(hloom.compile(text)(x, mean), np.square(x - mean).sum(0), rtol=1e-5)
