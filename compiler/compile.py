@@ -11,7 +11,8 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView, attach_target
-from hloom.passes.errors import CompileError, InvalidProgramError
+from hloom.passes.errors import CompileError, InvalidProgramError, PipelineError
+from hloom.passes.fusion.policy import Policy, PolicySource, attach_policy
 from hloom.passes.rewriting import functions, symbol_name, walk
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
@@ -38,7 +39,7 @@ def compile(
     *example_inputs: Any,
     target: str | TargetView = "auto",
     bind: Mapping[int | str, Any] | None = None,
-    policy: Any = None,
+    policy: PolicySource | None = None,
 ) -> Executable:
     """Compiles a program and returns it ready to be called.
 
@@ -46,14 +47,14 @@ def compile(
     function that JAX traces or a jax.export.Exported; `example_inputs` tell the shapes where the source does not. `bind` gives values, by
     argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters are bound by
     themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file, or "sim:" and
-    the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. Raises CompileErrors.
+    the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. `policy` overrides what cost
+    decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. Raises CompileErrors.
     """
-    if policy is not None:
-        raise CompileError("policies are not supported yet", remedy="leave policy=None")
+    policy = None if policy is None else Policy.of(policy)
     program = load_program(source, example_inputs)
     values = {**program.bound, **_by_index(program, bind or {})}
     name, simulated = split_target(target)
-    artifact = compile_program(program, target=name, bound=values, name=name_of(source), simulated=simulated)
+    artifact = compile_program(program, target=name, bound=values, name=name_of(source), simulated=simulated, policy=policy)
     exe = Executable(artifact, simulator() if simulated else None)
     if values:
         exe.bind(dict(values))
@@ -95,13 +96,16 @@ def compile_program(
     start: str = "input",
     profile: bool = False,
     simulated: bool = False,
+    policy: PolicySource | None = None,
 ) -> Artifact:
     """Takes a program that is at stage `start` through all stages from there.
 
     `bound`: indices of the arguments that will be bound, beside those marked so in a program at stage `input`. `profile` has the program
     measure its thunks (runtime/profile.py); `simulated` leaves out the machine code, for the simulator runs the kernels as they are before.
+    Without a `policy` the one that the module carries holds, if it does.
     """
     module = program.module.operation
+    set_policy(module, policy, start)
     timing = Timing()
     with readable_names(), watching(watch) as watched:
         timing = watched.timing or timing
@@ -198,6 +202,15 @@ def _cubin(module: ir.Operation, target: TargetView, run: Callable[[str, str], N
 
 
 _MACHINE_CODE = {"cpu": _object, "cuda": _cubin}
+
+
+def set_policy(module: ir.Operation, policy: PolicySource | None, start: str) -> None:
+    """Gives a program at stage `start` a policy, if there is one. Raises CompileErrors."""
+    if policy is None:
+        return
+    if stage_number(start) >= stage_number("fused"):
+        raise PipelineError(f"at stage {start} nothing is left that a policy decides", remedy="start from stablehlo, or without a policy")
+    attach_policy(module, Policy.of(policy))
 
 
 def name_of(source: object) -> str:

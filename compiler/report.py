@@ -13,6 +13,7 @@ from torch_mlir import ir
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.fusion.decisions import ATTRIBUTE as DECISIONS
+from hloom.passes.fusion.decisions import KERNEL_CODES
 from hloom.passes.rewriting import functions, symbol_name, walk
 
 from .timing import Timing
@@ -91,7 +92,7 @@ class ReportBuilder:
 
         self.data["libraries"] = []
         for group in self.data["groups"]:
-            if group["kind"] not in ("gemm", "conv"):
+            if not group["kernel"].startswith("library "):
                 continue
             planned = [name for name, known in self._groups.items() if known["library"] == group["kind"] and _does(known, group)]
             element = self._groups[planned[0]]["element"] if planned else "f32"
@@ -159,7 +160,7 @@ def _without_constants(ops: dict[str, int]) -> dict[str, int]:
 
 
 def _chosen(record: dict[str, Any], groups: list[str]) -> bool:
-    return record["code"] == "KERNEL_CHOSEN" and any(group in groups for group in record["groups"])
+    return record["code"] in KERNEL_CODES and any(group in groups for group in record["groups"])
 
 
 def _short(name: str) -> str:

@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hloom.passes.errors import CompileError, ParseError, PipelineError
 
@@ -48,10 +48,20 @@ def write_output(path: str, data: str | bytes) -> None:
         raise CompileError(f"cannot write {path!r}: {error.strerror}") from None
 
 
+POLICY_HELP = "a .toml file that overrides what cost decides (docs/policy.md)"
+
+
 def target_help(before: str = "") -> str:
     """The help text of --target. It is read by tools that run without the compiler, so it names the files and imports nothing."""
     known = sorted(Path(file.name).stem for file in resources.files("hloom.compiler").joinpath("targets").iterdir())
     return f"{before}auto for this machine's GPU, if it has one, or processor, cpu, a .toml file, or a known target: {', '.join(known)}"
+
+
+def warn_idle_rules(report: Mapping[str, Any]) -> None:
+    """Says on stderr which rules of a policy decided nothing; the report says it too."""
+    for decision in report.get("decisions", []):
+        if decision["code"] == "POLICY_UNMET" and not decision["ops"]:
+            print(f"warning: policy, {decision['figures']['policy_rule']}: {decision['reason']}", file=sys.stderr)
 
 
 def run_tool(tool: Callable[[list[str]], int], argv: list[str] | None) -> int:

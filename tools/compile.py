@@ -3,6 +3,7 @@
     hloom-compile mlp.mlir -o mlp.hloom
     hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
     hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
+    hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks for goes before what cost decides
     hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
     hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
 """
@@ -15,9 +16,9 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from hloom.compiler.compile import bind_arguments, compile_program, load_text, name_of
+from hloom.compiler.compile import bind_arguments, compile_program, load_text, name_of, set_policy
 from hloom.compiler.debug import watching
-from hloom.compiler.instrument import Instrumentation
+from hloom.compiler.instrument import AsmOptions, Instrumentation
 from hloom.compiler.pipeline import STAGE_NAMES, run_stages
 from hloom.compiler.resume import load_stage
 from hloom.compiler.target import attach_target, resolve
@@ -26,7 +27,7 @@ from hloom.dialects.target import target_of
 from hloom.passes.errors import PipelineError
 from hloom.runtime.errors import ExecutionError
 
-from ._common import ToolParser, read_input, run_tool, target_help, write_output
+from ._common import POLICY_HELP, ToolParser, read_input, run_tool, target_help, warn_idle_rules, write_output
 from ._values import indices
 
 _PTX = "ptx"
@@ -47,16 +48,18 @@ def _compile(argv: list[str]) -> int:
             bound = indices(options.bind, len(program.inputs))
         else:
             program, bound = load_stage(source, options.from_)
-        with watching(Instrumentation(timing=Timing() if options.mlir_timing else None)) as watch:
+        printed = AsmOptions(debuginfo=options.mlir_print_debuginfo)
+        with watching(Instrumentation(asm=printed, timing=Timing() if options.mlir_timing else None)) as watch:
             if not options.to:
                 name, start = name_of(options.input), options.from_
-                artifact = compile_program(
-                    program, target=options.target, bound=bound, name=name, dump_dir=options.dump, watch=watch, start=start
-                )
+                given = {"target": options.target, "policy": options.policy, "dump_dir": options.dump}
+                artifact = compile_program(program, bound=bound, name=name, watch=watch, start=start, **given)
+                warn_idle_rules(artifact.manifest["report"])
                 artifact.save(options.output)
                 return 0
             module = program.module.operation
             attach_target(module, resolve(options.target))
+            set_policy(module, options.policy, options.from_)
             if options.from_ == "input":
                 bind_arguments(program, bound)
             run_stages(module, options.from_, "gpu" if options.to == _PTX else options.to, dump_dir=options.dump, watch=watch)
@@ -80,11 +83,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("input", help="MLIR text, bytecode or a VHLO artifact; - for stdin")
     parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes")
     parser.add_argument("--target", default="auto", help=target_help())
+    parser.add_argument("--policy", metavar="FILE", help=POLICY_HELP)
     parser.add_argument("--function", default="main", help="the entry")
     parser.add_argument("--bind", default="", metavar="N,N-N", help="inputs (by index) that are bound once instead of given at each call")
     parser.add_argument("--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage the input is at")
     parser.add_argument("--to", choices=(*STAGE_NAMES, _PTX), metavar="STAGE", help="stop there and write it as text; ptx: kernels alone")
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the program at every stage into this folder")
+    parser.add_argument("--mlir-print-debuginfo", action="store_true", help="write locations too, with --to and --dump")
     parser.add_argument("--mlir-timing", action="store_true", help="print the time of every pass")
     return parser
 

@@ -14,7 +14,7 @@ from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.report import Report
 
-from ._common import ToolParser, read_input, run_tool, target_help, write_output
+from ._common import POLICY_HELP, ToolParser, read_input, run_tool, target_help, write_output
 from ._values import indices, is_artifact
 
 
@@ -40,12 +40,14 @@ def _explain(argv: list[str]) -> int:
 
 def _artifact(options: argparse.Namespace) -> Artifact:
     if is_artifact(options.program):
+        if options.policy:
+            raise ExecutionError("what a policy decides was settled when the file was written", remedy="give --policy to hloom-compile")
         return Artifact.load(options.program)
     from hloom.compiler.compile import compile_program, load_text, name_of
 
     program = load_text(read_input(options.program), options.function)
     bound = indices(options.bind, len(program.inputs))
-    return compile_program(program, target=options.target, bound=bound, name=name_of(options.program))
+    return compile_program(program, target=options.target, bound=bound, name=name_of(options.program), policy=options.policy)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = ToolParser("hloom-explain", description=summary, epilog=rest)
     parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")
     parser.add_argument("--target", default="auto", help=target_help())
+    parser.add_argument("--policy", metavar="FILE", help=POLICY_HELP)
     parser.add_argument("--function", default="main", help="the entry, of an MLIR program")
     parser.add_argument("--bind", default="", metavar="N,N-N", help="inputs (by index) that are bound once")
     parser.add_argument("--json", metavar="FILE", help="write JSON there; - for stdout")

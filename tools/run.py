@@ -27,7 +27,7 @@ from hloom.runtime.executable import Executable, load
 from hloom.runtime.library import get_threads, set_threads
 from hloom.runtime.profile import write_trace
 
-from ._common import ToolParser, read_input, run_tool, target_help
+from ._common import POLICY_HELP, ToolParser, read_input, run_tool, target_help, warn_idle_rules
 from ._counters import print_counters
 from ._values import difference, indices, is_artifact, neighbours, read_values
 
@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")
     parser.add_argument("--function", default="main", help="the entry, of an MLIR program")
     parser.add_argument("--target", default="auto", help=target_help("what to compile for: "))
+    parser.add_argument("--policy", metavar="FILE", help=POLICY_HELP)
     parser.add_argument("--input", action="append", default=[], metavar="VALUE")
     parser.add_argument("--bind", default="", metavar="N,N-N", help="which inputs (by index) are bound once instead of given at each call")
     parser.add_argument("--expected-output", action="append", default=[], metavar="VALUE")
@@ -108,8 +109,9 @@ class _Run:
         """The program ready to be called, the inputs of a call, and these with the bound values where the program has them."""
         options = self.options
         if is_artifact(options.program):
-            if options.bind:
-                raise ExecutionError("what is bound was settled when the file was written", remedy="give --bind to hloom-compile")
+            for flag in ("bind", "policy"):
+                if getattr(options, flag):
+                    raise ExecutionError(f"--{flag} was settled when the file was written", remedy=f"give --{flag} to hloom-compile")
             exe = load(options.program, self._device())
             inputs = read_values(options.input, exe.signature.inputs)
             return exe, inputs, inputs
@@ -121,9 +123,9 @@ class _Run:
         bound = indices(options.bind, len(everything))
         profile = options.profile is not None
         target = _SIMULATED if options.simulate and options.target == "auto" else options.target
-        artifact = compile_program(
-            program, target=target, bound=bound, name=name_of(options.program), profile=profile, simulated=options.simulate
-        )
+        given = {"policy": options.policy, "profile": profile, "simulated": options.simulate}
+        artifact = compile_program(program, target=target, bound=bound, name=name_of(options.program), **given)
+        warn_idle_rules(artifact.manifest["report"])
         exe = Executable(artifact, self._device())
         known = exe.signature.bound
         if known:

@@ -9,6 +9,8 @@ from torch_mlir import ir
 from .records import Decision, Program
 
 ATTRIBUTE = "hloom.decisions"
+KERNEL_CODES = ("KERNEL_CHOSEN", "POLICY_FORCED", "POLICY_FORBIDDEN", "POLICY_UNMET")
+"""Of a contraction's kernel: chosen by price; a library, or none, because the policy says so; and what it says but cannot be."""
 
 
 def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program, names: Mapping[int, Sequence[str]]) -> None:
@@ -35,6 +37,8 @@ def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[s
         fields["bytes_saved"] = ir.IntegerAttr.get(i64, decision.bytes_saved)
     if decision.rho != 1:
         fields["rho"] = ir.FloatAttr.get(ir.F64Type.get(), decision.rho)
+    if decision.rule:
+        fields["policy_rule"] = ir.StringAttr.get(decision.rule)
     return ir.DictAttr.get(fields)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from torch_mlir import ir
@@ -10,6 +11,7 @@ from .axes import axes_of
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
 from .group import Group, work_of
 from .library import generated_ps, library_ps, offer_of
+from .policy import Choice, Policy
 from .reader import Handles
 from .records import Decision, Op, Program
 
@@ -36,63 +38,76 @@ class Kernel:
 
 
 def kernels_of(
-    group: Group, cost: CostModel, program: Program, handles: Handles, library_percent: int, policy: str
+    group: Group, cost: CostModel, program: Program, handles: Handles, library_percent: int, policy: Policy
 ) -> tuple[list[Kernel], list[Decision]]:
-    """One kernel for a group; or two, where a library computes the contraction and a loop what it leaves over.
-
-    `policy`: the faster one ("cost"), or the library where there is one ("always") or the generated kernel ("never") at any price.
-    """
+    """One kernel for a group; or two, where a library computes the contraction and a loop what it leaves over. The policy decides, or the
+    price; a contraction's choice is told, and what the policy asks for and cannot be."""
     own = _kernel(group, cost, program)
     if group.contraction is None:
-        return [own], []
-    if cost.target.kind == "cuda":
-        return _on_cuda(group, own, cost, program, handles, library_percent, policy)
-    if not _plain(program.ops[group.contraction], program):
-        return [own], []
+        return [own], list(_reductions(group, program, policy))
     op = program.ops[group.contraction]
+    choice, attributes = policy.kernel_for(op), handles.ops[op.id].attributes
+    if CHOSEN in attributes:
+        return [own], [_told(op, choice, False, ir.StringAttr(attributes[CHOSEN]).value)]
+    offered = (_on_cuda if cost.target.kind == "cuda" else _on_cpu)(group, own, cost, program, handles, library_percent)
+    if isinstance(offered, str):
+        return [own], [_told(op, choice, False, f"generated: no library takes it, {offered}")]
+    own, library = offered
+    rest = _rest(group, own, library, cost, program)
+    alternative = library.cost_ps + sum(kernel.cost_ps for kernel in rest)
+    faster = alternative + alternative // CLEARLY < own.cost_ps
+    chosen = {"library": True, "generated": False}.get(choice.use, faster)
+    name, against = library.library if chosen else "generated", "" if chosen == faster else ", against the price"
+    reason = f"{name}: {library.library} and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps{against}"
+    return ([library, *rest] if chosen else [own]), [_told(op, choice, chosen, reason, own.cost_ps, alternative)]
+
+
+def _on_cpu(
+    group: Group, own: Kernel, cost: CostModel, program: Program, handles: Handles, library_percent: int
+) -> tuple[Kernel, Kernel] | str:
+    """The generated kernel and the library's, with their prices; or why there is none of a library."""
+    assert group.contraction is not None
+    op = program.ops[group.contraction]
+    obstacle = _no_gemm(op, program)
+    if obstacle:
+        return obstacle
     flops = contraction_flops(op, program.values)
     rate = cost.target.peak_flops(program.values[op.results[0]].element) * library_percent // 100
     touched = [*(read.value for read in op.reads), *op.results]
     moved = sum(program.values[value].bytes for value in touched)
     gemm_ps = GEMM_LAUNCH_PS + cost.time(sum(map(cost.whole, touched)), flops * SECOND // max(1, rate))
-    library = Kernel("library", (op.id,), frozenset(read.value for read in op.reads), op.results, gemm_ps, moved, flops, "gemm")
-    return _chosen(group, own, library, cost, program, policy)
+    return own, Kernel("library", (op.id,), frozenset(read.value for read in op.reads), op.results, gemm_ps, moved, flops, "gemm")
 
 
 def _on_cuda(
-    group: Group, own: Kernel, cost: CostModel, program: Program, handles: Handles, library_percent: int, policy: str
-) -> tuple[list[Kernel], list[Decision]]:
+    group: Group, own: Kernel, cost: CostModel, program: Program, handles: Handles, library_percent: int
+) -> tuple[Kernel, Kernel] | str:
+    """As `_on_cpu`."""
     assert group.contraction is not None
     op = program.ops[group.contraction]
-    if CHOSEN in handles.ops[op.id].attributes:
-        reason = ir.StringAttr(handles.ops[op.id].attributes[CHOSEN]).value
-        return [own], [Decision("KERNEL_CHOSEN", "note", (op.id,), reason, op.results[0])]
     offer = offer_of(group, program, handles)
     if isinstance(offer, str):
-        return [own], [Decision("KERNEL_CHOSEN", "note", (op.id,), f"generated: no library takes it, {offer}", op.results[0])]
+        return offer
     moved = sum(program.values[value].bytes for value in (*offer.reads, offer.result))
     price = library_ps(offer, op.id, cost, program, library_percent)
     flops = contraction_flops(op, program.values)
     library = Kernel("library", offer.ops, offer.reads, (offer.result,), price, moved, flops, offer.library)
-    own = replace(own, cost_ps=generated_ps(group, offer.padded, cost, program))
-    return _chosen(group, own, library, cost, program, policy)
+    return replace(own, cost_ps=generated_ps(group, offer.padded, cost, program)), library
 
 
-def _chosen(
-    group: Group, own: Kernel, library: Kernel, cost: CostModel, program: Program, policy: str
-) -> tuple[list[Kernel], list[Decision]]:
-    """The library, with a loop for what it leaves over, or the generated kernel; and a note of both prices."""
-    assert group.contraction is not None
-    op = program.ops[group.contraction]
-    rest = _rest(group, own, library, cost, program)
-    alternative = library.cost_ps + sum(kernel.cost_ps for kernel in rest)
-    faster = alternative + alternative // CLEARLY < own.cost_ps
-    chosen = {"always": True, "never": False}.get(policy, faster)
-    name = library.library if chosen else "generated"
-    why = "" if chosen == faster else f" by policy ({policy})"
-    reason = f"{name}{why}: {library.library} and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps"
-    note = Decision("KERNEL_CHOSEN", "note", (op.id,), reason, op.results[0], own.cost_ps, alternative)
-    return ([library, *rest] if chosen else [own]), [note]
+def _told(op: Op, choice: Choice, library: bool, reason: str, before: int = 0, after: int = 0) -> Decision:
+    """`library`: whether one was chosen; `before` and `after`: the prices without and with one."""
+    codes = {"library": "POLICY_FORCED" if library else "POLICY_UNMET", "generated": "POLICY_FORBIDDEN"}
+    code = codes.get(choice.use, "KERNEL_CHOSEN")
+    return Decision(code, "note", (op.id,), reason, op.results[0], before, after, rule=choice.rule)
+
+
+def _reductions(group: Group, program: Program, policy: Policy) -> Iterator[Decision]:
+    """What the policy asks for a group's reductions, where that is a library."""
+    for op in (program.ops[number] for number in group.members):
+        choice = policy.kernel_for(op) if op.kind in ("reduce", "window") else Choice()
+        if choice.use == "library":
+            yield _told(op, choice, False, "generated: no library computes reductions")
 
 
 def _kernel(group: Group, cost: CostModel, program: Program) -> Kernel:
@@ -127,14 +142,19 @@ def _rest(group: Group, own: Kernel, library: Kernel, cost: CostModel, program: 
     return [Kernel("loop", ops, reads, results, time, moved, work)]
 
 
-def _plain(op: Op, program: Program) -> bool:
-    """A dot that a gemm computes: f32 or f64, operands read as they lie, one free and one contracted dimension each, leading batches."""
-    if op.kind != "matmul" or len(op.ranges) != 1 or len(op.reads) != 2:
-        return False
+def _no_gemm(op: Op, program: Program) -> str:
+    """Why a contraction is none that a CPU's gemm computes: a dot in f32 or f64 of operands as they lie, with one free and one contracted
+    dimension each, after leading batches. Empty if it is one."""
+    if op.kind != "matmul":
+        return "there is none for convolutions"
     values = [program.values[v] for v in (*op.operands, *op.results)]
     if any(v.element != values[0].element for v in values) or values[0].element not in ("f32", "f64"):
-        return False
+        return "its types are none of the library's"
+    if any(v.elements == 0 for v in values):
+        return "it has no elements"
+    if len(op.reads) != 2 or {read.value for read in op.reads} != set(op.operands):
+        return "an operand is no buffer as it lies"
     batches = len(values[2].shape) - 2
-    leading = all(read.map.index is not None and all(read.map.index[i].axis == i for i in range(batches)) for read in op.reads)
-    direct = {read.value for read in op.reads} == set(op.operands)
-    return batches >= 0 and direct and leading and all(len(v.shape) == batches + 2 for v in values)
+    plain = len(op.ranges) == 1 and batches >= 0 and all(len(v.shape) == batches + 2 for v in values)
+    leading = plain and all(read.map.index is not None and all(read.map.index[i].axis == i for i in range(batches)) for read in op.reads)
+    return "" if leading else "its dimensions are none of the library's"

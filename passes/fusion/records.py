@@ -91,7 +91,8 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Why two groups became one, or did not. Times in picoseconds; `rho`: times each element of the producer is evaluated."""
+    """Why two groups became one, or did not. Times in picoseconds; `rho`: times each element of the producer is evaluated; `rule`: the
+    policy's, if one decided."""
 
     code: str
     verdict: str
@@ -102,3 +103,4 @@ class Decision:
     after: int = 0
     bytes_saved: int = 0
     rho: float = 1.0
+    rule: str = ""

@@ -88,8 +88,6 @@ def test_what_is_no_program(tmp_path):
     ]:
         with pytest.raises(error):
             hloom.compile(source)
-    with pytest.raises(hloom.CompileError, match="policies"):
-        hloom.compile(TEXT, policy={})
 
 
 def test_the_report_tells_of_every_op():

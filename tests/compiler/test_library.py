@@ -16,6 +16,7 @@ from hloom.compiler.report import ReportBuilder
 from hloom.compiler.simulator.device import SimulatedProgram
 from hloom.compiler.target import attach_target, load_target
 from hloom.dialects.context import make_context
+from hloom.passes.fusion.policy import KernelRule, Policy, attach_policy
 from hloom.passes.library.activation import read_activation
 from hloom.passes.rewriting import functions, symbol_name, walk
 
@@ -28,13 +29,12 @@ def context():
         yield context
 
 
-def at_thunk(text: str, context: ir.Context, library: str = "always") -> ir.Module:
-    """The program for an H100 at stage thunk, contractions by libraries where there is one."""
+def at_thunk(text: str, context: ir.Context, use: str = "library") -> ir.Module:
+    """The program for an H100 at stage thunk, contractions by libraries where there is one, or not."""
     module = parse_module(text, context)
     attach_target(module.operation, load_target("sm_90a"))
-    run_stages(module.operation, to="stablehlo")
-    Pipeline(f"plan-fusion{{library={library}}}").run(module)
-    run_stages(module.operation, from_="fused", to="thunk")
+    attach_policy(module.operation, Policy((KernelRule(use=use),)))
+    run_stages(module.operation, to="thunk")
     return module
 
 
@@ -120,14 +120,14 @@ func.func @main(%x: tensor<2x3x5xf32>, %w: tensor<5x7xf32>, %b: tensor<7xf32>, %
 
 
 @pytest.mark.parametrize("text, kind", [(CONV, "conv"), (PRODUCT, "gemm")])
-@pytest.mark.parametrize("library", ["always", "never"])
-def test_library_and_generated_kernels_agree_with_the_interpreter(context, text, kind, library) -> None:
+@pytest.mark.parametrize("use", ["library", "generated"])
+def test_library_and_generated_kernels_agree_with_the_interpreter(context, text, kind, use) -> None:
     random = np.random.default_rng(0)
     module = ir.Module.parse(text)
     arguments = functions(module.operation)[0].regions[0].blocks[0].arguments
     values = [random.standard_normal(list(ir.RankedTensorType(each.type).shape)).astype(np.float32) for each in arguments]
-    execution = SimulatedProgram(at_thunk(text, context, library)).run(values)
-    assert execution.thunks.get(kind, 0) == (library == "always")
+    execution = SimulatedProgram(at_thunk(text, context, use)).run(values)
+    assert execution.thunks.get(kind, 0) == (use == "library")
     np.testing.assert_allclose(execution.results[0], interpret(text, values)[0], rtol=1e-4, atol=1e-5)
 
 

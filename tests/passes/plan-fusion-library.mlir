@@ -20,8 +20,9 @@ func.func @main(%x: tensor<512x1024xf32>, %w: tensor<1024x1024xf32>, %b: tensor<
 
 // -----
 
-// No gemm for half precision, nor where the operands are read through a view: no candidate, no note.
-// CHECK-NOT: KERNEL_CHOSEN
+// No gemm for half precision, nor where the operands are read through a view.
+// CHECK: reason = "generated: no library takes it, its types are none of the library's"
+// CHECK-SAME: reason = "generated: no library takes it, an operand is no buffer as it lies"
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: hloom.kind = "matmul"
 func.func @main(%x: tensor<512x512xf16>, %y: tensor<262144xf32>, %w: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
@@ -29,6 +30,16 @@ func.func @main(%x: tensor<512x512xf16>, %y: tensor<262144xf32>, %w: tensor<512x
   %1 = stablehlo.reshape %y : (tensor<262144xf32>) -> tensor<512x512xf32>
   %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
   return %0, %2 : tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// -----
+
+// Nor an outer product, however many dimensions its operands have.
+// CHECK: reason = "generated: no library takes it, its dimensions are none of the library's"
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<6xf32>, %y: tensor<2x3x4x5xf32>) -> tensor<6x2x3x4x5xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [] x [] : (tensor<6xf32>, tensor<2x3x4x5xf32>) -> tensor<6x2x3x4x5xf32>
+  return %0 : tensor<6x2x3x4x5xf32>
 }
 
 // -----
