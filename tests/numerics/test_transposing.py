@@ -15,10 +15,11 @@ def matrix(rows, columns, element="f32"):
 @pytest.mark.parametrize(("rows", "columns"), [(64, 64), (16, 200), (333, 97), (1000, 129), (17, 16), (15, 300), (4, 1000)])
 @pytest.mark.parametrize(("element", "dtype"), [("f32", np.float32), ("f64", np.float64), ("f16", np.float16), ("i8", np.int8)])
 def test_a_transposition_within_elementwise_ops(rows, columns, element, dtype):
-    text = f"""func.func @main(%x: {matrix(rows, columns, element)}, %y: {matrix(columns, rows, element)}) -> {matrix(columns, rows, element)} {{
-      %t = stablehlo.transpose %x, dims = [1, 0] : ({matrix(rows, columns, element)}) -> {matrix(columns, rows, element)}
-      %r = stablehlo.subtract %t, %y : {matrix(columns, rows, element)}
-      return %r : {matrix(columns, rows, element)}
+    into, out = matrix(rows, columns, element), matrix(columns, rows, element)
+    text = f"""func.func @main(%x: {into}, %y: {out}) -> {out} {{
+      %t = stablehlo.transpose %x, dims = [1, 0] : ({into}) -> {out}
+      %r = stablehlo.subtract %t, %y : {out}
+      return %r : {out}
     }}"""
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((rows, columns), (columns, rows)))
