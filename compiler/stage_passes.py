@@ -22,6 +22,7 @@ STABLEHLO = [
     # contractions
     "fold-converts-into-dots",
     "fold-transposes",
+    "split-windows",
     "extract-padding",
     "channels-last",
     # what the above has opened up

@@ -1,0 +1,52 @@
+"""Cumulative and sliding reductions, which are split into several short ones, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+
+BODIES = {"add": (0, np.cumsum), "multiply": (1, np.cumprod), "maximum": ("0xFF800000", np.maximum.accumulate)}
+
+
+def windowed(shape, window, padding, op, init, result, element="f32"):
+    into, out = (f"tensor<{'x'.join(map(str, s))}x{element}>" for s in (shape, result))
+    return f"""func.func @main(%x: {into}) -> {out} {{
+      %init = stablehlo.constant dense<{init}> : tensor<{element}>
+      %r = "stablehlo.reduce_window"(%x, %init) <{{padding = dense<{padding}> : tensor<{len(shape)}x2xi64>,
+          window_dimensions = array<i64: {", ".join(map(str, window))}>}}> ({{
+      ^bb0(%a: tensor<{element}>, %b: tensor<{element}>):
+        %s = stablehlo.{op} %a, %b : tensor<{element}>
+        stablehlo.return %s : tensor<{element}>
+      }}) : ({into}, tensor<{element}>) -> {out}
+      return %r : {out}
+    }}"""
+
+
+@pytest.mark.parametrize("op", BODIES)
+@pytest.mark.parametrize("length", [17, 37, 100, 1000])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_along_rows(op, length, backwards):
+    init, function = BODIES[op]
+    init = init if isinstance(init, str) else f"{init}.0"
+    padding = [[0, 0], [0, length - 1] if backwards else [length - 1, 0]]
+    x = np.random.default_rng(0).uniform(0.9, 1.1, (5, length)).astype(np.float32)
+    found = hloom.compile(windowed(x.shape, (1, length), padding, op, init, x.shape))(x)
+    expected = function(x[:, ::-1], axis=1)[:, ::-1] if backwards else function(x, axis=1)
+    np.testing.assert_allclose(found, expected, rtol=3e-5)
+
+
+def test_along_columns_of_integers():
+    x = np.random.default_rng(0).integers(-99, 99, (130, 7), np.int32)
+    found = hloom.compile(windowed(x.shape, (130, 1), [[129, 0], [0, 0]], "add", 0, x.shape, "i32"))(x)
+    np.testing.assert_array_equal(found, np.cumsum(x, axis=0, dtype=np.int32))
+
+
+@pytest.mark.parametrize(("length", "low", "high"), [(42, 20, 21), (64, 0, 0), (36, 3, -2), (100, 0, 99), (99, 99, 0)])
+def test_sliding_sums(length, low, high):
+    x = np.random.default_rng(0).integers(-9, 9, 100).astype(np.float32)
+    padded = np.pad(x, (low, max(high, 0)))[: 100 + low + high]
+    expected = np.array([padded[i : i + length].sum() for i in range(len(padded) - length + 1)])
+    found = hloom.compile(windowed(x.shape, (length,), [[low, high]], "add", "0.0", expected.shape))(x)
+    np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,67 @@
+// RUN: hloom-opt %s --split-windows --split-input-file | filecheck %s
+
+// A cumulative sum: three windows that together reach 1024 elements back, or more, where there are zeros alone.
+// CHECK-LABEL: func.func @cumulative(
+// CHECK: %[[A:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [10, 0]]>{{.*}}window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 1, 11>
+// CHECK: %[[B:.*]] = "stablehlo.reduce_window"(%[[A]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [99, 0]]>{{.*}}window_dilations = array<i64: 1, 11>, window_dimensions = array<i64: 1, 10>
+// CHECK: %[[C:.*]] = "stablehlo.reduce_window"(%[[B]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [990, 0]]>{{.*}}window_dilations = array<i64: 1, 110>, window_dimensions = array<i64: 1, 10>
+// CHECK: return %[[C]]
+func.func @cumulative(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1023, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1024>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x1024xf32>, tensor<f32>) -> tensor<4x1024xf32>
+  return %0 : tensor<4x1024xf32>
+}
+
+// -----
+
+// A sliding maximum of 6·7 elements, padded on both sides: the first of its parts takes the padding.
+// CHECK-LABEL: func.func @sliding(
+// CHECK: "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}20, 21]{{.*}}window_dimensions = array<i64: 6>
+// CHECK: "stablehlo.reduce_window"({{.*}}) <{{{.*}}padding = dense<0>{{.*}}window_dilations = array<i64: 6>, window_dimensions = array<i64: 7>
+// CHECK: return
+func.func @sliding(%x: tensor<100xf32>) -> tensor<100xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %low) <{padding = dense<[[20, 21]]> : tensor<1x2xi64>, window_dimensions = array<i64: 42>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<100xf32>, tensor<f32>) -> tensor<100xf32>
+  return %0 : tensor<100xf32>
+}
+
+// -----
+
+// Declined: an initial value that is not neutral, a prime length, strides, a short window.
+// CHECK-LABEL: func.func @declined(
+// CHECK-COUNT-4: "stablehlo.reduce_window"
+// CHECK-NOT: "stablehlo.reduce_window"
+// CHECK: return
+func.func @declined(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<64xf32>, tensor<35xf32>, tensor<85xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[99, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 100>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<100xf32>, tensor<f32>) -> tensor<100xf32>
+  %1 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 37>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<100xf32>, tensor<f32>) -> tensor<64xf32>
+  %2 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 32>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<100xf32>, tensor<f32>) -> tensor<35xf32>
+  %3 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 16>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<100xf32>, tensor<f32>) -> tensor<85xf32>
+  return %0, %1, %2, %3 : tensor<100xf32>, tensor<64xf32>, tensor<35xf32>, tensor<85xf32>
+}
