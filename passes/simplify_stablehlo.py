@@ -9,7 +9,7 @@ Before:
 After:
     %2 = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>      // and %x for %0
 
-The rules stand in stablehlo/: algebra, shapes (canonical forms of data movement), dynamic (ops with constant indices), control (known
+The rules stand in stablehlo/: algebra, dots, shapes (canonical forms of data movement), dynamic (ops with constant indices), control (known
 branches) and fold (constants up to `max-elements`, splats of any size). None changes a result by more than rounding, most not at all;
 upstream's stablehlo-aggressive-simplification is not used because it turns x + 0.0 into x and reads unsigned start indices as signed.
 Declined: constants in resource blobs, division of constants by zero, anything with effects.
@@ -22,6 +22,7 @@ from torch_mlir import ir
 from .registry import register_pass
 from .stablehlo.algebra import ALGEBRA
 from .stablehlo.control import CONTROL
+from .stablehlo.dots import DOTS
 from .stablehlo.driver import drop_dead, merged, rewrite
 from .stablehlo.dynamic import DYNAMIC
 from .stablehlo.empty import EMPTY
@@ -32,4 +33,4 @@ from .stablehlo.shapes import SHAPES
 @register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
 def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
     drop_dead(module)
-    rewrite(module, merged(EMPTY, SHAPES, folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA))
+    rewrite(module, merged(EMPTY, SHAPES, folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS))
