@@ -26,6 +26,7 @@ from .storage import Storage, bit_width, buffer_type, row_major, stack_buffer
 from .work import Work, shifted, stride_along
 
 _STREAM_AHEAD_BYTES = 1024
+_ROWS_AHEAD = 8
 
 
 def build_kernel(function: ir.Operation, target: TargetView) -> None:
@@ -334,10 +335,18 @@ class _Kernel:
                 if place in here or again:
                     ahead = 0
                 elif nests_reading[place] != 1 or not 0 < ahead * bit_width(source.element) // 8 <= most:
-                    ahead = source.ahead
+                    ahead = self._next_rows(work, number) if source.ahead else 0
                 work.inputs[number] = replace(source, ahead=ahead)
                 here.add(place)
         nests_reading.update(here)
+
+    def _next_rows(self, work: Work, number: int) -> int:
+        """How far ahead of what a nest reads now lies what it will read soon: further in the line, or rows below where it sums columns."""
+        source = work.inputs[number]
+        assert isinstance(source, Storage)
+        summed = [d for d, parallel in enumerate(work.parallel) if not parallel]
+        down = stride_along(work.maps[number], source, summed[-1]) if summed else None
+        return _ROWS_AHEAD * down if down is not None and down > 1 else source.ahead
 
     def _only_an_init(self, work: Work, inserted: set[ir.Value]) -> bool:
         """A fill that nothing reads from memory: whoever starts from it knows the scalar."""

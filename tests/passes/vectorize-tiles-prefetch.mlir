@@ -130,3 +130,34 @@ func.func private @product(%x: tensor<64x2048xf32>, %w: tensor<2048x1024xf32>) -
   }
   return %r : tensor<64x1024xf32>
 }
+
+// -----
+
+// A sum of columns prefetches eight rows below, where it will be soon.
+// CHECK-LABEL: func.func private @columns(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4194304xf32>, %{{.*}}: memref<1024xf32>)
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 8192 : index
+// CHECK: %[[AT:.*]] = arith.addi %[[HERE:.*]], %[[ROWS]] : index
+// CHECK: memref.prefetch %[[X]][%[[AT]]], read
+// CHECK: vector.load %[[X]][%[[HERE]]]
+// CHECK: return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+func.func private @columns(%x: tensor<4096x1024xf32>) -> tensor<1024xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %r = scf.forall (%i) = (0) to (1024) step (256) shared_outs(%o = %e) -> (tensor<1024xf32>) {
+    %xs = tensor.extract_slice %x[0, %i] [4096, 256] [1, 1] : tensor<4096x1024xf32> to tensor<4096x256xf32>
+    %os = tensor.extract_slice %o[%i] [256] [1] : tensor<1024xf32> to tensor<256xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<256xf32>) -> tensor<256xf32>
+    %s = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%xs : tensor<4096x256xf32>) outs(%f : tensor<256xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<256xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%i] [256] [1] : tensor<256xf32> into tensor<1024xf32>
+    }
+  }
+  return %r : tensor<1024xf32>
+}
