@@ -14,7 +14,8 @@ from hloom.dialects.target import TargetView
 from hloom.dialects.thunk_json import programs
 from hloom.passes.buffers.constants import constant_bytes
 from hloom.passes.errors import CompileError
-from hloom.passes.gpu.launch import is_kernel
+from hloom.passes.gpu.launch import TENSOR_MAPS, is_kernel
+from hloom.passes.gpu.tma import box_of
 from hloom.passes.rewriting import symbol_name, walk
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.signature import TensorSpec
@@ -91,8 +92,26 @@ def _launch(kernel: ir.Operation) -> dict[str, Any]:
         raise CompileError(f"the kernel @{symbol_name(kernel)} has no {missing[0]}", loc=str(kernel.location), stage="thunk")
     grid, block = (list(ir.DenseI32ArrayAttr(kernel.attributes[f"known_{what}_size"])) for what in ("grid", "block"))
     shared = ir.IntegerAttr(kernel.attributes["hloom.shared_bytes"]).value if "hloom.shared_bytes" in kernel.attributes else 0
-    arguments = kernel.attributes["arg_attrs"] if "arg_attrs" in kernel.attributes else []
-    return {"grid": grid, "block": block, "shared_bytes": shared, "noalias": ["llvm.noalias" in ir.DictAttr(given) for given in arguments]}
+    maps = _tensor_maps(kernel)
+    arguments = list(kernel.attributes["arg_attrs"]) if "arg_attrs" in kernel.attributes else []
+    exclusive = ["llvm.noalias" in ir.DictAttr(given) for given in arguments[: len(arguments) - len(maps)]]
+    launch = {"grid": grid, "block": block, "shared_bytes": shared, "noalias": exclusive}
+    return launch | ({"tensor_maps": maps} if maps else {})
+
+
+def _tensor_maps(kernel: ir.Operation) -> list[dict[str, Any]]:
+    """The tensor maps that a kernel takes behind its buffers: what its attribute says, and the box and swizzle of each one's type."""
+    if TENSOR_MAPS not in kernel.attributes:
+        return []
+    given = [ir.DictAttr(item) for item in kernel.attributes[TENSOR_MAPS]]
+    types = list(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)[-len(given) :]
+    found = []
+    for attributes, kind in zip(given, types):
+        box, swizzle = box_of(kind)
+        entry: dict[str, Any] = {name: ir.IntegerAttr(attributes[name]).value for name in ("argument", "offset")}
+        entry |= {name: list(ir.DenseI64ArrayAttr(attributes[name])) for name in ("extents", "strides")}
+        found.append(entry | {"dtype": str(box.element_type), "box": list(box.shape), "swizzle": swizzle})
+    return found
 
 
 def _argument(index: int, attributes: ir.DictAttr) -> list[Any]:

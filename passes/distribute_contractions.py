@@ -15,6 +15,9 @@ After:
       }
     }
 
+On sm_90a, from 64 rows on, the loop holds nvgpu.tma.async.load and nvvm.wgmma.mma_async instead, and the kernel takes tensor maps behind
+its buffers (gpu/wgmma.py, gpu/tma.py).
+
 Which kernel a contraction gets: gpu/matmul.py. Tile sizes: schedules/gpu_contraction.py.
 
 Must hold: the linalg stage. Declined: targets that are no GPUs, library groups, and groups that are no contraction with an elementwise

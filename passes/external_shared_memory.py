@@ -3,9 +3,9 @@
 Before:
     llvm.mlir.global internal @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
 After:
-    llvm.mlir.global external @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
+    llvm.mlir.global external @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 
-Left internal, LLVM gives it a byte of its own. It is aligned for TMA and swizzled tiles.
+Left internal, LLVM gives it a byte of its own. It is aligned for swizzled tiles, which TMA writes and wgmma reads.
 
 Must hold: stage nvvm. Declined: globals of other address spaces, and those of a size.
 """
@@ -18,7 +18,7 @@ from .registry import register_pass
 from .rewriting import walk
 
 _SHARED = 3
-_ALIGNMENT = 128
+_ALIGNMENT = 1024
 
 
 @register_pass("external-shared-memory", "dynamic shared memory as an external symbol")

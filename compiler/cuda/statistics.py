@@ -104,15 +104,17 @@ def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 
 
-_ENTRY = re.compile(r"^(?:\.visible )?\.entry (?P<name>[\w$.]+)\(.*?^\{(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL)
-_OPCODE = re.compile(r"^\s+(?:@!?%p\d+\s+)?(?P<opcode>[a-z][\w.:]*)(?P<rest>[^;]*);", re.MULTILINE)
+_ENTRY = re.compile(r"^(?:\.visible )?\.entry ([\w$.]+)\(", re.MULTILINE)
+_FUNCTION = re.compile(r"^(?:\.\w+ )?\.func ", re.MULTILINE)
+_OPCODE = re.compile(r"^\s*(?:@!?%p\d+\s+)?(?P<opcode>[a-z][\w.:]*)(?P<rest>[^;]*);", re.MULTILINE)
 _WIDTH = re.compile(r"(?:\.v(\d))?\.[busf](\d+)$")
-_KINDS = tuple("shfl bar mma wgmma ldmatrix stmatrix atom red div ld.local st.local ld.shared st.shared cp.async.bulk".split())
+_KINDS = tuple("shfl bar mma wgmma.mma_async ldmatrix stmatrix atom red div ld.local st.local ld.shared st.shared cp.async.bulk".split())
 
 
 def split_entries(ptx: str) -> dict[str, str]:
-    """The body of each kernel in a PTX text."""
-    return {found["name"]: found["body"] for found in _ENTRY.finditer(ptx)}
+    """The text of each kernel in a PTX text. Braces do not tell where it ends: inline assembly has its own."""
+    _, *pieces = _ENTRY.split(ptx)
+    return {name: _FUNCTION.split(text)[0] for name, text in zip(pieces[::2], pieces[1::2])}
 
 
 def _counts(body: str) -> tuple[Mapping[int, int], Mapping[int, int], Mapping[int, int], Mapping[str, int]]:

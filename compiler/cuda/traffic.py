@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
+from hloom.passes.gpu.launch import TENSOR_MAPS
 from hloom.passes.rewriting import walk
 
 _SAMPLED_THREADS = 4096
@@ -62,10 +63,15 @@ def _accessed(op: ir.Operation) -> tuple[int, int]:
 
 
 def _argument_of(memory: ir.Value) -> int:
-    """The number of the kernel's argument that a memref is, or is a view of."""
+    """The number of the kernel's argument that a memref is, or is a view of, or that a tensor map describes."""
     while not isinstance(memory.owner, ir.Block):
         memory = memory.owner.operation.operands[0]
-    return ir.BlockArgument(memory).arg_number
+    number, kernel = ir.BlockArgument(memory).arg_number, memory.owner.owner.operation
+    if isinstance(memory.type, ir.MemRefType) or TENSOR_MAPS not in kernel.attributes:
+        return number
+    maps = ir.ArrayAttr(kernel.attributes[TENSOR_MAPS])
+    first = len(memory.owner.arguments) - len(maps)
+    return ir.IntegerAttr(ir.DictAttr(maps[number - first])["argument"]).value
 
 
 def _is_shared(memory: ir.Type) -> bool:
@@ -106,6 +112,8 @@ class _Threads:
             mask = next(v for v in op.operands if isinstance(v.type, ir.VectorType) and str(v.type).endswith("xi1>"))
             if not isinstance(mask.owner, ir.Block) and mask.owner.name == "vector.create_mask" and len(mask.owner.operands) == 1:
                 limit, length = mask.owner.operands[0], ir.VectorType(mask.type).shape[0]
+        elif op.name == "nvgpu.tma.async.load" and list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[-1]:
+            limit = list(op.operands)[-1]
         known = None if limit is None else self.value(limit)
         return 1.0 if known is None else np.clip(known, 0, length) / length
 

@@ -18,6 +18,7 @@ SAMPLED_TRIPS = 4
 """And how often an op in a loop."""
 _WIDEST_ACCESS = 16
 _ROW_ALIGNMENT = 128
+_WINDOW_ALIGNMENT = 1024
 
 
 class Accesses(Lockstep):
@@ -42,7 +43,21 @@ class Accesses(Lockstep):
         padded = -(-size * itemsize // _ROW_ALIGNMENT) * _ROW_ALIGNMENT // itemsize
         buffer = np.full(self.blocks * padded * itemsize, 0xFF, np.uint8).view(dtype)
         log = AccessLog(buffer.nbytes // unit, unit, across_blocks=False) if self.launch.checks else None
-        return Memory(buffer, shape, row_major(shape), name, space, self.row * padded, self.row * padded, log)
+        memory = Memory(buffer, shape, row_major(shape), name, space, self.row * padded, self.row * padded, log)
+        if self.windows:
+            last = self.windows[-1]
+            memory.window = last.window + -(-int(np.prod(last.shape)) * last.itemsize // _WINDOW_ALIGNMENT) * _WINDOW_ALIGNMENT
+        self.windows.append(memory)
+        return memory
+
+    def shared_address(self, memory: Memory) -> Any:
+        """Where a view of shared memory begins in a block's window of it, in bytes."""
+        return memory.window + (memory.offset - memory.origin) * memory.itemsize
+
+    def shared_at(self, address: int, at: int) -> Memory:
+        """The buffer at that address."""
+        found = next((memory for memory in reversed(self.windows) if memory.window <= address), None)
+        return self.fail("an address in shared memory, but the kernel has none", at) if found is None else found
 
     def private(self, shape: list[int], dtype: Any, name: str) -> Memory:
         """Memory of each thread."""

@@ -11,9 +11,10 @@ from torch_mlir import ir
 
 from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
+from hloom.passes.gpu.launch import TENSOR_MAPS
 from hloom.passes.rewriting import symbol_name, walk
 
-from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector  # noqa: F401  each registers its ops
+from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch
 from .checks import AccessLog
 from .counters import Counters
@@ -53,7 +54,8 @@ class Kernels:
 
     def argument_types(self, name: str) -> list[np.dtype]:
         """The element types of the kernel's memrefs."""
-        return [np.dtype(DTYPES[element_name(_memref(kind))]) for kind in self._kernel(name).code.types]
+        types = self._kernel(name).code.types
+        return [np.dtype(DTYPES[element_name(kind)]) for kind in types if isinstance(kind, ir.MemRefType)]
 
     def stored(self, name: str) -> list[int]:
         """The numbers of the arguments that the kernel writes."""
@@ -62,7 +64,7 @@ class Kernels:
     def launch(self, name: str, arrays: Sequence[np.ndarray | TensorMap], checks: bool = True, sample: bool = True) -> Counters:
         """Runs a kernel on flat arrays, one for each of its memrefs, written in place (a TensorMap for a tensor map).
 
-        Raises SimulationError.
+        Tensor maps that the kernel describes itself (hloom.tensor_maps) are made from the arrays. Raises SimulationError.
 
         Grid and block are those of the attributes known_grid_size and known_block_size. `sample=False` counts no requests: they cost time.
         """
@@ -83,10 +85,11 @@ class _Kernel:
         self.block, self.grid = (_extents(function, f"known_{what}_size", self.name) for what in ("block", "grid"))
         attributes = function.attributes
         self.shared_bytes = ir.IntegerAttr(attributes["hloom.shared_bytes"]).value if "hloom.shared_bytes" in attributes else 0
+        self.maps = [ir.DictAttr(given) for given in attributes[TENSOR_MAPS]] if TENSOR_MAPS in attributes else []
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 
     def launch(self, arrays: Sequence[np.ndarray | TensorMap], checks: bool, sample: bool, threads_at_once: int) -> Counters:
-        memories = self._memories(arrays, checks)
+        memories = self._memories([*arrays, *(_tensor_map(given, arrays) for given in self.maps)], checks)
         launch = Launch(self.name, self.code.sites, self.block, self.grid, self.shared_bytes, self.code.shared_unit, checks, sample)
         launch.counters.launches = 1
         blocks, threads = int(np.prod(self.grid)), int(np.prod(self.block))
@@ -109,15 +112,19 @@ class _Kernel:
                 np.dtype(DTYPES[element_name(_memref(kind))]),
                 list(given.shape if isinstance(given, TensorMap) else _memref(kind).shape),
             )
+            fits = given.fits if isinstance(given, TensorMap) else array.size == np.prod(shape, dtype=np.int64)
             if (
                 isinstance(given, TensorMap) == isinstance(kind, ir.MemRefType)
                 or array.dtype != dtype
-                or array.size != np.prod(shape, dtype=np.int64)
+                or not fits
                 or not array.flags.c_contiguous
             ):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise SimulationError(f"argument {i} is {kind}, got {found} (contiguous: {array.flags.c_contiguous})", kernel=self.name)
-            memories.append(Memory(array.reshape(-1), shape, row_major(shape), f"argument {i}", readonly=i in self.readonly))
+            memory = Memory(array.reshape(-1), shape, row_major(shape), f"argument {i}", readonly=i in self.readonly)
+            if isinstance(given, TensorMap):
+                memory.strides, memory.offset = given.steps, given.offset
+            memories.append(memory)
         if checks:
             self._attach_logs(memories)
         return memories
@@ -160,6 +167,15 @@ def _memref(kind: ir.Type) -> ir.MemRefType:
     if found is None:
         raise SimulationError(f"an argument of type {kind}")
     return ir.MemRefType(ir.Type.parse(found[1], kind.context))
+
+
+def _tensor_map(given: ir.DictAttr, arrays: Sequence[np.ndarray | TensorMap]) -> TensorMap:
+    """What the kernel says of a tensor map, on the array of its buffer."""
+    array = arrays[ir.IntegerAttr(given["argument"]).value]
+    assert isinstance(array, np.ndarray)
+    extents, strides = (tuple(ir.DenseI64ArrayAttr(given[name])) for name in ("extents", "strides"))
+    size = array.itemsize
+    return TensorMap(array, extents, tuple(stride // size for stride in strides), ir.IntegerAttr(given["offset"]).value // size)
 
 
 def _descriptor(memory: Memory, kind: ir.Type) -> Descriptor:

@@ -55,7 +55,10 @@ class Lockstep:
         self.dynamic: Memory | None = None
         self.whole = (blocks, self.threads)
         self.copies: Any = None
-        """The asynchronous copies that have not ended, once there are any."""
+        """The asynchronous copies that have not ended, once there are any; and the products of warp groups."""
+        self.products: Any = None
+        self.windows: list[Memory] = []
+        """Buffers in shared memory, by their addresses there."""
 
     # Threads.
 

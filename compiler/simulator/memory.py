@@ -29,6 +29,8 @@ class Memory:
     log_offset: int = 0
     """Where the buffer begins in the memory that `log` keeps account of, in its units."""
     readonly: bool = False
+    window: int = 0
+    """Where the buffer begins in a block's shared memory, in bytes."""
     views: dict[Any, np.ndarray] = field(default_factory=dict)
 
     @property

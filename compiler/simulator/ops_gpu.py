@@ -153,6 +153,6 @@ def _assert(t: Translator, op: ir.Operation) -> None:
     t.line(f"R.require({t.names[op.operands[0]]}, {t.mask}, {str(op.attributes['msg'])!r}, {t.site(op)})")
 
 
-@emits("llvm.inline_asm", "llvm.call", "llvm.call_intrinsic")
+@emits("llvm.call", "llvm.call_intrinsic")
 def _opaque(t: Translator, op: ir.Operation) -> None:
     raise t.fail(op, f"{op.name} cannot be simulated", "use an op of gpu, nvgpu, vector, arith or math instead")

@@ -58,6 +58,15 @@ def _barriers(t: Translator, op: ir.Operation) -> None:
     t.result(op, f"Barriers(R, {count[1] if count else 1})")
 
 
+@emits("builtin.unrealized_conversion_cast")
+def _barriers_in_memory(t: Translator, op: ir.Operation) -> None:
+    """A place for mbarriers in shared memory."""
+    count = re.fullmatch(r"!nvgpu\.mbarrier\.group<.* num_barriers = (\d+)>", str(op.results[0].type))
+    if count is None or not isinstance(op.operands[0].type, ir.MemRefType):
+        raise t.fail(op, "a cast that is none of memory to mbarriers")
+    t.result(op, f"Barriers(R, {count[1]})")
+
+
 @emits("nvgpu.mbarrier.init")
 def _init(t: Translator, op: ir.Operation) -> None:
     barriers, count, number, *predicate = t.operands(op)
@@ -82,9 +91,9 @@ def _wait_parity(t: Translator, op: ir.Operation) -> None:
     t.line(f"{barriers}.wait({number}, {parity}, {t.mask}, {t.site(op)})")
 
 
-@emits("nvgpu.tma.prefetch.descriptor", "nvgpu.tma.fence.descriptor")
+@emits("nvgpu.tma.prefetch.descriptor", "nvgpu.tma.fence.descriptor", "nvvm.fence.mbarrier.init")
 def _nothing(t: Translator, op: ir.Operation) -> None:
-    """Neither does anything that could be seen."""
+    """None does anything that could be seen."""
 
 
 @emits("nvgpu.tma.async.load")

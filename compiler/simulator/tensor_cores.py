@@ -24,7 +24,7 @@ def _by_warp(batch: Batch, fragment: np.ndarray) -> np.ndarray:
     return whole.reshape(*fragment.shape[:-2], batch.blocks * batch.warps, 8, 4)
 
 
-def _widened(operand: np.ndarray, accumulator: Any, tf32: bool) -> np.ndarray:
+def widened(operand: np.ndarray, accumulator: Any, tf32: bool) -> np.ndarray:
     """Products are exact in the type that they are computed in; tf32 ignores the low 13 bits of an f32."""
     if tf32:
         return (np.ascontiguousarray(operand).view(np.uint32) & _TF32).view(np.float32).astype(np.float64)
@@ -40,7 +40,7 @@ def mma(batch: Batch, a: np.ndarray, b: np.ndarray, c: np.ndarray, tf32: bool, m
     batch.whole_warps(mask, "nvgpu.mma.sync", at)
     batch.counters.mma += batch.active_warps(mask)
     halves = c.shape[0]
-    left, right = (_widened(operand, c.dtype, tf32) for operand in (_by_warp(batch, a), _by_warp(batch, b)))
+    left, right = (widened(operand, c.dtype, tf32) for operand in (_by_warp(batch, a), _by_warp(batch, b)))
     registers, elements, warps = left.shape[:3]
     left = left.reshape(registers // halves, halves, elements, warps, 8, 4).transpose(3, 1, 4, 0, 5, 2).reshape(warps, 8 * halves, -1)
     right = right.transpose(2, 0, 4, 1, 3).reshape(warps, -1, 8)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .batch import Batch
 from .checks import LONG_AGO
-from .memory import Memory
+from .memory import Memory, row_major
 
 _CHUNK = 16
 SPANS = {"swizzle_none": 0, "swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b": 128}
@@ -18,10 +18,25 @@ SPANS = {"swizzle_none": 0, "swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b"
 
 @dataclass
 class TensorMap:
-    """What a kernel argument of type !nvgpu.tensormap.descriptor stands for: a dense tensor of that shape in global memory."""
+    """What a kernel argument of type !nvgpu.tensormap.descriptor stands for: a tensor of that shape in global memory.
+
+    It begins at the element `offset` of the array; it is dense unless `strides`, in elements, say otherwise.
+    """
 
     array: np.ndarray
     shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    offset: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether all of the tensor lies in the array."""
+        last = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.steps))
+        return self.offset >= 0 and self.offset + last < self.array.size and min(self.steps) >= 0
+
+    @property
+    def steps(self) -> list[int]:
+        return row_major(list(self.shape)) if self.strides is None else list(self.strides)
 
 
 @dataclass
@@ -66,8 +81,8 @@ class Barriers:
 
     def arrive(self, number: Any, nbytes: Any, predicate: Any, mask: Any, at: int) -> Any:
         """Counts arrivals, and bytes that are to come; gives the parity of the phase arrived at."""
-        self._settle()
         rows, barrier, threads = self.who(number, self.batch.narrow(mask, predicate))
+        self._settle(rows, barrier)
         if self.batch.launch.checks and not self.expected[rows, barrier].all():
             self.batch.fail("arrives at an mbarrier that was not initialised", at)
         parity = self.batch.full(False).copy()
@@ -81,7 +96,7 @@ class Barriers:
     def wait(self, number: Any, parity: Any, mask: Any, at: int) -> None:
         """nvgpu.mbarrier.try_wait.parity: passes once the phase of that parity is over."""
         rows, barrier, threads = self.who(number, mask)
-        self._settle()
+        self._settle(rows, barrier)
         stuck = self.phase[rows, barrier] % 2 == self.batch.full(parity)[rows, threads]
         if stuck.any():
             row, bar = int(rows[np.argmax(stuck)]), int(barrier[np.argmax(stuck)])
@@ -94,9 +109,14 @@ class Barriers:
             int(((transfer.rows == row) & (transfer.barrier == barrier)).sum()) * transfer.values[0].nbytes for transfer in self.transfers
         )
 
-    def _settle(self) -> None:
-        """Ends the phases that are complete: their bytes have come. Done as late as may be, so that a wait that lacks is noticed."""
-        for row, barrier in zip(*np.nonzero((self.arrived == self.expected) & (self.expected > 0))):
+    def _settle(self, rows: np.ndarray, barriers: np.ndarray) -> None:
+        """Ends the phases of these barriers that are complete: their bytes have come.
+
+        Done as late as may be, when somebody arrives at them again or waits for them, so that a wait that lacks is noticed.
+        """
+        touched = np.zeros(self.expected.shape, np.bool_)
+        touched[rows, barriers] = True
+        for row, barrier in zip(*np.nonzero(touched & (self.arrived == self.expected) & (self.expected > 0))):
             if self._coming(row, barrier) != self.bytes[row, barrier]:
                 continue
             self.phase[row, barrier] += 1
@@ -176,11 +196,10 @@ def _inside(
     batch: Batch, source: Descriptor, coordinates: list[Any], rows: np.ndarray, threads: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each copy the addresses of the box's elements, and which of them exist."""
-    address, exists = np.zeros((len(rows), 1), np.int64), np.ones((len(rows), 1), np.bool_)
-    shape, box = source.memory.shape, source.box
-    for coordinate, extent, count in zip(reversed(coordinates), shape, box):
+    address, exists = np.full((len(rows), 1), source.memory.offset, np.int64), np.ones((len(rows), 1), np.bool_)
+    for coordinate, extent, stride, count in zip(reversed(coordinates), source.memory.shape, source.memory.strides, source.box):
         at = batch.full(coordinate)[rows, threads][:, None] + np.arange(count)
-        address = (address[:, :, None] * extent + at[:, None]).reshape(len(rows), -1)
+        address = (address[:, :, None] + at[:, None] * stride).reshape(len(rows), -1)
         exists = (exists[:, :, None] & ((at >= 0) & (at < extent))[:, None]).reshape(len(rows), -1)
     return np.where(exists, address, 0), exists
 

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from . import async_copies, atomics, tensor_cores, tma, values, warpgroups
+from . import async_copies, atomics, tensor_cores, tma, values, warpgroups, wgmma
 from .errors import SimulationError
 from .lockstep import first_line
 from .memory import Memory, row_major
 from .values import DTYPES, element_name, element_type, vector_shape
 
 Emitter = Callable[["Translator", ir.Operation], None]
-_HELPERS = (values, atomics, tensor_cores, async_copies, tma, warpgroups)
+_HELPERS = (values, atomics, tensor_cores, async_copies, tma, warpgroups, wgmma)
 NOTHING = "None"
 """The name of a value that nothing depends on, such as a token."""
 EMITTERS: dict[str, Emitter] = {}

@@ -2,7 +2,8 @@
 
 A tile lies in shared memory as `stages x lines x length`, where a line runs along the direction in which the operand is contiguous in
 global memory (the inner loop, or its rows or columns). Within a line the 16-byte chunks are permuted by an xor with the line's number, so
-that eight lines read at one position fall into eight different groups of banks. What lies outside the operand is filled with zeros.
+that eight lines read at one position fall into eight different groups of banks. Where lines must not be as long as the tile is wide, the
+tile is cut into panels, one after the other. What lies outside the operand is filled with zeros.
 
 Each copy moves as many elements as alignment and extents allow, 16 bytes at most. Below 4 bytes, which cp.async cannot do, and where the
 operand is computed from its inputs (a prologue), it goes through registers.
@@ -38,13 +39,27 @@ class TileShape:
     """Elements of one copy."""
     spread: int = 1
     """How many chunks neighbouring lines are apart after the swizzle."""
+    longest: int = 0
+    """The longest that a line may be; 0 is as long as the tile is wide."""
 
     @property
-    def lines(self) -> int:
+    def panel_lines(self) -> int:
         return self.free if self.along_inner else self.depth
 
     @property
+    def panels(self) -> int:
+        return self._width // self.length
+
+    @property
+    def lines(self) -> int:
+        return self.panel_lines * self.panels
+
+    @property
     def length(self) -> int:
+        return min(self._width, self.longest or self._width)
+
+    @property
+    def _width(self) -> int:
         return self.depth if self.along_inner else self.free
 
     @property
@@ -66,14 +81,16 @@ class TileShape:
         return Lin.of(xor(chunk, swizzle)) * self.chunk
 
 
-def tile_shape(operand: Operand, groups: tuple[LoopGroup, LoopGroup], free: int, depth: int, threads: int, spread: int = 1) -> TileShape:
+def tile_shape(
+    operand: Operand, groups: tuple[LoopGroup, LoopGroup], free: int, depth: int, threads: int, spread: int = 1, longest: int = 0
+) -> TileShape:
     """The layout that allows the widest copies, of which every thread makes as many; `groups` are the rows (columns) and the inner loop."""
     largest = _CHUNK_BYTES // element_bytes(operand.element)
     free_width, inner_width = (contiguous_width(operand.access, group, largest) for group in groups)
     along_inner, width = inner_width >= free_width, max(1, inner_width, free_width)
     while width > 1 and free * depth // width % threads:
         width //= 2
-    return TileShape(operand.element, free, depth, along_inner, width, 1 if along_inner else spread)
+    return TileShape(operand.element, free, depth, along_inner, width, 1 if along_inner else spread, longest)
 
 
 def is_asynchronous(operand: Operand, shape: TileShape) -> bool:
@@ -121,23 +138,28 @@ class TileCopy:
         """
         tokens = []
         for number in range(self._count):
-            line, unit = self._place(number)
-            token = self._copy(batch, origin, step, stage, line, unit, inside)
+            panel, line, unit = self._place(number)
+            token = self._copy(batch, origin, step, stage, panel, line, unit, inside)
             tokens += [] if token is None else [token]
         return tokens
 
-    def _place(self, number: int) -> tuple[Lin, ir.Value]:
-        """The line and the unit that this thread copies in its `number`th turn."""
-        if self._threads % self._units == 0:
-            return Lin({self._line: 1}, number * self._threads // self._units), self._unit
-        line, unit = digits(Lin({self._thread: 1}, number * self._threads).value(), [0, self._units])
-        return Lin.of(line), unit
+    def _place(self, number: int) -> tuple[Lin, Lin, ir.Value]:
+        """The panel, its line and the unit that this thread copies in its `number`th turn."""
+        panel_lines, at_once = self.shape.panel_lines, self._threads // self._units
+        if self._threads % self._units == 0 and panel_lines % at_once == 0:
+            panel, line = divmod(number * at_once, panel_lines)
+            return Lin(constant=panel), Lin({self._line: 1}, line), self._unit
+        place, unit = digits(Lin({self._thread: 1}, number * self._threads).value(), [0, self._units])
+        if self.shape.panels == 1:
+            return Lin(), Lin.of(place), unit
+        panel, line = digits(place, [0, panel_lines])
+        return Lin.of(panel), Lin.of(line), unit
 
     def _copy(
-        self, batch: Lin, origin: Lin, step: Lin, stage: ir.Value, line: Lin, unit: ir.Value, inside: ir.Value | None
+        self, batch: Lin, origin: Lin, step: Lin, stage: ir.Value, panel: Lin, line: Lin, unit: ir.Value, inside: ir.Value | None
     ) -> ir.Value | None:
         shape, width = self.shape, self.shape.width
-        along = Lin.of(unit) * width
+        along = panel * shape.length + Lin.of(unit) * width
         free, inner = (origin + line, step + along) if shape.along_inner else (origin + along, step + line)
         valid = all_of([*self._bounds(free, inner), *([inside] if inside is not None else [])])
         rows, cols = (free, Lin()) if self.is_left else (Lin(), free)
@@ -145,7 +167,7 @@ class TileCopy:
         per_chunk = shape.chunk // width
         chunk, within = digits(unit, [0, per_chunk])
         position = shape.position(chunk, shape.swizzle(line.value())) + Lin.of(within) * width
-        target = [stage, line.value(), position.value()]
+        target = [stage, (panel * shape.panel_lines + line).value(), position.value()]
         if is_asynchronous(self.operand, shape):
             access = self.operand.access
             return _async_copy(self.buffers[access.buffer], access.index.at(loops).value(), self.ring, target, width, valid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from torch_mlir import ir
@@ -11,8 +11,14 @@ from torch_mlir import ir
 from ..rewriting import create, index_constant, symbol_name, value_of
 from ..schedules.gpu_contraction import STATIC_SHARED_BYTES
 from .emit import WORKGROUP, element_bytes, storage_type
+from .tma import TensorMap
 
 MODULE = "kernels"
+ALIGNMENT = 128
+SWIZZLE_ALIGNMENT = 1024
+"""Of tiles that wgmma reads: it exchanges chunks by their addresses, in patterns of eight times 128 bytes. Dynamic memory always has it."""
+TENSOR_MAPS = "hloom.tensor_maps"
+"""Of a kernel: for each tensor map that it takes behind its buffers the buffer, the offset in it, extents and strides."""
 _FIGURES = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
 """What the planner knew of a group: its kernel keeps it, for the host program and for hloom-explain."""
 
@@ -24,6 +30,8 @@ class Kernel:
     op: ir.Operation
     buffers: list[ir.Value]
     """Inputs, then outputs: one-dimensional memrefs."""
+    maps: list[ir.Value] = field(default_factory=list)
+    """Tensor maps of inputs (tma.py)."""
 
     @property
     def body(self) -> ir.InsertionPoint:
@@ -36,7 +44,7 @@ class Kernel:
         block = list(ir.DenseI32ArrayAttr(self.op.attributes["known_block_size"]))[0]
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), max(1, threads // block))
 
-    def arena(self, size: int) -> ir.Value:
+    def arena(self, size: int, alignment: int = ALIGNMENT) -> ir.Value:
         """The kernel's shared memory as bytes; to be called once, where code is emitted.
 
         More than may be static is dynamic, and then hloom.shared_bytes says how much a launch has to ask for.
@@ -52,7 +60,7 @@ class Kernel:
                 sym_name=ir.StringAttr.get(symbol),
                 sym_visibility=ir.StringAttr.get("private"),
                 type=ir.TypeAttr.get(kind),
-                alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 128),
+                alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment),
             )
         return value_of("memref.get_global", kind, name=ir.FlatSymbolRefAttr.get(symbol))
 
@@ -75,8 +83,13 @@ def _shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
     return ir.Type.parse(f"memref<{'x'.join(map(str, shape))}x{element}, {WORKGROUP}>")
 
 
-def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[str, str | int]) -> Kernel:
-    """The kernel of `function`'s name in the module's @kernels, with `blocks` x `threads` and the readable `layout` as attributes."""
+def open_kernel(
+    function: ir.Operation, blocks: int, threads: int, layout: dict[str, str | int], maps: Sequence[TensorMap] = ()
+) -> Kernel:
+    """The kernel of `function`'s name in the module's @kernels, with `blocks` x `threads` and the readable `layout` as attributes.
+
+    Behind its buffers it takes tensor maps of them.
+    """
     block = function.regions[0].blocks[0]
     inputs = [a.type for a in block.arguments]
     outputs = [v.type for v in list(block.operations)[-1].operation.operands]
@@ -88,6 +101,9 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
     both = ir.DictAttr.get({})
     arguments = [both if i in {a for a, _ in pairs} else read_only for i in range(len(inputs))]
     arguments += [both if i in {b for _, b in pairs} else exclusive for i in range(len(outputs))]
+    arguments += [both] * len(maps)
+    count = len(types)
+    types += [tensor.type for tensor in maps]
     with ir.InsertionPoint(_kernels(function)):
         op = create(
             "gpu.func",
@@ -102,13 +118,14 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
                 "gpu.kernel": ir.UnitAttr.get(),
                 "hloom.shared_bytes": _i64(0),
                 **{name: function.attributes[name] for name in _FIGURES if name in function.attributes},
+                **({TENSOR_MAPS: ir.ArrayAttr.get([tensor.attribute for tensor in maps])} if maps else {}),
                 "hloom.layouts": ir.DictAttr.get({k: _i64(v) if isinstance(v, int) else ir.StringAttr.get(v) for k, v in layout.items()}),
             },
         )
         entry = op.regions[0].blocks.append(*types)
     with ir.InsertionPoint(entry):
         create("gpu.return")
-    return Kernel(op, list(entry.arguments))
+    return Kernel(op, list(entry.arguments)[:count], list(entry.arguments)[count:])
 
 
 def _kernels(function: ir.Operation) -> ir.Block:

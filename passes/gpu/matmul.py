@@ -1,7 +1,7 @@
 """Contractions to GPU kernels: which kernel a group gets.
 
 - at most eight rows (or columns): gemv.py, which reads the large operand once, as it is;
-- f16, bf16, and f32 where the program allows tf32: mma.py, on tensor cores;
+- f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on, else mma.py;
 - all else (f32, f64, integers, mixed types): simt.py.
 
 Must hold: the function is at stage linalg. Declined (False, the function is untouched): what contraction.py does not read as one
@@ -15,7 +15,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..schedules.gpu_contraction import SKINNY
-from . import gemv, mma, simt
+from . import gemv, mma, simt, wgmma
 from .contraction import read_contraction
 from .epilogue import Epilogue
 
@@ -32,6 +32,8 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             return False
         if min(rows, cols) <= SKINNY:
             gemv.emit(contraction, target)
+        elif wgmma.try_emit(contraction, target):
+            pass
         elif mma.accepts(contraction, target):
             mma.emit(contraction, target)
         else:

@@ -14,7 +14,7 @@ from hloom.dialects.target import TargetView
 
 from ..cpu.index import Lin
 from ..rewriting import value_of
-from ..schedules.gpu_contraction import RESIDENT_THREADS, TileSchedule, tensor_core_schedule
+from ..schedules.gpu_contraction import TileSchedule, tensor_core_schedule
 from .contraction import Contraction
 from .cp_async import TileShape, is_asynchronous, tile_shape
 from .emit import digits, divide, element_bytes, extract, from_elements, load, part, remainder, zero
@@ -48,7 +48,7 @@ def emit(contraction: Contraction, target: TargetView) -> None:
         emit_tiled(contraction, schedule, (left, right), _Tf32, layout)
     else:
         asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
-        emit_tiled(contraction, schedule, (left, right), _Half, layout, RESIDENT_THREADS if asynchronous else 0)
+        emit_tiled(contraction, schedule, (left, right), _Half, layout, schedule.resident if asynchronous else 0)
 
 
 def _accumulators(schedule: TileSchedule) -> Layout:

@@ -1,11 +1,12 @@
-"""The frame that every tiled contraction shares: blocks over tiles, a ring of shared-memory stages kept full by cp.async, the epilogue.
+"""The frame that every tiled contraction shares: blocks over tiles, a ring of stages in shared memory kept full, the epilogue.
 
     block → (batch, row tile, column tile)
     start the copies of the first stages-1 tiles
     for step:  wait for the oldest; barrier; start the copy stages-1 steps ahead; multiply
     the epilogue (tile_results.py)
 
-What a multiplier does with two tiles in shared memory is its own: mma.py, simt.py.
+What a multiplier does with two tiles in shared memory is its own: mma.py, simt.py, wgmma.py. One that goes on while the next step begins
+(`schedule.in_flight`) keeps its stage for that long: copies are as many steps less ahead.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 
 from ..cpu.index import Lin
-from ..rewriting import index_constant
+from ..rewriting import create, index_constant
 from ..schedules.gpu_contraction import TileSchedule
 from .contraction import Contraction
 from .cp_async import TileCopy, TileShape, commit, wait
 from .emit import barrier, block_id, compare_integers, digits, loop, remainder, thread_id
 from .epilogue import Epilogue
-from .launch import open_kernel, shared_bytes, shared_view
+from .launch import ALIGNMENT, SWIZZLE_ALIGNMENT, open_kernel, shared_bytes, shared_view
 from .layout import Layout
 from .tile_results import Multiplier, TileResults
+from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
 
 MakeMultiplier = Callable[[TileSchedule, tuple[TileShape, TileShape], ir.Value], Multiplier]
 
@@ -47,6 +49,9 @@ def emit_tiled(
     `resident` threads; 0 leaves them to the assembler.
     """
     row_tiles, col_tiles = -(-contraction.rows.extent // schedule.rows), -(-contraction.cols.extent // schedule.cols)
+    operands = contraction.left, contraction.right
+    found = [tensor_map(contraction, *each) if schedule.in_flight else None for each in zip(operands, shapes)]
+    maps = [tensor for tensor in found if tensor is not None]
     kernel = open_kernel(
         contraction.function,
         contraction.batch.extent * row_tiles * col_tiles,
@@ -57,6 +62,7 @@ def emit_tiled(
             "warps": f"{schedule.warp_rows}x{schedule.warp_cols}",
             "stages": schedule.stages,
         },
+        maps,
     )
     if resident:
         kernel.keep_resident(resident)
@@ -70,41 +76,54 @@ def emit_tiled(
         ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
         sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
         results = TileResults(contraction, schedule, sum(sizes))
-        arena = kernel.arena(max(sum(sizes), results.staging_bytes))
-        rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip((0, sizes[0]), ring_shapes, shapes)]
-        copies = [
-            TileCopy(contraction, operand, shape, kernel.buffers, ring, thread, schedule.threads)
-            for operand, shape, ring in zip((contraction.left, contraction.right), shapes, rings)
-        ]
+        room = max(sum(sizes), results.staging_bytes)
+        alignment = SWIZZLE_ALIGNMENT if schedule.in_flight else ALIGNMENT
+        arena = kernel.arena(room + (BARRIER_BYTES * schedule.stages if maps else 0), alignment)
+        places = 0, sizes[0]
+        rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip(places, ring_shapes, shapes)]
+        barriers = StageBarriers(arena, room, schedule.stages, len(maps), thread) if maps else None
+        parameters = iter(kernel.maps)
+        copies: list[TileCopy | TmaCopy] = []
+        for operand, shape, ring, tensor, at in zip(operands, shapes, rings, found, places):
+            if tensor is None or barriers is None:
+                copies.append(TileCopy(contraction, operand, shape, kernel.buffers, ring, thread, schedule.threads))
+            else:
+                copies.append(TmaCopy(contraction, tensor, next(parameters), shape, (arena, at), barriers))
         multiplier = make_multiplier(schedule, shapes, thread)
-        sums = _accumulate(contraction, schedule, copies, rings, multiplier, (batch_index, row, col))
+        sums = _accumulate(contraction, schedule, copies, barriers, rings, multiplier, (batch_index, row, col))
         results.finish(Epilogue(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
 
 
 def _accumulate(
     contraction: Contraction,
     schedule: TileSchedule,
-    copies: Sequence[TileCopy],
+    copies: Sequence[TileCopy | TmaCopy],
+    barriers: StageBarriers | None,
     rings: Sequence[ir.Value],
     multiplier: Multiplier,
     tile: tuple[Lin, Lin, Lin],
 ) -> list[ir.Value]:
     batch, row, col = tile
     steps, stages = -(-contraction.inner.extent // schedule.depth), schedule.stages
+    lead = stages - 1 - schedule.in_flight
 
     def fetch(step: Lin, stage: ir.Value, inside: ir.Value | None) -> ir.Value | None:
         tokens = [t for copy, at in zip(copies, (row, col)) for t in copy.fetch(batch, at, step * schedule.depth, stage, inside)]
         return commit(tokens) if tokens else None
 
     group = None
-    for ahead in range(stages - 1):
+    for ahead in range(lead):
         group = fetch(Lin(constant=ahead), index_constant(ahead), None) or group
 
     def body(step: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         if group is not None:
-            wait(group, stages - 2)
+            wait(group, lead - 1)
+        if barriers is not None:
+            barriers.wait(step)
+        if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
+            _show_to_async_proxy()
         barrier()
-        ahead = Lin.of(step) + (stages - 1)
+        ahead = Lin.of(step) + lead
         inside = compare_integers("ult", ahead.value(), index_constant(steps))
         fetch(ahead, remainder(ahead.value(), stages), inside)
         return multiplier.step(rings[0], rings[1], remainder(step, stages), accumulators)
@@ -113,3 +132,14 @@ def _accumulate(
     if group is not None:
         wait(group, 0)
     return sums
+
+
+def _show_to_async_proxy() -> None:
+    """Makes what this thread wrote to shared memory, by cp.async or by stores, visible to units that read it without the thread (wgmma).
+
+    Both kinds of writes are of the generic proxy, wgmma reads through the async proxy, and a barrier orders the accesses of one proxy only.
+    So each thread fences its own writes once they are there (after the wait, before the barrier), and whoever passes the barrier may read.
+    The other way round needs none: a stage is written again only after wgmma.wait_group and another barrier.
+    """
+    kind, space = (ir.Attribute.parse(f"#nvvm.{text}") for text in ("proxy_kind<async.shared>", "shared_space<cta>"))
+    create("nvvm.fence.proxy", kind=kind, space=space)

@@ -7,7 +7,7 @@ a block of small tiles reads its operands more often per flop. All of it is inte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hloom.dialects.target import TargetView
 
@@ -39,6 +39,10 @@ class TileSchedule:
     stages: int
     warp_rows: int
     warp_cols: int
+    in_flight: int = 0
+    """How many steps are still being multiplied, by units that read shared memory without the threads, when the next begins."""
+    resident: int = RESIDENT_THREADS
+    """How many threads of such blocks a multiprocessor is to hold."""
 
     @property
     def warps(self) -> int:
@@ -79,6 +83,8 @@ _SKINNY_WARPS = 8
 _MOST_STAGES = 4
 _STAGES_OF_DEEP_STEPS = 3
 _RESERVED_BYTES = 1024
+_WIDEST_SWIZZLE = 128
+_IN_FLIGHT = 1
 _TENSOR_CORE_TILES = (
     (128, 128, 2, 4),
     (128, 64, 2, 2),
@@ -90,14 +96,15 @@ _TENSOR_CORE_TILES = (
     (16, 64, 1, 2),
     (64, 16, 2, 1),
 )
+_WARPGROUP_TILES = ((128, 256, 8, 1), (128, 128, 8, 1), (128, 64, 8, 1), (64, 128, 4, 1), (64, 64, 4, 1), (64, 32, 4, 1))
 _SIMT_TILES = ((128, 128, 4, 2), (64, 128, 2, 2), (128, 64, 4, 1), (64, 64, 2, 2), (32, 64, 1, 2), (64, 32, 2, 1), (32, 32, 1, 1))
 
 
 def tensor_core_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> TileSchedule:
     """Tiles for mma.sync: warps hold multiples of 16 x 16 results. Where shared memory allows, steps are twice as deep."""
     depth = 64 // element_bytes
-    tile = _best(_TENSOR_CORE_TILES, depth, sizes, element_bytes, target)
-    room = _room(tile, target)
+    tile = _best(_fitting(_TENSOR_CORE_TILES, depth, element_bytes), sizes, target)
+    room = _room(tile, RESIDENT_THREADS, target)
     deep = _staged(tile, 2 * depth, sizes, element_bytes, room)
     return deep if deep.stages >= _STAGES_OF_DEEP_STEPS else _staged(tile, depth, sizes, element_bytes, room)
 
@@ -105,11 +112,33 @@ def tensor_core_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -
 def simt_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> TileSchedule:
     """Tiles for fused multiply-adds: a thread holds up to 8 x 8 results."""
     depth = 16 if element_bytes <= 4 else 8
-    return _staged(_best(_SIMT_TILES, depth, sizes, element_bytes, target), depth, sizes, element_bytes, STATIC_SHARED_BYTES)
+    return _staged(_best(_fitting(_SIMT_TILES, depth, element_bytes), sizes, target), depth, sizes, element_bytes, STATIC_SHARED_BYTES)
 
 
-def _best(tiles: Sequence[Tile], depth: int, sizes: Sizes, element_bytes: int, target: TargetView) -> Tile:
-    """The tile of least cost, of those of which two stages fit."""
+def warpgroup_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> TileSchedule | None:
+    """Tiles for wgmma, of warp groups of 64 rows; a step is as deep as the widest swizzle. None where there is no room for the stages.
+
+    The widest tiles take the place of two blocks.
+    """
+    depth, least = _WIDEST_SWIZZLE // element_bytes, _IN_FLIGHT + 2
+    resident: dict[Tile, int] = {}
+    for threads in (RESIDENT_THREADS // 2, RESIDENT_THREADS):
+        fitting = (t for t in _WARPGROUP_TILES if least * _stage_bytes(t, depth, element_bytes) <= _room(t, threads, target))
+        resident |= dict.fromkeys(fitting, threads)
+    if not resident:
+        return None
+    tile = _best([t for t in _WARPGROUP_TILES if t in resident], sizes, target)
+    staged = _staged(tile, depth, sizes, element_bytes, _room(tile, resident[tile], target))
+    return replace(staged, stages=max(least, staged.stages), in_flight=_IN_FLIGHT, resident=resident[tile])
+
+
+def _fitting(tiles: Sequence[Tile], depth: int, element_bytes: int) -> list[Tile]:
+    """Those of which two stages fit."""
+    return [t for t in tiles if 2 * _stage_bytes(t, depth, element_bytes) <= STATIC_SHARED_BYTES]
+
+
+def _best(tiles: Sequence[Tile], sizes: Sizes, target: TargetView) -> Tile:
+    """The tile of least cost."""
     processors = target.multiprocessors or 108
 
     def cost(tile: Tile) -> int:
@@ -118,7 +147,7 @@ def _best(tiles: Sequence[Tile], depth: int, sizes: Sizes, element_bytes: int, t
         # A block's flops, and what it reads of both operands, weighed at 32 flops an element.
         return waves * (rows * cols + 32 * (rows + cols))
 
-    return min((t for t in tiles if 2 * _stage_bytes(t, depth, element_bytes) <= STATIC_SHARED_BYTES), key=cost)
+    return min(tiles, key=cost)
 
 
 def _staged(tile: Tile, depth: int, sizes: Sizes, element_bytes: int, room: int) -> TileSchedule:
@@ -132,9 +161,9 @@ def _stage_bytes(tile: Tile, depth: int, element_bytes: int) -> int:
     return (tile[0] + tile[1]) * depth * element_bytes
 
 
-def _room(tile: Tile, target: TargetView) -> int:
-    """Shared memory for a block, so that RESIDENT_THREADS threads of such blocks fit a multiprocessor."""
-    share = target.shared_bytes_per_multiprocessor * 32 * tile[2] * tile[3] // RESIDENT_THREADS - _RESERVED_BYTES
+def _room(tile: Tile, threads: int, target: TargetView) -> int:
+    """Shared memory for a block, so that so many threads of such blocks fit a multiprocessor."""
+    share = target.shared_bytes_per_multiprocessor * 32 * tile[2] * tile[3] // threads - _RESERVED_BYTES
     return max(STATIC_SHARED_BYTES, min(share, target.shared_bytes_per_block))
 
 

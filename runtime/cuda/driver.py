@@ -6,6 +6,7 @@ Tests replace it (tests/runtime/fake_driver.py): `Driver`, `Recorder` and `Graph
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib
 from collections.abc import Sequence
@@ -15,9 +16,12 @@ import numpy as np
 
 from ..artifact import Buffer
 from ..errors import CudaError, MissingDriverError, MissingLibraryError
+from .tensor_maps import TensorMap
 
 _STATIC_SHARED_BYTES = 48 << 10
 """More shared memory than this a kernel must ask for."""
+_TENSOR_MAP_TYPES = {"f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32"}
+"""Where f32 is multiplied as tf32 the tensor cores drop the low bits themselves."""
 
 
 class Driver:
@@ -180,10 +184,51 @@ class Recorder:
         """The stream that is captured: work that a library enqueues there becomes part of the graph."""
         return int(self._builder.stream.handle)
 
-    def launch(self, kernel: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[Any]) -> None:
-        """`arguments`: addresses and other 64-bit values as int, narrower ones as NumPy scalars."""
+    def launch(
+        self,
+        kernel: Any,
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared_bytes: int,
+        arguments: Sequence[Any],
+        maps: Sequence[Any] = (),
+    ) -> None:
+        """`arguments`: addresses and other 64-bit values as int, narrower ones as NumPy scalars; then `maps`, which `encode` gave."""
+        if maps:
+            self._launch_with_maps(kernel, grid, block, shared_bytes, arguments, maps)
+            return
         config = self._core.LaunchConfig(grid=tuple(grid), block=tuple(block), shmem_size=shared_bytes)
         self._core.launch(self._builder, config, kernel, *arguments)
+
+    def encode(self, tensor: TensorMap, address: int) -> Any:
+        """The tensor map of a tensor that begins at that address, for the launches that are recorded."""
+        api, reverse = self._api, slice(None, None, -1)  # the driver's dimensions go innermost first
+        kinds, swizzles = api.CUtensorMapDataType, api.CUtensorMapSwizzle
+        return self._driver.call(
+            "cuTensorMapEncodeTiled",
+            getattr(kinds, f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[tensor.dtype]}"),
+            len(tensor.extents),
+            address,
+            [api.cuuint64_t(n) for n in tensor.extents[reverse]],
+            [api.cuuint64_t(n) for n in tensor.strides[-2::-1]],
+            [api.cuuint32_t(n) for n in tensor.box[reverse]],
+            [api.cuuint32_t(1)] * len(tensor.box),
+            api.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+            getattr(swizzles, f"CU_TENSOR_MAP_SWIZZLE_{tensor.swizzle}B"),
+            api.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+            api.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+
+    def _launch_with_maps(
+        self, kernel: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, addresses: Sequence[int], maps: Sequence[Any]
+    ) -> None:
+        """Without cuda.core, which takes no tensor maps by value; the driver copies all parameters before it returns."""
+        values = (ctypes.c_uint64 * len(addresses))(*addresses)
+        first, size = ctypes.addressof(values), ctypes.sizeof(ctypes.c_uint64)
+        pointers = [first + size * i for i in range(len(addresses))] + [int(encoded.getPtr()) for encoded in maps]
+        parameters = (ctypes.c_void_p * len(pointers))(*pointers)
+        function, stream = self._api.CUfunction(int(kernel.handle)), self._api.CUstream(self.stream)
+        self._driver.call("cuLaunchKernel", function, *grid, *block, shared_bytes, stream, ctypes.addressof(parameters), 0)
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         self._driver.copy(target, source, nbytes, self.stream)

@@ -1,7 +1,7 @@
 // RUN: hloom-opt %s --external-shared-memory | filecheck %s
 
 gpu.module @kernels {
-  // CHECK: llvm.mlir.global external @dynamic() {addr_space = 3 : i32, alignment = 128 : i64{{.*}}} : !llvm.array<0 x i8>
+  // CHECK: llvm.mlir.global external @dynamic() {addr_space = 3 : i32, alignment = 1024 : i64{{.*}}} : !llvm.array<0 x i8>
   llvm.mlir.global internal @dynamic() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
   // Declined: of a size, or elsewhere.
   // CHECK: llvm.mlir.global internal @static() {addr_space = 3 : i32, alignment = 16 : i64{{.*}}} : !llvm.array<64 x i8>

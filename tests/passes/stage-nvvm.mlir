@@ -5,7 +5,7 @@
 func.func private @host(memref<4xf32>)
 
 // CHECK-LABEL: gpu.module @kernels
-// CHECK: llvm.mlir.global external @__dynamic_shmem__{{.*}}() {addr_space = 3 : i32, alignment = 128 : i64
+// CHECK: llvm.mlir.global external @__dynamic_shmem__{{.*}}() {addr_space = 3 : i32, alignment = 1024 : i64
 gpu.module @kernels {
   // 128-bit accesses keep their alignment, exp is libdevice's, the attributes of the arguments and the bounds of the launch stay.
   // CHECK-LABEL: llvm.func @elementwise(

@@ -15,6 +15,7 @@ import numpy as np
 
 from hloom.runtime import dlpack
 from hloom.runtime.cuda.conditions import PTX
+from hloom.runtime.cuda.tensor_maps import TensorMap
 
 _recorders: dict[int, FakeRecorder] = {}
 """Those that record, by the stream that a library is given."""
@@ -160,8 +161,15 @@ class FakeRecorder:
         assert self.open, "the recording is over, or has not begun"
         self.nodes.append(node)
 
-    def launch(self, kernel: Callable, grid: Any, block: Any, shared_bytes: int, arguments: Any) -> None:
-        self.add("launch", kernel, tuple(grid), tuple(block), shared_bytes, tuple(arguments))
+    def launch(self, kernel: Callable, grid: Any, block: Any, shared_bytes: int, arguments: Any, maps: Any = ()) -> None:
+        self.add("launch", kernel, tuple(grid), tuple(block), shared_bytes, (*arguments, *maps))
+
+    def encode(self, tensor: TensorMap, address: int) -> tuple[TensorMap, int]:
+        """What the driver would make of it; it refuses what cuTensorMapEncodeTiled does."""
+        assert address % 16 == 0 and all(stride % 16 == 0 and stride < 1 << 40 for stride in tensor.strides[:-1])
+        assert max(tensor.box) <= 256 and tensor.box[-1] * tensor.strides[-1] <= tensor.swizzle and max(tensor.extents) <= 1 << 32
+        self.driver.log.append(("encode", address))
+        return tensor, address
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         self.add("copy", target, source, nbytes)

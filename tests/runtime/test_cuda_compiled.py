@@ -26,7 +26,8 @@ def on_simulator(artifact) -> FakeDriver:
 
     def function(op: ir.Operation):
         name = symbol_name(op)
-        types = [ir.MemRefType(kind) for kind in ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs]
+        inputs = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
+        types = [ir.MemRefType(kind) for kind in inputs if isinstance(kind, ir.MemRefType)]
         sizes, dtypes = [math.prod(kind.shape) for kind in types], kernels.argument_types(name)
         return lambda *addresses: kernels.launch(name, [at(*each) for each in zip(addresses, dtypes, sizes)])
 
@@ -121,3 +122,23 @@ def test_bound_weights():
     x, w = rng.standard_normal((16, 32), np.float32), rng.standard_normal((32, 24), np.float32)
     found, _ = run(text, x, bind={1: w})
     np.testing.assert_allclose(found, x @ w, rtol=1e-4, atol=1e-5)
+
+
+PRODUCT = """func.func @main(%x: tensor<64x72xf16>, %w: tensor<72x64xf16>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x72xf16>, tensor<72x64xf16>) -> tensor<64x64xf32>
+  %1 = stablehlo.tanh %0 : tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}"""
+
+
+def test_tensor_maps_are_encoded_with_the_addresses_of_a_call():
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((64, 72)).astype(np.float16), rng.standard_normal((72, 64)).astype(np.float16)
+    found, driver = run(PRODUCT, x, w)
+    np.testing.assert_allclose(found, np.tanh(x.astype(np.float32) @ w.astype(np.float32)), rtol=1e-4, atol=1e-5)
+    (launch,) = [node for node in driver.graphs[0].nodes if node[0] == "launch"]
+    addresses, maps = launch[-1][:3], launch[-1][3:]
+    assert [address for _, address in maps] == [addresses[0], addresses[1]]
+    left, right = (tensor for tensor, _ in maps)
+    assert (left.extents, left.strides, left.box, left.swizzle) == ((64, 72), (144, 2), (64, 64), 128)
+    assert (right.extents, right.strides, right.dtype) == ((72, 64), (128, 2), "f16")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from cuda_programs import chain
 from hloom.runtime.cuda import driver as driver_module
 from hloom.runtime.cuda.conditions import PTX
 from hloom.runtime.cuda.driver import Driver, Recorder
+from hloom.runtime.cuda.tensor_maps import TensorMap
 from hloom.runtime.errors import CudaError, MissingDriverError, MissingLibraryError
 
 _NO_GPU = not os.path.exists("/dev/nvidiactl")
@@ -24,7 +26,7 @@ class CountingApi:
     """The driver's bindings, whose functions do nothing but check how many arguments they are given."""
 
     def __init__(self, real):
-        self._real, self.called, self.status = real, [], 0
+        self._real, self.called, self.status, self.given = real, [], 0, {}
 
     def __getattr__(self, name):
         real = getattr(self._real, name)
@@ -36,6 +38,7 @@ class CountingApi:
         def function(*arguments):
             assert len(arguments) == count, f"{name} takes {parameters[0]}"
             self.called.append(name)
+            self.given[name] = arguments
             return self.status, {"cuDriverGetVersion": 12080, "cuDeviceGetCount": 1, "cuEventElapsedTime": 1.5}.get(name, 64)
 
         return function
@@ -156,6 +159,27 @@ def test_recordings_are_made_with_the_names_that_builders_have(counted):
     ]  # fmt: skip
     assert log[1][1:] == ({"grid": (2, 1, 1), "block": (32, 1, 1), "shmem_size": 16}, "kernel", (64, 128))
     assert api.called[-1] == "cuGraphLaunch" and "cuEventRecordWithFlags" in api.called
+
+
+def test_tensor_maps_go_innermost_first_and_by_value(counted):
+    driver, api, log = counted
+    recorder = driver.recorder()
+    recorder.encode(TensorMap(0, 0, "bf16", (3, 64, 72), (9216, 144, 2), (1, 64, 32), 64), 4096)
+    kind, rank, address, extents, strides, box, steps, _, swizzle, *_ = api.given["cuTensorMapEncodeTiled"]
+    assert (kind.name, rank, address, swizzle.name) == ("CU_TENSOR_MAP_DATA_TYPE_BFLOAT16", 3, 4096, "CU_TENSOR_MAP_SWIZZLE_64B")
+    assert [[int(n) for n in each] for each in (extents, strides, box, steps)] == [[72, 64, 3], [144, 9216], [32, 64, 1], [1, 1, 1]]
+    encoded = (ctypes.c_uint64 * 16)()
+    maps = [SimpleNamespace(getPtr=lambda: ctypes.addressof(encoded))]
+    seen = []
+
+    def launch(*arguments):
+        pointers = (ctypes.c_void_p * 3).from_address(arguments[9])
+        seen.append([*(ctypes.c_uint64.from_address(p).value for p in pointers[:2]), pointers[2]])
+        return (0,)
+
+    api.cuLaunchKernel = launch
+    recorder.launch(SimpleNamespace(handle=3), (2, 1, 1), (128, 1, 1), 16, [64, 128], maps)
+    assert seen == [[64, 128, ctypes.addressof(encoded)]] and not any(entry[0] == "launch" for entry in log)
 
 
 def test_an_update_that_is_refused_instantiates_instead(counted):

@@ -1,0 +1,78 @@
+"""nvvm.wgmma: what tensor cores do with tiles in shared memory, and the llvm ops that handle its accumulators."""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from .ops_memory import in_shared_memory, word_of
+from .translate import Translator, emits, static_integers
+
+_SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
+_TYPES = {"f16": "f16", "bf16": "bf16", "tf32": "np.float32"}
+
+
+@emits("memref.extract_aligned_pointer_as_index")
+def _address(t: Translator, op: ir.Operation) -> None:
+    made_by = op.operands[0].owner
+    if not in_shared_memory(op.operands[0].type) or isinstance(made_by, ir.Block) or made_by.name == "memref.subview":
+        raise t.fail(op, "only whole buffers and views of shared memory have addresses that can be simulated")
+    t.result(op, f"R.shared_address({t.names[op.operands[0]]})")
+
+
+@emits("nvvm.wgmma.fence.aligned")
+def _fence(t: Translator, op: ir.Operation) -> None:
+    t.line("warp_groups(R).fence()")
+
+
+@emits("nvvm.wgmma.mma_async")
+def _multiply(t: Translator, op: ir.Operation) -> None:
+    sums, left, right = t.operands(op)
+    rows, columns, depth = map(int, _SHAPE.findall(str(op.attributes["shape"]))[0])
+    kinds = {word_of(op.attributes[name]) for name in ("typeA", "typeB")}
+    plain = all(word_of(op.attributes[name]) == "one" for name in ("scaleA", "scaleB", "scaleD"))
+    if rows != 64 or len(kinds) != 1 or not plain or not (dtype := _TYPES.get(kinds.pop())) or word_of(op.attributes["typeD"]) != "f32":
+        raise t.fail(op, "only sums of plain products of f16, bf16 and tf32 in f32 are simulated")
+    along_k = word_of(op.attributes["layoutA"]) == "row", word_of(op.attributes["layoutB"]) == "col"
+    t.result(op, f"warp_groups(R).multiply({left}, {right}, {sums}, {columns}, {depth}, {dtype}, {along_k}, {t.mask}, {t.site(op)})")
+
+
+@emits("nvvm.wgmma.commit.group.sync.aligned")
+def _commit(t: Translator, op: ir.Operation) -> None:
+    t.line("warp_groups(R).commit()")
+
+
+@emits("nvvm.wgmma.wait.group.sync.aligned")
+def _wait(t: Translator, op: ir.Operation) -> None:
+    t.line(f"warp_groups(R).wait({ir.IntegerAttr(op.attributes['group']).value})")
+
+
+@emits("nvvm.fence.proxy")
+def _nothing(t: Translator, op: ir.Operation) -> None:
+    """Writes are seen at once here."""
+
+
+@emits("llvm.extractvalue")
+def _extract(t: Translator, op: ir.Operation) -> None:
+    _registers(t, op, op.operands[0].type)
+    (position,) = static_integers(op, "position")
+    t.result(op, f"warp_groups(R).settled({t.names[op.operands[0]]}, {t.site(op)})[{position}]")
+
+
+@emits("llvm.inline_asm")
+def _pinned(t: Translator, op: ir.Operation) -> None:
+    """Without instructions it is a fence for the compiler: the results are the operands."""
+    if ir.StringAttr(op.attributes["asm_string"]).value:
+        raise t.fail(op, "llvm.inline_asm cannot be simulated", "use an op of gpu, nvgpu, vector, arith or math instead")
+    values = t.operands(op)
+    if _registers(t, op, op.results[0].type) != len(values):
+        raise t.fail(op, "inline assembly without instructions that gives other values than it takes")
+    t.result(op, f"sums_of(R, stack([{', '.join(values)}], [{len(values)}]))")
+
+
+def _registers(t: Translator, op: ir.Operation, kind: ir.Type) -> int:
+    found = re.fullmatch(r"!llvm\.struct<\((f32(?:, f32)*)\)>", str(kind))
+    if found is None:
+        raise t.fail(op, f"the simulator has no values of type {kind}")
+    return found[1].count("f32")

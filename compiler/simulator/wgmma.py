@@ -1,0 +1,195 @@
+"""wgmma as the hardware has it: descriptors of 64 bits, products that run on until they are waited for.
+
+A descriptor tells where an operand lies: start address, leading and stride byte offset, each in units of 16 bytes, and the swizzle. Within
+a panel as wide as the swizzle, chunks of 16 bytes are exchanged by address: bits 4… are xored with bits 7….
+
+    contiguous along k   row r, byte b of it      (r / 8) · stride + (r mod 8) · width + b
+    contiguous along m   k-line l, byte b of it   (b / width) · leading + (l / 8) · stride + (l mod 8) · width + b mod width
+
+Products are computed when they are waited for, from what is in shared memory then: what was overwritten too early shows. Register
+4 j + 2 h + v of a thread is D[16 warp + 8 h + lane / 4, 8 j + 2 (lane mod 4) + v].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .batch import Batch
+from .lockstep import WARP
+from .memory import Memory
+from .tensor_cores import widened
+
+GROUP = 4 * WARP
+_ROWS = 64
+_WIDTHS = {1: 128, 2: 64, 3: 32}
+"""The bytes of a panel by the swizzle's number."""
+_BITS = 14
+_UNIT = 16
+
+
+@dataclass(eq=False)
+class Sums:
+    """The accumulators of all threads, (registers, blocks, threads); None while the tensor cores work on them."""
+
+    values: np.ndarray | None
+
+
+@dataclass
+class _Operand:
+    """What an instruction reads of shared memory: where, as (blocks, groups, rows or columns, k); who wrote it last, and what."""
+
+    memory: Memory
+    dtype: Any
+    addresses: np.ndarray
+    writers: np.ndarray | None = None
+    before: np.ndarray | None = None
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.memory.buffer.view(self.dtype)[self.addresses]
+
+    @property
+    def units(self) -> np.ndarray:
+        assert self.memory.log is not None
+        return self.addresses * np.dtype(self.dtype).itemsize // self.memory.log.unit
+
+
+@dataclass
+class _Product:
+    source: Sums
+    result: Sums
+    left: _Operand
+    right: _Operand
+    tf32: bool
+    at: int
+
+
+class WarpGroups:
+    """The wgmma instructions of a batch that have not ended."""
+
+    def __init__(self, batch: Batch):
+        self.batch = batch
+        self.fenced = False
+        self.open: list[_Product] = []
+        self.groups: list[list[_Product]] = []
+
+    def fence(self) -> None:
+        self.fenced = True
+
+    def multiply(
+        self, left: Any, right: Any, sums: Sums, columns: int, depth: int, dtype: Any, along_k: tuple[bool, bool], mask: Any, at: int
+    ) -> Sums:  # fmt: skip
+        """nvvm.wgmma.mma_async of 64 x `columns` x `depth`; `along_k`: whether each operand is contiguous along k."""
+        batch = self.batch
+        if mask is not None or batch.threads % GROUP:
+            batch.fail("wgmma that not all threads of the block's warp groups reach", at)
+        if not self.fenced:
+            batch.fail("wgmma before wgmma.fence: the accumulators may not be there yet", at)
+        result = Sums(None)
+        first, second = (
+            self._operand(descriptor, extent, depth, dtype, contiguous, at)
+            for descriptor, extent, contiguous in zip((left, right), (_ROWS, columns), along_k)
+        )
+        self.open.append(_Product(sums, result, first, second, dtype is np.float32, at))
+        batch.counters.mma += batch.blocks * batch.warps
+        return result
+
+    def commit(self) -> None:
+        self.groups.append(self.open)
+        self.open = []
+
+    def wait(self, running: int) -> None:
+        """nvvm.wgmma.wait.group: all groups but the last `running` end."""
+        while len(self.groups) > running:
+            for product in self.groups.pop(0):
+                self._finish(product)
+        self.fenced = self.fenced and bool(self.groups or self.open)
+
+    def settled(self, sums: Sums, at: int) -> np.ndarray:
+        """The accumulators, for an instruction that reads them."""
+        if sums.values is None:
+            self.batch.fail("accumulators are read while wgmma works on them", at, remedy="wait for their group first")
+        return sums.values
+
+    def _finish(self, product: _Product) -> None:
+        left, right = (self._read(operand, product.at) for operand in (product.left, product.right))
+        left, right = (widened(values, np.float32, product.tf32) for values in (left, right))
+        found = np.matmul(left, right.swapaxes(-1, -2)).astype(np.float32)
+        blocks, groups, _, columns = found.shape
+        parts = found.reshape(blocks, groups, 4, 2, 8, columns // 8, 4, 2).transpose(5, 3, 7, 0, 1, 2, 4, 6)
+        assert product.source.values is not None
+        product.result.values = product.source.values + parts.reshape(-1, *self.batch.whole)
+
+    def _operand(self, descriptor: Any, extent: int, depth: int, dtype: Any, along_k: bool, at: int) -> _Operand:
+        batch, itemsize = self.batch, np.dtype(dtype).itemsize
+        word = np.ascontiguousarray(batch.full(descriptor)).view(np.uint64).reshape(batch.blocks, -1, GROUP)
+        if (word != word[:, :, :1]).any():
+            batch.fail("a wgmma descriptor that is not the same for all threads of the warp group", at)
+        start, leading, stride = (_field(word[:, :, 0], shift)[..., None, None] for shift in (0, 16, 32))
+        swizzle = int(word.flat[0] >> np.uint64(62))
+        width = _WIDTHS.get(swizzle)
+        if width is None or depth * itemsize > width and along_k or int(_field(word, 49).max()) & 7 * _UNIT:
+            batch.fail("a wgmma descriptor without swizzle, or with a base offset, is not simulated", at)
+        if not along_k and itemsize != 2:
+            batch.fail("wgmma wants operands that are no 16-bit types contiguous along k", at)
+        free, inner = np.arange(extent)[:, None], np.arange(depth)[None, :]
+        line, byte = (free, inner * itemsize) if along_k else (inner, free * itemsize)
+        place = line // 8 * stride + line % 8 * width + byte // width * leading + byte % width
+        address = start + place
+        address = address ^ (address >> 7) % (width // _UNIT) * _UNIT
+        memory = batch.shared_at(int(start.min()), at)
+        local = address - memory.window
+        size = int(np.prod(memory.shape)) * memory.itemsize
+        if local.min() < 0 or local.max() + itemsize > size:
+            batch.fail(f"wgmma out of bounds: bytes {local.min()} to {local.max() + itemsize - 1} of {memory.name}, which has {size}", at)
+        origin = batch.full(memory.origin)[:, :1, None, None] * memory.itemsize
+        return self._observed(memory, dtype, np.broadcast_to(origin + local, (*word.shape[:2], extent, depth)) // itemsize, at)
+
+    def _observed(self, memory: Memory, dtype: Any, addresses: np.ndarray, at: int) -> _Operand:
+        batch, log, itemsize = self.batch, memory.log, np.dtype(dtype).itemsize
+        batch.counters.shared_read_bytes += addresses.size * itemsize
+        operand = _Operand(memory, dtype, addresses)
+        if log is None:
+            return operand
+        for block, group in np.ndindex(*addresses.shape[:2]):
+            first = block * batch.threads + group * GROUP
+            flat = operand.units[block, group].reshape(-1)
+            found = log.read(flat, max(1, itemsize // log.unit), batch.clock.of(False, np.full(len(flat), first)).as_warps())
+            if found is not None:
+                batch.fail(f"{found[0]}: {memory.name}", at, first)
+        operand.writers, operand.before = log.writer[operand.units], operand.values
+        return operand
+
+    def _read(self, operand: _Operand, at: int) -> np.ndarray:
+        log = operand.memory.log
+        if log is not None:
+            assert operand.before is not None
+            kind = f"u{operand.before.itemsize}"
+            changed = (log.writer[operand.units] != operand.writers) | (operand.values.view(kind) != operand.before.view(kind))
+            if log.pending is not None:
+                changed |= log.pending[operand.units]
+            if changed.any():
+                block, group, *_ = np.argwhere(changed)[0]
+                thread = block * self.batch.threads + group * GROUP
+                self.batch.fail(f"race: {operand.memory.name} is overwritten while wgmma reads it", at, thread)
+        return operand.values
+
+
+def warp_groups(batch: Batch) -> WarpGroups:
+    """The batch's own."""
+    if batch.products is None:
+        batch.products = WarpGroups(batch)
+    return batch.products
+
+
+def sums_of(batch: Batch, values: np.ndarray) -> Sums:
+    """Accumulators that hold these values, (registers, 1 or blocks, 1 or threads)."""
+    return Sums(np.broadcast_to(values, (len(values), *batch.whole)))
+
+
+def _field(words: np.ndarray, shift: int) -> np.ndarray:
+    """A field of a descriptor, in bytes."""
+    return (words >> np.uint64(shift) & np.uint64((1 << _BITS) - 1)).astype(np.int64) * _UNIT
