@@ -42,6 +42,7 @@ _LINALG = (
     "lower-to-linalg",
     "generalize-contractions",
     "inline-producers",
+    "narrow-producers",
     "select-to-maximum",
     "collapse-loop-dims",
     "fold-views",

@@ -1,4 +1,4 @@
-"""fold-views: reshapes between two ops of a group disappear into their loops and maps; reshapes are left at the function's edge alone.
+"""fold-views: views between two ops of a group disappear into their loops and maps; views are left at the function's edge alone.
 
 A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Before (a
 packed right operand):
@@ -9,8 +9,8 @@ After:
     %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
     %r = generic (m, n) ins(%c (m, n))
 
-Any other reshape between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
-a sum.
+Any other view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
+a sum, through a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
 Must hold: the linalg stage before outs-style. A view of an argument or a returned view stays. Declined: a view that is read otherwise than
 as an input of a linalg.generic.
@@ -22,12 +22,16 @@ from math import prod
 
 from torch_mlir import ir
 
+from .linalg.generic import Generic, affine_map, lend_extents, read_generic
+from .linalg.indices import Index, at, loops, to_affine
+from .linalg.inlining import VIEWS, point_in_source, view_base, view_source
 from .linalg.views import collapse
 from .lower_to_linalg import group_functions
 from .registry import register_pass
-from .rewriting import defining_op, i64_array, value_of, walk
+from .rewriting import defining_op, i64_array, index_constant, value_of, walk
+from .schedules.edge import before_edge
 
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _LINALG = ("linalg.generic", "linalg.fill")
 
 
@@ -37,14 +41,16 @@ def fold_views(module: ir.Operation) -> None:
         with module.context, function.location:
             for reader in walk(function, "linalg.generic"):
                 _show_collapses(reader)
-            for view in walk(function, lambda op: op.name in _VIEWS):
+            for view in walk(function, lambda op: op.name in _RESHAPES):
                 _cancel(view)
-            for view in reversed(walk(function, lambda op: op.name in _VIEWS)):
+            for view in reversed(walk(function, lambda op: op.name in VIEWS)):
                 if not list(view.results[0].uses):
                     continue
                 if not _collapse_contraction(view):
                     _compose_into_readers(view)
-            for view in reversed(walk(function, lambda op: op.name in (*_VIEWS, *_LINALG, "tensor.empty"))):
+            for extract in walk(function, "tensor.extract"):
+                _extract_from_base(extract)
+            for view in reversed(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty"))):
                 if not any(list(r.uses) for r in view.results):
                     view.erase()
 
@@ -86,9 +92,9 @@ def _cancel(view: ir.Operation) -> None:
     """A chain of views from one op's result is one view, or none where the last has the type of what is viewed first."""
     source = view.operands[0]
     inner = defining_op(source)
-    if inner is None or inner.name not in _VIEWS:
+    if inner is None or inner.name not in _RESHAPES:
         return
-    while inner is not None and inner.name in _VIEWS:
+    while inner is not None and inner.name in _RESHAPES:
         source = inner.operands[0]
         inner = defining_op(source)
     if source.type == view.results[0].type:
@@ -238,29 +244,44 @@ def _collapsed_loops(out: ir.AffineMap, groups: list[list[int]], shape: list[int
 
 def _compose_into_readers(view: ir.Operation) -> None:
     source = view.operands[0]
-    producer, readers = defining_op(source), _readers(view)
-    while producer is not None and producer.name in _VIEWS:
-        producer = defining_op(producer.operands[0])
-    if producer is None or producer.name not in _LINALG or not readers:
+    base = defining_op(view_base(source))
+    if base is None or base.name not in _LINALG or view_source(view.results[0]) is None:
         return
-    groups = _groups(view)
-    collapse = view.name == "tensor.collapse_shape"
-    shape = _shape(source) if collapse else _shape(view.results[0])
-    for reader, number in readers:
-        maps = _maps(reader)
-        exprs = list(maps[number].results)
-        composed: list[ir.AffineExpr] = []
-        for position, group in enumerate(groups):
-            if collapse:
-                for p in group:
-                    inside = prod(shape[q] for q in group if q > p)
-                    value = exprs[position] if inside == 1 else ir.AffineExpr.get_floor_div(exprs[position], inside)
-                    composed.append(value if p == group[0] else ir.AffineExpr.get_mod(value, shape[p]))
-                continue
-            total = ir.AffineConstantExpr.get(0)
-            for p in group:
-                total = ir.AffineExpr.get_add(ir.AffineExpr.get_mul(total, shape[p]), exprs[p])
-            composed.append(total)
-        maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, composed)
-        reader.operands[number] = source
-        reader.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    while readers := _readers(view):  # found anew: an op that is lent extents is another one
+        op, number = readers[0]
+        reader = read_generic(op)
+        point = tuple(at(e, loops(reader.extents)) for e in reader.maps[number].results)
+        point = point_in_source(view.results[0], source, point)
+        maps = list(reader.maps)
+        maps[number] = affine_map(len(reader.extents), [_partly(index, size, reader) for index, size in zip(point, _shape(source))])
+        op.operands[number] = source
+        op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+        with ir.InsertionPoint(op), op.location:
+            lend_extents(op, reader.extents)
+
+
+def _partly(index: Index, extent: int, reader: Generic) -> ir.AffineExpr:
+    """The expression of an index. linalg takes a bare loop to run over all of the dimension: one that does not is given as a remainder."""
+    expression = to_affine(index)
+    partly = index.loop is not None and reader.extents[index.loop] < extent
+    return ir.AffineExpr.get_mod(expression, extent) if partly else expression
+
+
+def _extract_from_base(extract: ir.Operation) -> None:
+    """An element of a reshape of what another op makes is extracted from that, at the digits of its row-major address."""
+    view, base = extract.operands[0], before_edge(extract.operands[0], _RESHAPES)
+    producer = defining_op(base)
+    if base == view or producer is None or producer.name not in _LINALG or 0 in _shape(base):
+        return
+
+    def index(name: str, x: ir.Value, number: int) -> ir.Value:
+        return value_of(f"arith.{name}", x.type, [x, index_constant(number)])
+
+    shape, wanted = _shape(view), _shape(base)
+    with ir.InsertionPoint(extract), extract.location:
+        address = index_constant(0)
+        for position, extent in zip(list(extract.operands)[1:], shape):
+            address = value_of("arith.addi", address.type, [index("muli", address, extent), position])
+        point = [index("remui", index("divui", address, prod(wanted[d + 1 :])), extent) for d, extent in enumerate(wanted)]
+        extract.results[0].replace_all_uses_with(value_of("tensor.extract", extract.results[0].type, [base, *point]))
+    extract.erase()

@@ -21,6 +21,7 @@ from torch_mlir.passmanager import PassManager
 from hloom.dialects.target import TargetView, target_of
 
 from .bf16_as_bits import bf16_as_bits
+from .masked_bf16_as_bits import masked_bf16_as_bits
 from .registry import register_pass
 from .rewriting import functions, symbol_name
 from .round_to_bf16 import round_to_bf16
@@ -92,6 +93,7 @@ def _lower(apart: ir.Module, target: TargetView) -> None:
     if not target.bf16_dot:
         bf16_as_bits(apart.operation)
     PassManager.parse(f"builtin.module({_LOWERING})", apart.context).run(apart.operation)
+    masked_bf16_as_bits(apart.operation)
 
 
 def _wrap(apart: ir.Module, tiles: dict[str, ir.Attribute]) -> None:

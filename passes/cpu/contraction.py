@@ -86,7 +86,7 @@ class _Contraction:
                 return carried
             self._pack(fixed, self.vector)
             registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
-            count = lane_count([self.work], extents[self.vector], self.target, registers)
+            count = lane_count([self.work], self.vector, self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
             chunks(extents[self.vector], count, one, lambda start, lanes: self._rows(fixed, start, lanes))
             return carried

@@ -43,7 +43,7 @@ def emit_elementwise(works: list[Work], captured, target: TargetView, bound: Bou
             if vector is None:
                 chunk(None, Lanes(1))
             else:
-                chunks(extents[vector], lane_count(here, extents[vector], target), one, chunk)
+                chunks(extents[vector], lane_count(here, vector, target), one, chunk)
             return carried
 
         nest([extents[d] for d in inner], [], row)

@@ -42,13 +42,18 @@ def vector_loop(works: list[Work]) -> int | None:
     return best
 
 
-def lane_count(works: list[Work], extent: int | ir.Value, target: TargetView, registers: int | None = None) -> int:
-    """Lanes of a vector chunk: `registers` vector registers of the widest type, fewer for long bodies and short loops."""
+def lane_count(works: list[Work], vector: int, target: TargetView, registers: int | None = None) -> int:
+    """Lanes of a chunk of the loop `vector`: `registers` registers of the widest type; fewer for long bodies, short loops and gathers."""
+    extent = works[0].extents[vector]
     widest = max(work.widest() for work in works)
+    most = 16
+    if any(work.gathers(vector) for work in works):
+        widest, most = max(widest, 32), 4
     one = max(1, target.vector_bits // widest)
     if registers is None:
         size = sum(work.body_size() for work in works)
         registers = 4 if size <= _LONG_BODY else 2
+    registers = min(registers, most)
     lanes = one * registers
     while isinstance(extent, int) and lanes > 2 and lanes // 2 >= extent:
         lanes //= 2

@@ -44,7 +44,7 @@ class _RowSums:
         self.summed = [d for d in range(len(self.extents)) if d not in kept and d != vector]
         self.jam = self._jam_loop(kept)
         self.kept = [d for d in kept if d != self.jam]
-        self.count = lane_count(works, self.extents[vector], target, 2 if self.jam is not None else None)
+        self.count = lane_count(works, vector, target, 2 if self.jam is not None else None)
 
     def _jam_loop(self, kept: list[int]) -> int | None:
         """A loop over rows along which an input that moves with the vector loop stands still."""

@@ -11,6 +11,9 @@ from .index import Lin
 from .lanes import Body, Lanes, Rep, affine_reps
 from .storage import Storage, bit_width
 
+_BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
+"""What an index is computed by that is linear in no loop."""
+
 
 @dataclass
 class Work:
@@ -48,6 +51,11 @@ class Work:
         """Map and storage of every operand in memory."""
         pairs = list(zip(self.maps, [*self.inputs, *self.outputs]))
         return [(m, s) for m, s in pairs if isinstance(s, Storage)]
+
+    def gathers(self, vector: int) -> bool:
+        """Whether elements along the loop `vector` lie where no stride tells, and so are read at vectors of 64-bit indices."""
+        bent = any(op.name in _BENDING and isinstance(op.results[0].type, ir.IndexType) for op in self._computing())
+        return bent or any(stride_along(m, s, vector) is None for m, s in self.operands())
 
     def widest(self) -> int:
         """Bits of the widest float or integer that the op computes with."""

@@ -84,6 +84,32 @@ def build_generic(
     return op
 
 
+def lend_extents(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
+    """linalg wants each loop alone in some map: those that are not take their extents from an input that lends only its shape.
+
+    Gives the generic, of which there is a new one if an input was added.
+    """
+    source = read_generic(op)
+    alone = {bare_dim(e) for indexing in source.maps for e in indexing.results}
+    missing = [i for i in range(len(extents)) if i not in alone]
+    if not missing:
+        return op
+    block, count, arguments = source.block, len(source.inputs), source.out_arguments
+    lent = empty([extents[i] for i in missing], ir.F32Type.get())
+    maps = [*source.in_maps, affine_map(len(extents), dims(missing)), *source.out_maps]
+    new = new_generic([*source.inputs, lent], source.outs, maps, source.iterators)
+    block.add_argument(ir.F32Type.get(), op.location)
+    for argument in arguments:  # arguments are added at the end alone: those of the outs follow anew
+        argument.replace_all_uses_with(block.add_argument(argument.type, op.location))
+    for _ in arguments:
+        block.erase_argument(count)
+    block.append_to(new.regions[0])
+    for old, result in zip(op.results, new.results):
+        old.replace_all_uses_with(result)
+    op.erase()
+    return new
+
+
 def is_tensor(value: ir.Value) -> bool:
     return isinstance(value.type, ir.RankedTensorType)
 

@@ -47,12 +47,13 @@ def view_base(value: ir.Value) -> ir.Value:
 def point_in_base(value: ir.Value, point: Point) -> Point:
     """Where the element `point` of `value` lies in its base."""
     while (source := view_source(value)) is not None:
-        point = _point_in_source(value, source, point)
+        point = point_in_source(value, source, point)
         value = source
     return point
 
 
-def _point_in_source(value: ir.Value, source: ir.Value, point: Point) -> Point:
+def point_in_source(value: ir.Value, source: ir.Value, point: Point) -> Point:
+    """Where the element `point` of `value`, a view of `source`, lies there."""
     op = value.owner.operation
     if op.name != SLICE:
         return indices.reshape_point(point, shape_of(value), shape_of(source))
@@ -138,24 +139,16 @@ class Builder:
         self, results: Sequence[ir.Value], outs: Sequence[ir.Value], out_maps: Sequence[ir.AffineMap], iterators: Sequence[str]
     ) -> tuple[ir.Operation, list[ir.BlockArgument]]:
         """The generic that yields `results`, and the block arguments of its outs."""
-        self._cover_loops(out_maps)
         with self._anchor:
             op = generic.new_generic(self._inputs, outs, [*self._maps, *out_maps], iterators)
-        arguments = [self._block.add_argument(generic.element_of(v), op.location) for v in outs]
+        for value in outs:
+            self._block.add_argument(generic.element_of(value), op.location)
         with ir.InsertionPoint(self._block):
             ir.Operation.create("linalg.yield", operands=list(results))
         self._block.append_to(op.regions[0])
-        return op, arguments
-
-    def _cover_loops(self, out_maps: Sequence[ir.AffineMap]) -> None:
-        """linalg wants each loop alone in some map; a loop that is not takes its extent from an operand that lends only its shape."""
-        alone = {generic.bare_dim(e) for indexing in (*self._maps, *out_maps) for e in indexing.results}
-        missing = [i for i in range(len(self._extents)) if i not in alone]
-        if missing:
-            with self._anchor:
-                self._inputs.append(generic.empty([self._extents[i] for i in missing], ir.F32Type.get()))
-            self._maps.append(generic.affine_map(len(self._extents), generic.dims(missing)))
-            self._block.add_argument(ir.F32Type.get(), ir.Location.unknown())
+        with self._anchor:
+            op = generic.lend_extents(op, self._extents)
+        return op, generic.read_generic(op).out_arguments
 
     def _run(self, first: Steps) -> ir.Value:
         stack: list[tuple[Steps, Request | None]] = [(first, None)]
@@ -193,7 +186,7 @@ class Builder:
             return (yield base, point_in_base(value, point))
         viewed = view_source(value)
         if viewed is not None and value.owner.operation.name == SLICE:
-            return (yield viewed, _point_in_source(value, viewed, point))
+            return (yield viewed, point_in_source(value, viewed, point))
         known = known_scalar(self._sources.scalars, defining_op(value))
         return self._load(value, point) if known is None else known
 

@@ -41,17 +41,18 @@ def expand(source: ir.Value, groups: Sequence[Group], shape: Sequence[int]) -> i
     return value_of("tensor.expand_shape", kind, [source], reassociation=_reassociation(groups), static_output_shape=static_shape)
 
 
-def prefix(source: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """The leading part of `source` of that shape, as a tensor.extract_slice."""
-    rank = len(shape)
+def window(source: ir.Value, offsets: Sequence[int], shape: Sequence[int]) -> ir.Value:
+    """The part of `source` of that shape from `offsets` on, as a tensor.extract_slice; `source` itself where that is all of it."""
+    if list(shape) == shape_of(source):
+        return source
     kind = ir.RankedTensorType.get(list(shape), element_of(source))
     return create(
         "tensor.extract_slice",
         [kind],
         [source],
-        static_offsets=ir.DenseI64ArrayAttr.get([0] * rank),
+        static_offsets=ir.DenseI64ArrayAttr.get(list(offsets)),
         static_sizes=ir.DenseI64ArrayAttr.get(list(shape)),
-        static_strides=ir.DenseI64ArrayAttr.get([1] * rank),
+        static_strides=ir.DenseI64ArrayAttr.get([1] * len(shape)),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
     ).results[0]
 
@@ -97,7 +98,7 @@ def fitted(source: ir.Value, point: Sequence[Index], extents: Sequence[int]) -> 
     """
     shape = shape_of(source)
     wanted = [extent if index.loop is None else extents[index.loop] for index, extent in zip(point, shape)]
-    return source if wanted == shape else prefix(source, wanted)
+    return window(source, [0] * len(wanted), wanted)
 
 
 def restored(source: ir.Value, point: Sequence[Index]) -> tuple[ir.Value, tuple[Index, ...]]:

@@ -16,7 +16,10 @@ from hloom.dialects.context import make_context
 from hloom.passes.registry import find_pass
 from hloom.passes.rewriting import walk
 
-INGRESS = ["lower-to-linalg", "generalize-contractions", "inline-producers", "select-to-maximum", "collapse-loop-dims", "outs-style"]
+INGRESS = [
+    "lower-to-linalg", "generalize-contractions", "inline-producers", "narrow-producers", "select-to-maximum", "collapse-loop-dims",
+    "fold-views", "outs-style",
+]  # fmt: skip
 TYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
     **{f"i{n}": np.dtype(f"i{n // 8}").type for n in (8, 16, 32, 64)},

@@ -65,3 +65,96 @@ func.func private @other_base(%x: tensor<4x32x8xf32>) -> tensor<64xf32> attribut
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
+
+// -----
+
+// A leading part of a sum that others read whole is read at a remainder, since a bare loop would have to run over all of it.
+// CHECK: affine_map<(d0) -> (d0 mod 9)>
+// CHECK-LABEL: func.func private @part
+// CHECK-NOT: extract_slice
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @part(%x: tensor<9x8xf32>) -> (tensor<9xf32>, tensor<4xf32>) attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<9xf32>) -> tensor<9xf32>
+  %r = linalg.generic {indexing_maps = [#in, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<9x8xf32>) outs(%f : tensor<9xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %0 = arith.addf %sum, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<9xf32>
+  %s = tensor.extract_slice %r[0] [4] [1] : tensor<9xf32> to tensor<4xf32>
+  %o = tensor.empty() : tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%s : tensor<4xf32>) outs(%o : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r, %t : tensor<9xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A reduction over what it reads through a collapse: the loop stands alone in no map any more, and is lent its extent.
+// CHECK-DAG: affine_map<(d0) -> (d0 floordiv 3, d0 mod 3)>
+// CHECK-LABEL: func.func private @lent
+// CHECK: %[[LENT:.*]] = tensor.empty() : tensor<12xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[LENT]] : tensor<4x3xf32>, tensor<12xf32>) outs(%{{.*}} : tensor<f32>)
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+func.func private @lent(%x: tensor<3x4xf32>) -> tensor<f32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x3xf32>
+  %y = linalg.generic {indexing_maps = [#turned, #in], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x4xf32>) outs(%e : tensor<4x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x3xf32>
+  %v = tensor.collapse_shape %y [[0, 1]] : tensor<4x3xf32> into tensor<12xf32>
+  %o = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%v : tensor<12xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %0 = arith.addf %sum, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// An element that is extracted from a reshape of what another op makes is extracted from that.
+// CHECK-LABEL: func.func private @extracted
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x3xf32>)
+// CHECK-NOT: collapse_shape
+// CHECK: arith.divui
+// CHECK: arith.remui
+// CHECK: tensor.extract %[[Y]][%{{.*}}, %{{.*}}] : tensor<4x3xf32>
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @extracted(%x: tensor<3x4xf32>) -> tensor<12xf32> attributes {hloom.kind = "reduce"} {
+  %c11 = arith.constant 11 : index
+  %e = tensor.empty() : tensor<4x3xf32>
+  %y = linalg.generic {indexing_maps = [#turned, #in], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x4xf32>) outs(%e : tensor<4x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x3xf32>
+  %v = tensor.collapse_shape %y [[0, 1]] : tensor<4x3xf32> into tensor<12xf32>
+  %o = tensor.empty() : tensor<12xf32>
+  %r = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%o : tensor<12xf32>) {
+  ^bb0(%b: f32):
+    %i = linalg.index 0 : index
+    %j = arith.subi %c11, %i : index
+    %0 = tensor.extract %v[%j] : tensor<12xf32>
+    linalg.yield %0 : f32
+  } -> tensor<12xf32>
+  return %r : tensor<12xf32>
+}

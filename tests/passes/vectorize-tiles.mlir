@@ -202,3 +202,33 @@ func.func private @library(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hloom
 func.func @host(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// A sum of bytes that are gathered: 64 lanes, for their indices are vectors of 64 bits, not the 1,024 that 16 registers of bytes hold.
+// CHECK-LABEL: func.func private @gathered(
+// CHECK: vector.gather {{.*}} vector<64xindex>, vector<64xi1>, vector<64xi8> into vector<64xi8>
+func.func private @gathered(%x: tensor<3x700x50xi8>) -> tensor<2000xi8> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0 : i8
+  %c7 = arith.constant 7 : index
+  %e = tensor.empty() : tensor<2000xi8>
+  %r = scf.forall (%i) = (0) to (2000) step (2000) shared_outs(%o = %e) -> (tensor<2000xi8>) {
+    %f = linalg.fill ins(%zero : i8) outs(%o : tensor<2000xi8>) -> tensor<2000xi8>
+    %extent = tensor.empty() : tensor<3xi8>
+    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+        ins(%extent : tensor<3xi8>) outs(%f : tensor<2000xi8>) {
+    ^bb0(%a: i8, %sum: i8):
+      %row = linalg.index 0 : index
+      %k = linalg.index 1 : index
+      %p = arith.divui %row, %c7 : index
+      %q = arith.remui %row, %c7 : index
+      %v = tensor.extract %x[%k, %p, %q] : tensor<3x700x50xi8>
+      %0 = arith.addi %sum, %v : i8
+      linalg.yield %0 : i8
+    } -> tensor<2000xi8>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[0] [2000] [1] : tensor<2000xi8> into tensor<2000xi8>
+    }
+  }
+  return %r : tensor<2000xi8>
+}

@@ -1,0 +1,97 @@
+// RUN: hloom-opt %s --narrow-producers --split-input-file | filecheck %s
+
+// Of a sum of rows that is read from 500 on, only those rows are summed, and an index in the body is moved along.
+// CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1) -> (d0 + 500, d1)>
+// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func private @window
+// CHECK: linalg.fill {{.*}} outs(%{{.*}} : tensor<16xf32>)
+// CHECK: %[[R:.*]] = linalg.generic {indexing_maps = [#[[X]], #[[ROW]]], {{.*}} ins(%arg0 : tensor<4096x8xf32>) outs(%{{.*}} : tensor<16xf32>)
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK: arith.addi %[[I]], %c500
+// CHECK: linalg.generic {{.*}} ins(%[[R]] : tensor<16xf32>)
+#x = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#part = affine_map<(d0) -> (d0 + 500)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @window(%x: tensor<4096x8xf32>) -> tensor<16xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
+  %r = linalg.generic {indexing_maps = [#x, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4096x8xf32>) outs(%f : tensor<4096xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %i = linalg.index 0 : index
+    %w = arith.index_cast %i : index to i32
+    %v = arith.sitofp %w : i32 to f32
+    %0 = arith.mulf %a, %v : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4096xf32>
+  %o = tensor.empty() : tensor<16xf32>
+  %t = linalg.generic {indexing_maps = [#part, #id], iterator_types = ["parallel"]} ins(%r : tensor<4096xf32>) outs(%o : tensor<16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<16xf32>
+  return %t : tensor<16xf32>
+}
+
+// -----
+
+// A leading part, which is a slice: of the argument in the end. Two windows count as the least that holds both.
+// CHECK-LABEL: func.func private @leading
+// CHECK: %[[X:.*]] = tensor.extract_slice %arg0[0, 0] [6, 8] [1, 1]
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<6x8xf32>) outs(%{{.*}} : tensor<6xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[R]] : tensor<4xf32>, tensor<6xf32>) outs(%{{.*}} : tensor<4xf32>)
+#x = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0) -> (d0)>
+#two = affine_map<(d0) -> (d0 + 2)>
+func.func private @leading(%x: tensor<9x8xf32>) -> tensor<4xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<9xf32>) -> tensor<9xf32>
+  %r = linalg.generic {indexing_maps = [#x, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<9x8xf32>) outs(%f : tensor<9xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %0 = arith.addf %sum, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<9xf32>
+  %s = tensor.extract_slice %r[0] [4] [1] : tensor<9xf32> to tensor<4xf32>
+  %o = tensor.empty() : tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#id, #two, #id], iterator_types = ["parallel"]}
+      ins(%s, %r : tensor<4xf32>, tensor<9xf32>) outs(%o : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %t : tensor<4xf32>
+}
+
+// -----
+
+// What is read with a stride, or returned, is computed in full.
+// CHECK-LABEL: func.func private @strided
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<9xf32>)
+#x = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0) -> (d0)>
+#twice = affine_map<(d0) -> (d0 * 2)>
+func.func private @strided(%x: tensor<9x8xf32>) -> tensor<4xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<9xf32>) -> tensor<9xf32>
+  %r = linalg.generic {indexing_maps = [#x, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<9x8xf32>) outs(%f : tensor<9xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %0 = arith.addf %sum, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<9xf32>
+  %o = tensor.empty() : tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#twice, #id], iterator_types = ["parallel"]} ins(%r : tensor<9xf32>) outs(%o : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %t : tensor<4xf32>
+}
