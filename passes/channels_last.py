@@ -31,10 +31,10 @@ from hloom.dialects.target import target_of
 
 from .buffers.conv import conv_of
 from .registry import register_pass
-from .rewriting import create, defining_op, i64_array, value_of, walk
+from .rewriting import defining_op, i64_array, value_of, walk
 from .stablehlo import build, constants
 from .stablehlo.dimensions import ConvDims, padding_of
-from .stablehlo.driver import Rule, clone_into, merged, rewrite
+from .stablehlo.driver import Rule, merged, rewrite, with_region
 from .stablehlo.ops import ELEMENTWISE
 from .stablehlo.shapes import SHAPES
 
@@ -183,7 +183,7 @@ def _reduce(op: ir.Operation) -> Values:
     if kept != sorted(kept):
         return None
     dimensions = sorted(order.index(d) for d in reduced)
-    return list(_with_region(op, [x, op.operands[1]], op.results[0].type, dimensions=i64_array(dimensions)).results)
+    return list(with_region(op, [x, op.operands[1]], [op.results[0].type], dimensions=i64_array(dimensions)).results)
 
 
 def _reduce_window(op: ir.Operation) -> Values:
@@ -197,15 +197,4 @@ def _reduce_window(op: ir.Operation) -> Values:
     changed["padding"] = ir.DenseElementsAttr.get(np.array([pairs[d] for d in _to_last(rank)], np.int64))
     shape = build.shape_of(op.results[0])
     kind = build.tensor([shape[d] for d in _to_last(rank)], build.element_of(op.results[0]))
-    return [_back(_with_region(op, [x, op.operands[1]], kind, **changed).results[0])]
-
-
-def _with_region(op: ir.Operation, operands: list[ir.Value], kind: ir.Type, **changed: ir.Attribute) -> ir.Operation:
-    """The op on other operands, with a copy of its region."""
-    new = create(op.name, [kind], operands, regions=1, **{**build.attributes_of(op), **changed})
-    old = op.regions[0].blocks[0]
-    types = [argument.type for argument in old.arguments]
-    block = new.regions[0].blocks.append(*types, arg_locs=[op.location] * len(types))
-    with ir.InsertionPoint(block):
-        create("stablehlo.return", [], clone_into(old, dict(zip(old.arguments, block.arguments))))
-    return new
+    return [_back(with_region(op, [x, op.operands[1]], [kind], **changed).results[0])]

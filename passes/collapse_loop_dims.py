@@ -205,11 +205,8 @@ def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value], 
     shape = [_product(shape_of(value), run) for run in runs]
     if shape == shape_of(value):
         return value
-    producer = defining_op(value)
-    if producer is not None and producer.name == "tensor.empty":
-        return generic.empty(shape, generic.element_of(value))
-    if producer is not None and producer.name == "linalg.fill":
-        return generic.fill(producer.operands[0], shape)
+    if (start := generic.resized_start(value, shape)) is not None:
+        return start
     key = (value, tuple(shape))
     if key not in views:
         views[key] = reshape(value, shape)

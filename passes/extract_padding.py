@@ -25,10 +25,10 @@ from hloom.dialects.target import target_of
 
 from .buffers.conv import conv_of
 from .registry import register_pass
-from .rewriting import create, i64_array
+from .rewriting import i64_array
 from .stablehlo import build
 from .stablehlo.dimensions import ConvDims, padding_of
-from .stablehlo.driver import clone_into, rewrite
+from .stablehlo.driver import rewrite, with_region
 
 Values = list[ir.Value] | None
 
@@ -114,12 +114,5 @@ def _reduce_window(op: ir.Operation) -> Values:
         return None
     low, high = [a for a, _ in pairs], [b for _, b in pairs]
     padded = [build.pad(x, init, low, high, [step - 1 for step in dilation]) for x, init in zip(inputs, inits)]
-    attributes = build.attributes_of(op)
-    attributes |= {"padding": _no_padding(rank), "base_dilations": i64_array([1] * rank)}
-    new = create(op.name, [r.type for r in op.results], [*padded, *inits], regions=1, **attributes)
-    old = op.regions[0].blocks[0]
-    types = [a.type for a in old.arguments]
-    block = new.regions[0].blocks.append(*types, arg_locs=[op.location] * len(types))
-    with ir.InsertionPoint(block):
-        create("stablehlo.return", [], clone_into(old, dict(zip(old.arguments, block.arguments))))
-    return list(new.results)
+    changed = {"padding": _no_padding(rank), "base_dilations": i64_array([1] * rank)}
+    return list(with_region(op, [*padded, *inits], [r.type for r in op.results], **changed).results)

@@ -29,9 +29,8 @@ from .linalg.views import collapse
 from .lower_to_linalg import group_functions
 from .registry import register_pass
 from .rewriting import defining_op, i64_array, index_constant, value_of, walk
-from .schedules.edge import before_edge
+from .schedules.edge import RESHAPES, before_edge
 
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _LINALG = ("linalg.generic", "linalg.fill")
 
 
@@ -41,7 +40,7 @@ def fold_views(module: ir.Operation) -> None:
         with module.context, function.location:
             for reader in walk(function, "linalg.generic"):
                 _show_collapses(reader)
-            for view in walk(function, lambda op: op.name in _RESHAPES):
+            for view in walk(function, lambda op: op.name in RESHAPES):
                 _cancel(view)
             for view in reversed(walk(function, lambda op: op.name in VIEWS)):
                 if not list(view.results[0].uses):
@@ -92,9 +91,9 @@ def _cancel(view: ir.Operation) -> None:
     """A chain of views from one op's result is one view, or none where the last has the type of what is viewed first."""
     source = view.operands[0]
     inner = defining_op(source)
-    if inner is None or inner.name not in _RESHAPES:
+    if inner is None or inner.name not in RESHAPES:
         return
-    while inner is not None and inner.name in _RESHAPES:
+    while inner is not None and inner.name in RESHAPES:
         source = inner.operands[0]
         inner = defining_op(source)
     if source.type == view.results[0].type:
@@ -269,7 +268,7 @@ def _partly(index: Index, extent: int, reader: Generic) -> ir.AffineExpr:
 
 def _extract_from_base(extract: ir.Operation) -> None:
     """An element of a reshape of what another op makes is extracted from that, at the digits of its row-major address."""
-    view, base = extract.operands[0], before_edge(extract.operands[0], _RESHAPES)
+    view, base = extract.operands[0], before_edge(extract.operands[0], RESHAPES)
     producer = defining_op(base)
     if base == view or producer is None or producer.name not in _LINALG or 0 in _shape(base):
         return

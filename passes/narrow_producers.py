@@ -26,7 +26,7 @@ from .linalg.scalars import Scalars
 from .linalg.views import fitted, window
 from .lower_to_linalg import group_functions
 from .registry import register_pass
-from .rewriting import defining_op, walk
+from .rewriting import walk
 
 Box = list[tuple[int, int]]
 """A dimension's first index and the one after its last, for each dimension or loop."""
@@ -120,12 +120,8 @@ def _out(value: ir.Value, box: Box) -> ir.Value:
     shape = [stop - start for start, stop in box]
     if not is_tensor(value) or shape == shape_of(value):
         return value
-    producer = defining_op(value)
-    if producer is not None and producer.name == "tensor.empty":
-        return generic.empty(shape, generic.element_of(value))
-    if producer is not None and producer.name == "linalg.fill":
-        return generic.fill(producer.operands[0], shape)
-    return window(value, [start for start, _ in box], shape)
+    start = generic.resized_start(value, shape)
+    return window(value, [low for low, _ in box], shape) if start is None else start
 
 
 def _shift_indices(function: ir.Operation, source: Generic, box: Box) -> None:

@@ -27,7 +27,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.dialects.target import TargetView, target_of
 
 from .registry import register_pass
-from .rewriting import i64_array, value_of
+from .rewriting import value_of
 from .schedules.gpu_contraction import SKINNY
 from .stablehlo import build
 from .stablehlo.driver import rewrite
@@ -101,7 +101,7 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
     )
     kind = build.tensor([*kept[:batch], parts, *kept[batch:]], element)
     partial = value_of("stablehlo.dot_general", kind, [side.value for side in halves], **attributes)
-    return [build.convert(_sum(partial, batch), result)]
+    return [build.convert(build.sum_along(partial, [batch]), result)]
 
 
 def _parts(left: _Side, right: _Side, extent: int, target: TargetView) -> int:
@@ -121,22 +121,3 @@ def _blocks(left: _Side, right: _Side) -> int:
     if small.free > SKINNY:
         return -(-left.free // TILE) * -(-right.free // TILE)
     return large.free if large.runs_along_sum else -(-large.free // SKINNY_LINES)
-
-
-def _sum(partial: ir.Value, dimension: int) -> ir.Value:
-    """The sum along one dimension."""
-    shape, element = build.shape_of(partial), build.element_of(partial)
-    del shape[dimension]
-    scalar = build.tensor([], element)
-    total = ir.Operation.create(
-        "stablehlo.reduce",
-        results=[build.tensor(shape, element)],
-        operands=[partial, build.splat(scalar, ir.FloatAttr.get(element, 0.0))],
-        attributes={"dimensions": i64_array([dimension])},
-        regions=1,
-    )
-    body = total.regions[0].blocks.append(scalar, scalar)
-    with ir.InsertionPoint(body):
-        added = build.elementwise("add", *body.arguments)
-        ir.Operation.create("stablehlo.return", operands=[added])
-    return total.results[0]

@@ -23,11 +23,11 @@ import numpy as np
 from torch_mlir import ir
 
 from .registry import register_pass
-from .rewriting import create, i64_array
+from .rewriting import i64_array
 from .stablehlo import build
 from .stablehlo.constants import splat_value
 from .stablehlo.dimensions import padding_of
-from .stablehlo.driver import clone_into, rewrite
+from .stablehlo.driver import rewrite, with_region
 
 _LONG = 16
 """Windows that are longer are split."""
@@ -115,18 +115,13 @@ def _window(op: ir.Operation, value: ir.Value, init: ir.Value, dim: int, length:
     """The op on `value` with a window of `length` elements, `step` apart, along `dim`."""
     shape = [n + low + high for n, (low, high) in zip(build.shape_of(value), pairs)]
     shape[dim] -= (length - 1) * step
-    ones = [1] * len(shape)
-    along = [length if d == dim else 1 for d in range(len(shape))]
-    attributes = {
+    along, dilations = [1] * len(shape), [1] * len(shape)
+    along[dim], dilations[dim] = length, step
+    changed = {
         "window_dimensions": i64_array(along),
-        "window_dilations": i64_array([step if d == dim else 1 for d in range(len(shape))]),
-        "window_strides": i64_array(ones),
-        "base_dilations": i64_array(ones),
+        "window_dilations": i64_array(dilations),
+        "window_strides": i64_array([1] * len(shape)),
+        "base_dilations": i64_array([1] * len(shape)),
         "padding": ir.DenseElementsAttr.get(np.array(pairs, np.int64)),
     }
-    new = create(op.name, [build.tensor(shape, build.element_of(value))], [value, init], regions=1, **attributes)
-    old = op.regions[0].blocks[0]
-    block = new.regions[0].blocks.append(*[a.type for a in old.arguments], arg_locs=[op.location] * 2)
-    with ir.InsertionPoint(block):
-        create("stablehlo.return", [], clone_into(old, dict(zip(old.arguments, block.arguments))))
-    return new.results[0]
+    return with_region(op, [value, init], [build.tensor(shape, build.element_of(value))], **changed).results[0]

@@ -30,11 +30,11 @@ from .errors import PassFailure
 from .registry import register_pass
 from .rewriting import create, defining_op, functions, i64_array, value_of, walk
 from .schedules.axes import Axes, read_tile_op
-from .schedules.edge import AT_EDGE, VIEWS, before_edge, edge
+from .schedules.edge import AT_EDGE, RESHAPES, before_edge, edge
 from .schedules.tile import Tile
 from .schedules.tile_sizes import choose_tile_sizes
 
-_BETWEEN = (*VIEWS, "tensor.extract_slice")
+_BETWEEN = (*RESHAPES, "tensor.extract_slice")
 """What may not stand between two ops of a group."""
 _LINALG = ("linalg.generic", "linalg.fill")
 

@@ -24,16 +24,15 @@ def emit_elementwise(works: list[Work], captured, target: TargetView, bound: Bou
     extents = works[0].extents
     vector = vector_loop(works)
     one = max(1, target.vector_bits // max(work.widest() for work in works))
-    turned = {} if vector is None else _turned(works, vector, one)
-    crossing = next(iter(turned.values()), None)
+    crossing, turned = (None, []) if vector is None else _turned(works, vector, one)
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
     def at(indices: list[Lin], carried):
         here = list(works)
-        for (place, number), along in turned.items():
-            if along == crossing and vector is not None:
-                here[place] = pack(here[place], number, [along], vector, dict(zip(outer, indices)), one, bound, scratch)
+        for place, number in turned:
+            assert vector is not None
+            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, bound, scratch)
 
         def row(index: list[Lin], carried):
             def chunk(start: Lin | None, lanes: Lanes) -> None:
@@ -52,11 +51,12 @@ def emit_elementwise(works: list[Work], captured, target: TargetView, bound: Bou
     nest([extents[d] for d in outer], [], at)
 
 
-def _turned(works: list[Work], vector: int, least: int) -> dict[tuple[int, int], int]:
-    """By work and input: the loop along which that input lies in one piece, where it is not the vector loop."""
+def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:
+    """The loop other than the vector loop along which inputs lie in one piece, the first if there are several; and those: work, input."""
     places = [(place, number) for place, work in enumerate(works) for number in range(len(work.inputs))]
     found = {(place, number): transposed(works[place], number, vector, least) for place, number in places}
-    return {key: along for key, along in found.items() if along is not None}
+    crossing = next((along for along in found.values() if along is not None), None)
+    return crossing, [key for key, along in found.items() if crossing is not None and along == crossing]
 
 
 def _evaluate(works: list[Work], point: Point) -> None:

@@ -84,6 +84,16 @@ def build_generic(
     return op
 
 
+def resized_start(value: ir.Value, shape: Sequence[int]) -> ir.Value | None:
+    """What a generic starts from, `value`, made anew with that shape: a tensor.empty or a fill; None where it is neither."""
+    producer = defining_op(value)
+    if producer is not None and producer.name == "tensor.empty":
+        return empty(shape, element_of(value))
+    if producer is not None and producer.name == "linalg.fill":
+        return fill(producer.operands[0], shape)
+    return None
+
+
 def lend_extents(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
     """linalg wants each loop alone in some map: those that are not take their extents from an input that lends only its shape.
 

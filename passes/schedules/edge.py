@@ -6,8 +6,8 @@ from torch_mlir import ir
 
 from ..rewriting import defining_op
 
-VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
-AT_EDGE = (*VIEWS, "tensor.insert_slice")
+RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+AT_EDGE = (*RESHAPES, "tensor.insert_slice")
 """What may stand between a group's ops and its results."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ..rewriting import i64_array, value_of
+from ..rewriting import create, i64_array, value_of
 
 
 def shape_of(value: ir.Value) -> list[int]:
@@ -114,6 +114,18 @@ def pad_with_zeros(value: ir.Value, low: Sequence[int], high: Sequence[int], int
 
 def reverse(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     return value_of("stablehlo.reverse", value.type, [value], dimensions=i64_array(dimensions))
+
+
+def sum_along(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    """The sum along those dimensions, which the result lacks."""
+    element = element_of(value)
+    scalar = tensor([], element)
+    result = tensor([n for d, n in enumerate(shape_of(value)) if d not in dimensions], element)
+    op = create("stablehlo.reduce", [result], [value, zero([], element)], regions=1, dimensions=i64_array(sorted(dimensions)))
+    block = op.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        create("stablehlo.return", [], [elementwise("add", *block.arguments)])
+    return op.results[0]
 
 
 def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:

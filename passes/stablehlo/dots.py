@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
-from ..rewriting import create, i64_array
 from . import build
 from .constants import splat_value
 from .dimensions import DotDims
@@ -26,24 +23,12 @@ def _with_ones(op: ir.Operation) -> list[ir.Value] | None:
     operand = op.operands[other]
     if not isinstance(element, (ir.FloatType, ir.IntegerType)) or element.width < build.element_of(operand).width or element.width == 1:
         return None
-    total = _sum(build.convert(operand, element), dims.contracting[other])
+    total = build.sum_along(build.convert(operand, element), dims.contracting[other])
     left_over = sorted((*dims.batch[other], *dims.free(other)))
     total = build.transpose(total, [left_over.index(d) for d in (*dims.batch[other], *dims.free(other))])
     batches, left = len(dims.batch[0]), len(dims.free(0))
     kept = [*range(batches), *range(batches + (0 if other == 0 else left), batches + (left if other == 0 else kind.rank - batches))]
     return [build.broadcast(build.convert(total, kind.element_type), list(kind.shape), kept)]
-
-
-def _sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
-    element = build.element_of(value)
-    kept = [n for d, n in enumerate(build.shape_of(value)) if d not in dimensions]
-    result, scalar = build.tensor(kept, element), build.tensor([], element)
-    op = create("stablehlo.reduce", [result], [value, build.zero([], element)], regions=1, dimensions=i64_array(sorted(dimensions)))
-    location = ir.Location.current
-    block = op.regions[0].blocks.append(scalar, scalar, arg_locs=[location] * 2)
-    with ir.InsertionPoint(block):
-        create("stablehlo.return", [], [build.elementwise("add", *block.arguments)])
-    return op.results[0]
 
 
 DOTS: dict[str, list[Rule]] = {"stablehlo.dot_general": [_with_ones]}

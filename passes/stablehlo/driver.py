@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from ..rewriting import functions
+from ..rewriting import attributes_of, create, functions
 
 Rule = Callable[[ir.Operation], "Sequence[ir.Value] | None"]
 Rules = Mapping[str, Sequence[Rule]]
@@ -121,6 +121,17 @@ def clone_into(block: ir.Block, mapping: dict[ir.Value, ir.Value]) -> list[ir.Va
         _remap(copy, mapping)
         mapping.update(zip(op.results, copy.results))
     return [mapping.get(value, value) for value in terminator.operands]
+
+
+def with_region(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Type], **changed: ir.Attribute) -> ir.Operation:
+    """The op on other operands, with other result types and attributes, and a copy of its region."""
+    new = create(op.name, types, operands, regions=1, **{**attributes_of(op), **changed})
+    old = op.regions[0].blocks[0]
+    kinds = [argument.type for argument in old.arguments]
+    block = new.regions[0].blocks.append(*kinds, arg_locs=[op.location] * len(kinds))
+    with ir.InsertionPoint(block):
+        create("stablehlo.return", [], clone_into(old, dict(zip(old.arguments, block.arguments))))
+    return new
 
 
 def _remap(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
