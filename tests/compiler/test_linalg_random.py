@@ -262,10 +262,15 @@ class Program:
             self.values.append((f"%v{len(self.lines) - 1}", shape))
 
 
+def integers(text: str, seed: int) -> list[np.ndarray]:
+    """Inputs of a program; so small that any order of sums is exact."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(-4, 5, parse_type(t)[0]).astype(np.float32) for t in tensor_types(text)[0]]
+
+
 def compare(seed: int) -> None:
     text = Program(seed).text(14)
-    rng = np.random.default_rng(seed)
-    inputs = [rng.integers(-4, 5, parse_type(t)[0]).astype(np.float32) for t in tensor_types(text)[0]]
+    inputs = integers(text, seed)
     wanted = run_lowered(text, inputs, ["lower-to-linalg"])
     for passes in (INGRESS, [*INGRESS, *INGRESS[1:]]):  # twice is once more the same
         for w, g in zip(wanted, run_lowered(text, inputs, passes)):
@@ -293,8 +298,7 @@ def interpreter():
 @pytest.mark.parametrize("seed", range(24))
 def test_a_program_compiles_and_agrees_with_the_interpreter(seed, interpreter):
     text = (Program, Ragged)[seed % 2](seed).text(14)
-    rng = np.random.default_rng(seed)
-    inputs = [rng.integers(-4, 5, parse_type(t)[0]).astype(np.float32) for t in tensor_types(text)[0]]
+    inputs = integers(text, seed)
     wanted = interpreter.run(text, inputs).results
     for w, g in zip(wanted, hloom.compile(text, target="cpu").flat(inputs)):
         np.testing.assert_array_equal(g, w, err_msg=text)

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from while_program import WHILE
+
 from hloom.compiler.compile import compile_program, load_text
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.executable import Executable, load
+
+__all__ = ["CASE", "ELEMENTWISE", "FOR", "WHILE", "build", "matmul"]
 
 ELEMENTWISE = """func.func @main(%x: tensor<128x256xf32>, %b: tensor<256xf32>) -> tensor<128x256xf32> {
   %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<256xf32>) -> tensor<128x256xf32>
   %1 = stablehlo.add %x, %0 : tensor<128x256xf32>
   %2 = stablehlo.tanh %1 : tensor<128x256xf32>
   return %2 : tensor<128x256xf32>
-}"""
-
-WHILE = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<i32>) {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %r:2 = stablehlo.while(%y = %x, %i = %zero) : tensor<64xf32>, tensor<i32>
-    cond {
-      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %t = stablehlo.add %y, %y : tensor<64xf32>
-      %j = stablehlo.add %i, %one : tensor<i32>
-      stablehlo.return %t, %j : tensor<64xf32>, tensor<i32>
-    }
-  return %r#0, %r#1 : tensor<64xf32>, tensor<i32>
 }"""
 
 CASE = """func.func @main(%i: tensor<i32>, %x: tensor<64xf32>) -> tensor<64xf32> {

@@ -9,6 +9,7 @@ import pytest
 from fake_driver import FakeDriver, at
 from fake_libraries import CublasLt, fake_libraries
 from torch_mlir import ir
+from while_program import WHILE
 
 from hloom.compiler.compile import compile_program, load_text
 from hloom.compiler.parsing import parse_module
@@ -76,22 +77,8 @@ def test_the_launch_table_is_what_the_kernels_say():
 
 
 def test_a_loop_whose_length_is_an_input():
-    text = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<i32>) {
-      %zero = stablehlo.constant dense<0> : tensor<i32>
-      %one = stablehlo.constant dense<1> : tensor<i32>
-      %r:2 = stablehlo.while(%y = %x, %i = %zero) : tensor<64xf32>, tensor<i32>
-        cond {
-          %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-          stablehlo.return %p : tensor<i1>
-        } do {
-          %t = stablehlo.add %y, %y : tensor<64xf32>
-          %j = stablehlo.add %i, %one : tensor<i32>
-          stablehlo.return %t, %j : tensor<64xf32>, tensor<i32>
-        }
-      return %r#0, %r#1 : tensor<64xf32>, tensor<i32>
-    }"""
     for trips in (0, 7):
-        (found, count), driver = run(text, np.ones(64, np.float32), np.int32(trips))
+        (found, count), driver = run(WHILE, np.ones(64, np.float32), np.int32(trips))
         assert found.tolist() == [2.0**trips] * 64 and count == trips
     assert "loop" in [node[0] for node in driver.graphs[0].nodes] and len(driver.calls("launch")) == 1
 
