@@ -9,20 +9,34 @@ from torch_mlir.dialects.llvm import translate_module_to_llvmir
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.errors import CompileError
 from hloom.passes.rewriting import walk
+from hloom.runtime.interrupts import uninterrupted
+from hloom.runtime.llvm import initialise
+from hloom.runtime.manifest import INTERFACE
 
+from .llvm_passes import optimise
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
-_initialised = False
+
+@uninterrupted()
+def emit_object(module: ir.Operation, interface: str) -> bytes:
+    """The ELF object of a module in the LLVM dialect, which holds `interface` (runtime/manifest.py) at the symbol of that name.
+
+    Raises CompileError where an op of another dialect is left.
+    """
+    with _optimised(module, text_global(INTERFACE, interface)) as made:
+        return _machine(target_of(module)).emit_object(made)
 
 
-def emit_object(module: ir.Operation) -> bytes:
-    """The ELF object of a module in the LLVM dialect. Raises CompileError where an op of another dialect is left."""
-    return _machine(target_of(module)).emit_object(_optimised(module))
+def text_global(name: str, value: str) -> str:
+    """LLVM IR of a constant that holds the ASCII text and a zero."""
+    return f'@{name} = constant [{len(value) + 1} x i8] c"{value}\\00"\n'
 
 
+@uninterrupted()
 def emit_assembly(module: ir.Operation) -> str:
     """The same as assembly text, to be read."""
-    return _machine(target_of(module)).emit_assembly(_optimised(module))
+    with _optimised(module) as made:
+        return _machine(target_of(module)).emit_assembly(made)
 
 
 def to_llvm_ir(module: ir.Operation) -> str:
@@ -44,18 +58,14 @@ def to_llvm_ir(module: ir.Operation) -> str:
 
 
 def _machine(target: TargetView) -> llvm.TargetMachine:
-    global _initialised
-    if not _initialised:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        _initialised = True
+    initialise()
     found = llvm.Target.from_triple(target.triple)
     return found.create_target_machine(cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default")
 
 
-def _optimised(module: ir.Operation) -> llvm.ModuleRef:
+def _optimised(module: ir.Operation, more: str = "") -> llvm.ModuleRef:
     machine = _machine(target_of(module))
-    parsed = llvm.parse_assembly(to_llvm_ir(module))
+    parsed = llvm.parse_assembly(to_llvm_ir(module) + more, llvm.create_context())
     parsed.triple = target_of(module).triple
     parsed.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -63,6 +73,5 @@ def _optimised(module: ir.Operation) -> llvm.ModuleRef:
     options.loop_vectorization = True
     # LLVM's unroller unrolls loops of few vector chunks wholly, and spills
     options.loop_unrolling = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(parsed, builder)
+    optimise(parsed, machine, options)
     return parsed

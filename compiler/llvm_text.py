@@ -12,9 +12,9 @@ import struct
 
 _TYPE = re.compile(r"\b(float|double|half|bfloat)\b")
 _LITERAL = re.compile(r'(?<![\w.%@$!#"])(?:f0x[0-9A-Fa-f]+|[+-](?:inf|qnan|s?nan\(0x[0-9A-Fa-f]+\))|[+-]?\d+\.\d+(?:e[+-]?\d+)?)(?![\w.])')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*")')
 _BFLOAT = re.compile(r"\bbfloat\b")
-_BFLOAT_LITERAL = re.compile(r"\bbfloat 0xR([0-9A-Fa-f]{4})\b")
+_BFLOAT_LITERAL = re.compile(r"\b0xR([0-9A-Fa-f]{4})\b")
 _BFLOAT_NAME = re.compile(r"(?<=[.0-9])(v[0-9]+)bf16\b")
 """The type in the names of intrinsics, as in @llvm.masked.store.v16bf16.p0."""
 _FORMAT = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52)}
@@ -34,7 +34,27 @@ def bfloat_as_bits(text: str) -> str:
     """`text` with i16 for bfloat, for targets that have no such registers; right where bfloats are only moved (bf16-as-bits), their
     literals fixed.
     """
-    text = _BFLOAT_LITERAL.sub(lambda found: f"i16 {int(found[1], 16)}", text)
+    parts = _STRING.split(text)  # what is quoted stands at the odd places
+    parts[::2] = map(_without_bfloat, parts[::2])
+    return _without_repeated_declarations("".join(parts))
+
+
+def _without_repeated_declarations(text: str) -> str:
+    """An intrinsic of bfloats that became i16 may be declared beside the same one of i16."""
+    declared: set[str] = set()
+    kept = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith("declare "):
+            name = line[line.index("@") : line.index("(")]
+            if name in declared:
+                continue
+            declared.add(name)
+        kept.append(line)
+    return "".join(kept)
+
+
+def _without_bfloat(text: str) -> str:
+    text = _BFLOAT_LITERAL.sub(lambda found: str(int(found[1], 16)), text)
     return _BFLOAT_NAME.sub(r"\1i16", _BFLOAT.sub("i16", text))
 
 

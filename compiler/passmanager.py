@@ -21,6 +21,7 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.passes.errors import CompileError, PassFailure, PipelineError
 from hloom.passes.registry import PassInfo, find_pass
+from hloom.runtime.interrupts import uninterrupted
 
 from .instrument import Instrumentation
 
@@ -103,7 +104,7 @@ def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentatio
             step.manager.enable_verifier(watch.verify_each)
         begin = time.perf_counter()
         try:
-            with compile_errors(step.name, stage):
+            with compile_errors(step.name, stage), uninterrupted():
                 step.run(module)
                 if step.info is not None and watch.verify_each:
                     module.verify()

@@ -44,6 +44,7 @@ _LINALG = (
     "inline-producers",
     "narrow-producers",
     "select-to-maximum",
+    "split-loops",
     "collapse-loop-dims",
     "fold-views",
     "outs-style",
@@ -59,7 +60,7 @@ STAGES = (
     Stage(
         "fused",
         "every op in a named group",
-        ("plan-fusion",),
+        ("plan-fusion", "hoist-constant-groups"),
     ),
     Stage(
         "lhlo",
@@ -75,8 +76,8 @@ STAGES = (
     Stage(
         "tiled",
         "each group as one loop over tiles",
-        ("tile-and-fuse",),
-        on_cuda=("distribute-contractions", "tile-and-fuse"),
+        ("split-groups", "tile-and-fuse"),
+        on_cuda=("distribute-contractions", "split-groups", "tile-and-fuse"),
     ),
     Stage(
         "vector",
@@ -143,14 +144,16 @@ def run_stages(
     if watch is None:
         with watching() as watch:
             return run_stages(module, from_, to, dump_dir=dump_dir, watch=watch)
-    dump_dir = dump_dir or Debug.from_environment().dump_dir
+    debug = Debug.from_environment()
+    dump_dir = dump_dir or debug.dump_dir
     module = module.operation
     for number in range(first, last + 1):
         stage = road[number]
         if watch.timing:
             watch.timing.begin_stage(stage.name)
         if number > first:
-            run_steps(module, parse_pipeline(",".join(stage.passes_for(kind)), module.context), watch, stage=stage.name)
+            checks = ("check-bounds",) if debug.bounds and kind == "cpu" and stage.name == "thunk" else ()
+            run_steps(module, parse_pipeline(",".join([*checks, *stage.passes_for(kind)]), module.context), watch, stage=stage.name)
         with watch.timing.measure("verify the stage") if watch.timing else nullcontext():
             verify_stage(module, stage.name)
         if dump_dir:
@@ -168,7 +171,7 @@ def _position(name: str, road: list[Stage], kind: str) -> int:
 class Pipeline:
     """A list of passes to run over a module: pipeline text, hloom's passes and upstream's alike.
 
-        hloom.Pipeline("plan-fusion,func.func(cse)").run(module)
+    hloom.Pipeline("plan-fusion,func.func(cse)").run(module)
     """
 
     def __init__(self, text: str):

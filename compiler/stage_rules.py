@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import TargetView, target_of
+from hloom.passes.cpu.storage import bit_width
 from hloom.passes.errors import CompileError
 from hloom.passes.rewriting import symbol_name
 
@@ -42,7 +45,7 @@ _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.retu
 _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return")
-_KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.return")
+_KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.call", "func.return")
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
@@ -53,6 +56,13 @@ RULES = {
     "gpu": Rule(_BUFFERS, top=("memref.global", "gpu.module"), dialects=("lhlo",)),
     "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global", "gpu.module"), dialects=("thunk",)),
 }
+
+
+_STACK_BYTES: dict[str, Callable[[TargetView], int]] = {
+    "vector": lambda target: 2 * target.tile_bytes,  # the values of a tile, and as much of its operands, packed
+    "gpu": lambda target: 4 * target.vector_registers,  # what is indexed must not be in memory
+}
+"""What a kernel may keep in memory of its own, for each of its threads."""
 
 
 def verify_stage(module: ir.Operation, stage: str) -> None:
@@ -71,6 +81,8 @@ def verify_stage(module: ir.Operation, stage: str) -> None:
             _check_function(op, rule, stage)
         elif not _matches(op.name, rule.top):
             raise _error(op, "the module holds an op that has no place here", stage)
+    if stage in _STACK_BYTES:
+        _check_stack(module, stage, _STACK_BYTES[stage](target_of(module)))
     for name in rule.dialects:
         _check_dialect(module, name, stage)
 
@@ -86,6 +98,31 @@ def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
     for op in _ops(function):
         if op.name in rule.forbidden or not _matches(op.name, allowed):
             raise _error(op, f"{'group' if is_group else 'host'} function @{name} holds an op that has no place here", stage)
+
+
+def _check_stack(module: ir.Operation, stage: str, most: int) -> None:
+    """A kernel that keeps arrays on the stack ends the process, or is slow: they belong in tiles, or in the arena."""
+    kept: dict[str, list[ir.Operation]] = {}
+    for op in _ops(module):
+        if op.name == "memref.alloca":
+            kept.setdefault(symbol_name(_function_of(op)), []).append(op)
+    for name, ops in kept.items():
+        largest, total = max(ops, key=_bytes), sum(map(_bytes, ops))
+        if total > most:
+            where = {"op": largest.name, "loc": str(largest.location), "stage": stage}
+            message = f"kernel @{name} keeps {total} bytes on the stack, {_bytes(largest)} of them for this value; a tile's share is {most}"
+            raise StageError(message, remedy="run split-groups before tile-and-fuse", **where)
+
+
+def _function_of(op: ir.Operation) -> ir.Operation:
+    while "sym_name" not in op.attributes:
+        op = op.parent.operation
+    return op
+
+
+def _bytes(op: ir.Operation) -> int:
+    kind = ir.MemRefType(op.results[0].type)
+    return prod(kind.shape) * bit_width(kind.element_type) // 8
 
 
 def _check_llvm(module: ir.Operation) -> None:

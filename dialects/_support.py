@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import ext
 
+from hloom.runtime.forking import process_lock
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -68,7 +70,9 @@ def load_once(dialect: type[ext.Dialect], context: ir.Context) -> None:
     """Loads a Python-defined dialect into `context`, unless it is there."""
     if context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
         return
-    with context, ir.Location.unknown():
+    # `load` keeps the module it builds in an attribute of the class and reads it again: a second thread in there would hand the first a
+    # module of another context, which may be gone
+    with process_lock, context, ir.Location.unknown():
         dialect.load()
 
 

@@ -13,6 +13,8 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
+from hloom.runtime.interrupts import uninterrupted
+
 _stablehlo.register_stablehlo_passes()
 
 # The bindings look for a Python module of an op's dialect each time they hand out an op, and search the whole path again when there is none
@@ -25,6 +27,7 @@ _LOADS_CHLO_AND_VHLO = "builtin.module(func.func(stablehlo-complex-math-expander
 _OWN_DIALECTS = ("lhlo", "thunk")
 
 
+@uninterrupted()
 def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     """A fresh context, single-threaded; stablehlo, chlo, vhlo and hloom's own dialects are loaded."""
     context = ir.Context()

@@ -78,6 +78,12 @@ class TargetView:
     shared_bytes_per_block: int = 0
     """The most that a block may have; more than 48 KB of it must be dynamic."""
 
+    @property
+    def tile_bytes(self) -> int:
+        """A tile's share of the cache: what the values that it keeps may take together. The core's L2, or a quarter of its part of the last
+        cache where that is more; never so much that the stack of a thread is in danger."""
+        return min(max(self.l2_bytes, self.llc_bytes // max(1, self.cores) // 4), 2 << 20)
+
     def lanes(self, element_bits: int) -> int:
         """Elements of that width in one vector register."""
         return self.vector_bits // element_bits

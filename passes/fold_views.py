@@ -12,8 +12,7 @@ After:
 Any other view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
 a sum, through a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
-Must hold: the linalg stage before outs-style. A view of an argument or a returned view stays. Declined: a view that is read otherwise than
-as an input of a linalg.generic.
+Must hold: the linalg stage before outs-style. A view of an argument stays, and so does one that is returned, for the return alone.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from torch_mlir import ir
 
 from .linalg.generic import Generic, affine_map, lend_extents, read_generic
 from .linalg.indices import Index, at, loops, to_affine
-from .linalg.inlining import VIEWS, point_in_source, view_base, view_source
+from .linalg.inlining import VIEWS, is_used, point_in_source, view_base, view_source
 from .linalg.views import collapse
 from .lower_to_linalg import group_functions
 from .registry import register_pass
@@ -43,10 +42,10 @@ def fold_views(module: ir.Operation) -> None:
             for view in walk(function, lambda op: op.name in RESHAPES):
                 _cancel(view)
             for view in reversed(walk(function, lambda op: op.name in VIEWS)):
-                if not list(view.results[0].uses):
-                    continue
-                if not _collapse_contraction(view):
+                if is_used(view.results[0]) and not _collapse_contraction(view):
                     _compose_into_readers(view)
+                if not is_used(view.results[0]):
+                    view.erase()  # a dead view is no reader of its source
             for extract in walk(function, "tensor.extract"):
                 _extract_from_base(extract)
             for view in reversed(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty"))):
@@ -149,21 +148,18 @@ def _shape(value: ir.Value) -> list[int]:
     return list(ir.RankedTensorType(value.type).shape)
 
 
-def _readers(view: ir.Operation) -> list[tuple[ir.Operation, int]] | None:
-    """(generic, input number) of every use, or None if one is something else."""
-    found = []
-    for use in view.results[0].uses:
-        user = use.owner.operation
-        if user.name != "linalg.generic" or use.operand_number >= len(user.operands) - len(user.results):
-            return None
-        found.append((user, use.operand_number))
-    return found
+def _readers(view: ir.Operation) -> list[tuple[ir.Operation, int]]:
+    """(generic, input number) of every use as an input of a generic."""
+    uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
+    return [(op, number) for op, number in uses if op.name == "linalg.generic" and number < len(op.operands) - len(op.results)]
 
 
 def _collapse_contraction(view: ir.Operation) -> bool:
     source = view.operands[0]
     producer, readers = defining_op(source), _readers(view)
-    if view.name != "tensor.collapse_shape" or producer is None or producer.name != "linalg.generic" or readers is None:
+    if view.name != "tensor.collapse_shape" or producer is None or producer.name != "linalg.generic":
+        return False
+    if len(readers) != len(list(view.results[0].uses)):
         return False
     iterators = list(ir.ArrayAttr(producer.attributes["iterator_types"]))
     maps = _maps(producer)

@@ -47,11 +47,12 @@ def lower_kernels(module: ir.Operation) -> None:
         names = {symbol_name(k) for k in kernels}
         tiles = {symbol_name(k): k.attributes["hloom.tiles"] for k in kernels}
         for op in [o.operation for o in module.regions[0].blocks[0].operations]:
-            if op in kernels or _is_kernel_constant(op, names):
+            if op in kernels or _is_kernel_constant(op, names) or _is_declaration(op):
                 op.detach_from_parent()
                 apart.body.append(op)
         for kernel in functions(apart.operation):
-            _prepare(kernel)
+            if not _is_declaration(kernel):
+                _prepare(kernel)
         _lower(apart, target)
         _wrap(apart, tiles)
         for op in [o.operation for o in apart.body.operations]:
@@ -61,6 +62,11 @@ def lower_kernels(module: ir.Operation) -> None:
 
 def _is_kernel_constant(op: ir.Operation, kernels: set[str]) -> bool:
     return op.name == "memref.global" and symbol_name(op).rpartition("_constant_")[0] in kernels
+
+
+def _is_declaration(op: ir.Operation) -> bool:
+    """What kernels call in the native library."""
+    return op.name == "func.func" and not op.regions[0].blocks
 
 
 def _prepare(kernel: ir.Operation) -> None:

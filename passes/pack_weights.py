@@ -27,9 +27,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from .init_function import argument_attributes
 from .registry import register_pass
 from .rewriting import functions, symbol_name, walk
-from .split_init import argument_attributes
 from .stablehlo import build
 from .stablehlo.dimensions import DotDims
 from .stablehlo.driver import replace

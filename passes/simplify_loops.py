@@ -126,24 +126,25 @@ def _drop_unused(loop: ir.Operation) -> ir.Operation:
 
 def _dependencies(body: ir.Block) -> dict[ir.Value, int]:
     bits = {argument: 1 << index for index, argument in enumerate(body.arguments)}
-
-    def visit(block: ir.Block) -> int:
-        union = 0
-        for view in block.operations:
-            op = view.operation
-            mine = 0
-            for value in op.operands:
-                mine |= bits.get(value, 0)
-            for region in op.regions:
-                for inner in region.blocks:
-                    mine |= visit(inner)
-            for result in op.results:
-                bits[result] = mine
-            union |= mine
-        return union
-
-    visit(body)
+    _add_dependencies(body, bits)
     return bits
+
+
+def _add_dependencies(block: ir.Block, bits: dict[ir.Value, int]) -> int:
+    """Adds those of the block's values to `bits`; returns all of them together."""
+    union = 0
+    for view in block.operations:
+        op = view.operation
+        mine = 0
+        for value in op.operands:
+            mine |= bits.get(value, 0)
+        for region in op.regions:
+            for inner in region.blocks:
+                mine |= _add_dependencies(inner, bits)
+        for result in op.results:
+            bits[result] = mine
+        union |= mine
+    return union
 
 
 def _hoist(loop: ir.Operation) -> None:

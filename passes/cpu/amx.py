@@ -35,7 +35,6 @@ from .storage import Storage
 from .work import Work, stride_along
 
 LEAST_ROWS, LEAST_COLUMNS, LEAST_DEPTH = 8, 16, 16
-_MOST_PANEL_BYTES = 2 << 20
 _BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
 
 Bound = Callable[["int | ir.Value"], int]
@@ -45,7 +44,7 @@ def emit_amx(work: Work, target: TargetView, bound: Bound, scratch: Scratch) -> 
     """Emits `work` by AMX tiles, or returns False if it is not for them."""
     if not target.amx_bf16 or work.block is None or not multiplies_bf16(work.block) or not _starts_from_zero(work):
         return False
-    plan = _plan(work, bound)
+    plan = _plan(work, target, bound)
     if plan is None:
         return False
     _Amx(work, plan, bound, scratch).emit()
@@ -115,7 +114,7 @@ class _Plan:
     reduced: list[int]
 
 
-def _plan(work: Work, bound: Bound) -> _Plan | None:
+def _plan(work: Work, target: TargetView, bound: Bound) -> _Plan | None:
     loops, extents = range(len(work.extents)), work.extents
     operands = [_Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     accesses = [a for a in operands if a is not None]
@@ -144,7 +143,7 @@ def _plan(work: Work, bound: Bound) -> _Plan | None:
     most = bound(extents[row])
     packed = (DEPTH if pair is None else 0) + (most + DEPTH if not direct else DEPTH if extents[row] != most or most % DEPTH else 0)
     panel_bytes = 2 * prod(bound(extents[d]) for d in plan.reduced) * (extent + DEPTH) * packed
-    return plan if extent >= LEAST_DEPTH and panel_bytes <= _MOST_PANEL_BYTES else None
+    return plan if extent >= LEAST_DEPTH and panel_bytes <= target.tile_bytes else None
 
 
 def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:

@@ -50,7 +50,7 @@ def contraction_loop(work: Work, target: TargetView, bound: Bound) -> int | None
             jam = jam_loop(work, dim)
             inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
             strided = [n for n, along in inputs if along is None or along not in (0, 1)]
-            return dim if all(packable(work, n, dim, jam, bound) for n in strided) else None
+            return dim if all(packable(work, n, dim, jam, target, bound) for n in strided) else None
     return None
 
 
@@ -96,7 +96,7 @@ class _Contraction:
     def _pack(self, fixed: dict[int, Lin], vector: int) -> None:
         one = max(1, self.target.vector_bits // self.work.widest())
         for number in range(len(self.work.inputs)):
-            if packable(self.work, number, vector, self.jam, self.bound):
+            if packable(self.work, number, vector, self.jam, self.target, self.bound):
                 self.work = pack(self.work, number, summed(self.work, number), vector, fixed, one, self.bound, self.scratch)
 
     def _rows(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes) -> None:

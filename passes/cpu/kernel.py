@@ -291,7 +291,7 @@ class _Kernel:
 
     def _stack(self, result: ir.Value, sizes: tuple[int | ir.Value, ...]) -> Storage:
         shape = tuple(s if isinstance(s, int) else self._largest(s) for s in sizes)
-        with ir.InsertionPoint(self.stack_point):
+        with ir.InsertionPoint(self.stack_point), result.owner.location:
             return stack_buffer(shape, sizes, ir.RankedTensorType(result.type).element_type)
 
     def _largest(self, size: ir.Value) -> int:
@@ -317,7 +317,8 @@ class _Kernel:
                     pending.remove(work)
             self._drop_unread(group, inserted)
             self._look_ahead(group, nests_reading)
-            self._emit_nest(group)
+            with ir.Location.fused([work.op.location for work in group]):
+                self._emit_nest(group)
 
     def _look_ahead(self, group: list[Work], nests_reading: Counter[object]) -> None:
         """A nest that is the second in the tile to read a slice finds it in the cache: meanwhile it prefetches the same slice of the next

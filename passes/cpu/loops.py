@@ -32,13 +32,10 @@ def for_loop(
 
 def nest(extents: list[Bound], carried: list[ir.Value], body: Callable[[list[Lin], list[ir.Value]], list[ir.Value]]) -> list[ir.Value]:
     """Loops over all of `extents`, the first outermost; `body(indices, carried)` returns what is carried on."""
-
-    def level(depth: int, indices: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
-        if depth == len(extents):
-            return body(indices, values)
-        return for_loop(0, extents[depth], 1, values, lambda index, inner: level(depth + 1, [*indices, index], inner))
-
-    return level(0, [], carried)
+    if not extents:
+        return body([], carried)
+    first, *others = extents
+    return for_loop(0, first, 1, carried, lambda index, values: nest(others, values, lambda inner, last: body([index, *inner], last)))
 
 
 def whole_part(extent: Bound, step: int) -> Bound:

@@ -18,6 +18,8 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import TargetView
+
 from ..rewriting import create, value_of
 from .index import Lin
 from .lanes import Body, Lanes, affine_reps
@@ -28,14 +30,13 @@ from .work import Work, stride_along
 _FAR_BYTES = 1024
 _LEAST_ROWS = 16
 _LEAST_DEPTH = 16
-_MOST_BYTES = 2 << 20
 
 Bound = Callable[[int | ir.Value], int]
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
 
-def packable(work: Work, number: int, vector: int, jam: int | None, bound: Bound) -> bool:
-    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all)."""
+def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView, bound: Bound) -> bool:
+    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache."""
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or jam is None or bound(work.extents[jam]) < _LEAST_ROWS:
         return False
@@ -47,7 +48,7 @@ def packable(work: Work, number: int, vector: int, jam: int | None, bound: Bound
     if not reduced or len(extents) != len(reduced):
         return False
     depth, width = prod(extents), bound(work.extents[vector])
-    if depth < _LEAST_DEPTH or depth * width * bit_width(storage.element) // 8 > _MOST_BYTES:
+    if depth < _LEAST_DEPTH or depth * width * bit_width(storage.element) // 8 > target.tile_bytes:
         return False
     far = steps[reduced[-1]] * bit_width(storage.element) // 8 >= _FAR_BYTES
     return (steps[vector] != 1 or far) and _apart([(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])])

@@ -26,6 +26,7 @@ EXPOSED = 4
 class CostModel:
     def __init__(self, target: TargetView, program: Program):
         self.target, self.program, self.values = target, program, program.values
+        self.constant = constant_ops(program)
 
     def time(self, memory: int, arithmetic: int) -> int:
         return self.target.launch_ps + max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
@@ -115,3 +116,12 @@ def across(signature: Signature, lane: int | None) -> bool:
 
 def contraction_flops(op: Op, values: tuple[Value, ...]) -> int:
     return 2 * values[op.results[0]].elements * product(op.ranges)
+
+
+def constant_ops(program: Program) -> frozenset[int]:
+    """The ops that no argument reaches: what stays a group of such alone is computed once (hoist-constant-groups)."""
+    found: set[int] = set()
+    for op in program.ops:
+        if op.kind != "control" and all(program.values[value].producer in found for value in op.operands):
+            found.add(op.id)
+    return frozenset(found)

@@ -19,6 +19,20 @@ def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program
     module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, *(_record(each, program, names) for each in decisions)])
 
 
+def append_note(module: ir.Operation, code: str, groups: Sequence[str], reason: str, edge: str) -> None:
+    """Appends a record of what became of groups after they were planned; `edge` is the type of the value that it is about."""
+    fields = {
+        "code": ir.StringAttr.get(code),
+        "verdict": ir.StringAttr.get("note"),
+        "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
+        "ops": ir.ArrayAttr.get([]),
+        "reason": ir.StringAttr.get(reason),
+        "edge": ir.StringAttr.get(edge),
+    }
+    before = list(module.attributes[ATTRIBUTE]) if ATTRIBUTE in module.attributes else []
+    module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, ir.DictAttr.get(fields)])
+
+
 def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[str]]) -> ir.DictAttr:
     i64 = ir.IntegerType.get_signless(64)
     groups = dict.fromkeys(name for op in decision.ops for name in names.get(op, ()))

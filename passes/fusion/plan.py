@@ -49,6 +49,7 @@ class Planner:
         self.nodes = [op for op in block.ops if program.ops[op].node or program.ops[op].kind == "control"]
         self.groups: list[Group | None] = [seed(program.ops[op], program) if program.ops[op].node else None for op in self.nodes]
         self.times = [cost.of(group) if group else (0, 0) for group in self.groups]
+        self.constant = [op in cost.constant for op in self.nodes]
         self.versions = [0] * len(self.nodes)
         self.owner = list(range(len(self.nodes)))
         self.place = {op: node for node, op in enumerate(self.nodes)}
@@ -166,13 +167,16 @@ class Planner:
     def offer(self, kind: str, u: int, targets: tuple[int, ...], unions: tuple[Union, ...]) -> None:
         """Queues a legal merge if it gains enough, else remembers why not."""
         p, nodes = self.groups[u], (u, *targets)
-        before = sum(self.cost.time(*self.times[n]) for n in nodes)
+        once = [n for n in nodes if self.constant[n]]  # is computed once, in @init: costs a call nothing
+        if len(once) == len(nodes):
+            once = []
+        before = sum(self.cost.time(*self.times[n]) for n in nodes if n not in once)
         parts = []
         for v, union in zip(targets, unions):
             # a sibling's union is expressed in the first group's axes, a vertical one in the consumer's
             other, base = (v, u) if kind == "sibling" else (u, v)
             parts.append(self.cost.union(self.groups[other], self.groups[base], union, self.times[other], self.times[base]))  # type: ignore[arg-type]
-        after = sum(self.cost.time(*part) for part in parts)
+        after = sum(self.cost.time(*part) for part, v in zip(parts, targets) if not (u in once and v in once))
         gain = before - after
         candidate = Candidate(kind, u, targets, unions, tuple(self.versions[n] for n in nodes), before, after, tuple(parts))
         least = min(self.cost.time(*self.times[n]) for n in nodes)  # removing a small kernel gains little of a large one's time
@@ -183,8 +187,8 @@ class Planner:
         elif kind == "vertical":
             rho = self.rho(p, unions[0])  # type: ignore[arg-type]
             again = rho > 1 and parts[0][1] > sum(self.times[n][1] for n in nodes)
-            refusal = Refusal("NO_GAIN", "one kernel is not faster", rho)
-            if again:
+            refusal = Refusal("NO_GAIN", "reading what is computed once is faster" if once else "one kernel is not faster", rho)
+            if again and not once:
                 refusal = Refusal("RECOMPUTE_TOO_HIGH", "evaluating it again costs more than it saves", rho)
             self.decline(u, targets[0], refusal, unions[0], before, after)
 
@@ -216,6 +220,7 @@ class Planner:
                 self.users[value].discard(kept)
         self.groups[kept] = absorb(self.groups[base], self.groups[other], union, self.program.ops)  # type: ignore[arg-type]
         self.groups[gone] = None
+        self.constant[kept] = self.constant[u] and self.constant[v]
         self.owner[gone] = kept
         self.renew(kept, candidate.parts[0])
 

@@ -235,31 +235,32 @@ def _factors(block: ir.Block, inputs: int) -> tuple[ir.Value, ir.Value] | None:
     return product.operands[0], product.operands[1]
 
 
+def _gather(value: ir.Value, elements: Sequence[ir.Value], ops: list[ir.Operation], leaves: list[ir.Value]) -> bool:
+    """Adds the ops that compute `value`, in order, and those of `elements` that they read. False where it depends on anything else."""
+    if is_block_argument(value):
+        if value not in elements:
+            return False
+        if value not in leaves:
+            leaves.append(value)
+        return True
+    op = defining_op(value)
+    assert op is not None
+    if op.name == "arith.constant" or op in ops:
+        return True
+    if op.name.split(".")[0] not in ("arith", "math") or list(op.regions):
+        return False
+    if not all(_gather(v, elements, ops, leaves) for v in op.operands):
+        return False
+    ops.append(op)
+    return True
+
+
 def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[Form]) -> Operand | None:
     """The factor as a function of elements of inputs."""
     block = tile.op.regions[0].blocks[0]
     ops: list[ir.Operation] = []
     leaves: list[ir.Value] = []
-
-    def visit(value: ir.Value) -> bool:
-        if is_block_argument(value):
-            if value.owner != block or ir.BlockArgument(value).arg_number >= len(tile.inputs):
-                return False
-            if value not in leaves:
-                leaves.append(value)
-            return True
-        op = defining_op(value)
-        assert op is not None
-        if op.name == "arith.constant" or op in ops:
-            return True
-        if op.name.split(".")[0] not in ("arith", "math") or list(op.regions):
-            return False
-        if not all(visit(v) for v in op.operands):
-            return False
-        ops.append(op)
-        return True
-
-    if not visit(factor) or not leaves:
+    if not _gather(factor, list(block.arguments)[: len(tile.inputs)], ops, leaves) or not leaves:
         return None
     found = []
     for leaf in leaves:

@@ -37,7 +37,7 @@ class Node:
     contraction: bool
     uses: list[list[Use]] = field(default_factory=list)  # a list a result
     cost: int = 0  # of one element with all producers inlined
-    points: list[tuple[Node, tuple[Index, ...] | int]] = field(default_factory=list)  # (root, the loops at which it is evaluated)
+    points: list[tuple[Node | None, tuple[Index, ...] | int]] = field(default_factory=list)  # (root, or None for itself; its loops)
     stored: bool = False  # has a generic in the rebuilt function
     inlined: bool = False  # is emitted in the bodies of its readers
     depends: set[int] = field(default_factory=set)  # positions of the stored nodes whose tensors it reads
@@ -127,19 +127,14 @@ def _decide_one(node: Node, number: int, without_reductions: bool) -> None:
     node.fixed = any(use.reader is not None and use.reader.name != "func.return" for _, use in uses)
     node.stored = opaque or not node.pure
     if not node.pure:
-        node.points = [(node, indices.loops(node.generic.extents))]
+        node.points = [(None, indices.loops(node.generic.extents))]
         return
-    points = {(root.position, at): root for root, at in _reader_points(node, uses, number)}
-    node.points = [(root, at) for (_, at), root in points.items()]
-    if without_reductions:
-        node.inlined = True
-    else:
-        node.inlined = len(points) <= MOST_POINTS and _is_cheaper_inlined(node) and all(_fits(node, root, at) for root, at in node.points)
+    points = [(root, at) for (_, at), root in {(root.position, at): root for root, at in _reader_points(node, uses, number)}.items()]
+    node.inlined = without_reductions or _pays_inlined(node, points)
     node.stored = opaque or (not node.inlined and bool(uses))
-    if node.stored and not node.inlined:
-        node.points = []
+    node.points = [] if node.stored and not node.inlined else [*points]
     if node.stored:
-        node.points.append((node, indices.loops(node.generic.extents)))
+        node.points.append((None, indices.loops(node.generic.extents)))
 
 
 def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int):
@@ -150,21 +145,22 @@ def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int):
             continue
         if use.indexing is None:
             for k, (root, _) in enumerate(reader.points):
-                yield root, -(number * MOST_POINTS + k) - 1  # unlike any other point
+                yield root or reader, -(number * MOST_POINTS + k) - 1  # unlike any other point
             continue
         for root, at in reader.points:
             if isinstance(at, int):
-                yield root, at
+                yield root or reader, at
                 continue
             point = tuple(indices.at(e, at) for e in use.indexing.results)
             if use.through is not None:
                 point = point_in_base(use.through, point)
-            yield root, loops_at(node.generic, result, point)
+            yield root or reader, loops_at(node.generic, result, point)
 
 
-def _is_cheaper_inlined(node: Node) -> bool:
-    evaluations = sum(root.generic.trips for root, _ in node.points) / max(1, node.generic.trips)
-    return (evaluations + node.stored - 1) * node.cost <= SLACK
+def _pays_inlined(node: Node, points: list[tuple[Node, tuple[Index, ...] | int]]) -> bool:
+    evaluations = sum(root.generic.trips for root, _ in points) / max(1, node.generic.trips)
+    cheaper = (evaluations + node.stored - 1) * node.cost <= SLACK
+    return len(points) <= MOST_POINTS and cheaper and all(_fits(node, root, at) for root, at in points)
 
 
 def _fits(node: Node, root: Node, at: tuple[Index, ...] | int) -> bool:

@@ -65,9 +65,10 @@ def _extents(maps: list[ir.AffineMap], operands: list[ir.Value], loops: int) -> 
     return extents
 
 
-def captured_tensors(op: ir.Operation) -> list[ir.Value]:
-    """The tensors that the body of `op` reads by tensor.extract."""
-    return [extract.operands[0] for extract in walk(op, "tensor.extract")]
+def loop_index(value: ir.Value) -> int | None:
+    """The loop whose index `value` is in a body, or None if it is computed."""
+    op = defining_op(value)
+    return int(ir.IntegerAttr(op.attributes["dim"]).value) if op is not None and op.name == "linalg.index" else None
 
 
 def dim_position(expr: ir.AffineExpr) -> int | None:
@@ -142,10 +143,20 @@ class Axes:
                         self._union(base + reader, loop)
                     elif self.ops[made[0]].extents[position] != 1:
                         self._whole.add(loop)
-            for value in captured_tensors(op.op):
-                made = self.producer(value)
+            for extract in walk(op.op, "tensor.extract"):
+                made = self.producer(extract.operands[0])
                 if made is not None:
-                    self._whole |= {self._offsets[made[0]] + d for d in range(len(self.ops[made[0]].extents))}
+                    self._tie_extract(base, list(extract.operands)[1:], *made)
+
+    def _tie_extract(self, base: int, indices: list[ir.Value], number: int, result: int) -> None:
+        """Ties the loops of a producer to those at whose own index a body extracts its value; the value is whole along the others."""
+        out = self.ops[number].output_maps[result]
+        for index, expr in zip(indices, out.results):
+            loop, reader = self._offsets[number] + loop_of(expr), loop_index(index)
+            if reader is not None:
+                self._union(base + reader, loop)
+            elif self.ops[number].extents[loop_of(expr)] != 1:
+                self._whole.add(loop)
 
     def _tie_components(self) -> None:
         """Results that share no intermediate are tied position by position where their shapes agree."""

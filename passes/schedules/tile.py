@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..rewriting import DYNAMIC, create, defining_op, i64_array, index_constant, split_mixed, value_of, walk
-from .axes import Axes, TileOp, dim_position, loop_of, used_dims
+from .axes import Axes, TileOp, dim_position, loop_index, loop_of, used_dims
+from .temporaries import destinations
 
 
 class Tile:
@@ -17,13 +18,14 @@ class Tile:
         self.offset: dict[int, ir.Value] = {}
         self.size: dict[int, int | ir.Value] = {}
         self.made: dict[tuple[int, int], ir.Value] = {}
-        self.goes_to = self._destinations()
+        self.goes_to = destinations(axes, results)
 
     def emit(self) -> None:
         with ir.InsertionPoint(self.block):
             self._bind_axes()
-            for number in range(len(self.axes.ops)):
-                self._emit_op(number)
+            for number, tile_op in enumerate(self.axes.ops):
+                with tile_op.op.location:
+                    self._emit_op(number)
             self._yield()
 
     def _bind_axes(self) -> None:
@@ -36,17 +38,6 @@ class Tile:
                 left = ir.AffineExpr.get_add(ir.AffineConstantExpr.get(extent), ir.AffineExpr.get_mul(ir.AffineDimExpr.get(0), -1))
                 bound = ir.AffineMapAttr.get(ir.AffineMap.get(1, 0, [left, ir.AffineConstantExpr.get(size)]))
                 self.size[axis] = value_of("affine.min", ir.IndexType.get(), [start], map=bound)
-
-    def _destinations(self) -> dict[tuple[int, int], int]:
-        """Which result's buffer each op result may be written to: results themselves, and the chains of `outs` that lead to them."""
-        goes_to: dict[tuple[int, int], int] = {}
-        for number, value in enumerate(self.results):
-            made = self.axes.producer(value)
-            while made is not None and made not in goes_to:
-                goes_to[made] = number
-                init = self.axes.ops[made[0]].inits[made[1]]
-                made = self.axes.producer(init) if len(list(init.uses)) == 1 else None
-        return goes_to
 
     def _emit_op(self, number: int) -> None:
         tile_op = self.axes.ops[number]
@@ -228,19 +219,25 @@ class Tile:
             mapping[op.results[0]] = self._index(tile_op, ir.IntegerAttr(op.attributes["dim"]).value)
             return
         clone = op.clone()
-        for inner in walk(clone):
-            for i, operand in enumerate(inner.operands):
-                made = self.axes.producer(operand)
-                if operand in mapping:
-                    inner.operands[i] = mapping[operand]
-                elif made is not None:
-                    inner.operands[i] = self.made[made]
+        with ir.InsertionPoint(clone):
+            for inner in walk(clone):
+                made = self.axes.producer(inner.operands[0]) if inner.name == "tensor.extract" else None
+                for i, operand in enumerate(inner.operands):
+                    if made is not None:
+                        inner.operands[i] = self.made[made] if i == 0 else self._index_within(operand, mapping, tile_op, made, i - 1)
+                    elif operand in mapping:
+                        inner.operands[i] = mapping[operand]
         for before, after in zip(op.results, clone.results):
             mapping[before] = after
 
+    def _index_within(self, index: ir.Value, mapping, tile_op: TileOp, made: tuple[int, int], position: int) -> ir.Value:
+        """An index into the tile's part of a value that the group makes: where that is tiled, the index is the loop's own."""
+        loop = loop_index(index)
+        return _loop(loop) if loop is not None and self._produced_tiled(made, position) else mapping.get(index, index)
+
     def _index(self, tile_op: TileOp, dim: int) -> ir.Value:
         """The loop's index in the whole program."""
-        index = value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim))
+        index = _loop(dim)
         offset = self.offset.get(tile_op.axes[dim])
         return index if offset is None else value_of("arith.addi", index.type, [index, offset])
 
@@ -282,6 +279,10 @@ class Tile:
                 shape = list(ir.RankedTensorType(value.type).shape)
                 sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
                 insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
+
+
+def _loop(dim: int) -> ir.Value:
+    return value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim))
 
 
 def linear_coefficients(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:

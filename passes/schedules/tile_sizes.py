@@ -13,6 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ..cpu.amx import multiplies_bf16
+from ..rewriting import defining_op
 from .axes import Axes, TileOp, dim_position, used_dims
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 
@@ -38,13 +39,19 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
 
 def is_contraction(op: TileOp) -> bool:
     """Whether `op` sums products of matrices: its first two inputs share the loops that are summed, and each may be read again along a
-    loop of the other. A sum of what is computed point by point, as a variance, is none.
+    loop of the other. A sum of what is computed point by point, as a variance, is none; nor is a window, whose second input only lends its
+    extents.
     """
-    if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1:
+    if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1 or any(map(_is_empty, op.inputs[:2])):
         return False
     left, right = ({d for r in m.results for d in used_dims(r, 0)} for m in op.maps[:2])
     summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
     return summed <= left & right and left != right
+
+
+def _is_empty(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "tensor.empty"
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:

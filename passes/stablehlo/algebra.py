@@ -46,16 +46,6 @@ def _ones(value: ir.Value) -> int:
     return (1 << element.width) - 1 if element.is_unsigned else -1
 
 
-def _lowest(value: ir.Value, sign: int) -> float | int:
-    """The neutral element of maximum (sign -1) or minimum (sign 1)."""
-    element = build.element_of(value)
-    if isinstance(element, ir.FloatType):
-        return sign * math.inf
-    if element.width == 1 or element.is_unsigned:
-        return 0 if sign < 0 else (1 << element.width) - 1
-    return -(1 << (element.width - 1)) if sign < 0 else (1 << (element.width - 1)) - 1
-
-
 def _add(op: ir.Operation) -> Values:
     found = _with_constant(op)
     if found is None or found[1] != 0 or (_is_float(found[0]) and not _is_negative_zero(found[1])):
@@ -132,7 +122,7 @@ def _extremum(sign: int):
         if op.operands[0] == op.operands[1]:
             return [op.operands[0]]
         found = _with_constant(op)
-        return [found[0]] if found is not None and found[1] == _lowest(found[0], sign) else None
+        return [found[0]] if found is not None and found[1] == build.extreme(build.element_of(found[0]), sign) else None
 
     return rule
 
@@ -189,7 +179,7 @@ def _compare(op: ir.Operation) -> Values:
         outcome = direction in ("EQ", "LE", "GE")
     elif known is not None and element.width == 1 and direction in ("EQ", "NE"):
         return [x if bool(known) == (direction == "EQ") else build.elementwise("not", x)]
-    elif known is not None and direction in ("LT", "GE") and element.width > 1 and known == _lowest(x, -1):
+    elif known is not None and direction in ("LT", "GE") and element.width > 1 and known == build.extreme(element, -1):
         outcome = direction == "GE"
     if outcome is None:
         return None

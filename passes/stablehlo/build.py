@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
@@ -98,6 +99,22 @@ def concatenate(values: Sequence[ir.Value], dimension: int) -> ir.Value:
     return value_of("stablehlo.concatenate", tensor(shape, element_of(values[0])), values, dimension=attribute)
 
 
+def take(value: ir.Value, dimension: int, places: ir.Value) -> ir.Value:
+    """The elements at `places`, integers, along one dimension, in whose place the result has the dimensions of `places`."""
+    shape, at = shape_of(value), shape_of(places)
+    numbers = _stablehlo.GatherDimensionNumbers.get(
+        offset_dims=[*range(dimension), *range(dimension + len(at), len(shape) - 1 + len(at))],
+        collapsed_slice_dims=[dimension],
+        operand_batching_dims=[],
+        start_indices_batching_dims=[],
+        start_index_map=[dimension],
+        index_vector_dim=len(at),
+    )
+    kind = tensor([*shape[:dimension], *at, *shape[dimension + 1 :]], element_of(value))
+    sizes = i64_array([*shape[:dimension], 1, *shape[dimension + 1 :]])
+    return value_of("stablehlo.gather", kind, [value, places], dimension_numbers=numbers, slice_sizes=sizes)
+
+
 def pad(value: ir.Value, filling: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None) -> ir.Value:
     """`interior[i]` elements between neighbours along dimension `i`; negative `low` and `high` cut."""
     interior = interior or [0] * len(low)
@@ -119,13 +136,67 @@ def reverse(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 def sum_along(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     """The sum along those dimensions, which the result lacks."""
     element = element_of(value)
-    scalar = tensor([], element)
-    result = tensor([n for d, n in enumerate(shape_of(value)) if d not in dimensions], element)
-    op = create("stablehlo.reduce", [result], [value, zero([], element)], regions=1, dimensions=i64_array(sorted(dimensions)))
-    block = op.regions[0].blocks.append(scalar, scalar)
+    return reduce([value], [zero([], element)], dimensions, lambda x, y: [elementwise("add", x, y)])[0]
+
+
+Combine = Callable[..., Sequence[ir.Value]]
+"""The body of a reduction of n operands: from n scalars gathered so far and n that come, the n that both make."""
+
+
+def reduce(values: Sequence[ir.Value], starts: Sequence[ir.Value], dimensions: Sequence[int], combine: Combine) -> list[ir.Value]:
+    """The values, of one shape, reduced together along those dimensions, which the results lack."""
+    shape = [n for d, n in enumerate(shape_of(values[0])) if d not in dimensions]
+    kinds = [tensor(shape, element_of(value)) for value in values]
+    return _reduction("reduce", kinds, values, starts, combine, dimensions=i64_array(sorted(dimensions)))
+
+
+def reduce_window(
+    values: Sequence[ir.Value],
+    starts: Sequence[ir.Value],
+    window: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    combine: Combine,
+) -> list[ir.Value]:
+    """The values, of one shape, reduced together over windows; each list holds one entry a dimension."""
+    spans = [(size - 1) * step + 1 for size, step in zip(window, dilations)]
+    padded = [low + size + high for size, (low, high) in zip(shape_of(values[0]), padding)]
+    shape = [max(0, (size - span) // stride + 1) for size, span, stride in zip(padded, spans, strides)]
+    pairs = np.array(padding, np.int64).reshape(len(shape), 2)
+    return _reduction(
+        "reduce_window",
+        [tensor(shape, element_of(value)) for value in values],
+        values,
+        starts,
+        combine,
+        window_dimensions=i64_array(window),
+        window_strides=i64_array(strides),
+        window_dilations=i64_array(dilations),
+        padding=ir.DenseElementsAttr.get(pairs, type=ir.IntegerType.get_signless(64)),
+    )
+
+
+def _reduction(
+    name: str, kinds: Sequence[ir.Type], values: Sequence[ir.Value], starts: Sequence[ir.Value], combine: Combine, **given: ir.Attribute
+) -> list[ir.Value]:
+    op = create(f"stablehlo.{name}", kinds, [*values, *starts], regions=1, **given)
+    scalars = [tensor([], element_of(value)) for value in values]
+    block = op.regions[0].blocks.append(*scalars, *scalars)
     with ir.InsertionPoint(block):
-        create("stablehlo.return", [], [elementwise("add", *block.arguments)])
-    return op.results[0]
+        create("stablehlo.return", [], combine(*block.arguments))
+    return list(op.results)
+
+
+def compare(direction: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    """`direction` is EQ, NE, LT, LE, GT or GE."""
+    kind = tensor(shape_of(x), ir.IntegerType.get_signless(1))
+    return value_of("stablehlo.compare", kind, [x, y], comparison_direction=_stablehlo.ComparisonDirectionAttr.get(direction))
+
+
+def select(chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
+    """`x` where `chosen` holds, else `y`."""
+    return value_of("stablehlo.select", x.type, [chosen, x, y])
 
 
 def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:
@@ -144,6 +215,15 @@ def scalar(element: ir.Type, value: float | int | bool | np.generic) -> ir.Attri
     if element.is_unsigned and bits == 64 and number >> 63:  # IntegerAttr.get takes no more than 63 bits
         return ir.Attribute.parse(f"{number} : ui64")
     return ir.IntegerAttr.get(element, number)
+
+
+def extreme(element: ir.Type, sign: int) -> float | int:
+    """The neutral element of maximum (sign -1) or minimum (sign 1): an infinity, or the least or the largest integer."""
+    if isinstance(element, ir.FloatType):
+        return sign * math.inf
+    if element.width == 1 or element.is_unsigned:
+        return 0 if sign < 0 else (1 << element.width) - 1
+    return -(1 << (element.width - 1)) if sign < 0 else (1 << (element.width - 1)) - 1
 
 
 def dot_dimensions(

@@ -7,11 +7,14 @@ Ingress must not change what they compute, by upstream's plain loops; and what i
 
 from __future__ import annotations
 
+import os
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from linalg_oracle import INGRESS, TYPES, parse_type, run_lowered, tensor_types
+from machines import any_cpu as any_cpu
 
 import hloom
 from hloom.compiler.interpreter import Interpreter
@@ -35,10 +38,13 @@ class Program:
         self.lines.append("%low = stablehlo.constant dense<-9.0> : tensor<f32>")
         self.lines.append("%high = stablehlo.constant dense<9.0> : tensor<f32>")
 
+    def makers(self) -> list[Callable[[], None]]:
+        return [self.unary, self.binary, self.binary, self.transpose, self.reshape, self.slice, self.reverse, self.broadcast, self.pad,
+                self.concatenate, self.reduce, self.dot, self.dynamic_slice, self.iota, self.select, self.clamp, self.update,
+                self.gather, self.window, self.convolution, self.first_largest]  # fmt: skip
+
     def text(self, ops: int) -> str:
-        makers = [self.unary, self.binary, self.binary, self.transpose, self.reshape, self.slice, self.reverse, self.broadcast, self.pad,
-                  self.concatenate, self.reduce, self.dot, self.dynamic_slice, self.iota, self.select, self.clamp, self.update,
-                  self.gather, self.window, self.convolution, self.first_largest]  # fmt: skip
+        makers = self.makers()
         for _ in range(ops):
             self.rng.choice(makers)()
         results = self.rng.sample(self.values[3:], min(3, len(self.values) - 3)) + self.values[-1:]
@@ -289,6 +295,55 @@ class Ragged(Program):
     most = 20_000
 
 
+class Viewed(Program):
+    """Products of matrices and sums among views, as attention is made of: heads split off, turned, cut out, repeated and merged."""
+
+    extents = (2, 3, 4, 6, 8, 9)
+    most = 6_000
+
+    def makers(self) -> list[Callable[[], None]]:
+        views = [self.reshape, self.reshape, self.transpose, self.slice, self.heads, self.heads, self.repeat]
+        return [*views, self.dot, self.dot, self.dot, self.binary, self.unary, self.reduce, self.concatenate, self.broadcast, self.square]
+
+    def heads(self) -> None:
+        """The last dimension split, and the pieces put before another dimension, or beside it."""
+        name, shape = self.pick()
+        wide = [d for d in range(len(shape)) if shape[d] > 3 and shape[d] % 2 == 0]
+        if not wide or len(shape) > 3:
+            return
+        d = self.rng.choice(wide)
+        split = (*shape[:d], 2, shape[d] // 2, *shape[d + 1 :])
+        order = self.rng.sample(range(len(split)), len(split))
+        self.emit(f"stablehlo.reshape {name}", [(name, shape)], split)
+        if self.values[-1][1] == split:
+            turned, name = tuple(split[i] for i in order), self.values[-1][0]
+            self.emit(f"stablehlo.transpose {name}, dims = {order}", [(name, split)], turned)
+            merged = (turned[0] * turned[1], *turned[2:])
+            self.emit(f"stablehlo.reshape {self.values[-1][0]}", [self.values[-1]], merged)
+
+    def repeat(self) -> None:
+        """Each index of a dimension twice, as grouped queries share their keys."""
+        name, shape = self.pick()
+        if not shape or len(shape) > 3:
+            return
+        d = self.rng.randrange(len(shape))
+        kept, wide = [i for i in range(len(shape) + 1) if i != d + 1], (*shape[: d + 1], 2, *shape[d + 1 :])
+        self.emit(f"stablehlo.broadcast_in_dim {name}, dims = {kept}", [(name, shape)], wide)
+        if self.values[-1][1] == wide:
+            self.emit(f"stablehlo.reshape {self.values[-1][0]}", [self.values[-1]], (*shape[:d], 2 * shape[d], *shape[d + 1 :]))
+
+    def square(self) -> None:
+        """A value's product with its own transposition: the two share what comes before them."""
+        name, shape = self.pick()
+        if len(shape) < 2:
+            return
+        batch, rows = list(range(len(shape) - 2)), shape[-2]
+        batching = f"batching_dims = {batch} x {batch}, " if batch else ""
+        last = len(shape) - 1
+        new = (*shape[:-2], rows, rows)
+        self.emit(f"stablehlo.dot_general {name}, {name}, {batching}contracting_dims = [{last}] x [{last}]", [(name, shape)] * 2, new)
+
+
 @pytest.fixture(scope="module")
 def interpreter():
     with Interpreter() as process:
@@ -300,7 +355,7 @@ def test_a_program_compiles_and_agrees_with_the_interpreter(seed, interpreter):
     text = (Program, Ragged)[seed % 2](seed).text(14)
     inputs = integers(text, seed)
     wanted = interpreter.run(text, inputs).results
-    for w, g in zip(wanted, hloom.compile(text, target="cpu").flat(inputs)):
+    for w, g in zip(wanted, hloom.compile(text).flat(inputs)):
         np.testing.assert_array_equal(g, w, err_msg=text)
 
 
@@ -313,5 +368,14 @@ def test_a_row_of_bf16_whose_last_register_has_one_lane():
       return %y : {wide}
     }}"""
     x = np.arange(7 * 33).astype(np.float32).astype(TYPES["bf16"]).reshape(7, 33)
-    (y,) = hloom.compile(text, target="cpu").flat([x])
+    (y,) = hloom.compile(text).flat([x])
     np.testing.assert_array_equal(y, np.concatenate([np.zeros((2, 33), x.dtype), x]))
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("HLOOM_RANDOM_VIEWS", 12))))
+def test_views_between_products_compile_and_agree_with_the_interpreter(seed, interpreter):
+    text = Viewed(seed).text(14)
+    inputs = integers(text, seed)
+    wanted = interpreter.run(text, inputs).results
+    for w, g in zip(wanted, hloom.compile(text).flat(inputs)):
+        np.testing.assert_array_equal(g, w, err_msg=text)

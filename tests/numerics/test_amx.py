@@ -12,7 +12,7 @@ from hloom.runtime.executable import Executable
 
 BF16 = ml_dtypes.bfloat16
 
-pytestmark = pytest.mark.skipif(not host().amx_bf16, reason="this processor has no AMX")
+pytestmark = [pytest.mark.host_cpu, pytest.mark.skipif(not host().amx_bf16, reason="this processor has no AMX")]
 
 
 def program(a: str, b: str, result: str, numbers: str, bias: bool) -> str:

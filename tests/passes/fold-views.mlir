@@ -158,3 +158,66 @@ func.func private @extracted(%x: tensor<3x4xf32>) -> tensor<12xf32> attributes {
   } -> tensor<12xf32>
   return %r : tensor<12xf32>
 }
+
+// -----
+
+// Of a chain of views that is no single reshape each is composed, the last first: the first then has one reader less.
+// CHECK-DAG: #[[EIGHTS:.*]] = affine_map<(d0, d1) -> ((d0 * 8 + d1) floordiv 32, (d0 * 8 + d1) mod 32)>
+// CHECK-LABEL: func.func private @chain
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x32xf32>)
+// CHECK-NOT: collapse_shape
+// CHECK-NOT: expand_shape
+// CHECK: linalg.generic {indexing_maps = [#[[EIGHTS]], {{.*}} ins(%[[Y]], 
+#square = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @chain(%x: tensor<2x32xf32>) -> tensor<8xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x32xf32>
+  %y = linalg.generic {indexing_maps = [#square, #square], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2x32xf32>) outs(%e : tensor<2x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x32xf32>
+  %w = tensor.expand_shape %y [[0, 1], [2]] output_shape [1, 2, 32] : tensor<2x32xf32> into tensor<1x2x32xf32>
+  %c = tensor.collapse_shape %w [[0, 1, 2]] : tensor<1x2x32xf32> into tensor<64xf32>
+  %v = tensor.expand_shape %c [[0, 1]] output_shape [8, 8] : tensor<64xf32> into tensor<8x8xf32>
+  %o = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#square, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%v : tensor<8x8xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%a: f32, %sum: f32):
+    %0 = arith.addf %sum, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// A view that is read and returned stays for the return alone.
+// CHECK-DAG: #[[DIGITS:.*]] = affine_map<(d0) -> (d0 floordiv 2, d0 mod 2)>
+// CHECK-LABEL: func.func private @returned
+// CHECK: %[[Y:.*]] = linalg.generic
+// CHECK: %[[V:.*]] = tensor.collapse_shape %[[Y]]
+// CHECK: %[[R:.*]] = linalg.generic {indexing_maps = [#[[DIGITS]], {{.*}} ins(%[[Y]]
+// CHECK: return %[[V]], %[[R]]
+#square = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @returned(%x: tensor<3xf32>) -> (tensor<6xf32>, tensor<6xf32>) attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<3x2xf32>
+  %y = linalg.generic {indexing_maps = [#first, #square], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3xf32>) outs(%e : tensor<3x2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x2xf32>
+  %v = tensor.collapse_shape %y [[0, 1]] : tensor<3x2xf32> into tensor<6xf32>
+  %o = tensor.empty() : tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%v : tensor<6xf32>) outs(%o : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  return %v, %r : tensor<6xf32>, tensor<6xf32>
+}

@@ -207,3 +207,66 @@ func.func private @tiled(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hloom.k
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// A value read by tensor.extract is tiled along the loops at whose own index it is read, here the rows; along the others it is whole.
+// CHECK-LABEL: func.func private @extracted
+// CHECK: scf.forall (%[[I:[^)]*]]) in (4096)
+// CHECK-NEXT: %[[X:.*]] = tensor.extract_slice %arg0[%[[I]], 0] [1, 1024]
+// CHECK: %[[V:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<1x1024xf32>) outs(%{{.*}} : tensor<1x1024xf32>)
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<1x1024xf32>)
+// CHECK: linalg.index 1
+// CHECK: %[[ROW:.*]] = linalg.index 0
+// CHECK-NEXT: tensor.extract %[[V]][%[[ROW]], %{{.*}}] : tensor<1x1024xf32>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @extracted(%x: tensor<4096x1024xf32>) -> tensor<4096xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %c1023 = arith.constant 1023 : index
+  %e1 = tensor.empty() : tensor<4096xf32>
+  %e2 = tensor.empty() : tensor<4096x1024xf32>
+  %v = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4096x1024xf32>) outs(%e2 : tensor<4096x1024xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4096x1024xf32>
+  %p = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e2 : tensor<4096x1024xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %0 = arith.addi %j, %c1 : index
+    %1 = arith.minsi %0, %c1023 : index
+    %2 = tensor.extract %v[%i, %1] : tensor<4096x1024xf32>
+    linalg.yield %2 : f32
+  } -> tensor<4096x1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4096xf32>) -> tensor<4096xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<4096x1024xf32>) outs(%f : tensor<4096xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  } -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// A window is no contraction, though its second input lends the window's extents: whole lines of results are a tile, not eight of them.
+// CHECK-LABEL: func.func private @window
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (64, 55) step (1, 2)
+#read = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 * 2 + d3, d2 * 2 + d4)>
+#place = affine_map<(d0, d1, d2, d3, d4) -> (d3, d4)>
+#out = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+func.func private @window(%x: tensor<64x111x111xf32>) -> tensor<64x55x55xf32> attributes {hloom.kind = "reduce"} {
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<64x55x55xf32>
+  %w = tensor.empty() : tensor<3x3xf32>
+  %f = linalg.fill ins(%low : f32) outs(%e : tensor<64x55x55xf32>) -> tensor<64x55x55xf32>
+  %r = linalg.generic {indexing_maps = [#read, #place, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<64x111x111xf32>, tensor<3x3xf32>) outs(%f : tensor<64x55x55xf32>) {
+  ^bb0(%in: f32, %place: f32, %out: f32):
+    %0 = arith.maximumf %out, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x55x55xf32>
+  return %r : tensor<64x55x55xf32>
+}

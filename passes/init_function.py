@@ -1,0 +1,89 @@
+"""The entry @init beside @main: what it computes once are further arguments of @main (docs/architecture.md, stage stablehlo)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from .rewriting import create, functions, symbol_name, walk
+
+
+def entry(module: ir.Operation, name: str) -> ir.Operation | None:
+    """The host function @main or @init, if there is one."""
+    return next((function for function in functions(module) if symbol_name(function) == name), None)
+
+
+def argument_attributes(function: ir.Operation) -> list[dict[str, ir.Attribute]]:
+    """The attributes of each argument."""
+    return [{entry.name: entry.attr for entry in map(given.__getitem__, range(len(given)))} for given in _dictionaries(function)]
+
+
+def compute_once(module: ir.Operation, main: ir.Operation, ops: Sequence[ir.Operation], values: Sequence[ir.Value]) -> None:
+    """Lets @init compute `values`, by clones of `ops` in order, and @main take them as arguments; there is an @init afterwards.
+
+    The ops depend on bound arguments and on each other alone. What nothing in @main uses any more is the caller's to erase.
+    """
+    init = entry(module, "init") or _empty_init(module, main)
+    arguments = list(main.regions[0].blocks[0].arguments)
+    bound = [i for i, attributes in enumerate(argument_attributes(main)) if "hloom.bound" in attributes]
+    mapping = dict(zip((arguments[i] for i in bound), init.regions[0].blocks[0].arguments, strict=True))
+    returned = [op.operation for op in init.regions[0].blocks[0].operations][-1]
+    first = len(returned.operands)
+    with main.location, ir.InsertionPoint(returned):
+        for op in ops:
+            copy = op.clone()
+            _rename(copy, mapping)
+            mapping.update(zip(op.results, copy.results))
+        create("func.return", [], [*returned.operands, *(mapping[v] for v in values)])
+    returned.erase()
+    _set_type(init, [], [v.type for v in values])
+    for value in values:
+        value.replace_all_uses_with(main.regions[0].blocks[0].add_argument(value.type, main.location))
+        _set_type(main, [value.type], [])
+    marks = [ir.DictAttr.get({"hloom.init_result": _i64(first + number)}) for number in range(len(values))]
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([*_dictionaries(main)[: len(arguments)], *marks])
+
+
+def _empty_init(module: ir.Operation, main: ir.Operation) -> ir.Operation:
+    """An @init that takes the bound arguments and returns nothing yet."""
+    arguments = main.regions[0].blocks[0].arguments
+    bound = [i for i, attributes in enumerate(argument_attributes(main)) if "hloom.bound" in attributes]
+    types = [arguments[i].type for i in bound]
+    with main.location, ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        init = create(
+            "func.func",
+            regions=1,
+            sym_name=ir.StringAttr.get("init"),
+            function_type=ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            sym_visibility=ir.StringAttr.get("public"),
+            arg_attrs=ir.ArrayAttr.get([ir.DictAttr.get({"hloom.argument": _i64(i)}) for i in bound]),
+        )
+        init.move_after(main)
+        body = init.regions[0].blocks.append(*types, arg_locs=[main.location] * len(bound))
+        with ir.InsertionPoint(body):
+            create("func.return")
+    return init
+
+
+def _dictionaries(function: ir.Operation) -> list[ir.DictAttr]:
+    """The attributes of each argument; those of arguments that were just added are empty."""
+    given = list(map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))) if "arg_attrs" in function.attributes else []
+    return given + [ir.DictAttr.get({})] * (len(function.regions[0].blocks[0].arguments) - len(given))
+
+
+def _set_type(function: ir.Operation, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> None:
+    """Adds these to the function's type."""
+    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*old.inputs, *inputs], [*old.results, *results]))
+
+
+def _rename(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
+    for inner in walk(op):
+        for number, value in enumerate(inner.operands):
+            if value in mapping:
+                inner.operands[number] = mapping[value]
+
+
+def _i64(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -1,0 +1,87 @@
+// RUN: hloom-opt %s --split-input-file --split-loops | filecheck %s
+
+// A contraction whose result is read in more dimensions computes in these; its operands are viewed likewise.
+// CHECK-LABEL: func.func private @mask
+// CHECK-DAG: %[[A:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x4x6x5xf32>
+// CHECK-DAG: %[[B:.*]] = tensor.expand_shape %arg1 {{.*}} into tensor<2x4x5x6xf32>
+// CHECK: %[[C:.*]] = linalg.generic {{.*}}"parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%[[A]], %[[B]] : {{.*}} outs(%{{.*}} : tensor<2x4x6x6xf32>)
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[C]], %arg2 : tensor<2x4x6x6xf32>, tensor<2x6xf32>)
+// CHECK: return %[[R]]
+#a = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#b = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+#c = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#m = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+func.func private @mask(%x: tensor<8x6x5xf32>, %y: tensor<8x5x6xf32>, %m: tensor<2x6xf32>) -> tensor<2x4x6x6xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x6x6xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x6x6xf32>) -> tensor<8x6x6xf32>
+  %c = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<8x6x5xf32>, tensor<8x5x6xf32>) outs(%f : tensor<8x6x6xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x6x6xf32>
+  %v = tensor.expand_shape %c [[0, 1], [2], [3]] output_shape [2, 4, 6, 6] : tensor<8x6x6xf32> into tensor<2x4x6x6xf32>
+  %o = tensor.empty() : tensor<2x4x6x6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #m, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%v, %m : tensor<2x4x6x6xf32>, tensor<2x6xf32>) outs(%o : tensor<2x4x6x6xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x4x6x6xf32>
+  return %r : tensor<2x4x6x6xf32>
+}
+
+// -----
+
+// Grouped queries: four heads share two of keys. The result is returned as it was; the loop's index is put together.
+// CHECK-LABEL: func.func private @grouped
+// CHECK: %[[Q:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x2x3x5xf32>
+// CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[KEYS:map.*]], #{{.*}}], {{.*}} ins(%[[Q]], %arg1 : tensor<2x2x3x5xf32>, tensor<2x5x7xf32>) outs(%{{.*}} : tensor<2x2x3x7xf32>)
+// CHECK: %[[R:.*]] = tensor.collapse_shape %[[C]] {{.*}} into tensor<4x3x7xf32>
+// CHECK: return %[[R]]
+#q = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#k = affine_map<(d0, d1, d2, d3) -> (d0 floordiv 2, d3, d2)>
+#r = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+func.func private @grouped(%x: tensor<4x3x5xf32>, %y: tensor<2x5x7xf32>) -> tensor<4x3x7xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x3x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x3x7xf32>) -> tensor<4x3x7xf32>
+  %c = linalg.generic {indexing_maps = [#q, #k, #r], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<4x3x5xf32>, tensor<2x5x7xf32>) outs(%f : tensor<4x3x7xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x3x7xf32>
+  return %c : tensor<4x3x7xf32>
+}
+
+// -----
+
+// Six as 2x3 and as 3x2 have no common factors: fold-views composes.
+// CHECK-LABEL: func.func private @no_common_factors
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3xf32>)
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x2xf32>)
+#square = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+func.func private @no_common_factors(%x: tensor<3x2xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<2x3xf32>
+  %y = linalg.generic {indexing_maps = [#turned, #square], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<3x2xf32>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x3xf32>
+  %c = tensor.collapse_shape %y [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+  %v = tensor.expand_shape %c [[0, 1]] output_shape [3, 2] : tensor<6xf32> into tensor<3x2xf32>
+  %o = tensor.empty() : tensor<3x2xf32>
+  %r = linalg.generic {indexing_maps = [#square, #square], iterator_types = ["parallel", "parallel"]}
+      ins(%v : tensor<3x2xf32>) outs(%o : tensor<3x2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x2xf32>
+  return %y, %r : tensor<2x3xf32>, tensor<3x2xf32>
+}
