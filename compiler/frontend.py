@@ -3,7 +3,8 @@
     load_program(source, example_inputs) → Program
 
 `source` is MLIR text or bytes, a path to .mlir, .mlirbc or .vhlo, a torch_mlir.ir.Module, a torch.nn.Module or ExportedProgram, a function
-to be traced by JAX, or a jax.export.Exported. The kind is told by the type's module, so nothing is imported to ask.
+over torch tensors, a function to be traced by JAX, or a jax.export.Exported. The kind is told by the types' modules, so nothing is imported
+to ask.
 
 Parameters and buffers of a torch module are arguments of the program, not constants in it: `Program.bound` holds their arrays by argument
 index, sharing memory with the module. The entry is `@main`, its bound arguments carry the attribute `hloom.bound`.
@@ -12,7 +13,7 @@ index, sharing memory with the module. The entry is `@main`, its bound arguments
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +24,12 @@ from hloom.dialects.context import make_context
 from hloom.passes.errors import InvalidProgramError
 from hloom.passes.rewriting import functions
 from hloom.runtime import pytree
+from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import TensorSpec
 
 from .validate import prepare, readable_names, validate
+
+_JAX = {"jax", "jaxlib"}
 
 
 @dataclass
@@ -46,6 +50,13 @@ class Program:
     bound: dict[int, np.ndarray] = field(default_factory=dict)
     kind: str = "numpy"
     entry: str = "main"
+    updates: dict[int, int] = field(default_factory=dict)
+    """Arguments that a call changes, by the results that are their new values: the last ones, which `out_tree` does not count. Those that
+    are in `bound` are the program's state (runtime/state.py)."""
+
+    @property
+    def state(self) -> set[int]:
+        return self.updates.keys() & self.bound.keys()
 
     def flatten_inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The leaves of a call's arguments, in the order of the arguments that are not bound."""
@@ -67,21 +78,27 @@ class Imported:
     bound: dict[int, np.ndarray] = field(default_factory=dict)
     names: Sequence[str] | None = None
     """Names of the arguments, by which they may be bound."""
+    updates: dict[int, int] = field(default_factory=dict)
 
 
-def load_program(source: Any, example_inputs: Sequence[Any] = (), context: ir.Context | None = None) -> Program:
+def load_program(
+    source: Any,
+    example_inputs: Sequence[Any] = (),
+    context: ir.Context | None = None,
+    example_keywords: Mapping[str, Any] | None = None,
+) -> Program:
     """Reads a program and checks it. Raises ParseError, InvalidProgramError or UnsupportedOpError before anything is compiled."""
     context = context or make_context()
-    imported = _import(source, tuple(example_inputs), context)
-    with imported.module.context, ir.Location.unknown(), readable_names():
+    imported = _import(source, tuple(example_inputs), dict(example_keywords or {}), context)
+    with imported.module.context, ir.Location.unknown(), readable_names(), uninterrupted():
         prepare(imported.module)
-        for index in sorted(imported.bound):
+        for index in sorted(imported.bound.keys() - imported.updates.keys()):
             _mark_bound(imported.module, index)
         validate(imported.module)
         return _described(imported)
 
 
-def _import(source: Any, examples: tuple[Any, ...], context: ir.Context) -> Imported:
+def _import(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     origins = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if isinstance(source, (str, bytes, bytearray, os.PathLike)):
         from .frontends.mlir_text import import_mlir
@@ -91,18 +108,26 @@ def _import(source: Any, examples: tuple[Any, ...], context: ir.Context) -> Impo
         from .frontends.mlir_text import import_module
 
         return Imported(import_module(source, context))
-    if "torch" in origins:
+    if "torch" in origins or (callable(source) and not origins & _JAX and _has_torch_tensor((examples, keywords))):
         from .frontends.torch import import_torch
 
-        return import_torch(source, examples, context)
-    if origins & {"jax", "jaxlib"} or callable(source):
+        return import_torch(source, examples, keywords, context)
+    if origins & _JAX or callable(source):
         from .frontends.jax import import_jax
 
-        return import_jax(source, examples, context)
+        return import_jax(source, examples, keywords, context)
     raise InvalidProgramError(
         f"a {type(source).__name__} is no program",
         remedy="give MLIR text, bytes or a path, a torch_mlir.ir.Module, a torch module or ExportedProgram, a JAX function or Exported",
     )
+
+
+def _has_torch_tensor(examples: Any) -> bool:
+    if isinstance(examples, Mapping):
+        examples = list(examples.values())
+    if isinstance(examples, (tuple, list)):
+        return any(map(_has_torch_tensor, examples))
+    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(examples).__mro__)
 
 
 def main_function(module: ir.Module) -> ir.Operation:
@@ -128,7 +153,9 @@ def _described(imported: Imported) -> Program:
     if out_tree is None and imported.kind == "numpy":
         out_tree = pytree.LEAF if len(outputs) == 1 else pytree.flat(len(outputs))
     kwarg_tree = imported.kwarg_tree if imported.kwarg_tree is not None else {"dict": []}
-    return Program(imported.module, inputs, outputs, in_tree, out_tree, kwarg_tree, imported.bound, imported.kind)
+    return Program(
+        imported.module, inputs, outputs, in_tree, out_tree, kwarg_tree, imported.bound, imported.kind, updates=imported.updates
+    )
 
 
 def _spec(name: str, kind: ir.Type) -> TensorSpec:

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hloom.compiler.compile import compile as compile
+    from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
+    from hloom.compiler.frontends.torch_lowerings import torch_decomposition as torch_decomposition
+    from hloom.compiler.frontends.torch_lowerings import torch_lowering as torch_lowering
     from hloom.compiler.pipeline import Pipeline as Pipeline
     from hloom.compiler.target import Target as Target
+    from hloom.compiler.verify import VerificationError as VerificationError
     from hloom.passes.errors import CompileError as CompileError
     from hloom.passes.errors import InvalidProgramError as InvalidProgramError
     from hloom.passes.errors import ParseError as ParseError
@@ -31,10 +35,12 @@ _HOME = {
     "Target": "hloom.compiler.target",
     "Policy": "hloom.passes.fusion.policy",
     "register_pass": "hloom.passes.registry",
+    **dict.fromkeys(("TorchOp", "torch_lowering", "torch_decomposition"), "hloom.compiler.frontends.torch_lowerings"),
     "load": "hloom.runtime.executable",
     "Executable": "hloom.runtime.executable",
     "set_threads": "hloom.runtime.library",
     "get_threads": "hloom.runtime.library",
+    "VerificationError": "hloom.compiler.verify",
     **dict.fromkeys(_COMPILE_ERRORS, "hloom.passes.errors"),
     **dict.fromkeys(_RUNTIME_ERRORS, "hloom.runtime.errors"),
 }

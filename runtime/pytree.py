@@ -3,9 +3,11 @@
 A structure is `"*"` for a leaf, `None` for None, or a dictionary with one of
 
     {"tuple": [structure, …]}   {"list": [structure, …]}   {"dict": [[key, structure], …]}   {"struct": [name, [[field, structure], …]]}
+    {"constant": [type, text]}
 
 Leaves are numbered depth first, a dictionary's in the order of its entries here. A "struct" is a value of a class of its own (a named
-tuple, a dataclass): arguments match it by attribute, and it comes back as a named tuple with those fields.
+tuple, a dataclass): arguments match it by attribute, and it comes back as a named tuple with those fields. A "constant" is an int, float,
+bool or str that the program was compiled for: an argument must be that value, a result is it.
 """
 
 from __future__ import annotations
@@ -14,11 +16,28 @@ from collections import namedtuple
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from .errors import ArityError
+from .errors import ArityError, InputError
 
 Structure = Any
 
 LEAF = "*"
+
+
+_CONSTANTS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": "True".__eq__, "str": str}
+"""The types of constants, and how each is read from its text."""
+
+
+def constant(value: int | float | bool | str) -> Structure:
+    """The structure of a value that the program was compiled for. Raises TypeError for one of another type."""
+    for kind in (bool, int, float, str):  # a bool is an int
+        if isinstance(value, kind):
+            return {"constant": [kind.__name__, str(kind(value))]}
+    raise TypeError(f"a constant of type {type(value).__name__}")
+
+
+def constant_value(structure: Structure) -> Any:
+    kind, text = structure["constant"]
+    return _CONSTANTS[kind](text)
 
 
 def flat(leaves: int) -> Structure:
@@ -37,26 +56,74 @@ def count(structure: Structure) -> int:
     return sum(count(child) for _, child in _children(structure))
 
 
+def check(structure: Structure) -> None:
+    """Raises ValueError where plain data describes no structure."""
+    if structure is None or structure == LEAF:
+        return
+    if not isinstance(structure, dict) or len(structure) != 1:
+        raise ValueError("neither a leaf nor a dictionary of one kind")
+    (kind, body), = structure.items()
+    if kind in ("tuple", "list"):
+        _check_list(body, kind)
+        children = body
+    elif kind == "dict":
+        children = _checked_items(body)
+    elif kind == "struct":
+        _check_list(body, kind)
+        if len(body) != 2 or not isinstance(body[0], str):
+            raise ValueError("a struct without a name and fields")
+        children = _checked_items(body[1])
+        namedtuple(body[0], [key for key, _ in body[1]])
+    elif kind == "constant":
+        _check_list(body, kind)
+        if len(body) != 2 or not all(isinstance(part, str) for part in body) or body[0] not in _CONSTANTS:
+            raise ValueError("a constant without a type and a text")
+        _CONSTANTS[body[0]](body[1])
+        children = []
+    else:
+        raise ValueError(f"of kind {kind!r}")
+    for child in children:
+        check(child)
+
+
+def _check_list(value: Any, kind: str) -> None:
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"a {kind} that is no list")
+
+
+def _checked_items(items: Any) -> list[Structure]:
+    """The children in a list of [key, structure] with keys that differ."""
+    _check_list(items, "dict")
+    if not all(isinstance(item, (list, tuple)) and len(item) == 2 and type(item[0]) in (str, int, bool, float) for item in items):
+        raise ValueError("an entry that is no key and structure")
+    if len({key for key, _ in items}) != len(items):
+        raise ValueError("a key twice")
+    return [child for _, child in items]
+
+
 def without(structure: Structure, dropped: Collection[int]) -> Structure:
     """Positional arguments without the leaves of those numbers: None stands in their place, an argument that held nothing else goes."""
-    numbers = iter(range(count(structure)))
-
-    def prune(part: Structure) -> Structure:
-        if part == LEAF:
-            return None if next(numbers) in dropped else LEAF
-        if part is None:
-            return None
-        (kind, body), = part.items()
-        if kind in ("tuple", "list"):
-            return {kind: [prune(child) for child in body]}
-        if kind == "dict":
-            return {kind: [[key, prune(child)] for key, child in body]}
-        return {kind: [body[0], [[key, prune(child)] for key, child in body[1]]]}
-
     if not dropped:
         return structure
-    pairs = [(child, prune(child)) for child in structure["tuple"]]
+    numbers = iter(range(count(structure)))
+    pairs = [(child, _pruned(child, numbers, dropped)) for child in structure["tuple"]]
     return {"tuple": [pruned for child, pruned in pairs if count(pruned) or not count(child)]}
+
+
+def _pruned(part: Structure, numbers: Iterator[int], dropped: Collection[int]) -> Structure:
+    """`numbers` counts the leaves."""
+    if part == LEAF:
+        return None if next(numbers) in dropped else LEAF
+    if part is None:
+        return None
+    (kind, body), = part.items()
+    if kind == "constant":
+        return part
+    if kind in ("tuple", "list"):
+        return {kind: [_pruned(child, numbers, dropped) for child in body]}
+    if kind == "dict":
+        return {kind: [[key, _pruned(child, numbers, dropped)] for key, child in body]}
+    return {kind: [body[0], [[key, _pruned(child, numbers, dropped)] for key, child in body[1]]]}
 
 
 def structure_of(value: Any) -> Structure:
@@ -92,7 +159,9 @@ def _flatten(structure: Structure, value: Any, where: str, leaves: list[Any]) ->
             raise ArityError(f"{where} should be None, got {type(value).__name__}")
         return
     (kind, body), = structure.items()
-    if kind in ("tuple", "list"):
+    if kind == "constant":
+        _check_constant(structure, value, where)
+    elif kind in ("tuple", "list"):
         if not isinstance(value, (tuple, list)) or len(value) != len(body):
             got = f"{len(value)}" if isinstance(value, (tuple, list)) else f"a {type(value).__name__}"
             raise ArityError(f"{where} should be a {kind} of {len(body)}, got {got}")
@@ -113,6 +182,14 @@ def _flatten(structure: Structure, value: Any, where: str, leaves: list[Any]) ->
             _flatten(child, getattr(value, field), f"{where}.{field}", leaves)
 
 
+def _check_constant(structure: Structure, value: Any, where: str) -> None:
+    expected = constant_value(structure)
+    same = isinstance(value, type(expected)) and isinstance(value, bool) == isinstance(expected, bool)
+    if not same or (value != expected and not (value != value and expected != expected)):  # NaN is compiled in as well
+        got = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
+        raise InputError(f"{where} was compiled in as {expected!r}, got {got}", remedy="compile for that value, or with an array there")
+
+
 def builder(structure: Structure) -> Callable[[list[Any]], Any]:
     """A function from a list of leaves to the value of that structure."""
     if structure == LEAF:
@@ -129,6 +206,9 @@ def _maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
     if structure is None:
         return lambda leaves: None
     (kind, _), = structure.items()
+    if kind == "constant":
+        value = constant_value(structure)
+        return lambda leaves: value
     makers = [(key, _maker(child)) for key, child in _children(structure)]
     if kind == "dict":
         return lambda leaves: {key: make(leaves) for key, make in makers}
@@ -143,6 +223,8 @@ def _children(structure: Structure) -> list[tuple[Any, Structure]]:
     if structure is None:
         return []
     (kind, body), = structure.items()
+    if kind == "constant":
+        return []
     if kind in ("tuple", "list"):
         return list(enumerate(body))
     return [(key, child) for key, child in (body if kind == "dict" else body[1])]

@@ -25,9 +25,9 @@ from .trees import described
 _CHECKS_LEFT_TO_US = [jax.export.DisabledSafetyCheck.platform(), jax.export.DisabledSafetyCheck.custom_call("Sharding")]
 
 
-def import_jax(source: Any, examples: tuple[Any, ...], context: ir.Context) -> Imported:
+def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     """Raises InvalidProgramError where JAX cannot trace or export the function."""
-    exported = _as_exported(source, examples)
+    exported = _as_exported(source, examples, keywords)
     if exported.nr_devices != 1:
         raise InvalidProgramError(f"the program is exported for {exported.nr_devices} devices", remedy="export it for one")
     in_tree, kwarg_tree = described(jax.tree_util.tree_unflatten(exported.in_tree, range(len(exported.in_avals))), keyword=True)
@@ -39,10 +39,10 @@ def import_jax(source: Any, examples: tuple[Any, ...], context: ir.Context) -> I
     return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_names(exported))
 
 
-def _as_exported(source: Any, examples: tuple[Any, ...]) -> jax.export.Exported:
+def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> jax.export.Exported:
     try:
         if not isinstance(source, jax.export.Exported):
-            return _export(source, examples, {})
+            return _export(source, examples, keywords)
         if len(source.module_kept_var_idx) == len(source.in_avals):
             return source
         args, kwargs = jax.tree_util.tree_unflatten(source.in_tree, source.in_avals)

@@ -14,6 +14,7 @@ import os
 import resource
 import select
 import signal
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,43 +22,71 @@ from pathlib import Path
 from torch_mlir import ir
 
 from hloom.passes.errors import CompileError, ParseError
+from hloom.runtime.forking import process_lock
+from hloom.runtime.interrupts import uninterrupted
 
 from ..parsing import is_bytecode, parse_module
 
 MEMORY = 4 << 30
 SECONDS = 10
 SECONDS_PER_MB = 1
+_PATIENCE = 0.02
+"""Seconds after which a child that says nothing is looked after."""
 _DONE, _REFUSED = b"k", b"e"
 
 
 def try_in_child(read: Callable[[], bytes | None], size: int) -> bytes:
     """What `read` returns in a child. Raises ParseError if it raises one, ends the process, takes too much memory or does not end."""
-    reader, writer = os.pipe()
-    answer = os.memfd_create("answer")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of threads: the child runs nothing but the parser
-        pid = os.fork()
-    if pid == 0:
-        _child(read, writer, answer)
-    os.close(writer)
-    try:
-        seconds = SECONDS + SECONDS_PER_MB * (size >> 20)
-        ready, _, _ = select.select([reader], [], [], seconds)
-        word = os.read(reader, 1) if ready else b""
-        if not ready:
-            os.kill(pid, signal.SIGKILL)
-    finally:
-        os.close(reader)
-        _, status = os.waitpid(pid, 0)
-        with open(answer, "rb") as file:
+    seconds = SECONDS + SECONDS_PER_MB * (size >> 20)
+    with contextlib.ExitStack() as stack:
+        reader, writer = os.pipe()
+        answer = os.memfd_create("answer")
+        for descriptor in (reader, writer, answer):
+            stack.callback(os.close, descriptor)
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # of the child too, which is never interrupted
+        stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, unblocked)
+        with uninterrupted():  # blocked or not, another thread of this process may take the signal and have it raised here
+            pid = _fork()
+            if pid == 0:
+                _child(read, writer, answer)
+            ended = _wait(pid, reader, seconds)
+            status = _end(pid, ended)
+        with open(answer, "rb", closefd=False) as file:
             file.seek(0)
-            data = file.read()
+            word, data = file.read(1), file.read()
     if word == _DONE:
         return data
     if word == _REFUSED:
         raise ParseError(**json.loads(data))
-    why = f"does not end in {seconds} s" if not ready else f"ends with signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "fails"
+    why = f"does not end in {seconds} s" if not ended else f"ends with signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "fails"
     raise ParseError(f"malformed: reading it {why}", remedy="correct the program, or write it again")
+
+
+def _fork() -> int:
+    with process_lock, warnings.catch_warnings():  # which changes filters of the whole process
+        warnings.simplefilter("ignore")  # of threads: the child runs nothing but the parser
+        return os.fork()
+
+
+def _wait(pid: int, reader: int, seconds: float) -> bool:
+    """Whether the child says that it is ready, or ends, in that time."""
+    until = time.monotonic() + seconds
+    with contextlib.suppress(ChildProcessError):  # the process ignores SIGCHLD, or another thread waits for every child
+        while time.monotonic() < until:
+            # the pipe's other end is here and perhaps in processes that were forked meanwhile: a dead child does not close it
+            if select.select([reader], [], [], _PATIENCE)[0] or os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                return True
+        return False
+    return True
+
+
+def _end(pid: int, ended: bool) -> int:
+    """The status of the child, which is gone then."""
+    with contextlib.suppress(ChildProcessError, ProcessLookupError):
+        if not ended:
+            os.kill(pid, signal.SIGKILL)
+        return os.waitpid(pid, 0)[1]
+    return 0
 
 
 def parse_tried(source: str | bytes, context: ir.Context) -> ir.Module:
@@ -97,7 +126,7 @@ def _child(read: Callable[[], bytes | None], writer: int, answer: int) -> None:
                 {"message": error.message, "op": error.op, "loc": error.loc, "stage": error.stage, "remedy": error.remedy}
             ).encode()
         with open(answer, "wb", closefd=False) as file:
-            file.write(data)
+            file.write(word + data)
         os.write(writer, word)
     finally:
         os._exit(0)

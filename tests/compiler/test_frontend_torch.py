@@ -72,9 +72,12 @@ def test_half_precision_weights_stay_half(dtype) -> None:
     assert "dense<1.0" not in text  # addmm's alpha and beta
 
 
-def test_mutation_is_refused() -> None:
-    with pytest.raises(InvalidProgramError, match="norm.running_mean in place"):
-        load_program(Model().train(), INPUTS)
+def test_what_a_call_changes_is_no_constant() -> None:
+    program = load_program(Model().train(), INPUTS)
+    changed = {program.inputs[index].name: program.outputs[result].shape for index, result in program.updates.items()}
+    assert changed == {"norm.running_mean": (16,), "norm.running_var": (16,), "norm.num_batches_tracked": ()}
+    assert program.state == set(program.updates) and str(program.module).count("{hloom.bound}") == len(program.bound) - 3
+    assert sorted(program.updates.values()) == [len(program.outputs) - 3 + i for i in range(3)]
 
 
 def test_what_cannot_be_exported_or_lowered() -> None:

@@ -1,0 +1,173 @@
+"""A module, or a function over tensors, as torch.export sees it: without gradients, with its state in buffers.
+
+torch.export runs forward once and records the tensors' ops. What forward does to tensors that are plain attributes is recorded as well, as
+changes of buffers. What it does to other attributes is lost: torch puts them back. A module whose next call would see such a change is
+refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.utils._pytree as torch_pytree
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+from hloom.passes.errors import InvalidProgramError
+
+from .torch_registry import own_decompositions_first
+from .torch_tracing import traces
+
+_PLAIN = "_hloom_plain"
+"""Marks the tensors that a module holds as plain attributes."""
+
+
+@traces
+def exported_module(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> torch.export.ExportedProgram:
+    """Raises InvalidProgramError where torch cannot export it, and where a call would change what no tensor holds."""
+    if not callable(source):
+        raise InvalidProgramError(f"a {type(source).__name__} is no torch module", remedy="give a torch.nn.Module or ExportedProgram")
+    module = source if isinstance(source, torch.nn.Module) else _Function(source)
+    args, kwargs = torch_pytree.tree_map(lambda x: torch.from_numpy(x) if isinstance(x, np.ndarray) else x, (examples, keywords))
+    exported, changes = _watched_export(module, args, kwargs)
+    if changes and not _settled(module, args, kwargs, exported, changes):
+        change = changes[0]
+        raise InvalidProgramError(
+            f"forward changes the attribute {change.name} of {type(change.module).__name__}, and the next call depends on it",
+            remedy=f"keep it in a tensor that the module holds from the start: self.register_buffer({change.name!r}, torch.tensor(...))",
+        )
+    return exported
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether a buffer of an exported program is a plain attribute of the module."""
+    return hasattr(tensor, _PLAIN)
+
+
+class _Function(torch.nn.Module):
+    """A module that calls a function: torch exports nothing else."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+        self.forward = function  # so that names and defaults of the parameters are the function's
+
+
+def _export(module: torch.nn.Module, args: Any, kwargs: Any) -> torch.export.ExportedProgram:
+    try:
+        with torch.no_grad(), own_decompositions_first(), _plain_tensors_as_buffers(module), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
+            return torch.export.export(module, args, kwargs, strict=False)
+    except Exception as error:
+        remedy = "give example inputs for which torch.export.export(module, inputs) works"
+        if "register a pytree" in str(error):
+            remedy = "register the class, of a dataclass by torch.export.register_dataclass, or use tuples, lists and dictionaries"
+        op, why = _failing_op(error), f"{type(error).__name__}: {error}"
+        if isinstance(error, GuardOnDataDependentSymNode):
+            op = op or "aten.item"
+            why = f"forward's course depends on what tensors hold (as by aten.item, aten.nonzero): {error}"
+        elif op is not None:
+            why = f"at {op}: {why}"
+        raise InvalidProgramError(f"torch.export failed: {why}", op=op, remedy=remedy) from error
+
+
+def _failing_op(error: Exception) -> str | None:
+    """The innermost torch op that was being traced."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ops = (value for frame in reversed(frames) for value in frame.f_locals.values() if isinstance(value, torch._ops.OpOverload))
+    return next(map(str, ops), None)
+
+
+@contextlib.contextmanager
+def _plain_tensors_as_buffers(module: torch.nn.Module) -> Iterator[None]:
+    """Tensors that are plain attributes are buffers meanwhile, which forward may replace (a recurrent state); others it may not."""
+    found = [(child, name, value) for child in module.modules() for name, value in vars(child).items() if isinstance(value, torch.Tensor)]
+    try:
+        for child, name, value in found:
+            delattr(child, name)
+            setattr(value, _PLAIN, True)
+            child.register_buffer(name, value, persistent=False)
+        yield
+    finally:
+        for child, name, value in found:
+            if name in child._buffers:
+                delattr(child, name)
+            setattr(child, name, value)
+
+
+# Attributes that are no tensors.
+
+
+class _Change(NamedTuple):
+    module: torch.nn.Module
+    name: str
+    before: Any
+    after: Any
+
+
+_OF_TORCH = set(vars(torch.nn.Module())) | {"forward"}
+
+
+class _Unread:
+    """Stands for a tensor that a call left in an attribute, and that the next one should not need."""
+
+
+def _watched_export(module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[torch.export.ExportedProgram, list[_Change]]:
+    """The export, and which plain attributes forward has changed by its end."""
+    before: dict[torch.nn.Module, dict[str, Any]] = {}
+    changes: dict[tuple[torch.nn.Module, str], _Change] = {}
+
+    def begin(*_: Any) -> None:
+        before.update({child: {name: _copied(value) for name, value in _attributes(child)} for child in module.modules()})
+
+    def end(*_: Any) -> None:
+        for child, old in before.items():
+            for name, after in _attributes(child):
+                if not _same(old.get(name), after):
+                    changes[child, name] = _Change(child, name, old.get(name), _copied(after))
+
+    hooks = [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+    try:
+        return _export(module, args, kwargs), list(changes.values())
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _settled(module: torch.nn.Module, args: Any, kwargs: Any, first: torch.export.ExportedProgram, changes: list[_Change]) -> bool:
+    """Whether a second call would run the same ops: what forward keeps is a cache, or left for others to see."""
+    names = [(change, hasattr(change.module, change.name)) for change in changes]
+    try:
+        for change in changes:
+            after = torch_pytree.tree_map(lambda leaf: _Unread() if isinstance(leaf, torch.Tensor) else leaf, change.after)
+            setattr(change.module, change.name, after)
+        return _watched_export(module, args, kwargs)[0].graph_module.code == first.graph_module.code
+    except InvalidProgramError:
+        return False
+    finally:
+        for change, existed in names:
+            if existed:
+                setattr(change.module, change.name, change.before)
+            else:
+                delattr(change.module, change.name)
+
+
+def _attributes(module: torch.nn.Module) -> list[tuple[str, Any]]:
+    """The attributes that are neither torch's own nor tensors to begin with."""
+    return [(name, value) for name, value in vars(module).items() if name not in _OF_TORCH]
+
+
+def _copied(value: Any) -> Any:
+    """The same leaves in new containers."""
+    return torch_pytree.tree_map(lambda leaf: leaf, value)
+
+
+def _same(before: Any, after: Any) -> bool:
+    old, new = torch_pytree.tree_leaves(before), torch_pytree.tree_leaves(after)
+    plain = (int, float, bool, str)
+    return len(old) == len(new) and all(x is y or (isinstance(x, plain) and type(x) is type(y) and x == y) for x, y in zip(old, new))

@@ -1,0 +1,223 @@
+"""An exported graph as StableHLO: torch-mlir's importer and pipelines, with the lowerings of torch_registry.py before torch-mlir's.
+
+An op that has a lowering never becomes a torch op. What the lowering builds stands between casts, which torch-mlir's pipelines keep and
+fold away in the end:
+
+    %1 = torch_c.to_builtin_tensor %0 : !torch.vtensor<[4],f32> -> tensor<4xf32>
+    %2 = stablehlo.… %1 : tensor<4xf32>
+    %3 = torch_c.from_builtin_tensor %2 : tensor<4xf32> -> !torch.vtensor<[4],f32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes  # noqa: F401  gives NumPy bfloat16
+import numpy as np
+import torch
+from torch.fx import Node
+from torch_mlir import ir
+from torch_mlir.dialects import torch as torch_dialect
+from torch_mlir.extras.fx_importer import ContextCache, FxImporter, FxImporterHooks, GraphNodeImporter
+from torch_mlir.passmanager import PassManager
+
+from hloom.passes.errors import CompileError, PassFailure, UnsupportedOpError
+from hloom.passes.rewriting import value_of, walk
+from hloom.passes.stablehlo import build
+from hloom.runtime.interrupts import uninterrupted
+
+from .mlir_text import diagnostics
+from .torch_registry import TorchOp, element_type, lowering_of
+
+SMALL = 1024
+"""Constants of up to so many elements are dense attributes, which fold."""
+
+_LOADS_TORCH_CASTS = "builtin.module(torch-func-backend-type-conversion)"
+_PIPELINE = (
+    "builtin.module(func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline,"
+    "torch-backend-to-stablehlo-backend-pipeline{allow-non-finites=true})"
+)
+
+
+def stablehlo_of(exported: torch.export.ExportedProgram, context: ir.Context) -> ir.Module:
+    """The program's graph as a module of StableHLO. Raises UnsupportedOpError for what has no StableHLO form."""
+    return _lower(_import(exported, context))
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray:
+    """A NumPy view of a tensor's memory; a copy only if it is not contiguous or not on the CPU."""
+    tensor = tensor.detach().cpu().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def _import(exported: torch.export.ExportedProgram, context: ir.Context) -> ir.Module:
+    torch_dialect.register_dialect(context)
+    with context:
+        PassManager.parse(_LOADS_TORCH_CASTS).run(ir.Module.parse("module {}").operation)
+    importer = FxImporter(context=context, hooks=_SmallLiterals())
+    importer._graph_node_importer_cls = _NodeImporter
+    importer._cc = _Cache(context, py_attr_tracker=importer._py_attr_tracker)
+    try:
+        importer._import_all_child_modules(exported.graph_module, "main", False)
+        importer.import_stateless_graph(exported.graph, func_name="main")
+    except (NotImplementedError, ValueError, TypeError, KeyError, RuntimeError, ir.MLIRError) as error:
+        makers = (n for n in exported.graph.nodes if error.args and getattr(n.meta.get("val"), "dtype", None) == error.args[0])
+        name = next((f"the result of {maker.target}" for maker in makers), "the program")
+        raise UnsupportedOpError(
+            f"torch-mlir does not import {name}: {error}", stage="input", remedy="write the module with other torch ops"
+        ) from error
+    return importer.module
+
+
+def _lower(module: ir.Module) -> ir.Module:
+    context = module.context
+    context.emit_error_diagnostics = True  # some of the passes emit an error and then succeed
+    try:
+        with context, diagnostics(context) as messages, uninterrupted():
+            try:
+                PassManager.parse(_PIPELINE).run(module.operation)
+            except ir.MLIRError as error:
+                raise _not_lowered(module, messages[0] if messages else str(error)) from None
+    finally:
+        context.emit_error_diagnostics = False
+    return module
+
+
+def _not_lowered(module: ir.Module, why: str) -> UnsupportedOpError:
+    """The error for what the pipeline left. It complains of the first op that is left: often a constant, which the culprit reads."""
+    remedy = "write the module with other torch ops"
+    left = walk(module.operation, lambda op: op.name.startswith("torch.") and not op.name.startswith("torch.constant."))
+    culprit = next(iter(left), None)
+    if culprit is None or not isinstance(culprit.location, ir.NameLoc):
+        return UnsupportedOpError(f"torch-mlir does not lower the program to StableHLO: {why}", stage="input", remedy=remedy)
+    name, place = culprit.location.name_str, str(culprit.location)
+    message = f"torch-mlir does not lower {name} to StableHLO: {str(culprit)[:300]}"
+    return UnsupportedOpError(message, op=name, loc=place, stage="input", remedy=remedy)
+
+
+class _Cache(ContextCache):
+    """torch-mlir's cache, which also knows the nodes' locations: each is named after the torch op that the user's program has."""
+
+    def get_node_location(self, node: Node) -> ir.Location:
+        place = super().get_node_location(node) or ir.Location.unknown(context=self._c)
+        if node.op != "call_function":
+            return place
+        return ir.Location.name(str(node.meta.get("original_aten") or node.target), childLoc=place, context=self._c)
+
+
+class _NodeImporter(GraphNodeImporter):
+    """torch-mlir's importer of nodes, which asks for a lowering first."""
+
+    def _import_torch_op_overload(self, loc: ir.Location, node: Node, concrete_target: Any = None) -> None:
+        lowering = lowering_of(concrete_target or node.target)
+        if lowering is not None and self._lower_node(loc, node, lowering):
+            return
+        try:
+            super()._import_torch_op_overload(loc, node, concrete_target)
+        except (NotImplementedError, ValueError, TypeError, KeyError) as error:
+            name = str(node.target)
+            why = f"torch-mlir does not import {name}: {error}"
+            raise UnsupportedOpError(why, op=name, loc=str(loc), stage="input", remedy="write the module with other torch ops") from error
+
+    def _lower_node(self, loc: ir.Location, node: Node, lowering: Callable[..., Any]) -> bool:
+        """Builds what the lowering gives for the node; False where it leaves the op to torch-mlir."""
+        values = node.meta["val"]
+        several = isinstance(values, (tuple, list))
+        with loc:
+            op = _described(node, list(values) if several else [values])
+            args, keywords = self._arguments(op, loc, node)
+            try:
+                made = lowering(op, *args, **keywords)
+            except CompileError:
+                raise
+            except Exception as error:
+                why = f"the lowering of {op.name} failed: {type(error).__name__}: {error}"
+                raise PassFailure(why, op=op.name, loc=op.where, stage="input") from error
+            if made is NotImplemented:
+                return False
+            results = list(made) if isinstance(made, (tuple, list)) else [made]
+            _check_results(op, results)
+            if several:
+                self._multi_result_nodes.add(node)
+            for index, (result, value) in enumerate(zip(results, values if several else [values])):
+                if result is not None:
+                    kind = self._cc.tensor_to_vtensor_type(value)
+                    self.bind_node_value(node, value_of("torch_c.from_builtin_tensor", kind, [result]), index)
+        return True
+
+    def _arguments(self, op: TorchOp, loc: ir.Location, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments by the op's schema, defaults filled in: positional ones in order, keyword-only ones by name."""
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for index, parameter in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
+            given = node.args[index] if index < len(node.args) else node.kwargs.get(parameter.name, parameter.default_value)
+            value = self._argument(op, loc, given)
+            if parameter.kwarg_only:
+                keywords[parameter.name] = value
+            else:
+                positional.append(value)
+        return positional, keywords
+
+    def _argument(self, op: TorchOp, loc: ir.Location, given: Any) -> Any:
+        if isinstance(given, (tuple, list)):
+            return [self._argument(op, loc, each) for each in given]
+        tensor = given.meta.get("val") if isinstance(given, Node) else given
+        if isinstance(tensor, torch.Tensor):
+            value = self._import_argument(loc, given)
+            return value_of("torch_c.to_builtin_tensor", build.tensor(list(tensor.shape), element_type(tensor.dtype)), [value])
+        if isinstance(given, Node):
+            raise op.refused(f"the argument {given.name} is a number that the program computes", "make it a constant")
+        return given
+
+
+def _described(node: Node, values: Sequence[torch.Tensor]) -> TorchOp:
+    results = tuple(build.tensor(list(value.shape), element_type(value.dtype)) for value in values)
+    several = isinstance(node.meta["val"], (tuple, list))
+    used = {user.args[1] for user in node.users} if several else {0}
+    return TorchOp(str(node.target), results, tuple(index in used for index in range(len(values))), line_of(node))
+
+
+def line_of(node: Node) -> str:
+    """The line of the user's program that the node comes from, as "file:line: source"; empty where torch does not tell."""
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
+    for place, source in reversed(list(zip(lines, [*lines[1:], ""]))):
+        if place.startswith("File "):
+            file, number = place.removeprefix("File ").split(", ")[:2]
+            return f"{file.strip(chr(34))}:{number.removeprefix('line ')}: {source}"
+    return ""
+
+
+def _check_results(op: TorchOp, results: Sequence[ir.Value | None]) -> None:
+    if len(results) != len(op.results):
+        raise PassFailure(f"the lowering of {op.name} gives {len(results)} results, not {len(op.results)}", op=op.name, stage="input")
+    for result, kind, used in zip(results, op.results, op.used):
+        if result is None and not used:
+            continue
+        found = result.type if isinstance(result, ir.Value) else type(result).__name__
+        if found != kind:
+            raise PassFailure(f"the lowering of {op.name} gives {found}, where torch has {kind}", op=op.name, stage="input")
+
+
+class _SmallLiterals(FxImporterHooks):
+    """Small constants as dense attributes: the importer's own are resource blobs, which nothing folds."""
+
+    def resolve_literal(self, gni: Any, literal: Any, info: Any) -> ir.Value | None:
+        if not isinstance(literal, torch.Tensor) or not 0 < literal.numel() <= SMALL:
+            return None
+        element = {
+            torch.float32: ir.F32Type, torch.float64: ir.F64Type, torch.float16: ir.F16Type, torch.bfloat16: ir.BF16Type,
+        }.get(literal.dtype)  # fmt: skip
+        if element is None and literal.dtype not in (torch.int32, torch.int64):
+            return None
+        data = as_array(literal)
+        if element is None:
+            attribute = ir.DenseElementsAttr.get(data, signless=False, type=ir.IntegerType.get_signed(data.itemsize * 8))
+        elif literal.dtype == torch.bfloat16:
+            attribute = ir.DenseElementsAttr.get(data.view(np.uint16), type=element.get(), shape=list(data.shape))
+        else:
+            attribute = ir.DenseElementsAttr.get(data, type=element.get())
+        kind = gni._cc.tensor_to_vtensor_type(literal)
+        return ir.Operation.create("torch.vtensor.literal", results=[kind], attributes={"value": attribute}).results[0]

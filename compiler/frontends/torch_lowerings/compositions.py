@@ -1,0 +1,233 @@
+"""Ops written in simpler torch ops, where torch-mlir has neither a lowering nor a decomposition, or a wrong one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..torch_registry import torch_decomposition, use_torch_decompositions
+
+use_torch_decompositions("aten.addmv", "aten.unbind_copy", "aten.view_copy", "aten.narrow_copy", "aten.permute_copy")
+use_torch_decompositions("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
+
+
+@torch_decomposition("aten.detach_copy")
+def detach_copy(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@torch_decomposition("aten.slice_copy")
+def slice_copy(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    return torch.ops.aten.slice(x, dim, start, end, step).clone()
+
+
+@torch_decomposition("aten.select_copy")
+def select_copy(x: Tensor, dim: int, place: int) -> Tensor:
+    return x.select(dim, place).clone()
+
+
+@torch_decomposition("aten.range")
+def range_(start: float, end: float, step: float = 1, **options: Any) -> Tensor:
+    """With its end."""
+    dtype = options.get("dtype") or torch.get_default_dtype()
+    count = math.floor((end - start) / step) + 1
+    return (torch.arange(count, dtype=torch.int64 if not dtype.is_floating_point else torch.float64) * step + start).to(dtype)
+
+
+@torch_decomposition("aten.empty.memory_format")
+def empty(size: Sequence[int], **options: Any) -> Tensor:
+    return torch.full(size, 0, dtype=options.get("dtype") or torch.get_default_dtype())
+
+
+@torch_decomposition("aten.new_empty", "aten.new_empty_strided")
+def new_empty(x: Tensor, size: Sequence[int], *rest: Any, **options: Any) -> Tensor:
+    """Zeros: what an array holds before it is written must not matter."""
+    return torch.full(size, 0, dtype=options.get("dtype") or x.dtype)
+
+
+@torch_decomposition("aten.conv_tbc")
+def conv_tbc(x: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution whose dimensions are time, batch, channels; its weight's are time, input, output."""
+    return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
+
+
+@torch_decomposition("aten.split_copy")
+def split_copy(x: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+    return [part.clone() for part in x.split(split_size, dim)]
+
+
+@torch_decomposition("aten.angle")
+def angle(x: Tensor) -> Tensor:
+    """Of a real: pi where it is negative, else 0."""
+    if x.dtype.is_complex:
+        return NotImplemented
+    real = x if x.dtype.is_floating_point else x.float()
+    return torch.where(real.isnan(), real, torch.where(real < 0, math.pi, 0.0).to(real.dtype))
+
+
+@torch_decomposition("aten.isclose")
+def isclose(x: Tensor, y: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    close = x == y
+    if equal_nan and x.dtype.is_floating_point:
+        close = close | x.isnan() & y.isnan()
+    if rtol == 0 and atol == 0:
+        return close
+    y = y if y.dtype.is_floating_point else y.to(torch.float32)
+    error = (x - y).abs()
+    return close | error.isfinite() & (error <= atol + (rtol * y).abs())
+
+
+@torch_decomposition("aten.hypot")
+def hypot(x: Tensor, y: Tensor) -> Tensor:
+    """Scaled by the larger one, so that no square overflows; an infinity wins over a NaN."""
+    dtype = torch.result_type(x, y)
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    x, y = x.to(wide).abs(), y.to(wide).abs()
+    large, small = torch.maximum(x, y), torch.minimum(x, y)
+    ratio = torch.where(large == 0, 0.0, small / large)
+    root = torch.where(large == small, large * math.sqrt(2), large * (1 + ratio * ratio).sqrt())
+    return torch.where(x.isinf() | y.isinf(), math.inf, root).to(dtype)
+
+
+@torch_decomposition("aten.logaddexp2")
+def logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+    large, small = torch.maximum(x, y), torch.minimum(x, y)
+    both = large + torch.log1p(torch.exp2(small - large)) / math.log(2)
+    return torch.where(x.isinf() & (x == y), x, both)
+
+
+@torch_decomposition("aten.fake_quantize_per_channel_affine_cachemask")
+def fake_quantize_per_channel(
+    x: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> tuple[Tensor, Tensor]:
+    shape = [1] * x.dim()
+    shape[axis] = -1
+    return _fake_quantized(x, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
+
+
+def _fake_quantized(x: Tensor, scale: Tensor, zero: Tensor, least: int, largest: int) -> tuple[Tensor, Tensor]:
+    """Quantised and dequantised, and where the quantised number was in range."""
+    number = (x * (1 / scale)).round() + zero
+    inside = (number >= least) & (number <= largest)
+    return ((number.clamp(least, largest) - zero) * scale).to(x.dtype), inside
+
+
+@torch_decomposition("aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams")
+def fake_quantize_per_tensor(
+    x: Tensor, scale: Tensor, zero_point: Tensor, enabled: Tensor, quant_min: int, quant_max: int
+) -> tuple[Tensor, Tensor]:
+    made, inside = _fake_quantized(x, scale, zero_point, quant_min, quant_max)
+    on = enabled != 0
+    return torch.where(on, made, x), inside | ~on
+
+
+@torch_decomposition("aten._cdist_forward")
+def cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    return _distance(x.unsqueeze(-2) - y.unsqueeze(-3), p)
+
+
+@torch_decomposition("aten._pdist_forward")
+def pdist(x: Tensor, p: float = 2) -> Tensor:
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return _distance(x.index_select(0, first) - x.index_select(0, second), p)
+
+
+def _distance(difference: Tensor, p: float) -> Tensor:
+    if difference.shape[-1] == 0:
+        return difference.new_zeros(difference.shape[:-1])
+    return torch.linalg.vector_norm(difference, p, -1)
+
+
+@torch_decomposition("aten.histc")
+def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    x = x.reshape(-1)
+    low, high = (x.amin(), x.amax()) if min == max and x.numel() else (torch.full((), float(min)), torch.full((), float(max)))
+    low, high = torch.where(low == high, low - 1, low).to(x.dtype), torch.where(low == high, high + 1, high).to(x.dtype)
+    place = ((x - low) * bins / (high - low)).floor().clamp(max=bins - 1)
+    inside = (x >= low) & (x <= high)
+    hits = (place.unsqueeze(1) == torch.arange(bins)) & inside.unsqueeze(1)
+    return hits.sum(0).to(x.dtype)
+
+
+_I0_NEAR = [
+    -4.41534164647933937950e-18, 3.33079451882223809783e-17, -2.43127984654795469359e-16, 1.71539128555513303061e-15,
+    -1.16853328779934516808e-14, 7.67618549860493561688e-14, -4.85644678311192946090e-13, 2.95505266312963983461e-12,
+    -1.72682629144155570723e-11, 9.67580903537323691224e-11, -5.18979560163526290666e-10, 2.65982372468238665035e-9,
+    -1.30002500998624804212e-8, 6.04699502254191894932e-8, -2.67079385394061173391e-7, 1.11738753912010371815e-6,
+    -4.41673835845875056359e-6, 1.64484480707288970893e-5, -5.75419501008210370398e-5, 1.88502885095841655729e-4,
+    -5.76375574538582365885e-4, 1.63947561694133579842e-3, -4.32430999505057594430e-3, 1.05464603945949983183e-2,
+    -2.37374148058994688156e-2, 4.93052842396707084878e-2, -9.49010970480476444210e-2, 1.71620901522208775349e-1,
+    -3.04682672343198398683e-1, 6.76795274409476084995e-1,
+]  # fmt: skip
+_I0_FAR = [
+    -7.23318048787475395456e-18, -4.83050448594418207126e-18, 4.46562142029675999901e-17, 3.46122286769746109310e-17,
+    -2.82762398051658348494e-16, -3.42548561967721913462e-16, 1.77256013305652638360e-15, 3.81168066935262242075e-15,
+    -9.55484669882830764870e-15, -4.15056934728722208663e-14, 1.54008621752140982691e-14, 3.85277838274214270114e-13,
+    7.18012445138366623367e-13, -1.79417853150680611778e-12, -1.32158118404477131188e-11, -3.14991652796324136454e-11,
+    1.18891471078464383424e-11, 4.94060238822496958910e-10, 3.39623202570838634515e-9, 2.26666899049817806459e-8,
+    2.04891858946906374183e-7, 2.89137052083475648297e-6, 6.88975834691682398426e-5, 3.36911647825569408990e-3,
+    8.04490411014108831608e-1,
+]  # fmt: skip
+
+
+@torch_decomposition("aten.i0", "aten.special_i0")
+def i0(x: Tensor) -> Tensor:
+    """The modified Bessel function of order 0, by the Chebyshev series of Cephes for |x| to 8 and above."""
+    dtype = x.dtype if x.dtype.is_floating_point else torch.float32
+    x = x.to(torch.float64 if dtype == torch.float64 else torch.float32).abs()
+    near = _chebyshev(x / 2 - 2, _I0_NEAR)
+    far = _chebyshev(32 / x - 2, _I0_FAR) / x.sqrt()
+    return (x.exp() * torch.where(x <= 8, near, far)).to(dtype)
+
+
+def _chebyshev(x: Tensor, coefficients: list[float]) -> Tensor:
+    before, last = torch.zeros_like(x), torch.zeros_like(x)
+    for coefficient in coefficients:
+        before, last, older = last, x * last - before + coefficient, before
+    return (last - older) / 2
+
+
+@torch_decomposition("aten.inverse", "aten.linalg_inv")
+def inverse(x: Tensor) -> Tensor:
+    """Without the check of its errors, an effect that torch orders by a token."""
+    return torch.linalg.inv_ex(x).inverse
+
+
+@torch_decomposition("aten.addbmm")
+def addbmm(x: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    product = torch.bmm(first, second).sum(0, dtype=x.dtype) * alpha
+    return product.to(x.dtype) if beta == 0 else (x * beta + product).to(x.dtype)
+
+
+@torch_decomposition("aten.dist")
+def dist(x: Tensor, y: Tensor, p: float = 2) -> Tensor:
+    return torch.linalg.vector_norm(x - y, p)
+
+
+@torch_decomposition("aten.mean.default", "aten.mean.dim")
+def mean(x: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    if dtype in (None, x.dtype):
+        return NotImplemented
+    return x.to(dtype).mean(list(dim) if dim else None, keepdim)
+
+
+@torch_decomposition("aten.clamp_min.default", "aten.clamp_min.Tensor")
+def clamp_min(x: Tensor, least: Tensor | float) -> Tensor:
+    return _bounded(torch.maximum, x, least)
+
+
+@torch_decomposition("aten.clamp_max.default", "aten.clamp_max.Tensor")
+def clamp_max(x: Tensor, largest: Tensor | float) -> Tensor:
+    return _bounded(torch.minimum, x, largest)
+
+
+def _bounded(choose: Callable[[Tensor, Tensor], Tensor], x: Tensor, bound: Tensor | float) -> Tensor:
+    dtype = torch.result_type(x, bound)
+    if dtype == x.dtype and (x.dtype.is_floating_point or not isinstance(bound, Tensor)):
+        return NotImplemented
+    bound = bound.to(dtype) if isinstance(bound, Tensor) else torch.full((), bound, dtype=dtype)
+    return choose(x.to(dtype), bound)

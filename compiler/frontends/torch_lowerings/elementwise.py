@@ -1,0 +1,59 @@
+"""Elementwise ops on the types and forms that torch-mlir leaves out: integers that become floats, numbers as operands."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from torch_mlir import ir
+
+from hloom.passes.stablehlo import build
+
+from ..torch_registry import TorchOp, torch_lowering
+
+Number: TypeAlias = ir.Value | float | int | bool
+
+
+@torch_lowering("aten.bitwise_and", "aten.__and__")
+def bitwise_and(op: TorchOp, x: Number, y: Number) -> ir.Value:
+    return build.elementwise("and", op.operand(x), op.operand(y))
+
+
+@torch_lowering("aten.bitwise_or", "aten.__or__")
+def bitwise_or(op: TorchOp, x: Number, y: Number) -> ir.Value:
+    return build.elementwise("or", op.operand(x), op.operand(y))
+
+
+@torch_lowering("aten.bitwise_xor", "aten.__xor__")
+def bitwise_xor(op: TorchOp, x: Number, y: Number) -> ir.Value:
+    return build.elementwise("xor", op.operand(x), op.operand(y))
+
+
+@torch_lowering("aten.reciprocal")
+def reciprocal(op: TorchOp, x: ir.Value) -> ir.Value:
+    return build.elementwise("divide", op.operand(1), op.operand(x))
+
+
+@torch_lowering("aten.isfinite")
+def isfinite(op: TorchOp, x: ir.Value) -> ir.Value:
+    if isinstance(build.element_of(x), ir.FloatType):
+        return build.elementwise("is_finite", x, result=op.result)
+    return op.operand(True)
+
+
+@torch_lowering("aten.fmax")
+def fmax(op: TorchOp, x: ir.Value, y: ir.Value) -> ir.Value:
+    return _of_numbers("maximum", op.operand(x), op.operand(y))
+
+
+@torch_lowering("aten.fmin")
+def fmin(op: TorchOp, x: ir.Value, y: ir.Value) -> ir.Value:
+    return _of_numbers("minimum", op.operand(x), op.operand(y))
+
+
+def _of_numbers(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    """The greater or the smaller; where one is NaN, the other."""
+    made = build.elementwise(name, x, y)
+    if not isinstance(build.element_of(x), ir.FloatType):
+        return made
+    made = build.select(build.compare("NE", y, y), x, made)
+    return build.select(build.compare("NE", x, x), y, made)

@@ -1,0 +1,118 @@
+"""Reads at indices, and writes at places that are known when compiling: a write is a choice between old elements and new ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import torch
+from torch import Tensor
+
+from ..torch_registry import torch_decomposition
+
+
+@torch_decomposition("aten.index.Tensor")
+def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """x[…, i, j, …] as one selection from the indexed dimensions, merged. Where they lie apart, those of the indices come first.
+
+    torch-mlir takes negative indices as they are, and a gather then clamps them to 0.
+    """
+    dims = [dim for dim, places in enumerate(indices) if places is not None]
+    found = [places for places in indices if places is not None]
+    if not dims or any(places.dtype in (torch.bool, torch.uint8) for places in found):
+        return NotImplemented
+    first, last = dims[0], dims[-1] + 1
+    if last - first != len(dims):
+        rest = [dim for dim in range(x.dim()) if dim not in dims]
+        x, first, last = x.permute(*dims, *rest), 0, len(dims)
+    sizes = x.shape[first:last]
+    places = torch.broadcast_tensors(*(_counted_from_0(each, size) for each, size in zip(found, sizes)))
+    merged = reduce(lambda sum, each: sum * each[1] + each[0], zip(places[1:], sizes[1:]), places[0])
+    flat = x.reshape(*x.shape[:first], math.prod(sizes), *x.shape[last:])
+    return flat.index_select(first, merged.reshape(-1)).reshape(*x.shape[:first], *merged.shape, *x.shape[last:])
+
+
+def _counted_from_0(places: Tensor, size: int) -> Tensor:
+    places = places.to(torch.int64)
+    return torch.where(places < 0, places + size, places)
+
+
+@torch_decomposition("aten.take")
+def take(x: Tensor, places: Tensor) -> Tensor:
+    return index(x.reshape(-1), [places])
+
+
+@torch_decomposition("aten.index_fill")
+def index_fill(x: Tensor, dim: int, places: Tensor, value: Tensor | float) -> Tensor:
+    if x.dim() == 0:
+        return NotImplemented
+    chosen = (_counted_from_0(places.reshape(-1, 1), x.shape[dim]) == torch.arange(x.shape[dim])).any(0)
+    return torch.where(_along(chosen, x, dim), value, x).to(x.dtype)
+
+
+@torch_decomposition("aten.roll")
+def roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """Without dimensions, of the elements in a row."""
+    if not dims:
+        return roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
+    for shift, dim in zip(shifts, dims):
+        if x.dim() and (by := shift % max(x.shape[dim], 1)):
+            kept = x.shape[dim] - by
+            x = torch.cat([x.narrow(dim, kept, by), x.narrow(dim, 0, kept)], dim)
+    return x.clone()
+
+
+@torch_decomposition("aten.unfold", "aten.unfold_copy")
+def unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    """Windows along `dim`, whose own elements are a last dimension."""
+    if x.dim() == 0:
+        return x.reshape(1)[:size].clone()
+    count = (x.shape[dim] - size) // step + 1
+    places = torch.arange(count).unsqueeze(1) * step + torch.arange(size)
+    return x.index_select(dim, places.reshape(-1)).unflatten(dim, (count, size)).movedim(dim % x.dim() + 1, -1).clone()
+
+
+@torch_decomposition("aten.diagonal", "aten.diagonal_copy")
+def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The elements whose place in dim2 is that in dim1 and `offset`: a last dimension."""
+    x = x.movedim((dim1, dim2), (-2, -1))
+    rows, columns = x.shape[-2:]
+    first = max(-offset, 0)
+    count = max(min(rows - first, columns - max(offset, 0)), 0)
+    places = (torch.arange(count) + first) * (columns + 1) + offset
+    return x.reshape(*x.shape[:-2], rows * columns).index_select(-1, places)
+
+
+@torch_decomposition("aten.trace")
+def trace(x: Tensor) -> Tensor:
+    return diagonal(x).sum()
+
+
+@torch_decomposition("aten.diagonal_scatter")
+def diagonal_scatter(x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    turned = x.movedim((dim1, dim2), (-2, -1))
+    rows, columns = (torch.arange(size) for size in turned.shape[-2:])
+    if source.numel() == 0:
+        return x.clone()
+    spread = source.index_select(-1, (rows - max(-offset, 0)).clamp(0, source.shape[-1] - 1)).unsqueeze(-1)
+    made = torch.where(rows.unsqueeze(-1) + offset == columns, spread, turned)
+    return made.movedim((-2, -1), (dim1, dim2)).clone()
+
+
+@torch_decomposition("aten.block_diag")
+def block_diag(blocks: Sequence[Tensor]) -> Tensor:
+    blocks = [torch.atleast_2d(block) for block in blocks]
+    dtype = reduce(torch.promote_types, (block.dtype for block in blocks))
+    width, before, rows = sum(block.shape[1] for block in blocks), 0, []
+    for block in blocks:
+        after = width - before - block.shape[1]
+        rows.append(torch.nn.functional.pad(block.to(dtype), (before, after)))
+        before += block.shape[1]
+    return torch.cat(rows)
+
+
+def _along(mask: Tensor, x: Tensor, dim: int) -> Tensor:
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    return mask.reshape(shape)

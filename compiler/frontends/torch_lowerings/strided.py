@@ -1,0 +1,60 @@
+"""Views by strides: the places that are read are known when compiling, so they are gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import torch
+from torch import Tensor
+
+from ..torch_registry import torch_decomposition
+
+
+@torch_decomposition("aten.as_strided", "aten.as_strided_copy")
+def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    if not storage_offset and x.is_contiguous() and _is_row_major(x.numel(), size, stride):
+        return x.reshape(size)
+    places = torch.full([1] * len(size), storage_offset or 0, dtype=torch.int64)
+    for dimension, (extent, step) in enumerate(zip(size, stride)):
+        shape = [extent if d == dimension else 1 for d in range(len(size))]
+        places = places + torch.arange(extent).reshape(shape) * step
+    return _as_stored(x).index_select(0, places.reshape(-1)).reshape(size)
+
+
+@torch_decomposition("aten.as_strided_scatter")
+def as_strided_scatter(x: Tensor, source: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """Each place of x finds the element of the source that is written there, from the largest stride to the smallest."""
+    if 0 in size:
+        return x.clone()
+    if not x.is_contiguous():
+        return NotImplemented
+    order = sorted((d for d in range(len(size)) if size[d] > 1), key=lambda d: stride[d])
+    reach = 0
+    for dimension in order:
+        if stride[dimension] <= reach:
+            return NotImplemented  # several elements may lie at one place
+        reach += (size[dimension] - 1) * stride[dimension]
+    rest = torch.arange(x.numel()) - (storage_offset or 0)
+    number, written = torch.zeros_like(rest), rest >= 0
+    for dimension in reversed(order):
+        at = rest.clamp_min(0).div(stride[dimension], rounding_mode="trunc").clamp_max(size[dimension] - 1)
+        rest = rest - at * stride[dimension]
+        number = number + at * prod(size[dimension + 1 :])
+    written = written & (rest == 0)
+    made = torch.where(written, source.reshape(-1).index_select(0, number), x.reshape(-1))
+    return made.reshape(x.shape)
+
+
+def _is_row_major(count: int, size: Sequence[int], stride: Sequence[int]) -> bool:
+    steps = [prod(size[d + 1 :]) for d in range(len(size))]
+    return prod(size) == count and all(n == 1 or step == wanted for n, step, wanted in zip(size, stride, steps))
+
+
+def _as_stored(x: Tensor) -> Tensor:
+    """The elements in the order in which they lie in memory. Raises ValueError for a view that skips some."""
+    order = sorted(range(x.dim()), key=x.stride, reverse=True)
+    dense = x.permute(order)
+    if x.storage_offset() or not dense.is_contiguous():
+        raise ValueError("aten.as_strided of a view that is not dense")
+    return dense.reshape(-1)

@@ -1,0 +1,170 @@
+"""How torch ops become StableHLO where torch-mlir's way is wrong or missing: lowerings and decompositions, registered by the op's name.
+
+A *lowering* builds StableHLO for one op, instead of torch-mlir:
+
+    @torch_lowering("aten.remainder")                      # all overloads; "aten.remainder.Tensor" is one of them
+    def remainder(op: TorchOp, x, divisor): ...
+
+It is called as a torch.library implementation would be, after `op`: what the schema lists positionally in order, keyword-only arguments
+by keyword, defaults filled in. Tensors are StableHLO values (`ir.Value`; lists of tensors are lists of values), anything else is what the
+program says: numbers, lists, dtypes, None. It gives back the op's result, or a sequence of them, built at the insertion point that is set;
+their types must be `op.results`. `NotImplemented` leaves the op to torch-mlir.
+
+A *decomposition* is torch code for one op, of the op's own signature, traced before anything is lowered:
+
+    @torch_decomposition("aten.cumprod")
+    def cumprod(x, dim, *, dtype=None): ...
+
+What is registered later holds. hloom's own are in torch_lowerings/, one family of ops a file, loaded before anyone can register more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch._C import DispatchKey
+from torch._decomp import decomposition_table
+from torch_mlir import ir
+
+from hloom.passes.errors import UnsupportedOpError
+from hloom.passes.stablehlo import build
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_lowerings: dict[str, Callable[..., Any]] = {}
+_decompositions: dict[str, Callable[..., Any]] = {}
+
+
+@dataclass(frozen=True)
+class TorchOp:
+    """The op that a lowering is asked for."""
+
+    name: str
+    """With namespace and overload: "aten.remainder.Tensor"."""
+    results: tuple[ir.RankedTensorType, ...]
+    """The types that torch gives its results; integers are signless, uint8 and the like unsigned."""
+    used: tuple[bool, ...]
+    """Which results the program reads. What stands for the others may be None."""
+    where: str
+    """The line of the user's program, empty where torch does not tell."""
+
+    @property
+    def result(self) -> ir.RankedTensorType:
+        """The type of the one result."""
+        (only,) = self.results
+        return only
+
+    @property
+    def element(self) -> ir.Type:
+        """The element type of the one result."""
+        return self.result.element_type
+
+    def operand(self, value: ir.Value | float | int | bool) -> ir.Value:
+        """A tensor or a number as a value of the result's element type and shape: converted, then broadcast by NumPy's rules."""
+        if not isinstance(value, ir.Value):
+            return build.splat(self.result, build.scalar(self.element, value))
+        rank, shape = len(build.shape_of(value)), list(self.result.shape)
+        value = build.convert(value, self.element)
+        offset = len(shape) - rank
+        kept = [d for d, size in enumerate(build.shape_of(value)) if size == shape[offset + d]]
+        value = build.reshape(value, [build.shape_of(value)[d] for d in kept])
+        return build.broadcast(value, shape, [offset + d for d in kept])
+
+    def refused(self, why: str, remedy: str = "write the module with other torch ops") -> UnsupportedOpError:
+        """The error to raise for what the lowering does not do."""
+        return UnsupportedOpError(f"{self.name}: {why}", op=self.name, loc=self.where or None, stage="input", remedy=remedy)
+
+
+def torch_lowering(*names: str) -> Callable[[_Function], _Function]:
+    """Registers the decorated function as the lowering of those ops, each "namespace.op" or "namespace.op.overload" (see above)."""
+    return _registering(_lowerings, names)
+
+
+def torch_decomposition(*names: str) -> Callable[[_Function], _Function]:
+    """Registers the decorated function as the decomposition of those ops into other torch ops (see above)."""
+    return _registering(_decompositions, names)
+
+
+def use_torch_decompositions(*names: str) -> None:
+    """Registers torch's own decompositions of ops that torch-mlir's table leaves as they are."""
+    for name in names:
+        found = [overload for overload in overloads(name) if overload in decomposition_table]
+        if not found:
+            raise LookupError(f"torch has no decomposition of {name}")
+        for overload in found:
+            _decompositions[str(overload)] = decomposition_table[overload]
+
+
+def _registering(table: dict[str, Callable[..., Any]], names: Sequence[str]) -> Callable[[_Function], _Function]:
+    for name in names:
+        if name.count(".") not in (1, 2):
+            raise ValueError(f"{name!r} is no name of a torch op: write namespace.op, or namespace.op.overload")
+
+    def decorate(function: _Function) -> _Function:
+        table.update(dict.fromkeys(names, function))
+        return function
+
+    return decorate
+
+
+def lowering_of(target: Any) -> Callable[..., Any] | None:
+    """The lowering of an op: the overload's own, else the one of all its overloads."""
+    return _lowerings.get(str(target)) or _lowerings.get(str(target).rpartition(".")[0])
+
+
+def with_own_decompositions(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    """A decomposition table with those registered here; ops that have a lowering are left as they are."""
+    added = {overload: function for name, function in _decompositions.items() for overload in overloads(name)}
+    return {op: function for op, function in {**table, **added}.items() if lowering_of(op) is None}
+
+
+@contextlib.contextmanager
+def own_decompositions_first() -> Iterator[None]:
+    """While tracing. Of some ops torch has a kernel that it traces in their stead, before it looks into any table of decompositions."""
+    replaced = []
+    for name, function in _decompositions.items():
+        for op in overloads(name):
+            kernel = op.py_kernels.get(DispatchKey.Autograd)
+            if kernel is not None and kernel is not function:
+                op.py_kernels[DispatchKey.Autograd] = function
+                replaced.append((op, kernel))
+                op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for op, kernel in replaced:
+            op.py_kernels[DispatchKey.Autograd] = kernel
+            op._dispatch_cache.clear()
+
+
+def overloads(name: str) -> list[torch._ops.OpOverload]:
+    """The ops of that name; none where no such op is loaded (a library's custom op before its import)."""
+    namespace, op, *overload = name.split(".")
+    packet = getattr(getattr(torch.ops, namespace), op, None)
+    if packet is None:
+        return []
+    return [getattr(packet, each) for each in (overload or packet.overloads()) if hasattr(packet, each)]
+
+
+def element_type(dtype: torch.dtype) -> ir.Type:
+    """StableHLO's element type for a torch type. Raises UnsupportedOpError."""
+    floats = {torch.float64: ir.F64Type, torch.float32: ir.F32Type, torch.float16: ir.F16Type, torch.bfloat16: ir.BF16Type}
+    if dtype in floats:
+        return floats[dtype].get()
+    if dtype.is_complex:
+        return ir.ComplexType.get(element_type(dtype.to_real()))
+    if dtype == torch.bool:
+        return ir.IntegerType.get_signless(1)
+    if dtype.is_floating_point or dtype not in _INTEGERS:
+        raise UnsupportedOpError(f"elements of type {dtype}", stage="input", remedy="convert them before")
+    width = dtype.itemsize * 8
+    return ir.IntegerType.get_signless(width) if dtype.is_signed else ir.IntegerType.get_unsigned(width)
+
+
+_INTEGERS = {
+    torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32, torch.uint64,
+}  # fmt: skip

@@ -1,0 +1,158 @@
+"""Arguments that a call changes: a program's state, which it keeps for the next call, and inputs that the source program changes in place.
+
+To a device both are inputs, and their new values the last results. Here the new values are written where the old ones are: into the
+memory of the caller's array, or of the array that was bound (a torch module's buffer). A new value on a GPU, whose old one came from the
+host, takes its place: the state then stays on the GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .artifact import Buffer
+from .errors import ArityError, DamagedFileError, InputError, ShapeError
+from .program import Device, Program
+from .tensors import TO_KIND, view
+
+
+class State:
+    """Calls one at a time, for each reads what the one before it wrote."""
+
+    def __init__(self, program: Program):
+        self._lock = threading.Lock()
+        self._program = program
+        self._specs = {index: spec for index, spec in program.calls.bound.items() if index in program.state}
+        self._values: dict[int, Any] = {}
+        self._caller_gives = [index for index in program.positions if index not in program.state]
+        self._kind = program.kind
+
+    # Values.
+
+    def bind(self, arrays: Mapping[int, Any]) -> None:
+        """Takes the values to begin with; memory that can be written is shared."""
+        with self._lock:
+            self._values = {index: _writable(spec, arrays[index]) for index, spec in self._specs.items()}
+
+    def read(self, saved: Mapping[str, Buffer]) -> bool:
+        """Takes the values of a file; False where it has none. Raises DamagedFileError."""
+        for index, spec in self._specs.items():
+            blob = saved.get(f"state.{index}")
+            if blob is None:
+                return False
+            if len(blob) != spec.nbytes:
+                raise DamagedFileError(f"state.{index} should have {spec.nbytes} bytes, has {len(blob)}")
+            self._values[index] = np.frombuffer(blob, spec.numpy_dtype).reshape(spec.shape).copy()
+        return True
+
+    def blobs(self) -> dict[str, Buffer]:
+        """What `read` takes, for saving."""
+        return {f"state.{index}": self._host(index).tobytes() for index in self._specs}
+
+    def copies(self) -> dict[str, np.ndarray]:
+        with self._lock:
+            return {spec.name: self._host(index).copy() for index, spec in self._specs.items()}
+
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Gives some of the values, by name."""
+        indices = {spec.name: index for index, spec in self._specs.items()}
+        unknown = [name for name in values if name not in indices]
+        if unknown:
+            raise ArityError(f"the program has no state {unknown[0]!r}", remedy=f"it has {', '.join(indices) or 'none'}")
+        with self._lock:
+            for name, value in values.items():
+                index = indices[name]
+                self._values[index] = _updated(self._specs[index], self._values[index], _host(value))
+
+    def _host(self, index: int) -> np.ndarray:
+        return _host(self._values[index])
+
+    # Calling.
+
+    def call(self, device: Device, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
+        """A call of the device with the state among its inputs; gives back what the caller wants to see."""
+        program = self._program
+        given = dict(zip(self._caller_gives, inputs))
+        for index in program.updates:
+            if index in given:
+                _refuse_unwritable(program, index, given[index])
+        with self._lock:
+            kept = self._values if given else {index: self._as_own_kind(value) for index, value in self._values.items()}
+            every = [given[index] if index in given else kept[index] for index in program.positions]
+            places = None if outputs is None else [*outputs, *self._places()]
+            results = device.call(every, places)
+            specs = program.signature.outputs
+            for index, result in program.updates.items():
+                if index in given:
+                    _updated(specs[result], given[index], results[result])
+                else:
+                    self._values[index] = _updated(specs[result], self._values[index], results[result])
+        return results[: len(results) - len(program.updates)]
+
+    def _places(self) -> list[np.ndarray]:
+        specs = self._program.signature.outputs
+        return [np.empty(specs[result].shape, specs[result].numpy_dtype) for result in sorted(self._program.updates.values())]
+
+    def _as_own_kind(self, value: Any) -> Any:
+        """Without inputs of the caller's the results are of the kind of the source program's arrays."""
+        own = self._kind in TO_KIND and self._kind in sys.modules and isinstance(value, np.ndarray)
+        return TO_KIND[self._kind](value) if own else value
+
+
+def _writable(spec: Any, value: Any) -> Any:
+    """The memory of a value as a NumPy array: shared if it can be written, else a copy; another device's array as it is."""
+    if hasattr(value, "__cuda_array_interface__"):
+        return value
+    found = value if isinstance(value, np.ndarray) else _host(value)
+    view(spec, found)  # of that shape and type, or an error
+    return found if found.flags.writeable and found.flags.c_contiguous else found.copy()
+
+
+def _refuse_unwritable(program: Program, index: int, value: Any) -> None:
+    name = program.manifest["arguments"][index]["name"]
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        return
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if any(size > 1 and stride == 0 for size, stride in zip(value.shape, value.stride())):
+            raise InputError(f"the program changes {name} in place, whose elements share memory", remedy="give a clone of it")
+        return
+    kind = type(value).__name__
+    raise InputError(f"the program changes {name} in place, as a {kind} cannot be", remedy="give a torch tensor or a NumPy array")
+
+
+def _updated(spec: Any, old: Any, new: Any) -> Any:
+    """What holds the new value: the old array where that can be written to, else the new one."""
+    if isinstance(old, np.ndarray):
+        if hasattr(new, "__cuda_array_interface__"):
+            return new
+        host = _host(new)
+        if host.shape != old.shape:
+            raise ShapeError(f"{spec.name} should have shape {old.shape}, got {host.shape}")
+        old[...] = host
+        return old
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(old, torch.Tensor):
+        with torch.no_grad():
+            old.copy_(new if isinstance(new, torch.Tensor) else TO_KIND["torch"](np.array(new)))
+        return old
+    return new
+
+
+def _host(value: Any) -> np.ndarray:
+    """A value as a NumPy array, without a copy where it lies on the host."""
+    if isinstance(value, np.ndarray):
+        return value
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        tensor = value.detach().cpu().contiguous()
+        if tensor.dtype == torch.bfloat16:
+            return tensor.view(torch.uint16).numpy().view("bfloat16")
+        return tensor.numpy()
+    if hasattr(value, "get"):  # cupy
+        return value.get()
+    return np.asarray(value)

@@ -1,0 +1,222 @@
+"""Lowerings and decompositions of torch ops: the mechanism, and the families of ops that have lowerings of hloom's own."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import hloom  # noqa: E402
+from hloom.compiler.frontends import torch_registry  # noqa: E402
+from hloom.compiler.frontends.torch_lowerings import torch_decomposition, torch_lowering  # noqa: E402
+from hloom.passes.errors import PassFailure, UnsupportedOpError  # noqa: E402
+from hloom.passes.stablehlo import build  # noqa: E402
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def check(function, *inputs, **tolerance) -> None:
+    """Compiles, calls, and compares with eager: types, shapes, values and the signs of zeros."""
+    expected = torch.utils._pytree.tree_leaves(function(*inputs))
+    results = torch.utils._pytree.tree_leaves(hloom.compile(Function(function), *inputs)(*inputs))
+    for result, wanted in zip(results, expected, strict=True):
+        torch.testing.assert_close(result, wanted, equal_nan=True, **tolerance)
+        if wanted.is_floating_point():
+            zeros = wanted == 0
+            assert torch.equal(torch.signbit(result[zeros]), torch.signbit(wanted[zeros]))
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(torch_registry, "_lowerings", dict(torch_registry._lowerings))
+    monkeypatch.setattr(torch_registry, "_decompositions", dict(torch_registry._decompositions))
+
+
+@torch.library.custom_op("hloom_test::blend", mutates_args=())
+def blend(x: torch.Tensor, others: list[torch.Tensor], factor: float = 2.0, *, twice: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    total = x * factor + sum(others)
+    return total * (2 if twice else 1), total.sum()
+
+
+@blend.register_fake
+def _(x, others, factor=2.0, *, twice=False):
+    return torch.empty_like(x), x.new_empty(())
+
+
+def test_a_custom_op_is_lowered_by_its_users_function(registry) -> None:
+    seen = []
+
+    @hloom.torch_lowering("hloom_test.blend")
+    def lower(op, x, others, factor, *, twice):
+        seen.append((op.name, op.used, len(others), factor, twice))
+        factor = build.splat(x.type, build.scalar(op.results[0].element_type, factor))
+        total = build.elementwise("multiply", x, factor)
+        for other in others:
+            total = build.elementwise("add", total, other)
+        return [build.elementwise("add", total, total) if twice else total, build.sum_along(total, [0, 1]) if op.used[1] else None]
+
+    x = torch.randn(3, 4)
+    check(lambda x: blend(x, [x + 1, x * x], 3.0, twice=True)[0], x)
+    check(lambda x: torch.relu(blend(x, [x])[1]), x)
+    assert seen == [("hloom_test.blend.default", (True, False), 2, 3.0, True), ("hloom_test.blend.default", (False, True), 1, 2.0, False)]
+
+
+def test_a_lowering_goes_before_torch_mlirs_and_may_leave_it_the_op(registry) -> None:
+    @torch_lowering("aten.relu.default")
+    def relu(op, x):
+        return build.elementwise("negate", x) if op.result.rank == 1 else NotImplemented
+
+    x = torch.tensor([-2.0, 3.0])
+    assert hloom.compile(torch.nn.ReLU(), x)(x).tolist() == [2.0, -3.0]
+    assert hloom.compile(torch.nn.ReLU(), x[None])(x[None]).tolist() == [[0.0, 3.0]]
+
+
+def test_what_has_a_lowering_is_not_decomposed(registry) -> None:
+    @torch_decomposition("aten.silu")
+    def silu(x):
+        return x * 10
+
+    x = torch.tensor([1.0, 2.0])
+    assert hloom.compile(torch.nn.SiLU(), x)(x).tolist() == [10.0, 20.0]
+
+    @torch_lowering("aten.silu")
+    def lower(op, x):
+        return build.elementwise("negate", x)
+
+    assert hloom.compile(torch.nn.SiLU(), x)(x).tolist() == [-1.0, -2.0]
+
+
+def test_errors_of_lowerings_name_the_op_and_the_users_line(registry) -> None:
+    x = torch.ones(2, 3)
+
+    @torch_lowering("aten.tanh")
+    def refused(op, x):
+        raise op.refused("not today", "use sigmoid")
+
+    with pytest.raises(UnsupportedOpError, match=r"default: not today\n.*\n.*test_torch_lowerings.py:\d+: return torch.tanh\(x\)"):
+        hloom.compile(Tanh(), x)
+
+    @torch_lowering("aten.tanh")
+    def wrong_type(op, x):
+        return build.reshape(x, [6])
+
+    with pytest.raises(PassFailure, match=r"the lowering of aten.tanh.default gives tensor<6xf32>, where torch has tensor<2x3xf32>"):
+        hloom.compile(Tanh(), x)
+
+    @torch_lowering("aten.tanh")
+    def broken(op, x):
+        return x.nothing
+
+    with pytest.raises(PassFailure, match=r"the lowering of aten.tanh.default failed: AttributeError"):
+        hloom.compile(Tanh(), x)
+    with pytest.raises(ValueError, match="no name of a torch op"):
+        torch_lowering("tanh")
+
+
+class Tanh(torch.nn.Module):
+    def forward(self, x):
+        return torch.tanh(x)
+
+
+# Families.
+
+DIVISIONS = {
+    "remainder": torch.remainder,
+    "fmod": torch.fmod,
+    "floor_divide": torch.floor_divide,
+    "trunc": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+    "floor": lambda x, y: torch.div(x, y, rounding_mode="floor"),
+    "none": lambda x, y: torch.div(x, y, rounding_mode=None),
+}
+WHOLE = torch.tensor(list(itertools.product([-7, -6, -1, 0, 1, 5, 6], [-3, -2, -1, 1, 2, 3])))
+REAL = torch.tensor(
+    list(itertools.product([-7.5, -6.0, -0.3, -0.0, 0.0, 0.3, 6.0, 1e8, float("inf"), float("nan")], [-3.0, -0.1, 0.0, 0.1, 2.5]))
+)
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_divisions_have_pythons_signs(name: str) -> None:
+    divide = DIVISIONS[name]
+    x, y = WHOLE.T
+    a, b = REAL.T
+    check(
+        lambda x, y, a, b: (
+            divide(x, y), divide(x.int(), y[:1].int()), divide(x.to(torch.int8), y.to(torch.int8)), divide(x, -3), divide(x, -2.5),
+            divide(a, b), divide(a.double(), b.double()), divide(a, 3), divide(x[:5], b[:5]),
+            divide(a[:5, None].bfloat16(), b[:5].bfloat16()),
+        ), x, y, a, b
+    )  # fmt: skip
+
+
+def test_the_remainder_operator_takes_numbers_on_either_side() -> None:
+    x = WHOLE[:, 1].contiguous()
+    check(lambda x: (7 % x, x % 5, -7.5 % x, x.byte() % 3), x)
+
+
+torch.manual_seed(0)
+LINE, PLANE, VOLUME = torch.randn(2, 3, 11), torch.randn(2, 3, 9, 11), torch.randn(2, 2, 7, 6, 9)
+TIES = PLANE.round()
+TIES[0, 0, :4, :4] = -torch.inf
+TIES[1, 1, :3, :3] = torch.nan
+F = torch.nn.functional
+
+
+def test_max_pools() -> None:
+    check(
+        lambda x, y, z, t: (
+            F.max_pool2d(y, 2, 2, 0, ceil_mode=True), F.max_pool2d(y, 2), F.max_pool2d(y, (3, 2), 2, 1, 2, True), F.max_pool2d(y[0], 3, 2),
+            F.max_pool2d(y.bfloat16(), 3, 2, 1, ceil_mode=True), F.max_pool2d((y * 9).int(), 3, 3, 1, ceil_mode=True),
+            F.max_pool1d(x, 3, 2, ceil_mode=True), F.max_pool1d(x, 3, 2, 1, 2, True), F.max_pool3d(z, 3, 2, 1, ceil_mode=True),
+            F.max_pool2d(y, (9, 11)),
+        ), LINE, PLANE, VOLUME, TIES
+    )  # fmt: skip
+
+
+def test_max_pools_with_indices() -> None:
+    check(
+        lambda x, y, z, t: (
+            F.max_pool2d(t, 3, return_indices=True), F.max_pool2d(t, 3, 2, 1, 1, True, True), F.max_pool2d(t, 2, 2, 0, 3, False, True),
+            F.max_pool2d((y * 9).int(), 2, return_indices=True), F.max_pool1d(x, 3, 2, return_indices=True),
+            F.max_pool3d(z, 2, return_indices=True),
+        ), LINE, PLANE, VOLUME, TIES
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_average_pools(counted: bool) -> None:
+    check(
+        lambda x, y, z: (
+            F.avg_pool1d(x, 3, 2, 1, True, counted), F.avg_pool2d(y, 3, 2, 1, True, counted),
+            F.avg_pool2d(y.bfloat16(), 3, 2, 1, True, counted), F.avg_pool2d(y, (3, 2), (2, 3), (1, 0), True, counted),
+            F.avg_pool3d(z, (3, 2, 3), (2, 2, 1), (1, 0, 1), True, counted), F.avg_pool2d(y, 3, 2, 1, True, counted, 5), F.avg_pool2d(y, 2),
+            F.avg_pool2d((y * 9).long(), 2), F.avg_pool2d(y, (9, 11)),
+        ), LINE, PLANE, VOLUME
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 7, 13])
+def test_adaptive_pools(count: int) -> None:
+    check(
+        lambda x, y, z, t: (
+            F.adaptive_avg_pool1d(x, count), F.adaptive_avg_pool2d(y, count), F.adaptive_avg_pool2d(y.bfloat16(), (count, 4)),
+            F.adaptive_avg_pool3d(z, count), F.adaptive_max_pool1d(x, count), F.adaptive_max_pool2d(y, (None, count)),
+            F.adaptive_max_pool2d(t, count, return_indices=True), F.adaptive_max_pool3d(z, count, return_indices=True),
+        ), LINE, PLANE, VOLUME, TIES
+    )  # fmt: skip
+
+
+def test_lp_pools() -> None:
+    check(
+        lambda x, y, z: (F.lp_pool1d(x, 2, 3, 2, True), F.lp_pool2d(y.abs(), 1.5, (2, 3)), F.lp_pool3d(z, 2, 2, ceil_mode=True)),
+        LINE, PLANE, VOLUME
+    )  # fmt: skip
