@@ -11,17 +11,21 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from ..cache import key_of, read_entry, write_entry
+from ..llvm_passes import run_passes
 from .errors import INSTALL, ToolchainError
 
 _PREFIX = "__nv_"
 
 
-def link_libdevice(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Links the functions of libdevice that `module` declares into it, for itself alone. Raises ToolchainError if there is no libdevice."""
+def link_libdevice(module: llvm.ModuleRef, machine: llvm.TargetMachine, context: llvm.ContextRef) -> None:
+    """Links the functions of libdevice that `module`, which lives in `context`, declares into it, for itself alone.
+
+    Raises ToolchainError if there is no libdevice.
+    """
     wanted = [f.name for f in module.functions if f.is_declaration and f.name.startswith(_PREFIX)]
     own = {f.name for f in module.functions if not f.is_declaration}
     for name in wanted:
-        part = llvm.parse_bitcode(_function(name, machine))
+        part = llvm.parse_bitcode(_function(name, machine), context)
         part.triple, part.data_layout = module.triple, module.data_layout
         module.link_in(part)
     for function in module.functions:
@@ -40,16 +44,16 @@ def _function(name: str, machine: llvm.TargetMachine) -> bytes:
 
 
 def _cut_out(name: str, library: bytes, machine: llvm.TargetMachine) -> bytes:
-    module = llvm.parse_bitcode(library)
-    if name not in {f.name for f in module.functions if not f.is_declaration}:
-        raise ToolchainError(f"libdevice has no function {name!r}", stage="nvvm")
-    for symbol in [*module.functions, *module.global_variables]:
-        if not symbol.is_declaration and symbol.name != name:
-            symbol.linkage = "internal"
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0)))
-    return module.as_bitcode()
+    with llvm.parse_bitcode(library, llvm.create_context()) as module:
+        if name not in {f.name for f in module.functions if not f.is_declaration}:
+            raise ToolchainError(f"libdevice has no function {name!r}", stage="nvvm")
+        for symbol in [*module.functions, *module.global_variables]:
+            if not symbol.is_declaration and symbol.name != name:
+                symbol.linkage = "internal"
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_global_dead_code_eliminate_pass()
+        run_passes(passes, module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0)))
+        return module.as_bitcode()
 
 
 def _llvm_version() -> str:

@@ -11,6 +11,7 @@ from torch_mlir.dialects.llvm import translate_module_to_llvmir
 from hloom.dialects.target import TargetView
 
 from ..instrument import Instrumentation
+from ..llvm_passes import optimise
 from ..llvm_text import fix_float_literals
 from .libdevice import link_libdevice
 from .nvvm import lower_to_nvvm
@@ -39,11 +40,11 @@ def to_llvm_ir(module: ir.Module, target: TargetView) -> str:
 def to_ptx(text: str, target: TargetView) -> str:
     """PTX text of a module in LLVM IR text. It must have passed verify-nvvm: LLVM ends the process on what it has no code for."""
     machine = _machine(target.cpu, target.features)
-    module = llvm.parse_assembly(text)
-    link_libdevice(module, machine)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-    builder.getModulePassManager().run(module, builder)
-    return machine.emit_assembly(module)
+    context = llvm.create_context()
+    with llvm.parse_assembly(text, context) as module:  # closed before its context, whatever an error's traceback holds
+        link_libdevice(module, machine, context)
+        optimise(module, machine, llvm.create_pipeline_tuning_options(speed_level=3))
+        return machine.emit_assembly(module)
 
 
 @functools.cache

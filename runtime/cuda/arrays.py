@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from .. import dlpack
 from ..errors import InputError
 from ..signature import TensorSpec
 from ..tensors import TORCH_NAMES, check, torch_name, view
+from .order import follow
 
 ALIGNMENT = 16
 """What kernels may expect of an address; other memory is copied first."""
@@ -24,32 +26,38 @@ ALIGNMENT = 16
 
 @dataclass
 class Located:
-    """A value's memory: at `address` of the GPU, or else in `host`. `owner` keeps it alive."""
+    """A value's memory: at `address` of the GPU, or else in `host`. `owner` keeps it alive.
+
+    `is_lent`: whoever made it gives the memory out again as soon as `owner` goes, whatever the GPU does.
+    """
 
     kind: str
     owner: Any
     address: int = 0
     host: np.ndarray | None = None
+    is_lent: bool = False
 
 
-def caller_stream(inputs: Any, index: int) -> int | None:
-    """The stream on which the caller's framework works at present, None where it does not say."""
+def caller_streams(values: Iterable[Any], index: int) -> list[int]:
+    """The streams on which the frameworks of these values work at present, in the order of the values. Some frameworks do not say."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    for value in inputs:
+    found: dict[int, None] = {}
+    for value in values:
         if torch is not None and isinstance(value, torch.Tensor) and value.is_cuda:
-            return torch.cuda.current_stream(index).cuda_stream
+            found[torch.cuda.current_stream(index).cuda_stream] = None
         if cupy is not None and isinstance(value, cupy.ndarray):
-            return cupy.cuda.get_current_stream().ptr
-    return None
+            with cupy.cuda.Device(index):
+                found[cupy.cuda.get_current_stream().ptr] = None
+    return list(found)
 
 
-def locate(spec: TensorSpec, value: Any, index: int, stream: int, *, writable: bool = False) -> Located:
+def locate(spec: TensorSpec, value: Any, driver: Any, stream: int, *, writable: bool = False) -> Located:
     """The memory of a value of that shape and type, ready on `stream`. Raises ShapeError, DtypeError or InputError."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor) and value.is_cuda:
-        return _locate_torch(spec, value, index, writable)
+        return _locate_torch(spec, value, driver, stream, writable)
     if _on_gpu(value):
-        return _locate_dlpack(spec, value, index, stream, writable)
+        return _locate_dlpack(spec, value, driver.index, stream, writable)
     found = view(spec, value, writable=writable)
     host = _host(found.address, found.owner, spec)
     return Located(found.kind, found.owner, host=host)
@@ -64,15 +72,20 @@ def _on_gpu(value: Any) -> bool:
         return False  # the host's road says what is wrong with it
 
 
-def _locate_torch(spec: TensorSpec, tensor: Any, index: int, writable: bool) -> Located:
+def _locate_torch(spec: TensorSpec, tensor: Any, driver: Any, stream: int, writable: bool) -> Located:
     check(spec, torch_name(tensor.dtype), tuple(tensor.shape))
+    index = driver.index
     if tensor.device.index != index:
         remedy = f"move it with .to('cuda:{index}')"
         raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on cuda:{index}", remedy=remedy)
     dense = tensor.is_contiguous() and not tensor.is_neg()
     if writable and not dense:
         raise InputError(f"{spec.name}: an output must be dense and row-major")
-    tensor = tensor if dense else tensor.detach().resolve_neg().contiguous()
+    if not dense:
+        tensor = tensor.detach().resolve_neg().contiguous()
+        (theirs,) = caller_streams([tensor], index)
+        if theirs != stream:
+            follow(driver, stream, theirs)
     return Located("torch", tensor, tensor.data_ptr())
 
 
@@ -86,7 +99,7 @@ def _locate_dlpack(spec: TensorSpec, value: Any, index: int, stream: int, writab
     kind = type(value).__module__.partition(".")[0].removesuffix("lib")
     if writable and kind == "jax":
         raise InputError(f"{spec.name}: jax arrays cannot be written to", remedy="give torch or cupy arrays as outputs")
-    return Located(kind if kind in ("jax", "cupy") else "dlpack", (value, found), found.address)
+    return Located(kind if kind in ("jax", "cupy") else "dlpack", (value, found), found.address, is_lent=True)
 
 
 def _protocol_stream(stream: int) -> int:
@@ -106,8 +119,14 @@ class DeviceArray:
     """A dense array on the GPU that no framework owns; any that speaks DLPack takes it as it is (`torch.from_dlpack(a)`)."""
 
     def __init__(self, driver: Any, spec: TensorSpec, stream: int):
-        self._driver, self.spec, self._stream = driver, spec, stream
+        self._driver, self.spec, self._stream, self._is_shared = driver, spec, stream, False
         self.address = driver.allocate_on(stream, spec.nbytes)
+
+    def leave_stream(self) -> None:
+        """What wrote the array is enqueued. From now on it goes by the driver's own stream: the caller's may not last."""
+        if self._stream != self._driver.stream:
+            follow(self._driver, self._driver.stream, self._stream)
+            self._stream = self._driver.stream
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,29 +137,37 @@ class DeviceArray:
         return self.spec.numpy_dtype
 
     def __del__(self) -> None:
-        if address := getattr(self, "address", 0):
+        address = getattr(self, "address", 0)
+        if address and self._is_shared:
+            self._driver.free_later(address)
+        elif address:
             self._driver.free_on(self._stream, address)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CUDA, self._driver.index
 
-    def __dlpack__(self, *, stream: int | None = None, **_: Any) -> Any:
-        """A capsule; the stream (DLPack's number, -1: none) waits for what wrote the array, the host does not."""
+    def __dlpack__(self, *, stream: int | None = None, dl_device: Any = None, copy: bool | None = None, **_: Any) -> Any:
+        """A capsule; the stream (DLPack's number, -1: none) waits for what wrote the array, the host does not. Raises BufferError."""
+        if copy or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"{self!r} is handed on as it lies; numpy() copies it to the host")
         other = 0 if stream in (None, 1) else stream
-        if other not in (-1, self._stream):
-            event = self._driver.new_event()
-            self._driver.record(event, self._stream)
-            self._driver.wait(other, event)
-            self._driver.free_event(event)
+        if other != self._stream:
+            self._is_shared = True
+            if other != -1:
+                with self._driver.current():
+                    follow(self._driver, other, self._stream)
         return dlpack.give(self, self.address, self.__dlpack_device__(), self.spec.dtype, self.spec.shape)
 
     def numpy(self) -> np.ndarray:
         """A copy on the host; waits for it."""
         array = np.empty(self.spec.shape, self.spec.numpy_dtype)
-        self._driver.download(array, self.address, self._stream)
+        with self._driver.current():
+            self._driver.download(array, self.address, self._stream)
         return array
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError(f"{self!r} has to be copied to become a NumPy array")
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __repr__(self) -> str:
@@ -155,14 +182,22 @@ def new_result(kind: str, spec: TensorSpec, driver: Any, stream: int) -> tuple[A
         tensor = torch.empty(spec.shape, dtype=getattr(torch, names[spec.dtype]), device=f"cuda:{driver.index}")
         return tensor, tensor.data_ptr()
     if kind == "cupy" and spec.dtype != "bf16":
-        array = sys.modules["cupy"].empty(spec.shape, spec.numpy_dtype)
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(driver.index):
+            array = cupy.empty(spec.shape, spec.numpy_dtype)
         return array, array.data.ptr
     ours = DeviceArray(driver, spec, stream)
     return ours, ours.address
 
 
 def finished(kind: str, result: Any) -> Any:
-    """A result as the framework's own array, once what writes it is enqueued."""
-    if kind == "jax" and isinstance(result, DeviceArray):
+    """A result as the framework's own array, once what writes it is enqueued. Raises InputError."""
+    if not isinstance(result, DeviceArray):
+        return result
+    result.leave_stream()
+    if kind != "jax":
+        return result
+    try:
         return sys.modules["jax"].dlpack.from_dlpack(result)
-    return result
+    except Exception as error:
+        raise InputError(f"jax does not take the result {result.spec}: {error}", remedy="give torch or cupy arrays") from None

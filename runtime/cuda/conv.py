@@ -1,18 +1,24 @@
 """thunk.conv: a convolution by cuDNN, with residual, bias and activation in the same graph of operations.
 
-The strides of the thunk are cuDNN's: nothing is laid out again. The plan is made when the program is loaded.
+The strides of the thunk are cuDNN's: nothing is laid out again. The plan is made when the program is loaded. Where cuDNN has none for a
+convolution without a bias (channels first, with relu or residual: no engine), it gets a bias of zeros.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from ..errors import DamagedFileError
+from ..errors import CudaError, DamagedFileError
 from ..thunks import Thunk
-from .libraries import checked
+from .libraries import checked, generated_instead
 from .step import Context, Memory, Needs
 
 _TYPES = {"f16": "HALF", "bf16": "BFLOAT16", "f32": "FLOAT", "f64": "DOUBLE"}
+_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+_INEXACT_SUM = ("REDUCED_PRECISION_REDUCTION",)
+_INEXACT = {"f32": ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", *_INEXACT_SUM)}
+"""Plans that cuDNN would choose first and that do not compute what the thunk says: f32 as tf32 or less, sums in less than f32."""
 
 
 class ConvStep:
@@ -22,16 +28,35 @@ class ConvStep:
             raise DamagedFileError(f"a thunk.conv of {thunk['element']}")
         self.bias, self.residual, self.relu = (bool(thunk[name]) for name in ("bias", "residual", "relu"))
         self.empty = 0 in thunk["output"]
+        self.zero_bias = False
 
     @checked("cuDNN", "planning a convolution")
     def prepare(self, needs: Needs) -> None:
         if self.empty:
             return
         self._cudnn, self._handle = needs.libraries.module("cuDNN"), needs.libraries.handle("cuDNN")
-        self._build()
+        self._graph, self._tensors = self._plan()
         needs.ask_workspace(self._graph.get_workspace_size())
+        if self.zero_bias:
+            needs.ask_zeros(self.thunk["output"][1] * _BYTES[self.thunk["element"]])
 
-    def _build(self) -> None:
+    def _plan(self) -> tuple[Any, list[Any]]:
+        try:
+            return self._build(self.bias)
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+        self.zero_bias = not self.bias
+        if self.zero_bias:
+            with contextlib.suppress(Exception):
+                return self._build(True)
+        sizes = " * ".join("x".join(map(str, self.thunk[name])) for name in ("input", "filter"))
+        raise CudaError(
+            f"cuDNN has no plan for the {self.thunk['element']} convolution {sizes}: {reason}",
+            remedy=generated_instead("convolution"),
+        )
+
+    def _build(self, with_bias: bool) -> tuple[Any, list[Any]]:
+        """The graph with its plan, and its tensors: x, w, bias, residual, y, those that there are."""
         cudnn, thunk = self._cudnn, self.thunk
         io = getattr(cudnn.data_type, _TYPES[thunk["element"]])
         compute = cudnn.data_type.DOUBLE if thunk["element"] == "f64" else cudnn.data_type.FLOAT
@@ -42,7 +67,7 @@ class ConvStep:
 
         x = tensor("x", thunk["input"], thunk["input_strides"])
         w = tensor("w", thunk["filter"], thunk["filter_strides"])
-        self._tensors = [x, w]
+        tensors = [x, w]
         y = graph.conv_fprop(
             image=x,
             weight=w,
@@ -53,36 +78,39 @@ class ConvStep:
         )
         features = thunk["output"][1]
         # reads has the bias before the residual
-        if self.bias:
+        if with_bias:
             ones = [1] * (len(thunk["output"]) - 2)
             bias = tensor("bias", [1, features, *ones], [features, 1, *[features] * len(ones)])
-            self._tensors.append(bias)
+            tensors.append(bias)
         if self.residual:
             z = tensor("residual", thunk["output"], thunk["output_strides"])
-            self._tensors.append(z)
+            tensors.append(z)
             y = graph.add(a=y, b=z)
-        if self.bias:
+        if with_bias:
             y = graph.bias(input=y, bias=bias)
         if self.relu:
             y = graph.relu(input=y)
         y.set_output(True).set_data_type(io)
         y.set_dim(_planar(thunk["output"])).set_stride(_planar(thunk["output_strides"], thunk["output_strides"][1]))
-        self._tensors.append(y)
+        tensors.append(y)
         graph.validate()
         graph.build_operation_graph()
         graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        notes = [getattr(cudnn.numerical_note, name) for name in _INEXACT.get(thunk["element"], _INEXACT_SUM)]
+        graph.deselect_numeric_notes(notes)
         graph.check_support()
         graph.build_plans()
-        self._graph = graph
+        return graph, tensors
 
     def initialise(self, context: Context) -> None:
-        self._workspace = context.workspace
+        self._workspace, self._zeros = context.workspace, context.zeros
 
     @checked("cuDNN", "running a convolution")
     def execute(self, recorder: Any, memory: Memory) -> None:
         if self.empty:
             return
-        addresses = [memory.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
+        x, w, *more = [memory.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
+        addresses = [x, w, *([self._zeros] if self.zero_bias else []), *more]
         self._cudnn.set_stream(handle=self._handle, stream=recorder.stream)
         self._graph.execute(dict(zip(self._tensors, addresses)), self._workspace, handle=self._handle)
 

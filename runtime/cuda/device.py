@@ -7,27 +7,29 @@ of the host go in or come out.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..artifact import Buffer
-from ..errors import ArityError, DamagedFileError
+from ..errors import ArityError, CudaError, DamagedFileError
 from ..program import Program, Slot
 from ..signature import TensorSpec
 from ..tensors import TO_KIND, refuse_overlap
 from ..thunks import read_program
 from . import profile
-from .arrays import ALIGNMENT, Located, caller_stream, finished, locate, new_result
+from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_result
 from .conditions import Conditions
 from .driver import default_driver
-from .graphs import Addresses, GraphCache
+from .graphs import Addresses, GraphCache, recording
 from .layout import Allocation, Layout
 from .libraries import Libraries
-from .requirements import require_conditions, require_gpu
+from .order import Held, follow
+from .requirements import require_gpu
 from .sequence import Sequence as Steps
 from .step import COUNTER_BYTES, Context, Memory, Needs
 
@@ -40,25 +42,28 @@ class CudaDevice:
         self._steps = {entry: Steps(read_program(program.manifest, entry)) for entry in program.slots}
         self._driver = driver or default_driver()
         require_gpu(program.target, self._driver.name, self._driver.capability)
-        self._driver.use()
-        needs = Needs(program.manifest.get("kernels", {}), libraries or Libraries())
-        for steps in self._steps.values():
-            steps.prepare(needs)
-        if needs.conditions:
-            require_conditions(self._driver.version)
-        self._stream = self._driver.stream
-        self._done = self._driver.new_event()
-        self._last_stream: int | None = None
-        self._launched_ns = 0
         self._lock = threading.Lock()
-        self._static = self._layout(needs).allocate(self._driver)
+        self._has_worked = False
+        self._launched_ns = 0
         self._staging: dict[int, int] = {}
-        self._initialise(needs)
+        self._held = Held(self._driver)
+        self._graphs = GraphCache(self._driver)
+        self._libraries = libraries or Libraries()
+        needs = Needs(program.manifest.get("kernels", {}), self._libraries)
+        with self._driver.current():
+            self._load(needs)
         slots = program.slots["main"]
         self._varying = [slot for slot in slots if slot[0] == "result" or (slot[0] == "argument" and slot not in self._static)]
-        self._graphs = GraphCache(self._driver)
 
     # Loading.
+
+    def _load(self, needs: Needs) -> None:
+        for steps in self._steps.values():
+            steps.prepare(needs)
+        self._stream = self._driver.stream
+        self._done = self._driver.new_event()
+        self._static = self._layout(needs).allocate(self._driver)
+        self._initialise(needs)
 
     def _layout(self, needs: Needs) -> Layout:
         program, layout = self.program, Layout()
@@ -68,6 +73,7 @@ class CudaDevice:
             layout.add(slot, program.kept_spec(slot).nbytes)
         layout.add("arena", program.arena_bytes())
         layout.add("workspace", needs.workspace)
+        layout.add("zeros", needs.zeros)
         layout.add("counters", COUNTER_BYTES * needs.counters)
         return layout
 
@@ -75,6 +81,8 @@ class CudaDevice:
         driver, static = self._driver, self._static
         for name, blob in self.program.constants().items():
             driver.upload(static.address(("constant", name)), blob, self._stream)
+        if needs.zeros:
+            driver.upload(static.address("zeros"), bytes(needs.zeros), self._stream)
         code = bytes(self.program.blobs.get("cubin", b""))
         if needs.launches and not code:
             raise DamagedFileError("the file holds no machine code: it was made for the simulator", remedy="compile without --simulate")
@@ -86,22 +94,61 @@ class CudaDevice:
             workspace=static.address("workspace"),
             workspace_bytes=needs.workspace,
             counters=static.address("counters"),
+            zeros=static.address("zeros"),
             launches=needs.launches,
         )
         for steps in self._steps.values():
             steps.initialise(context)
 
+    # Order.
+
+    @contextlib.contextmanager
+    def _turn(self, values: Iterable[Any] = ()) -> Iterator[tuple[int, list[Located]]]:
+        """A call's turn on the GPU: the stream for its work, and a list for the arrays that the work uses.
+
+        The work comes after the last call's, since they share memory, and after what the frameworks of `values` have enqueued by now; what
+        they enqueue later comes after it.
+        """
+        driver = self._driver
+        with self._lock, driver.current():
+            stream, *others = caller_streams(values, driver.index) or [self._stream]
+            if any(map(driver.is_captured, (stream, *others))):
+                remedy = "call it outside of the capture: it is a CUDA graph of its own"
+                raise CudaError("a program cannot be called while its caller's stream is captured", remedy=remedy)
+            for other in others:
+                follow(driver, stream, other)
+            if self._has_worked:
+                driver.wait(stream, self._done)
+            self._held.drop()
+            driver.free_waiting()
+            used: list[Located] = []
+            try:
+                yield stream, used
+            finally:
+                self._has_worked = True
+                self._end_turn(stream, others, [located for located in used if located.is_lent])
+
+    def _end_turn(self, stream: int, others: Iterable[int], lent: list[Any]) -> None:
+        try:
+            self._held.add(lent, stream)
+            self._driver.record(self._done, stream)
+            for other in others:
+                self._driver.wait(other, self._done)
+            self._held.drop()
+        except CudaError:
+            self._driver.synchronise(stream)  # what cannot be ordered on the device is waited for by the host
+            raise
+
+    def _locate(self, spec: TensorSpec, value: Any, stream: int, used: list[Located], writable: bool = False) -> Located:
+        used.append(locate(spec, value, self._driver, stream, writable=writable))
+        return used[-1]
+
     # Bound values.
 
     def bind(self, arrays: Mapping[int, Any]) -> None:
-        with self._lock:
-            driver = self._driver
-            driver.use()
-            caller = caller_stream(arrays.values(), driver.index)
-            stream = self._stream if caller is None else caller
-            self._follow(stream)
+        with self._turn(arrays.values()) as (stream, used):
             bound = self.program.signature.bound
-            found = {("argument", index): locate(spec, arrays[index], driver.index, stream) for index, spec in bound.items()}
+            found = {("argument", index): self._locate(spec, arrays[index], stream, used) for index, spec in bound.items()}
             temporary = self._init_memory()
             for slot, located in found.items():
                 place = next((memory for memory in (self._static, temporary) if slot in memory), None)
@@ -109,7 +156,7 @@ class CudaDevice:
                     self._copy_in(place.address(slot), located, bound[slot[1]], stream)
             if "init" in self._steps:
                 self._run_init(temporary, stream)
-            driver.synchronise(stream)  # what was given may be changed after this
+            self._driver.synchronise(stream)  # what was given may be changed after this
 
     def _init_memory(self) -> Allocation:
         """What `init` uses and `main` does not: freed when the values are bound."""
@@ -129,48 +176,39 @@ class CudaDevice:
             name = {"result": ("init", value), "arena": "arena"}.get(kind, slot)
             return (temporary if name in temporary else self._static).address(name)
 
-        recorder = self._driver.recorder()
-        self._steps["init"].execute(recorder, Memory([address(slot) for slot in self.program.slots["init"]]))
-        graph = recorder.finish()
+        with recording(self._driver) as recorder:
+            self._steps["init"].execute(recorder, Memory([address(slot) for slot in self.program.slots["init"]]))
+            graph = recorder.finish()
         graph.launch(stream)
         self._driver.synchronise(stream)
 
     def start(self, kept: Mapping[str, Buffer]) -> None:
-        with self._lock:
-            self._driver.use()
-            self._follow(self._stream)
+        with self._turn() as (stream, _):
             for slot in self.program.kept_slots():
-                self._driver.upload(self._static.address(slot), self.program.kept_blob(slot, kept), self._stream)
+                self._driver.upload(self._static.address(slot), self.program.kept_blob(slot, kept), stream)
 
     def kept(self) -> Mapping[str, Buffer]:
         blobs: dict[str, Buffer] = {}
-        with self._lock:
-            self._driver.use()
-            self._follow(self._stream)
+        with self._turn() as (stream, _):
             for slot in self.program.kept_slots():
                 array = np.empty(self.program.kept_spec(slot).nbytes, np.uint8)
-                self._driver.download(array, self._static.address(slot), self._stream)
+                self._driver.download(array, self._static.address(slot), stream)
                 blobs[f"{slot[0]}.{slot[1]}"] = array.data
         return blobs
 
     # Calling.
 
     def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
-        with self._lock:
-            driver = self._driver
-            driver.use()
-            caller = caller_stream([*inputs, *(outputs or ())], driver.index)
-            stream = self._stream if caller is None else caller
+        with self._turn([*inputs, *(outputs or ())]) as (stream, used):
             specs = self.program.signature.inputs
-            found = [locate(spec, value, driver.index, stream) for spec, value in zip(specs, inputs)]
-            self._follow(stream)
+            found = [self._locate(spec, value, stream, used) for spec, value in zip(specs, inputs)]
             given = dict(zip(self.program.positions, zip(found, specs)))
             addresses = {
                 ("argument", index): self._input(index, *given[index], stream) for kind, index in self._varying if kind == "argument"
             }
             if outputs is None:
                 return self._call_fresh(found, addresses, stream)
-            self._call_into(outputs, addresses, [(located, spec) for located, spec in given.values()], stream)
+            self._call_into(outputs, addresses, list(given.values()), stream, used)
             return list(outputs)
 
     def _call_fresh(self, found: Sequence[Located], addresses: dict[Slot, int], stream: int) -> list[Any]:
@@ -182,11 +220,18 @@ class CudaDevice:
         hosts = [result.numpy() for result, _ in made]
         return [TO_KIND[kind](host) for host in hosts] if kind in TO_KIND else hosts
 
-    def _call_into(self, outputs: Sequence[Any], addresses: dict[Slot, int], inputs: list[tuple[Located, TensorSpec]], stream: int) -> None:
+    def _call_into(
+        self,
+        outputs: Sequence[Any],
+        addresses: dict[Slot, int],
+        inputs: list[tuple[Located, TensorSpec]],
+        stream: int,
+        used: list[Located],
+    ) -> None:
         specs = self.program.signature.outputs
         if len(outputs) != len(specs):
             raise ArityError(f"the program has {len(specs)} results, got {len(outputs)} outputs")
-        found = [locate(spec, value, self._driver.index, stream, writable=True) for spec, value in zip(specs, outputs)]
+        found = [self._locate(spec, value, stream, used, writable=True) for spec, value in zip(specs, outputs)]
         taken = [(located.address, spec) for located, spec in inputs if located.host is None]
         temporary: dict[int, Any] = {}
         places = []
@@ -234,13 +279,6 @@ class CudaDevice:
         graph = self._graphs.get(tuple(varying[slot] for slot in self._varying), self._record_main)
         self._launched_ns = time.monotonic_ns()
         graph.launch(stream)
-        self._driver.record(self._done, stream)
-        self._last_stream = stream
-
-    def _follow(self, stream: int) -> None:
-        """Work on the stream from now on comes after the last call."""
-        if self._last_stream not in (None, stream):
-            self._driver.wait(stream, self._done)
 
     def _record_main(self, recorder: Any, varying: Addresses) -> None:
         there = dict(zip(self._varying, varying))
@@ -249,15 +287,19 @@ class CudaDevice:
 
     def measurements(self) -> list[tuple[int, int, int]]:
         """Of the last call alone: the events are recorded again by each."""
-        with self._lock:
-            self._driver.use()
-            if self._last_stream is not None:
-                self._driver.synchronise(self._last_stream)
-                found = profile.measurements(self._driver, self._steps["main"].steps)
-                return [(number, self._launched_ns + begin, self._launched_ns + end) for number, begin, end in found]
-        return []
+        with self._lock, self._driver.current():
+            if not self._launched_ns:
+                return []
+            self._driver.await_event(self._done)
+            found = profile.measurements(self._driver, self._steps["main"].steps)
+            return [(number, self._launched_ns + begin, self._launched_ns + end) for number, begin, end in found]
 
     def __del__(self) -> None:
+        """What the program's code, graphs, memory and libraries go with: nothing may still run."""
+        with contextlib.suppress(Exception), self._driver.current():
+            if self._has_worked:
+                self._driver.await_event(self._done)
+            self._libraries.close()
         for address in getattr(self, "_staging", {}).values():
             self._driver.free(address)
         if done := getattr(self, "_done", 0):

@@ -1,4 +1,4 @@
-"""The CUDA driver as hloom uses it: memory, modules, streams, events and graphs of one GPU. All calls of cuda-python are in this file.
+"""The CUDA driver as hloom uses it: memory, modules, streams and events of one GPU. All calls of cuda-python are here and in recorder.py.
 
 Tests replace it (tests/runtime/fake_driver.py): `Driver`, `Recorder` and `Graph` are what a replacement has to have.
 """
@@ -6,49 +6,60 @@ Tests replace it (tests/runtime/fake_driver.py): `Driver`, `Recorder` and `Graph
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import importlib
-from collections.abc import Sequence
+import os
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..artifact import Buffer
 from ..errors import CudaError, MissingDriverError, MissingLibraryError
-from .tensor_maps import TensorMap
+from .libraries import checked
+from .recorder import Recorder
+from .requirements import INSTALL_DRIVER, require_driver
 
 _STATIC_SHARED_BYTES = 48 << 10
 """More shared memory than this a kernel must ask for."""
-_TENSOR_MAP_TYPES = {"f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32"}
-"""Where f32 is multiplied as tf32 the tensor cores drop the low bits themselves."""
 
 
 class Driver:
-    """One GPU, in its primary context, which other frameworks share. Addresses, streams and events are plain integers."""
+    """One GPU, in its primary context, which other frameworks share. Addresses, streams and events are plain integers.
 
+    What is called here, but for what gives something back, must be called inside of `with driver.current():`.
+    """
+
+    @checked("cuda.core", "opening the GPU")
     def __init__(self, index: int = 0):
         self._api, self._core = _import("cuda.bindings.driver"), _import("cuda.core")
+        self._process, self.index = os.getpid(), index
         self._open(index)
-        self.index = index
-        self.version: int = self._call("cuDriverGetVersion")
+        require_driver(self._call("cuDriverGetVersion"))
+        self._context = self._call("cuDevicePrimaryCtxRetain", self._call("cuDeviceGet", index))
         self._device = self._core.Device(index)
-        self._device.set_current()
-        self.name: str = self._device.name
-        major, minor = self._device.compute_capability
-        self.capability: int = 10 * major + minor
+        with self.current():
+            self._device.set_current()
+            self.name: str = self._device.name
+            major, minor = self._device.compute_capability
+            self.capability: int = 10 * major + minor
+            self.stream: int = self._new_stream()
+            """For callers who bring none, as old as the process: results that outlive their program are freed on it."""
+            self._last_stream = self._new_stream()
+            self._waiting: deque[int] = deque()
+            """Memory that is freed there, behind all that may still use it."""
 
     def _open(self, index: int) -> None:
-        remedy = "install the NVIDIA driver (570 or newer) and check that nvidia-smi lists the GPU; or compile with --target=cpu"
         try:
             status, *_ = self._api.cuInit(0)
         except Exception as error:
-            raise MissingDriverError(f"the NVIDIA driver (libcuda.so.1) is not there: {error}", remedy=remedy) from None
+            raise MissingDriverError(f"the NVIDIA driver (libcuda.so.1) is not there: {error}", remedy=INSTALL_DRIVER) from None
         if status:
-            raise MissingDriverError(f"the NVIDIA driver does not start: {self._describe(status)}", remedy=remedy)
+            raise MissingDriverError(f"the NVIDIA driver does not start: {self._describe(status)}", remedy=INSTALL_DRIVER)
         count = self._call("cuDeviceGetCount")
         if index >= count:
-            raise MissingDriverError(f"there is no GPU {index}: the driver finds {count}", remedy=remedy)
+            raise MissingDriverError(f"there is no GPU {index}: the driver finds {count}", remedy=INSTALL_DRIVER)
 
     def _describe(self, status: Any) -> str:
         texts = [self._api.cuGetErrorName(status)[1], self._api.cuGetErrorString(status)[1]]
@@ -57,13 +68,33 @@ class Driver:
     def _call(self, function: str, *arguments: Any) -> Any:
         """Calls the driver; returns what it gives beside the status. Raises CudaError with the driver's own words."""
         status, *values = getattr(self._api, function)(*arguments)
-        if status:
-            raise CudaError(f"{function} failed on GPU {self.index if hasattr(self, 'index') else '?'}: {self._describe(status)}")
+        self.check(function, status)
         return values[0] if len(values) == 1 else values or None
 
-    def use(self) -> None:
-        """Makes this GPU's context the calling thread's."""
-        self._device.set_current()
+    def check(self, function: str, status: Any) -> None:
+        """Raises CudaError if that is what a call of the function gave."""
+        if status:
+            raise CudaError(f"{function} failed on GPU {self.index}: {self._describe(status)}")
+
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        """Makes this GPU's context the calling thread's for the time of a block, and then the one that was.
+
+        Nor does what is called in the block, on streams of ours, disturb a capture of somebody else's.
+        """
+        if os.getpid() != self._process:
+            raise CudaError("this process was forked from one that used the GPU: it cannot use it", remedy="start it by 'spawn'")
+        before = self._call("cuCtxGetCurrent")
+        ours = int(before) == int(self._context)
+        if not ours:
+            self._call("cuCtxSetCurrent", self._context)
+        mode = self._call("cuThreadExchangeStreamCaptureMode", self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        try:
+            yield
+        finally:
+            self._api.cuThreadExchangeStreamCaptureMode(mode)
+            if not ours:
+                self._api.cuCtxSetCurrent(before)
 
     # Memory.
 
@@ -81,10 +112,35 @@ class Driver:
         """Gives the memory back once what is enqueued on the stream by now has run."""
         self._release("cuMemFreeAsync", address, self._stream(stream))
 
+    def free_later(self, address: int) -> None:
+        """As `free_on`, for memory that others use on streams that are not known, or are gone by now: `free_waiting` frees it.
+
+        Calls nothing of CUDA: it may be called by whoever is done with the memory, in the midst of a capture too.
+        """
+        self._waiting.append(address)
+
+    def free_waiting(self) -> None:
+        """Gives back what waits, once all that is enqueued by now has run, on whatever stream; where that cannot be told it waits on."""
+        if not self._waiting:
+            return
+        event = self.new_event()
+        addresses = []  # taken first: what another thread adds from now on may be used by work that comes later
+        with contextlib.suppress(IndexError):
+            while True:
+                addresses.append(self._waiting.popleft())
+        try:
+            self._call("cuCtxRecordEvent", self._context, self._api.CUevent(event))
+            self.wait(self._last_stream, event)
+        except CudaError:
+            self._waiting.extend(addresses)
+        else:
+            for address in addresses:
+                self.free_on(self._last_stream, address)
+        self.free_event(event)
+
     def _release(self, function: str, *arguments: Any) -> None:
         """Frees something, from whichever thread the garbage collector runs in, at exit too, when the driver may be gone."""
-        with contextlib.suppress(Exception):
-            self.use()
+        with contextlib.suppress(Exception), self.current():
             self._call(function, *arguments)
 
     def upload(self, address: int, data: Buffer | np.ndarray, stream: int) -> None:
@@ -106,10 +162,12 @@ class Driver:
 
     # Streams and events.
 
-    @functools.cached_property
-    def stream(self) -> int:
-        """A stream for callers who bring none, as old as the process: results that outlive their program are freed on it."""
+    def _new_stream(self) -> int:
         return int(self._call("cuStreamCreate", self._api.CUstream_flags.CU_STREAM_NON_BLOCKING.value))
+
+    def is_captured(self, stream: int) -> bool:
+        """Whether what is enqueued on the stream becomes part of somebody's graph instead of running."""
+        return bool(int(self._call("cuStreamIsCapturing", self._stream(stream))))
 
     def synchronise(self, stream: int) -> None:
         self._call("cuStreamSynchronize", self._stream(stream))
@@ -128,6 +186,18 @@ class Driver:
     def wait(self, stream: int, event: int) -> None:
         """Work enqueued on the stream from now on waits for the event; the host does not."""
         self._call("cuStreamWaitEvent", self._stream(stream), self._api.CUevent(event), 0)
+
+    def has_happened(self, event: int) -> bool:
+        """Whether what the event was recorded behind has run; True for one that was never recorded."""
+        status, *_ = self._api.cuEventQuery(self._api.CUevent(event))
+        if status == self._api.CUresult.CUDA_ERROR_NOT_READY:
+            return False
+        self.check("cuEventQuery", status)
+        return True
+
+    def await_event(self, event: int) -> None:
+        """The host waits."""
+        self._call("cuEventSynchronize", self._api.CUevent(event))
 
     def elapsed_ns(self, begin: int, end: int) -> int:
         """Between two timing events that have happened."""
@@ -165,145 +235,21 @@ class Driver:
 
     def recorder(self) -> Recorder:
         """Starts to record a graph."""
-        return Recorder(self, self._device.create_graph_builder().begin_building("relaxed"))
+        return Recorder.begin_graph(self, self._device)
 
     def call(self, function: str, *arguments: Any) -> Any:
         """For Recorder and Graph: a call of the driver's API."""
         return self._call(function, *arguments)
 
-
-class Recorder:
-    """Records work, in order, into a graph or into the body of one of its conditional nodes."""
-
-    def __init__(self, driver: Driver, builder: Any, in_body: bool = False):
-        self._driver, self._builder, self.in_body = driver, builder, in_body
-        self._api, self._core = driver._api, driver._core
+    @property
+    def api(self) -> Any:
+        """For them: the bindings."""
+        return self._api
 
     @property
-    def stream(self) -> int:
-        """The stream that is captured: work that a library enqueues there becomes part of the graph."""
-        return int(self._builder.stream.handle)
-
-    def launch(
-        self,
-        kernel: Any,
-        grid: Sequence[int],
-        block: Sequence[int],
-        shared_bytes: int,
-        arguments: Sequence[Any],
-        maps: Sequence[Any] = (),
-    ) -> None:
-        """`arguments`: addresses and other 64-bit values as int, narrower ones as NumPy scalars; then `maps`, which `encode` gave."""
-        if maps:
-            self._launch_with_maps(kernel, grid, block, shared_bytes, arguments, maps)
-            return
-        config = self._core.LaunchConfig(grid=tuple(grid), block=tuple(block), shmem_size=shared_bytes)
-        self._core.launch(self._builder, config, kernel, *arguments)
-
-    def encode(self, tensor: TensorMap, address: int) -> Any:
-        """The tensor map of a tensor that begins at that address, for the launches that are recorded."""
-        api, reverse = self._api, slice(None, None, -1)  # the driver's dimensions go innermost first
-        kinds, swizzles = api.CUtensorMapDataType, api.CUtensorMapSwizzle
-        return self._driver.call(
-            "cuTensorMapEncodeTiled",
-            getattr(kinds, f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[tensor.dtype]}"),
-            len(tensor.extents),
-            address,
-            [api.cuuint64_t(n) for n in tensor.extents[reverse]],
-            [api.cuuint64_t(n) for n in tensor.strides[-2::-1]],
-            [api.cuuint32_t(n) for n in tensor.box[reverse]],
-            [api.cuuint32_t(1)] * len(tensor.box),
-            api.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-            getattr(swizzles, f"CU_TENSOR_MAP_SWIZZLE_{tensor.swizzle}B"),
-            api.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-            api.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        )
-
-    def _launch_with_maps(
-        self, kernel: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, addresses: Sequence[int], maps: Sequence[Any]
-    ) -> None:
-        """Without cuda.core, which takes no tensor maps by value; the driver copies all parameters before it returns."""
-        values = (ctypes.c_uint64 * len(addresses))(*addresses)
-        first, size = ctypes.addressof(values), ctypes.sizeof(ctypes.c_uint64)
-        pointers = [first + size * i for i in range(len(addresses))] + [int(encoded.getPtr()) for encoded in maps]
-        parameters = (ctypes.c_void_p * len(pointers))(*pointers)
-        function, stream = self._api.CUfunction(int(kernel.handle)), self._api.CUstream(self.stream)
-        self._driver.call("cuLaunchKernel", function, *grid, *block, shared_bytes, stream, ctypes.addressof(parameters), 0)
-
-    def copy(self, target: int, source: int, nbytes: int) -> None:
-        self._driver.copy(target, source, nbytes, self.stream)
-
-    def fill(self, target: int, value: int, width: int, count: int) -> None:
-        """`count` elements of 1, 2 or 4 bytes, each of that (unsigned) value."""
-        self._driver.call(f"cuMemsetD{8 * width}Async", target, value, count, self._api.CUstream(self.stream))
-
-    def fill_column(self, target: int, value: int, *, pitch: int, count: int) -> None:
-        """`count` elements of 4 bytes, one every `pitch` bytes."""
-        self._driver.call("cuMemsetD2D32Async", target, pitch, value, 1, count, self._api.CUstream(self.stream))
-
-    def record(self, event: int) -> None:
-        """Records a timing event each time the graph runs; not possible in the body of a conditional node."""
-        external = self._api.CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
-        self._driver.call("cuEventRecordWithFlags", self._api.CUevent(event), self._api.CUstream(self.stream), external.value)
-
-    def condition(self) -> Condition:
-        return Condition(self._builder.create_condition())
-
-    def loop(self, condition: Condition) -> Recorder:
-        """A body that runs as long as the condition holds; the caller must `close` it."""
-        return Recorder(self._driver, self._builder.while_loop(condition.object).begin_building(), in_body=True)
-
-    def branches(self, condition: Condition, count: int) -> list[Recorder]:
-        """Bodies of which the condition's value chooses one; each is to be recorded and closed before the next is begun."""
-        return [Recorder(self._driver, builder, in_body=True) for builder in self._builder.switch(condition.object, count)]
-
-    def begin(self) -> None:
-        """Begins a body that `branches` gave."""
-        self._builder.begin_building()
-
-    def close(self) -> None:
-        """Ends the recording of a body."""
-        self._builder.end_building()
-
-    def finish(self) -> Graph:
-        """Ends the recording of a whole graph and makes it executable."""
-        return Graph(self._driver, self._end().complete())
-
-    def update(self, graph: Graph) -> bool:
-        """Ends the recording and makes `graph` do what was recorded; False where the two differ by more than arguments."""
-        try:
-            graph.object.update(self._end())
-        except Exception as error:
-            if "UPDATE_FAILURE" in str(error) or "update" in str(error).lower():
-                return False
-            raise CudaError(f"a graph cannot be updated: {error}") from None
-        return True
-
-    def abandon(self) -> None:
-        """Gives up what was recorded."""
-        self._builder.close()
-
-    def _end(self) -> Any:
-        return self._builder.end_building() if self._builder.is_building else self._builder
-
-
-class Condition:
-    """What a conditional node goes by; device code sets it through its handle."""
-
-    def __init__(self, object_: Any):
-        self.object = object_
-        self.handle = int(object_.handle)
-
-
-class Graph:
-    """A graph ready to be launched."""
-
-    def __init__(self, driver: Driver, object_: Any):
-        self._driver, self.object = driver, object_
-
-    def launch(self, stream: int) -> None:
-        api = self._driver._api
-        self._driver.call("cuGraphLaunch", self.object.handle, api.CUstream(stream))
+    def core(self) -> Any:
+        """For them: cuda.core."""
+        return self._core
 
 
 def _import(module: str) -> Any:

@@ -1,7 +1,8 @@
 """thunk.fft: a batch of Fourier transforms over the innermost dimensions by cuFFT.
 
 `transform` is fft, ifft, rfft or irfft; `lengths` are the extents of the transformed dimensions in the signal; `element` is f32 or f64, of
-which a complex number is a pair. cuFFT does not scale inverse transforms: a kernel of the program does.
+which a complex number is a pair. cuFFT does not scale inverse transforms: a kernel of the program does. Its transforms from complex to real
+may overwrite what they read, so they read a copy.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..errors import DamagedFileError
 from ..thunks import Thunk
+from .layout import ALIGNMENT
 from .libraries import checked
 from .step import Context, Memory, Needs
 
@@ -46,18 +48,23 @@ class FftStep:
         lengths = np.array(self.lengths, np.int64)
         rank, extents = len(self.lengths), lengths.ctypes.data
         size = cufft.make_plan_many64(self._plan, rank, extents, 0, 1, distances[0], 0, 1, distances[1], self.type, self.batch)
-        needs.ask_workspace(size)
+        self._copy_offset = -(-size // ALIGNMENT) * ALIGNMENT
+        needs.ask_workspace(self._copy_offset + (self.thunk.reads[0].size if self.transform == "irfft" else 0))
 
     @checked("cuFFT", "planning a Fourier transform")
     def initialise(self, context: Context) -> None:
         if not self.empty:
             self._cufft.set_work_area(self._plan, context.workspace)
+            self._copy = context.workspace + self._copy_offset
 
     @checked("cuFFT", "running a Fourier transform")
     def execute(self, recorder: Any, memory: Memory) -> None:
         if self.empty:
             return
         source, target = memory.address(self.thunk.reads[0]), memory.address(self.thunk.writes[0])
+        if self.transform == "irfft":
+            recorder.copy(self._copy, source, self.thunk.reads[0].size)
+            source = self._copy
         direction = [_FORWARD if self.transform == "fft" else _INVERSE] if self.transform in ("fft", "ifft") else []
         self._cufft.set_stream(self._plan, recorder.stream)
         getattr(self._cufft, _RUN[self.type])(self._plan, source, target, *direction)

@@ -14,11 +14,13 @@ import numpy as np
 from ..errors import CudaError, DamagedFileError
 from ..thunks import Thunk
 from .arrays import ALIGNMENT
-from .libraries import checked
+from .libraries import checked, generated_instead
 from .step import Context, Memory, Needs
 
 _WORKSPACE = 32 << 20
 """What NVIDIA advises for Hopper; the heuristic counts on no more than it is told of."""
+_SPLIT_SUMS = "COMPUTE_TYPE"
+"""Where a sum is split among blocks the parts are added in the type of the arithmetic, not in that of the result (f16, bf16)."""
 
 _DATA = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}
 """cudaDataType_t."""
@@ -57,6 +59,7 @@ class GemmStep:
         self._alpha, self._beta = np.ones(1, scalar), np.full(1, self.accumulate, scalar)
         ours, theirs = self.thunk["transposed"], lt.MatmulDescAttribute
         self._operation = lt.matmul_desc_create(_COMPUTE[self.element], _DATA["f64" if self.element == "f64" else "f32"])
+        context.libraries.at_close(lt.matmul_desc_destroy, self._operation)
         self._set("matmul_desc", self._operation, theirs.TRANSA, int(ours[1]))
         self._set("matmul_desc", self._operation, theirs.TRANSB, int(ours[0]))
         self._set("matmul_desc", self._operation, theirs.EPILOGUE, int(lt.Epilogue[_EPILOGUES[self.epilogue]]))
@@ -66,14 +69,15 @@ class GemmStep:
         rows, columns = [k if ours[0] else m, n if ours[1] else k, m], [m if ours[0] else k, k if ours[1] else n, n]
         kinds = [self.element, self.element, self.result]
         self._a, self._b, self._c = (
-            self._layout(_DATA[kind], columns[i], rows[i], self.thunk["leading"][i], self.thunk["strides"][i])
+            self._layout(context, _DATA[kind], columns[i], rows[i], self.thunk["leading"][i], self.thunk["strides"][i])
             for i, kind in enumerate(kinds)
         )
         self._algorithm = self._heuristic()
 
-    def _layout(self, kind: int, rows: int, columns: int, leading: int, stride: int) -> int:
+    def _layout(self, context: Context, kind: int, rows: int, columns: int, leading: int, stride: int) -> int:
         """A matrix as cuBLASLt sees it: `rows` is the extent that is contiguous."""
         layout = self._lt.matrix_layout_create(kind, rows, columns, max(leading, rows))
+        context.libraries.at_close(self._lt.matrix_layout_destroy, layout)
         if self.batch > 1:
             attribute = self._lt.MatrixLayoutAttribute
             self._set("matrix_layout", layout, attribute.BATCH_COUNT, self.batch)
@@ -84,6 +88,7 @@ class GemmStep:
         lt, attribute = self._lt, self._lt.MatmulPreferenceAttribute
         preference = lt.matmul_preference_create()
         self._set("matmul_preference", preference, attribute.MAX_WORKSPACE_BYTES, self._workspace_bytes)
+        self._set("matmul_preference", preference, attribute.REDUCTION_SCHEME_MASK, int(lt.ReductionScheme[_SPLIT_SUMS]))
         for name, alignment in zip("ABCD", (self._alignment(1), self._alignment(0), self._alignment(2), self._alignment(2))):
             self._set("matmul_preference", preference, attribute[f"MIN_ALIGNMENT_{name}_BYTES"], alignment)
         found, count = lt.MatmulHeuristicResult(1), np.zeros(1, np.int32)
@@ -91,9 +96,9 @@ class GemmStep:
             self._handle, self._operation, self._b, self._a, self._c, self._c, preference, 1, found.ptr, count.ctypes.data
         )  # fmt: skip
         lt.matmul_preference_destroy(preference)
-        if not count[0]:
+        if not count[0] or int(found.state):  # the state of a result that is not to be used says why
             shape = f"{self.batch}x{self.m}x{self.n}x{self.k} {self.element} to {self.result}, epilogue {self.epilogue}"
-            raise CudaError(f"cuBLASLt has no algorithm for the matrix product {shape}", remedy="compile with generated kernels for it")
+            raise CudaError(f"cuBLASLt has no algorithm for the matrix product {shape}", remedy=generated_instead("dot_general"))
         return found
 
     def _alignment(self, matrix: int) -> int:

@@ -7,8 +7,9 @@ that is cheaper than making another.
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Addresses = tuple[int, ...]
@@ -33,13 +34,20 @@ class GraphCache:
         return graph
 
     def _make(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
-        recorder = self._driver.recorder()
-        try:
+        with recording(self._driver) as recorder:
             record(recorder, addresses)
-        except BaseException:
-            recorder.abandon()
-            raise
-        if len(self._graphs) < self._capacity:
-            return recorder.finish()
-        _, oldest = self._graphs.popitem(last=False)
-        return oldest if recorder.update(oldest) else recorder.finish()
+            if len(self._graphs) < self._capacity:
+                return recorder.finish()
+            _, oldest = self._graphs.popitem(last=False)
+            return oldest if recorder.update(oldest) else recorder.finish()
+
+
+@contextlib.contextmanager
+def recording(driver: Any) -> Iterator[Any]:
+    """A recorder, which is given up where something fails."""
+    recorder = driver.recorder()
+    try:
+        yield recorder
+    except BaseException:
+        recorder.abandon()
+        raise

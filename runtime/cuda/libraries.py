@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CudaError, MissingLibraryError
+from ..errors import CudaError, ExecutionError, MissingLibraryError
 
 
 @dataclass(frozen=True)
 class _Library:
     module: str
     create: str
+    destroy: str
     packages: str
     """What to install: the binding, and the library itself."""
 
 
 _LIBRARIES = {
-    "cuBLASLt": _Library("nvmath.bindings.cublasLt", "create", "nvmath-python nvidia-cublas"),
-    "cuBLAS": _Library("nvmath.bindings.cublas", "create", "nvmath-python nvidia-cublas"),
-    "cuFFT": _Library("nvmath.bindings.cufft", "create", "nvmath-python nvidia-cufft"),
-    "cuSOLVER": _Library("nvmath.bindings.cusolverDn", "create", "nvmath-python nvidia-cusolver nvidia-cublas"),
-    "cuDNN": _Library("cudnn", "create_handle", "nvidia-cudnn-frontend nvidia-cudnn-cu13"),
+    "cuBLASLt": _Library("nvmath.bindings.cublasLt", "create", "destroy", "nvmath-python nvidia-cublas"),
+    "cuBLAS": _Library("nvmath.bindings.cublas", "create", "destroy", "nvmath-python nvidia-cublas"),
+    "cuFFT": _Library("nvmath.bindings.cufft", "create", "destroy", "nvmath-python nvidia-cufft"),
+    "cuSOLVER": _Library("nvmath.bindings.cusolverDn", "create", "destroy", "nvmath-python nvidia-cusolver nvidia-cublas"),
+    "cuDNN": _Library("cudnn", "create_handle", "destroy_handle", "nvidia-cudnn-frontend nvidia-cudnn-cu13"),
 }
 
 
 class Libraries:
-    """The libraries' modules and handles, one each for a device."""
+    """The libraries' modules, and one handle each, for one program: handles belong to whoever enqueues with them."""
 
     def __init__(self, import_module: Callable[[str], Any] = importlib.import_module):
         self._import = import_module
         self._handles: dict[str, int] = {}
+        self._made = contextlib.ExitStack()
 
     def module(self, name: str) -> Any:
         """The Python module that binds the library. Raises MissingLibraryError."""
@@ -50,11 +53,27 @@ class Libraries:
         return self._handles[name]
 
     def new_handle(self, name: str) -> int:
-        create = getattr(self.module(name), _LIBRARIES[name].create)
+        module, library = self.module(name), _LIBRARIES[name]
         try:
-            return create()
+            handle = getattr(module, library.create)()
         except Exception as error:
             raise _missing(name, error) from None
+        self.at_close(getattr(module, library.destroy), handle)
+        return handle
+
+    def at_close(self, destroy: Callable[[Any], Any], made: Any) -> None:
+        """Something that a library made, and what destroys it."""
+        self._made.callback(destroy, made)
+
+    def close(self) -> None:
+        """Destroys all that was made, the last first, in the context in which it was. Raises nothing."""
+        with contextlib.suppress(Exception):
+            self._made.close()
+
+
+def generated_instead(op: str) -> str:
+    """The remedy where a library does not do what the planner gave it."""
+    return f'compile with policy={{"kernel": [{{"op": "{op}", "use": "generated"}}]}} (docs/policy.md), for a kernel of our own'
 
 
 def _missing(name: str, error: Exception) -> MissingLibraryError:
@@ -70,7 +89,7 @@ def checked(library: str, doing: str) -> Callable[[Callable[..., Any]], Callable
         def call(*arguments: Any, **keywords: Any) -> Any:
             try:
                 return function(*arguments, **keywords)
-            except (CudaError, MissingLibraryError):
+            except ExecutionError:
                 raise
             except Exception as error:
                 raise CudaError(f"{library} failed {doing}: {type(error).__name__}: {error}") from None

@@ -16,7 +16,11 @@ class _EventStep:
         """Needs no memory."""
 
     def initialise(self, context: Context) -> None:
-        self.event = context.driver.new_event(timing=True)
+        self._driver, self.event = context.driver, context.driver.new_event(timing=True)
+
+    def __del__(self) -> None:
+        if event := getattr(self, "event", 0):
+            self._driver.free_event(event)
 
     def execute(self, recorder: Any, memory: Memory) -> None:
         if not recorder.in_body:  # a conditional node's body may not record events: its thunks are measured as one

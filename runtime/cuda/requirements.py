@@ -6,10 +6,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import DamagedFileError, GpuArchitectureError
+from ..errors import DamagedFileError, GpuArchitectureError, MissingDriverError
 
-_CONDITIONS_VERSION = 12080
-"""The CUDA version whose drivers have all conditional nodes that control flow needs."""
+DRIVER, _VERSION = "580", 13000
+"""The oldest NVIDIA driver for the CUDA packages that hloom is pinned to (CUDA 13's), and the CUDA version that it tells."""
+INSTALL_DRIVER = f"install the NVIDIA driver ({DRIVER} or newer) and check that nvidia-smi lists the GPU; or compile with --target=cpu"
+
+
+def require_driver(version: int) -> None:
+    """Raises MissingDriverError if a driver for that CUDA version (12080 for 12.8) is too old."""
+    if version < _VERSION:
+        raise MissingDriverError(
+            f"the NVIDIA driver is for CUDA {_cuda(version)}; hloom's packages are of CUDA {_cuda(_VERSION)}", remedy=INSTALL_DRIVER
+        )
 
 
 def require_gpu(target: Mapping[str, Any], name: str, capability: int) -> None:
@@ -35,14 +44,6 @@ def _capability(architecture: str) -> int:
     if match is None:
         raise DamagedFileError(f"the manifest names no GPU architecture: {architecture!r}")
     return int(match[1])
-
-
-def require_conditions(version: int) -> None:
-    if version < _CONDITIONS_VERSION:
-        raise GpuArchitectureError(
-            f"the program has loops or branches, which graphs have from CUDA 12.8 on; the driver is for CUDA {_cuda(version)}",
-            remedy="install NVIDIA driver 570 or newer",
-        )
 
 
 def _dotted(capability: int) -> str:

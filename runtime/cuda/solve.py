@@ -13,12 +13,14 @@ import numpy as np
 from ..errors import DamagedFileError
 from ..thunks import Thunk
 from .libraries import checked
-from .step import COUNTER_BYTES, Context, Memory, Needs
+from .step import Context, Memory, Needs
 
 _LOWER, _UPPER = 0, 1
 _LEFT, _RIGHT = 0, 1
 _WIDTH = {"f32": 4, "f64": 8}
 _LETTER = {"f32": "s", "f64": "d"}
+_BLAS_WORKSPACE = 4 << 20
+"""cuBLAS's own default; below 16 KiB its routines may fail."""
 
 
 def _element(thunk: Thunk) -> str:
@@ -47,7 +49,7 @@ class CholeskyStep:
     def initialise(self, context: Context) -> None:
         self._workspace, self._info_address = context.workspace, context.counter(self._info)
 
-    @checked("cuSOLVER", "factoring a matrix")
+    @checked("cuSOLVER", "factoring a matrix (not every cuSOLVER can be recorded into a CUDA graph)")
     def execute(self, recorder: Any, memory: Memory) -> None:
         source, target = memory.address(self.thunk.reads[0]), memory.address(self.thunk.writes[0])
         recorder.copy(target, source, self.thunk.writes[0].size)
@@ -74,7 +76,7 @@ class TriangularSolveStep:
     def prepare(self, needs: Needs) -> None:
         self._blas, self._handle = needs.libraries.module("cuBLAS"), needs.libraries.handle("cuBLAS")
         self._run = getattr(self._blas, f"{_LETTER[self.element]}trsm")
-        needs.ask_workspace(COUNTER_BYTES)
+        needs.ask_workspace(_BLAS_WORKSPACE)
 
     def initialise(self, context: Context) -> None:
         self._workspace, self._workspace_bytes = context.workspace, context.workspace_bytes

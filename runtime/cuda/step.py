@@ -26,12 +26,17 @@ class Needs:
     """The launch table: grid, block and shared memory of each kernel by name."""
     libraries: Libraries
     workspace: int = 0
+    zeros: int = 0
     counters: int = 0
     conditions: bool = False
 
     def ask_workspace(self, nbytes: int) -> None:
         """Scratch memory for the time of one step; all share it, since they run one after the other."""
         self.workspace = max(self.workspace, nbytes)
+
+    def ask_zeros(self, nbytes: int) -> None:
+        """Memory that holds zeros, which all share and none writes."""
+        self.zeros = max(self.zeros, nbytes)
 
     def ask_counter(self) -> int:
         """The number of a few bytes that are the step's own."""
@@ -51,6 +56,7 @@ class Context:
     workspace: int
     workspace_bytes: int
     counters: int
+    zeros: int = 0
     launches: Mapping[str, Any] = field(default_factory=dict)
 
     def counter(self, number: int) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, matmul
+from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, matmul, target
 
+from hloom.compiler.compile import compile_program, load_text
 from hloom.runtime.cuda.graphs import CAPACITY
 from hloom.runtime.errors import GpuArchitectureError
 from hloom.runtime.executable import Executable, load
+from hloom.runtime.manifest import made_for
 
 pytestmark = pytest.mark.cuda
 
@@ -75,9 +77,28 @@ def test_matrix_products(tmp_path, m, k, n):
     np.testing.assert_allclose(exe(x, w).astype(np.float64), x.astype(np.float64) @ w.astype(np.float64), rtol=1e-2, atol=1e-1)
 
 
+CONV = """func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<64x3x3x32xf32>) -> tensor<2x14x14x64xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x14x14x32xf32>, tensor<64x3x3x32xf32>) -> tensor<2x14x14x64xf32>
+  return %0 : tensor<2x14x14x64xf32>
+}"""
+
+
+def test_convolutions_in_f32_are_no_tf32():
+    pytest.importorskip("cudnn")
+    x, w = RNG.standard_normal((2, 14, 14, 32), np.float32), RNG.standard_normal((64, 3, 3, 32), np.float32)
+    exe = Executable(compile_program(load_text(CONV), target=target(), policy={"kernel": [{"op": "convolution", "use": "library"}]}))
+    wide = np.pad(x.astype(np.float64), [(0, 0), (1, 1), (1, 1), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(1, 2))
+    expected = np.einsum("nhwcij,kijc->nhwk", windows, w.astype(np.float64))
+    np.testing.assert_allclose(exe(x, w), expected, rtol=1e-4, atol=2e-4)  # tf32 would be off by 1e-2
+
+
 def test_another_architecture_is_refused(tmp_path):
     exe = build(ELEMENTWISE, tmp_path)
     exe.program.manifest["target"]["cpu"] = "sm_70"
+    exe.program.manifest["made_for"] = made_for(exe.program.manifest, exe.program.blobs)
     exe.save(tmp_path / "old.hloom")
     with pytest.raises(GpuArchitectureError, match="sm_70"):
         load(tmp_path / "old.hloom")

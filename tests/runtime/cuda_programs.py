@@ -11,6 +11,7 @@ from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.device import CudaDevice
 from hloom.runtime.cuda.libraries import Libraries
 from hloom.runtime.executable import Executable
+from hloom.runtime.manifest import made_for
 from hloom.runtime.pytree import flat
 
 N = 8
@@ -57,12 +58,18 @@ def artifact(body: list, arguments: list, results: list, buffers: list, **more: 
         "kernels": {name: {"grid": [1, 1, 1], "block": [32, 1, 1], "shared_bytes": 0, "noalias": []} for name in KERNELS},
         "programs": {"main": {"op": "program", "body": body}, **more.pop("programs", {})},
     }
-    return Artifact({**manifest, **more}, blobs)
+    return again(Artifact({**manifest, **more}, blobs))
+
+
+def again(changed: Artifact) -> Artifact:
+    """The artifact as if it had been compiled as it is now."""
+    changed.manifest["made_for"] = made_for(changed.manifest, changed.blobs)
+    return changed
 
 
 def loaded(artifact_: Artifact, driver: FakeDriver | None = None, libraries: Libraries | None = None) -> tuple[Executable, FakeDriver]:
     driver = driver or FakeDriver(KERNELS)
-    return Executable(artifact_, lambda program: CudaDevice(program, driver, libraries)), driver
+    return Executable(again(artifact_), lambda program: CudaDevice(program, driver, libraries)), driver
 
 
 def chain() -> Artifact:

@@ -1,24 +1,29 @@
 """A stand-in for the CUDA driver: device memory is host memory, kernels are Python functions, graphs are lists of nodes that it interprets.
 
-It has what runtime/cuda asks of a driver, keeps a log of what was called, and refuses what CUDA would (events in conditional bodies, memory
-that is not its own).
+It has what runtime/cuda asks of a driver, keeps a log of what was called, runs work as late as it may (fake_gpu.py), and refuses what CUDA
+would: calls in a thread without a context, work on memory that is gone, events in conditional bodies, memory that is not its own.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from fake_gpu import Gpu, Mark
 
 from hloom.runtime import dlpack
 from hloom.runtime.cuda.conditions import PTX
 from hloom.runtime.cuda.tensor_maps import TensorMap
+from hloom.runtime.errors import CudaError
 
 _recorders: dict[int, FakeRecorder] = {}
 """Those that record, by the stream that a library is given."""
+_gone: list[tuple[int, int, np.ndarray]] = []
+"""Memory that was given back, first and last byte: kept from being given out again, so that whoever uses it is found."""
 
 
 def enqueue(stream: int, work: Callable[[], None]) -> None:
@@ -32,22 +37,55 @@ def at(address: int, dtype: Any, count: int) -> np.ndarray:
     return np.frombuffer((ctypes.c_uint8 * (dtype.itemsize * count)).from_address(address), dtype)
 
 
+def forget(memory: np.ndarray) -> None:
+    """The memory is given back: what is in it is lost."""
+    memory.fill(0xDD)
+    _gone.append((memory.ctypes.data, memory.ctypes.data + memory.nbytes, memory))
+
+
+def check_used(*addresses: Any) -> None:
+    for address in addresses:
+        gone = isinstance(address, int) and any(first <= address < last for first, last, _ in _gone)
+        assert not gone, "work uses memory that was given back"
+
+
 class FakeDriver:
-    def __init__(self, kernels: dict[str, Callable] | None = None, capability: int = 90, version: int = 13000):
+    def __init__(self, kernels: dict[str, Callable] | None = None, capability: int = 90):
         self.kernels = kernels or {}
-        self.name, self.capability, self.version, self.index = "Fake GPU", capability, version, 0
+        self.name, self.capability, self.index = "Fake GPU", capability, 0
         self.log: list[tuple] = []
         self.memory: dict[int, np.ndarray] = {}
         self.shared: dict[str, int] = {}
         self.graphs: list[FakeGraph] = []
-        self.live = 0
-        self.fail_update = False
+        self.fail_update = self.fail_finish = False
+        self.calls_left = 0
+        """A number n: the n-th call from now on fails."""
+        self.captured: set[int] = set()
         self.clock = 0
         self.events: dict[int, int] = {}
+        self.gpu = Gpu()
+        self.waiting: list[int] = []
+        self._marks: dict[int, Mark] = {}
+        self._thread = threading.local()
         self._handles = 100
+        self.stream, self._last_stream = self._handle(), self._handle()
 
-    def use(self) -> None:
-        """There is one context."""
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        before = getattr(self._thread, "context", None)
+        self._thread.context = self
+        try:
+            yield
+        finally:
+            self._thread.context = before
+
+    def _called(self, *entry: Any) -> None:
+        if getattr(self._thread, "context", None) is not self:
+            raise CudaError(f"{entry[0]}: CUDA_ERROR_INVALID_CONTEXT")
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            raise CudaError(f"{entry[0]}: CUDA_ERROR_OUT_OF_MEMORY")
+        self.log.append(entry)
 
     def calls(self, *names: str) -> list[tuple]:
         return [entry for entry in self.log if entry[0] in names]
@@ -56,34 +94,53 @@ class FakeDriver:
 
     def allocate(self, nbytes: int) -> int:
         assert nbytes > 0
+        self._called("allocate", nbytes)
         raw = np.full(nbytes + 256, 0xCD, np.uint8)
         address = -(-raw.ctypes.data // 256) * 256
         self.memory[address] = raw
-        self.log.append(("allocate", nbytes))
         return address
 
     def free(self, address: int) -> None:
-        del self.memory[address]
+        forget(self.memory.pop(address))
         self.log.append(("free",))
 
     def allocate_on(self, stream: int, nbytes: int) -> int:
         return self.allocate(max(nbytes, 1))
 
     def free_on(self, stream: int, address: int) -> None:
-        self.free(address)
+        self.gpu.enqueue(stream, lambda: self.free(address))
+
+    def free_later(self, address: int) -> None:
+        self.waiting.append(address)
+
+    def free_waiting(self) -> None:
+        for mark in self.gpu.mark_all():
+            self.gpu.enqueue(self._last_stream, lambda mark=mark: self.gpu.reach(mark))
+        while self.waiting:
+            self.free_on(self._last_stream, self.waiting.pop())
 
     def upload(self, address: int, data: Any, stream: int) -> None:
         array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
-        ctypes.memmove(address, array.ctypes.data, array.nbytes)
-        self.log.append(("upload", array.nbytes, stream))
+        self._called("upload", array.nbytes, stream)
+        self._move(address, array.ctypes.data, array.nbytes, stream)
+        self.gpu.finish(stream)
 
     def download(self, array: np.ndarray, address: int, stream: int) -> None:
-        ctypes.memmove(array.ctypes.data, address, array.nbytes)
-        self.log.append(("download", array.nbytes, stream))
+        self._called("download", array.nbytes, stream)
+        self._move(array.ctypes.data, address, array.nbytes, stream)
+        self.gpu.finish(stream)
 
     def copy(self, target: int, source: int, nbytes: int, stream: int) -> None:
-        ctypes.memmove(target, source, nbytes)
-        self.log.append(("copy", nbytes, stream))
+        self._called("copy", nbytes, stream)
+        self._move(target, source, nbytes, stream)
+
+    def _move(self, target: int, source: int, nbytes: int, stream: int) -> None:
+        def move() -> None:
+            check_used(target, source)
+            ctypes.memmove(target, source, nbytes)
+
+        if nbytes:
+            self.gpu.enqueue(stream, move)
 
     # Streams and events.
 
@@ -91,24 +148,38 @@ class FakeDriver:
         self._handles += 1
         return self._handles
 
-    @functools.cached_property
-    def stream(self) -> int:
-        return self._handle()
+    def is_captured(self, stream: int) -> bool:
+        return stream in self.captured
 
     def synchronise(self, stream: int) -> None:
-        self.log.append(("synchronise", stream))
+        self._called("synchronise", stream)
+        self.gpu.finish(stream)
 
     def new_event(self, timing: bool = False) -> int:
-        return self._handle()
+        event = self._handle()
+        self._called("new_event", event)
+        return event
 
     def free_event(self, event: int) -> None:
         self.log.append(("free_event", event))
 
     def record(self, event: int, stream: int) -> None:
-        self.log.append(("record", event, stream))
+        self._called("record", event, stream)
+        self._marks[event] = self.gpu.mark(stream)
 
     def wait(self, stream: int, event: int) -> None:
-        self.log.append(("wait", stream, event))
+        self._called("wait", stream, event)
+        if mark := self._marks.get(event):
+            self.gpu.enqueue(stream, lambda: self.gpu.reach(mark))
+
+    def has_happened(self, event: int) -> bool:
+        self._called("has_happened", event)
+        return event not in self._marks or self._marks[event].is_passed
+
+    def await_event(self, event: int) -> None:
+        self._called("await_event", event)
+        if mark := self._marks.get(event):
+            self.gpu.reach(mark)
 
     def elapsed_ns(self, begin: int, end: int) -> int:
         return self.events[end] - self.events[begin]
@@ -116,7 +187,7 @@ class FakeDriver:
     # Code and graphs.
 
     def load(self, code: bytes | str) -> str:
-        self.log.append(("load", "ptx" if isinstance(code, str) else code))
+        self._called("load", "ptx" if isinstance(code, str) else code)
         return "conditions" if code == PTX else "program"
 
     def kernel(self, module: str, name: str, dynamic_shared_bytes: int = 0) -> Callable:
@@ -139,7 +210,7 @@ class FakeDriver:
         self.conditions[handle] = value if 0 <= value < branches else int(branches) - 1
 
     def recorder(self) -> FakeRecorder:
-        self.log.append(("capture",))
+        self._called("capture")
         return FakeRecorder(self)
 
 
@@ -162,6 +233,7 @@ class FakeRecorder:
         self.nodes.append(node)
 
     def launch(self, kernel: Callable, grid: Any, block: Any, shared_bytes: int, arguments: Any, maps: Any = ()) -> None:
+        assert all(1 <= size <= limit for size, limit in zip(grid, (2**31 - 1, 65535, 65535))) and np.prod(block) <= 1024
         self.add("launch", kernel, tuple(grid), tuple(block), shared_bytes, (*arguments, *maps))
 
     def encode(self, tensor: TensorMap, address: int) -> tuple[TensorMap, int]:
@@ -208,6 +280,8 @@ class FakeRecorder:
 
     def finish(self) -> FakeGraph:
         self.open = False
+        if self.driver.fail_finish:
+            raise CudaError("cuGraphInstantiate: CUDA_ERROR_OUT_OF_MEMORY")
         graph = FakeGraph(self.driver, self.nodes)
         self.driver.graphs.append(graph)
         self.driver.log.append(("instantiate",))
@@ -215,7 +289,7 @@ class FakeRecorder:
 
     def update(self, graph: FakeGraph) -> bool:
         self.open = False
-        same = kinds(graph.nodes) == kinds(self.nodes) and not self.driver.fail_update
+        same = kinds(graph.nodes) == kinds(self.nodes) and not self.driver.fail_update and not has_bodies(self.nodes)
         self.driver.log.append(("update", same))
         if same:
             graph.nodes = self.nodes
@@ -227,12 +301,12 @@ class FakeRecorder:
 
 
 def kinds(nodes: list[tuple]) -> list:
-    """The shape of a graph: what an update cannot change."""
-    found: list = []
-    for kind, *rest in nodes:
-        bodies = [rest[1]] if kind == "loop" else rest[1] if kind == "switch" else []
-        found.append((kind, [kinds(body.nodes) for body in bodies]))
-    return found
+    """What an update cannot change: the shape of a graph, and memsets of two dimensions."""
+    return [node if node[0] == "fill_column" else node[0] for node in nodes]
+
+
+def has_bodies(nodes: list[tuple]) -> bool:
+    return any(node[0] in ("loop", "switch") for node in nodes)
 
 
 class FakeGraph:
@@ -240,15 +314,21 @@ class FakeGraph:
         self.driver, self.nodes = driver, nodes
 
     def launch(self, stream: int) -> None:
-        self.driver.log.append(("launch", self.driver.graphs.index(self), stream))
-        self.driver.conditions = {}
-        self.run(self.nodes)
+        self.driver._called("launch", self.driver.graphs.index(self), stream)
+        nodes = self.nodes  # what an update makes of the graph is for later launches
+
+        def start() -> None:
+            self.driver.conditions = {}
+            self.run(nodes)
+
+        self.driver.gpu.enqueue(stream, start)
 
     def run(self, nodes: list[tuple]) -> None:
         for kind, *rest in nodes:
             getattr(self, "_" + kind)(*rest)
 
     def _launch(self, kernel: Callable, grid: Any, block: Any, shared_bytes: int, arguments: Any) -> None:
+        check_used(*arguments)
         self.driver.clock += 1000
         kernel(*arguments)
 
@@ -256,9 +336,11 @@ class FakeGraph:
         work()
 
     def _copy(self, target: int, source: int, nbytes: int) -> None:
+        check_used(target, source)
         ctypes.memmove(target, source, nbytes)
 
     def _fill(self, target: int, value: int, width: int, count: int) -> None:
+        check_used(target)
         at(target, f"u{width}", count)[:] = value
 
     def _fill_column(self, target: int, value: int, pitch: int, count: int) -> None:
@@ -277,7 +359,10 @@ class FakeGraph:
 
 
 class FakeGpuArray:
-    """An array of some framework on the fake GPU: DLPack says that it lies there, at whatever offset from an aligned address."""
+    """An array of some framework on the fake GPU: DLPack says that it lies there, at whatever offset from an aligned address.
+
+    The framework gives its memory out again as soon as nobody holds the array.
+    """
 
     def __init__(self, array: Any, offset: int = 0):
         array = np.ascontiguousarray(array)
@@ -285,8 +370,12 @@ class FakeGpuArray:
         self.address = -(-self._raw.ctypes.data // 64) * 64 + offset
         self.host = at(self.address, array.dtype, array.size).reshape(array.shape)
         self.host[...] = array
-        self.dtype = {"float32": "f32", "int32": "i32", "bool": "i1", "int8": "i8", "bfloat16": "bf16"}[array.dtype.name]
+        names = {"float32": "f32", "float64": "f64", "int32": "i32", "bool": "i1", "int8": "i8", "bfloat16": "bf16"}
+        self.dtype = names[array.dtype.name]
         self.streams: list[int | None] = []
+
+    def __del__(self) -> None:
+        forget(self._raw)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CUDA, 0

@@ -32,18 +32,25 @@ class CublasLt:
         BATCH_COUNT, STRIDED_BATCH_OFFSET = 5, 6
 
     class MatmulPreferenceAttribute(enum.IntEnum):
-        MAX_WORKSPACE_BYTES, MIN_ALIGNMENT_A_BYTES, MIN_ALIGNMENT_B_BYTES, MIN_ALIGNMENT_C_BYTES, MIN_ALIGNMENT_D_BYTES = 1, 5, 6, 7, 8
+        MAX_WORKSPACE_BYTES, REDUCTION_SCHEME_MASK = 1, 3
+        MIN_ALIGNMENT_A_BYTES, MIN_ALIGNMENT_B_BYTES, MIN_ALIGNMENT_C_BYTES, MIN_ALIGNMENT_D_BYTES = 5, 6, 7, 8
 
     class Epilogue(enum.IntEnum):
         DEFAULT, RELU, BIAS, RELU_BIAS, GELU, GELU_BIAS = 1, 2, 4, 6, 32, 36
 
+    class ReductionScheme(enum.IntEnum):
+        NONE, INPLACE, COMPUTE_TYPE, OUTPUT_TYPE = 0, 1, 2, 4
+
     class MatmulHeuristicResult:
         def __init__(self, size: int):
-            self.ptr = 4242
+            self.ptr, self.state = 4242, 114  # not written yet
+            CublasLt.results.append(self)
+
+    results: list[MatmulHeuristicResult] = []
 
     def __init__(self) -> None:
         self.objects: list[dict[Any, Any]] = []
-        self.algorithms = 1
+        self.algorithms, self.state = 1, 0
         self.heuristics: list[dict[Any, Any]] = []
         self.streams: list[int] = []
 
@@ -67,6 +74,13 @@ class CublasLt:
 
     def matmul_preference_destroy(self, preference: int) -> None:
         self.heuristics.append(self.objects[preference])
+        self._destroy(preference)
+
+    def _destroy(self, number: int) -> None:
+        assert self.objects[number] is not None
+        self.objects[number] = None  # type: ignore[call-overload]
+
+    destroy = matmul_desc_destroy = matrix_layout_destroy = _destroy
 
     def get_matmul_desc_attribute_dtype(self, attribute: Any) -> type:
         return np.uint64 if attribute.name == "BIAS_POINTER" else np.int32
@@ -88,6 +102,7 @@ class CublasLt:
 
     def matmul_algo_get_heuristic(self, *arguments: int) -> None:
         at(arguments[-1], np.int32, 1)[0] = self.algorithms
+        self.results[-1].state = self.state
 
     def matmul(self, *arguments: int) -> None:
         _, operation, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algorithm, workspace, size, stream = arguments
@@ -124,6 +139,9 @@ class Cufft:
     def __init__(self) -> None:
         self.plans: list[SimpleNamespace] = []
 
+    def destroy(self, plan: int) -> None:
+        self.plans[plan] = None  # type: ignore[call-overload]
+
     def create(self) -> int:
         self.plans.append(SimpleNamespace())
         return len(self.plans) - 1
@@ -152,6 +170,8 @@ class Cufft:
         more = {"s": made.lengths} if function is np.fft.irfftn else {}
         found = function(inside.reshape(made.batch, *shape), axes=axes, **more)
         at(target, after, made.batch * made.odist)[:] = found.reshape(-1)
+        if function is np.fft.irfftn:
+            inside[:] = np.nan  # it may overwrite what it reads
 
     def _enqueue(self, plan: int, *arguments: Any) -> None:
         enqueue(self.plans[plan].stream, lambda: self._run(plan, *arguments))
@@ -165,10 +185,26 @@ class Cufft:
     def exec_d2z(self, plan: int, source: int, target: int) -> None:
         self._enqueue(plan, source, target, np.fft.rfftn, np.float64, np.complex128)
 
+    def exec_z2d(self, plan: int, source: int, target: int) -> None:
+        self._enqueue(plan, source, target, np.fft.irfftn, np.complex128, np.float64)
 
-class Cusolver:
+
+class OneHandle:
+    """A library of which one handle is made at a time."""
+
+    handle = 0
+
     def create(self) -> int:
-        return 5
+        assert not self.handle
+        self.handle = 5
+        return self.handle
+
+    def destroy(self, handle: int) -> None:
+        assert handle == self.handle
+        self.handle = 0
+
+
+class Cusolver(OneHandle):
 
     def set_stream(self, handle: int, stream: int) -> None:
         self.stream = stream
@@ -187,15 +223,12 @@ class Cusolver:
         at(info, np.int32, 1)[0] = 0
 
 
-class Cublas:
-    def create(self) -> int:
-        return 6
-
+class Cublas(OneHandle):
     def set_stream(self, handle: int, stream: int) -> None:
         self.stream = stream
 
     def set_workspace(self, handle: int, address: int, nbytes: int) -> None:
-        assert nbytes > 0
+        assert nbytes >= 16 << 10 and address % 256 == 0, "too little may fail with CUBLAS_STATUS_ALLOC_FAILED"
 
     def dtrsm(self, *arguments) -> None:
         enqueue(self.stream, lambda: self._solve(*arguments))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from cuda_programs import again
 from fake_driver import FakeDriver, at
 from fake_libraries import CublasLt, fake_libraries
 from torch_mlir import ir
@@ -39,7 +40,7 @@ def run(text: str, *inputs: np.ndarray, bind: dict | None = None):
     artifact = compile_program(load_text(text), target="sm_90a", bound=list(bind or {}), simulated=True)
     artifact.blobs["cubin"] = b"simulated"
     driver = on_simulator(artifact)
-    exe = Executable(artifact, lambda program: CudaDevice(program, driver, fake_libraries(cublasLt=CublasLt())))
+    exe = Executable(again(artifact), lambda program: CudaDevice(program, driver, fake_libraries(cublasLt=CublasLt())))
     if bind:
         exe.bind(bind)
     return exe(*inputs), driver

@@ -12,7 +12,7 @@ from cuda_programs import BYTES, KERNELS, N, artifact, kernel, loaded, tensor
 from fake_driver import FakeDriver, at
 
 from hloom.runtime.cuda.conditions import PTX
-from hloom.runtime.errors import DamagedFileError, GpuArchitectureError
+from hloom.runtime.errors import DamagedFileError
 from hloom.runtime.program import Program
 from hloom.runtime.thunks import read_program, walk
 
@@ -93,19 +93,15 @@ def test_two_loops_have_counters_of_their_own():
     assert exe(ONES, np.int32(0)).tolist() == [8] * N
 
 
-def test_graphs_with_loops_are_updated():
+def test_graphs_with_loops_are_made_anew():
+    """Whether the driver takes the condition handles of one recording for those of another is not known."""
     exe, driver = loaded(program([WHILE]))
     exe.device._graphs._capacity = 1
     kept = [exe(ONES, np.int32(0)) for _ in range(2)]
     out = np.zeros(N, np.float32)
     exe.run((ONES, np.int32(0)), out)
     assert out.tolist() == kept[0].tolist() == [128] * N
-
-
-def test_control_flow_wants_a_driver_that_has_it():
-    with pytest.raises(GpuArchitectureError, match=r"from CUDA 12.8 on; the driver is for CUDA 12.2"):
-        loaded(program([WHILE]), FakeDriver(KERNELS, version=12020))
-    assert loaded(program(DOUBLE), FakeDriver(KERNELS, version=12020))[0](ONES, np.int32(0))[0] == 2
+    assert len(driver.calls("instantiate")) == len(driver.calls("capture")) == 3
 
 
 @pytest.mark.parametrize("pattern", [(7,), (1, -2), (1, 2, 3, -4), (1, 2, 3, 4, 5, 6, 7, -8), (5, 5, 5, 5, 5, 5, 5, 5), tuple(range(16))])
@@ -118,7 +114,7 @@ def test_fills_repeat_their_pattern(pattern):
 
 
 def test_fills_that_do_not_fit():
-    with pytest.raises(DamagedFileError, match="does not fill 32"):
+    with pytest.raises(DamagedFileError, match="fills 32 bytes with a pattern of 3"):
         loaded(program([fill(X, 1, 2, 3)]))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import re
 
 import ml_dtypes
 import numpy as np
 import pytest
 from cuda_programs import artifact, loaded, tensor
+from fake_cudnn import Cudnn, convolution
+from fake_driver import FakeGpuArray
 from fake_libraries import Cublas, CublasLt, Cufft, Cusolver, fake_libraries
 
 from hloom.runtime.errors import CudaError, DamagedFileError, MissingLibraryError
@@ -73,19 +75,39 @@ def test_matrix_products_are_those_of_numpy(ta, tb, batch, element, result, epil
 
 def test_slices_between_lower_what_is_promised_of_alignment():
     program, _ = gemm(1, 2, 2, 2, 0, 0, "f32", "f32", "none", 0)
-    program.manifest["programs"]["main"]["body"][0]["reads"][1] = [1, 8, 8]
+    program.manifest["arguments"][1]["shape"] = [1, 4, 2]
+    program.manifest["programs"]["main"]["body"][0]["reads"][1] = [1, 8, 16]
     library = CublasLt()
     loaded(program, libraries=fake_libraries(cublasLt=library))
     found = [library.heuristics[0][f"MIN_ALIGNMENT_{name}_BYTES"] for name in "ABCD"]
     assert found == [8, 16, 16, 16]  # cuBLASLt's A is our B
 
 
-def test_no_algorithm():
+def test_split_sums_are_added_in_the_type_of_the_arithmetic():
+    program, _ = gemm(1, 2, 2, 2, 0, 0, "f16", "f16", "none", 0)
+    library = CublasLt()
+    loaded(program, libraries=fake_libraries(cublasLt=library))
+    assert library.heuristics[0]["REDUCTION_SCHEME_MASK"] == library.ReductionScheme.COMPUTE_TYPE
+
+
+@pytest.mark.parametrize("unusable", [{"algorithms": 0}, {"state": 15}])
+def test_no_algorithm(unusable):
     program, _ = gemm(1, 2, 2, 2, 0, 0, "f32", "f32", "none", 0)
     library = CublasLt()
-    library.algorithms = 0
-    with pytest.raises(CudaError, match="no algorithm for the matrix product 1x2x2x2 f32"):
+    vars(library).update(unusable)
+    with pytest.raises(CudaError, match='no algorithm for the matrix product 1x2x2x2 f32.*\n.*"dot_general", "use": "generated"'):
         loaded(program, libraries=fake_libraries(cublasLt=library))
+
+
+def test_the_names_are_those_of_the_library():
+    real, ours = pytest.importorskip("nvmath.bindings.cublasLt"), CublasLt()
+    for name in ("MatmulDescAttribute", "MatrixLayoutAttribute", "MatmulPreferenceAttribute", "Epilogue", "ReductionScheme"):
+        assert {member.name: int(getattr(real, name)[member.name]) for member in getattr(ours, name)} == {
+            member.name: int(member) for member in getattr(ours, name)
+        }
+    attribute = real.MatmulPreferenceAttribute.REDUCTION_SCHEME_MASK
+    assert real.get_matmul_preference_attribute_dtype(attribute) == ours.get_matmul_preference_attribute_dtype(attribute)
+    assert {"ptr", "state"} <= set(dir(real.MatmulHeuristicResult(1)))
 
 
 def test_a_library_that_fails_says_at_what():
@@ -96,6 +118,18 @@ def test_a_library_that_fails_says_at_what():
     with pytest.raises(CudaError, match="cuBLASLt failed running a matrix product: ZeroDivisionError"):
         exe(*(np.ones(shape, np.float32) for _, shape in inputs))
     assert driver.calls("abandon")
+
+
+def test_what_the_libraries_made_goes_with_the_program():
+    library, cudnn, cublas = CublasLt(), Cudnn(), Cublas()
+    exes = [
+        loaded(gemm(1, 2, 2, 2, 0, 0, "f32", "f32", "bias", 0)[0], libraries=fake_libraries(cublasLt=library))[0],
+        loaded(conv(2)[0], libraries=fake_libraries(cudnn=cudnn))[0],
+        loaded(triangular(2, 3, 5), libraries=fake_libraries(cublas=cublas))[0],
+    ]
+    assert any(library.objects) and cudnn.handles and cublas.handle
+    del exes
+    assert not any(library.objects) and not cudnn.handles and not cublas.handle
 
 
 def test_a_library_that_is_missing_says_what_to_install():
@@ -113,14 +147,14 @@ def test_products_without_elements_call_nothing():
 def test_types_that_the_library_has_not():
     program, _ = gemm(1, 2, 2, 2, 0, 0, "f32", "f32", "none", 0)
     program.manifest["programs"]["main"]["body"][0]["element"] = "i8"
-    with pytest.raises(DamagedFileError, match="i8 to f32"):
+    with pytest.raises(DamagedFileError, match="element should be .* is 'i8'"):
         loaded(program)
 
 
-# Convolutions: built with cuDNN's front end where it is installed; that the library takes the graph is for tests/gpu.
+# Convolutions.
 
 
-def conv(spatial, bias=1, residual=1, relu=1, channels_last=True):
+def conv(spatial, bias=1, residual=1, relu=1, channels_last=True, element="f16"):
     n, c, k = 2, 8, 16
     window, size = [3] * spatial, [7, 6, 5][:spatial]
     made = [extent - 1 for extent in size]
@@ -134,67 +168,74 @@ def conv(spatial, bias=1, residual=1, relu=1, channels_last=True):
 
     x, w, y = [n, c, *size], [k, c, *window], [n, k, *made]
     thunk = {
-        "op": "conv", "element": "f16", "input": x, "filter": w, "output": y, "input_strides": strides(x), "filter_strides": strides(w),
+        "op": "conv", "element": element, "input": x, "filter": w, "output": y, "input_strides": strides(x), "filter_strides": strides(w),
         "output_strides": strides(y), "window_strides": [1] * spatial, "padding_low": [1] * spatial, "padding_high": [0] * spatial,
         "dilations": [1] * spatial, "groups": 1, "bias": bias, "residual": residual, "relu": relu,
     }  # fmt: skip
-    inputs = [("f16", x), ("f16", w), *[("f16", [k])] * bias, *[("f16", y)] * residual]
-    return library_program(thunk, inputs, ("f16", y)), inputs
+    inputs = [(element, x), (element, w), *[(element, [k])] * bias, *[(element, y)] * residual]
+    return library_program(thunk, inputs, (element, y)), inputs
 
 
-class Unplanned:
-    """The graph of cuDNN's front end, but for what needs the library or a GPU."""
+def convolved(program, inputs):
+    """The convolution's result and what it should be; the stand-in's graphs."""
+    library = Cudnn()
+    exe, _ = loaded(program, libraries=fake_libraries(cudnn=library))
+    (thunk,) = program.manifest["programs"]["main"]["body"]
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal(shape).astype(DTYPES[dtype]) for dtype, shape in inputs]
 
-    made: list = []
+    def seen(value, name):
+        """As cuDNN's strides have it: n, c, spatial."""
+        flat, sizes, strides = value.reshape(-1), thunk[name], thunk[name + "_strides"]
+        return np.lib.stride_tricks.as_strided(flat, sizes, [stride * flat.itemsize for stride in strides])
 
-    def __init__(self, graph):
-        self.graph = graph
-        self.executed: list = []
-        Unplanned.made.append(self)
-
-    def __getattr__(self, name):
-        return getattr(self.graph, name)
-
-    def validate(self):
-        """Needs the library."""
-
-    build_operation_graph = validate
-
-    def create_execution_plans(self, modes):
-        self.modes = modes
-
-    check_support = build_plans = validate
-
-    def get_workspace_size(self):
-        return 12345
-
-    def execute(self, tensors, workspace, handle):
-        self.executed.append((tensors, workspace, handle))
+    found = seen(exe(*values), "output")
+    x, w, *rest = values
+    wide = [seen(value, name).astype(np.float64) for value, name in ((x, "input"), (w, "filter"))]
+    expected = convolution(*wide, *(thunk[name] for name in ("padding_low", "padding_high", "window_strides", "dilations")))
+    if thunk["bias"]:
+        expected = expected + rest.pop(0).astype(np.float64).reshape(-1, *[1] * (expected.ndim - 2))
+    if thunk["residual"]:
+        expected = expected + seen(rest[0], "output")
+    return found, np.maximum(expected, 0) if thunk["relu"] else expected, library.graphs
 
 
 @pytest.mark.parametrize("spatial", [1, 2, 3])
 @pytest.mark.parametrize(("bias", "residual", "relu"), [(0, 0, 0), (1, 0, 1), (1, 1, 1), (0, 1, 0)])
 def test_convolutions_are_one_graph(spatial, bias, residual, relu):
-    cudnn = pytest.importorskip("cudnn")
-    streams = []
-    module = SimpleNamespace(
-        create_handle=lambda: 9,
-        set_stream=lambda handle, stream: streams.append((handle, stream)),
-        pygraph=lambda **given: Unplanned(cudnn.pygraph(**given)),
-        data_type=cudnn.data_type,
-        heur_mode=cudnn.heur_mode,
-    )
-    program, inputs = conv(spatial, bias, residual, relu)
-    exe, driver = loaded(program, libraries=fake_libraries(cudnn=module))
-    exe(*(np.zeros(shape, np.float16) for _, shape in inputs))
-    graph = Unplanned.made[-1]
-    ((tensors, workspace, handle),) = graph.executed
-    sizes = [max(2, spatial) + 2] * (3 + bias + residual)
-    assert [len(given.get_dim()) for given in tensors] == sizes and handle == 9 and len(streams) == 1
-    *_, y = tensors
-    channel = 1
-    assert y.get_stride()[channel] == 1 and y.get_dim()[:2] == [2, 16]
-    assert len(set(tensors.values())) == 3 + bias + residual and workspace % 256 == 0
+    found, expected, (graph,) = convolved(*conv(spatial, bias, residual, relu))
+    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=2e-2, atol=5e-2)
+    assert [len(given.dim) for given in graph.executed] == [max(2, spatial) + 2] * (3 + bias + residual)  # two spatial dimensions at least
+    assert [given.stride[1] for given in graph.executed if given.dim[1] > 1] == [1] * (3 + bias + residual)
+
+
+@pytest.mark.parametrize("relu", [0, 1])
+def test_convolutions_in_f32_are_not_computed_as_tf32(relu):
+    found, expected, (graph,) = convolved(*conv(2, 1, 1, relu, element="f32"))
+    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=1e-5, atol=1e-5)
+    assert graph.done.index("deselect_numeric_notes") < graph.done.index("check_support")
+
+
+def test_half_precision_keeps_the_tensor_cores_and_sums_in_f32():
+    _, _, (graph,) = convolved(*conv(2))
+    assert graph.deselected == {"REDUCED_PRECISION_REDUCTION"}
+
+
+@pytest.mark.parametrize(("spatial", "element", "channels_last"), [(2, "f16", False), (2, "f32", False), (3, "f32", True)])
+@pytest.mark.parametrize(("residual", "relu"), [(0, 1), (1, 0), (1, 1)])
+def test_where_there_is_no_plan_without_a_bias_zeros_are_one(spatial, element, channels_last, residual, relu):
+    found, expected, graphs = convolved(*conv(spatial, 0, residual, relu, channels_last, element))
+    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=2e-2, atol=5e-2)
+    assert len(graphs) == 2 and graphs[1].bias_ is not None
+
+
+@pytest.mark.parametrize("bias", [0, 1])
+def test_without_a_plan_the_error_names_the_policy(bias):
+    library = Cudnn()
+    library.has_no_plans = True
+    reason = "no plan for the f16 convolution 2x8x7x6 * 16x8x3x3: No valid engine configs for the graph\n"
+    with pytest.raises(CudaError, match=re.escape(reason) + ".*" + re.escape('{"op": "convolution", "use": "generated"}')):
+        loaded(conv(2, bias)[0], libraries=fake_libraries(cudnn=library))
 
 
 def test_cudnn_missing():
@@ -219,6 +260,16 @@ def test_fourier_transforms():
     np.testing.assert_allclose(exe(real).view(np.complex128)[..., 0], np.fft.rfft(real))
 
 
+def test_transforms_to_real_numbers_leave_what_they_read():
+    spectrum = np.fft.rfft2(np.random.default_rng(0).standard_normal((3, 4, 6))).view(np.float64).reshape(3, 4, 4, 2)
+    thunk = {"op": "fft", "transform": "irfft", "lengths": [4, 6], "batch": 3, "element": "f64"}
+    made = library_program(thunk, [("f64", spectrum.shape)], ("f64", (3, 4, 6)))
+    exe, _ = loaded(made, libraries=fake_libraries(cufft=Cufft()))
+    given = FakeGpuArray(spectrum)
+    np.testing.assert_allclose(exe(given).numpy(), np.fft.irfft2(spectrum.view(np.complex128)[..., 0], s=(4, 6)))
+    np.testing.assert_array_equal(given.host, spectrum)
+
+
 @pytest.mark.parametrize("lower", [0, 1])
 def test_cholesky_factors(lower):
     rng = np.random.default_rng(0)
@@ -232,6 +283,13 @@ def test_cholesky_factors(lower):
     np.testing.assert_allclose(half(found), factors if lower else factors.swapaxes(1, 2))
 
 
+def triangular(batch, m, n, left=1, lower=1, transposed=0, unit=0):
+    order = m if left else n
+    thunk = {"op": "triangular_solve", "sizes": [batch, m, n], "left": left, "lower": lower, "transposed": transposed, "element": "f64"}
+    inputs = [("f64", (batch, order, order)), ("f64", (batch, m, n))]
+    return library_program({**thunk, "unit_diagonal": unit}, inputs, inputs[1])
+
+
 @pytest.mark.parametrize("left", [0, 1])
 @pytest.mark.parametrize("lower", [0, 1])
 @pytest.mark.parametrize("transposed", [0, 1])
@@ -241,8 +299,7 @@ def test_triangular_solves(left, lower, transposed, unit):
     m, n = 3, 5
     order = m if left else n
     a, b = rng.standard_normal((2, order, order)) + 3 * np.eye(order), rng.standard_normal((2, m, n))
-    thunk = {"op": "triangular_solve", "sizes": [2, m, n], "left": left, "lower": lower, "transposed": transposed, "element": "f64"}
-    program = library_program({**thunk, "unit_diagonal": unit}, [("f64", a.shape), ("f64", b.shape)], ("f64", b.shape))
+    program = triangular(2, m, n, left, lower, transposed, unit)
     x = loaded(program, libraries=fake_libraries(cublas=Cublas()))[0](a, b)
     triangle = np.tril(a) if lower else np.triu(a)
     if unit:

@@ -32,7 +32,8 @@ def test_they_follow_the_addresses():
     driver, step = FakeDriver({"k": lambda *given: None}), _step(ENTRY)
     step.initialise(SimpleNamespace(driver=driver, module="program"))
     for base in (4096, 8192):
-        recorder = driver.recorder()
+        with driver.current():
+            recorder = driver.recorder()
         step.execute(recorder, Memory([base, base + 1024, base + 65536]))
         (node,) = recorder.nodes
         assert node[-1] == (base, base + 1280, base + 65536, (TensorMap.read(ENTRY, "k"), base + 1312))
