@@ -18,6 +18,7 @@ from hloom.passes.gpu.launch import TENSOR_MAPS, is_kernel
 from hloom.passes.gpu.tma import box_of
 from hloom.passes.rewriting import symbol_name, walk
 from hloom.runtime.artifact import Artifact
+from hloom.runtime.manifest import made_for
 from hloom.runtime.signature import TensorSpec
 
 _SYMBOLS = {"main": "hloom_main", "init": "hloom_init"}
@@ -57,11 +58,11 @@ class ArtifactWriter:
             tensors = [ir.RankedTensorType(kind) for kind in signature.results]
             self.packed = [TensorSpec(f"packed{i}", str(kind.element_type), tuple(kind.shape)) for i, kind in enumerate(tensors)]
 
-    def artifact(self, code: bytes, target: TargetView, more: Mapping[str, Any]) -> Artifact:
-        """The artifact of an object or a cubin, as the target wants; `more` are the manifest's entries about the source program."""
+    def manifest(self, target: TargetView, more: Mapping[str, Any]) -> dict[str, Any]:
+        """The manifest for that target; `more` are the entries about the source program."""
         on_gpu = target.kind == "cuda"
         described = {"name": target.name, "kind": target.kind, "triple": target.triple, "cpu": target.cpu}
-        manifest = {
+        return {
             **more,
             "target": {**described, "features": [] if on_gpu else _required_features(target)},
             "init_results": [spec.json() for spec in self.packed],
@@ -69,8 +70,13 @@ class ArtifactWriter:
             "programs": self.programs,
             **({"kernels": self.kernels} if on_gpu else {}),
         }
-        blobs = {"cubin" if on_gpu else "code": code, **self.constants}
-        return Artifact(manifest, blobs if self.module is None else {**blobs, "module": self.module})
+
+    def artifact(self, manifest: dict[str, Any], code: bytes) -> Artifact:
+        """The artifact of an object or a cubin, as the manifest's target wants."""
+        blobs = {"cubin" if manifest["target"]["kind"] == "cuda" else "code": code, **self.constants}
+        if self.module is not None:
+            blobs["module"] = self.module
+        return Artifact({**manifest, "made_for": made_for(manifest, blobs)}, blobs)
 
 
 def _text(module: ir.Operation) -> bytes:

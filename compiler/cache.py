@@ -3,8 +3,8 @@
     ~/.cache/hloom/<kind>/<key>     or $HLOOM_CACHE_DIR/<kind>/<key>
 
 An entry is its payload behind the payload's SHA-256. It is written under another name and moved into place, so readers see it whole or
-not at all; one that is damaged counts as absent. Where the directory cannot be written nothing is kept, and nothing fails. A kind that
-outgrows its share loses the entries that were not read for longest.
+not at all; one that is damaged or not this user's own (cache_folder.py) counts as absent. Where the directory cannot be written nothing is
+kept, and nothing fails. A kind that outgrows its share loses the entries that were not read for longest.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from hloom.runtime.interrupts import uninterrupted
+
+from .cache_folder import trusted_entry, trusted_folder
+
 _DIGEST_BYTES = 32
 _MOST_BYTES = 1 << 30
 """Of the entries of one kind together."""
@@ -26,6 +30,24 @@ def cache_directory() -> Path:
     if chosen := os.environ.get("HLOOM_CACHE_DIR"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hloom"
+
+
+def entries_folder(kind: str, *, create: bool = False) -> Path | None:
+    """Where entries of that kind are, if the place can be trusted (cache_folder.py). Raises CompileError, and OSError on `create`."""
+    named = "HLOOM_CACHE_DIR" in os.environ
+    try:
+        whole = cache_directory()
+    except RuntimeError:  # there is no home directory
+        return None
+    if trusted_folder(whole, named=named, create=create) is None:
+        return None
+    return trusted_folder(whole / kind, named=named, create=create)
+
+
+def entry_path(kind: str, name: str) -> Path | None:
+    """Where the entry is, if it and its folder can be trusted. Raises OSError where there is none, or CompileError."""
+    folder = entries_folder(kind)
+    return folder / name if folder is not None and trusted_entry(folder / name) else None
 
 
 def key_of(parts: Iterable[bytes | str]) -> str:
@@ -48,27 +70,31 @@ def package_version(name: str) -> str:
 def read_entry(kind: str, key: str) -> bytes | None:
     """The payload that was written under that key, or None."""
     try:
-        path = cache_directory() / kind / key
+        path = entry_path(kind, key)
+        if path is None:
+            return None
         data = path.read_bytes()
         os.utime(path)
-    except (OSError, RuntimeError):  # RuntimeError: there is no home directory
+    except OSError:
         return None
     payload = data[_DIGEST_BYTES:]
     return payload if hashlib.sha256(payload).digest() == data[:_DIGEST_BYTES] else None
 
 
+@uninterrupted()
 def write_entry(kind: str, key: str, payload: bytes) -> None:
     """Keeps `payload` under that key, if the directory can be written."""
     temporary = None
     try:
-        folder = cache_directory() / kind
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = entries_folder(kind, create=True)
+        if folder is None:
+            return
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
             temporary = file.name
             file.write(hashlib.sha256(payload).digest() + payload)
         os.replace(temporary, folder / key)
         evict(folder)
-    except (OSError, RuntimeError):
+    except OSError:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
 

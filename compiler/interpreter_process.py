@@ -15,9 +15,10 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import create, functions, symbol_name, value_of, walk
+from hloom.passes.rewriting import functions, symbol_name, value_of, walk
 from hloom.runtime.dtypes import NAMES, numpy_dtype
 
+from .extraction import extracted, outer_values
 from .interpreter import HEAVY
 from .parsing import parse_module
 
@@ -128,28 +129,12 @@ class _Run:
 
     def _interpret(self, ops: list[ir.Operation], known: dict[ir.Value, ir.Attribute]) -> None:
         """Evaluates ops whose operands are known; adds their results that anything after them uses."""
-        nested = [inner for op in ops for inner in walk(op)]
-        used = list(dict.fromkeys(value for inner in nested for value in inner.operands if value in known))
-        own = set(nested)
+        used = [value for value in outer_values(ops) if value in known]
+        own = {inner for op in ops for inner in walk(op)}
         made = [value for op in ops for value in op.results if any(use.owner.operation not in own for use in value.uses)]
         if not made:
             return
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            kind = ir.FunctionType.get([v.type for v in used], [v.type for v in made])
-            name = ir.StringAttr.get("main")
-            func = create("func.func", regions=1, sym_name=name, function_type=ir.TypeAttr.get(kind))
-        body = func.regions[0].blocks.append(*[v.type for v in used])
-        mapping: dict[ir.Value, ir.Value] = dict(zip(used, body.arguments))
-        with ir.InsertionPoint(body):
-            for op in ops:
-                clone = op.clone()
-                for inner in walk(clone):
-                    for index, operand in enumerate(inner.operands):
-                        if operand in mapping:
-                            inner.operands[index] = mapping[operand]
-                mapping.update(zip(op.results, clone.results))
-            create("func.return", operands=[mapping[value] for value in made])
+        module = extracted(ops, used, made)
         known.update(zip(made, _stablehlo.eval_module(module, [known[value] for value in used])))
 
 

@@ -15,10 +15,12 @@ from pathlib import Path
 from hloom.dialects.target import TargetView
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
+from hloom.runtime.program import Program as CompiledProgram
 
-from .cache import cache_directory, evict, key_of, package_version
+from .cache import entries_folder, entry_path, evict, key_of, package_version
 from .frontend import Program
 
+_KIND = "programs"
 _PACKAGES = ("hloom", "torch-mlir", "llvmlite", "cuda-python", "cuda-core", "nvidia-nvjitlink", "nvidia-cuda-nvcc", "nvidia-nvvm", "numpy")
 
 
@@ -26,31 +28,36 @@ def program_key(program: Program, target: TargetView, bound: Collection[int], op
     """Names the artifact of `program`; to be taken before any pass has run."""
     source = io.BytesIO()
     program.module.operation.write_bytecode(source)
-    described = (program.kind, program.inputs, program.outputs, program.in_tree, program.kwarg_tree, program.out_tree)
+    trees = (program.in_tree, program.kwarg_tree, program.out_tree)
+    described = (program.kind, program.inputs, program.outputs, trees, program.updates, sorted(program.state))
     return key_of((source.getvalue(), repr(described), repr(target), repr(sorted(bound)), repr(options), *_versions()))
 
 
 def read_program(key: str) -> Artifact | None:
     try:
-        os.utime(_path(key))
-        return Artifact.load(_path(key))
-    except (ExecutionError, OSError, RuntimeError):
+        path = entry_path(_KIND, f"{key}.hloom")
+        if path is None:
+            return None
+        artifact = Artifact.load(path)
+        CompiledProgram.read(artifact)
+        os.utime(path)
+        return artifact
+    except (ExecutionError, OSError):
         return None
 
 
 def write_program(key: str, artifact: Artifact) -> None:
     """Keeps the artifact, if the cache directory can be written."""
     try:
-        path = _path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = entries_folder(_KIND, create=True)
+        if folder is None:
+            return
+        path = folder / f"{key}.hloom"
         artifact.save(path)
-        evict(path.parent)
-    except (ExecutionError, OSError, RuntimeError):
+        path.chmod(0o600)
+        evict(folder)
+    except (ExecutionError, OSError):
         pass
-
-
-def _path(key: str) -> Path:
-    return cache_directory() / "programs" / f"{key}.hloom"
 
 
 @functools.cache

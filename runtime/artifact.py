@@ -23,14 +23,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from .errors import DamagedFileError, ExecutionError, MissingFileError, VersionError
+from .schema import Mismatch, each, integer, record, text
 
 MAGIC = b"\x89HLOOM\r\n"
-VERSION = 1
+VERSION = 2
 _HEADER = struct.Struct("<8sIIQQI")
 _ALIGN = 64
 _CHUNK = 1 << 24
 
 Buffer = bytes | memoryview
+
+_BLOBS = each(record({"name": text, "bytes": integer(0, 1 << 62), "crc32": integer(0, (1 << 32) - 1)}))
 
 
 @dataclass
@@ -73,9 +76,11 @@ class Artifact:
         data = _map(Path(path))
         manifest, start = _read_manifest(str(path), data)
         blobs: dict[str, Buffer] = {}
-        for entry in manifest.pop("blobs"):
+        for entry in _blob_table(str(path), manifest):
             name, size = entry["name"], entry["bytes"]
             padded = _padded(size)
+            if start + padded > data.nbytes:
+                raise DamagedFileError(f"{path}: blob {name!r} ends at byte {start + padded}, the file at {data.nbytes}")
             if _crc(data[start : start + size], 0, tail=data[start + size : start + padded]) != entry["crc32"]:
                 raise DamagedFileError(f"{path}: blob {name!r} is damaged", remedy="write the file again")
             blobs[name] = data[start : start + size]
@@ -83,6 +88,19 @@ class Artifact:
         if start != data.nbytes:
             raise DamagedFileError(f"{path}: the blobs end at byte {start}, the file at {data.nbytes}")
         return Artifact(manifest, blobs)
+
+
+def _blob_table(path: str, manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The manifest's entry `blobs`, which leaves it."""
+    table = manifest.pop("blobs", None)
+    try:
+        _BLOBS(table)
+    except Mismatch as wrong:
+        wrong.path.append("blobs")
+        raise DamagedFileError(f"{path}: the manifest lists no blobs: {wrong}", remedy="write the file again") from None
+    if len({entry["name"] for entry in table}) != len(table):
+        raise DamagedFileError(f"{path}: two blobs have one name", remedy="write the file again")
+    return table
 
 
 def _read_manifest(path: str, data: memoryview) -> tuple[dict[str, Any], int]:
@@ -99,7 +117,13 @@ def _read_manifest(path: str, data: memoryview) -> tuple[dict[str, Any], int]:
     end = _HEADER.size + manifest_size
     if end > data.nbytes or zlib.crc32(data[_HEADER.size : end]) != manifest_crc:
         raise DamagedFileError(f"{path}: the manifest is damaged", remedy="write the file again")
-    return json.loads(bytes(data[_HEADER.size : end])), end
+    try:
+        manifest = json.loads(bytes(data[_HEADER.size : end]))
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(f"{path}: the manifest is no JSON: {error}", remedy="write the file again") from None
+    if not isinstance(manifest, dict):
+        raise DamagedFileError(f"{path}: the manifest is no dictionary", remedy="write the file again")
+    return manifest, end
 
 
 def _map(path: Path) -> memoryview:

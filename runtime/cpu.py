@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .artifact import Buffer
-from .errors import ArityError, DamagedFileError
+from .errors import ArityError
 from .library import profile_events
 from .linking import LinkedCode, require_features
+from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import Program, Slot
 from .tensors import TO_KIND, refuse_overlap, view
@@ -64,9 +65,10 @@ class CpuDevice:
     def __init__(self, program: Program):
         self.program = program
         self.signature = program.signature
-        self._require_features()
+        require_features(program.target["features"])
         code = [bytes(blob) for name, blob in program.blobs.items() if name.startswith("code")]
         linked = LinkedCode(code, program.symbols.values())
+        check_made_for(interface(program.manifest, program.blobs), linked.interface, "the machine code")
         self._functions = {kind: linked.entries[name] for kind, name in program.symbols.items()}
         self._code = linked
         self._kept: dict[str, Buffer] = {}
@@ -74,12 +76,6 @@ class CpuDevice:
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
         self._factories = [result_factory(spec) for spec in program.signature.outputs]
-
-    def _require_features(self) -> None:
-        features = self.program.target.get("features")
-        if not isinstance(features, list) or not all(isinstance(name, str) for name in features):
-            raise DamagedFileError("the manifest does not describe a program: the target names no features")
-        require_features(features)
 
     # Calling.
 

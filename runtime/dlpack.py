@@ -74,9 +74,9 @@ def take(name: str, value: Any, stream: int | None = None) -> Imported:
     """Takes `value`'s memory by DLPack, ready for use on that stream. Raises InputError that calls it `name`."""
     try:
         capsule = value.__dlpack__() if stream is None else value.__dlpack__(stream=stream)
+        pointer = _get_pointer(capsule, _FRESH)
     except Exception as error:
         raise InputError(f"{name}: a {type(value).__name__} cannot be taken by DLPack: {error}") from None
-    pointer = _get_pointer(capsule, _FRESH)
     managed = ctypes.cast(pointer, ctypes.POINTER(_Managed))
     _set_name(capsule, _USED)
     tensor = managed.contents.tensor

@@ -38,7 +38,7 @@ class InputError(ExecutionError):
 
 
 class DamagedFileError(ExecutionError):
-    """The file is no .hloom file, or its bytes are not those that were written."""
+    """The file is no .hloom file, its bytes are not those that were written, or what it says does not agree."""
 
     code = "HL205"
 
@@ -74,7 +74,7 @@ class LoadError(ExecutionError):
 
 
 class MissingDriverError(ExecutionError):
-    """The program runs on an NVIDIA GPU, and there is no driver or no GPU."""
+    """The program runs on an NVIDIA GPU, and there is no driver, an old one, or no GPU."""
 
     code = "HL211"
 
@@ -86,7 +86,7 @@ class MissingLibraryError(ExecutionError):
 
 
 class GpuArchitectureError(ExecutionError):
-    """The program was compiled for another GPU than this one, or for a newer driver."""
+    """The program was compiled for another GPU than this one."""
 
     code = "HL213"
 
@@ -95,3 +95,17 @@ class CudaError(ExecutionError):
     """A call of the CUDA driver or of a CUDA library failed."""
 
     code = "HL214"
+
+
+class OutOfBoundsError(ExecutionError):
+    """A kernel compiled with HLOOM_DEBUG=bounds accesses what is not in its buffer.
+
+    `kernel` names it, `op` and `loc` the access and its place in the source program, `index` where the access begins (of masked ones the
+    least lane outside), `extent` how many elements the buffer has.
+    """
+
+    code = "HL216"
+
+    def __init__(self, message: str, *, kernel: str, op: str, loc: str, index: int, extent: int, remedy: str | None = None):
+        self.kernel, self.op, self.loc, self.index, self.extent = kernel, op, loc, index, extent
+        super().__init__("\n".join([message, f"  kernel: {kernel}", f"  op: {op}", f"  at: {loc}"]), remedy=remedy)

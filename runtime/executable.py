@@ -12,12 +12,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import pytree
 from .absent import AbsentDevice
-from .artifact import Artifact
+from .artifact import Artifact, Buffer
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
 from .program import Device, Program
 from .report import Report
+from .state import State
 
 _DEVICES = {"cpu": ("cpu", "CpuDevice"), "cuda": ("cuda.device", "CudaDevice")}
 """Module and class of the device of each kind of target."""
@@ -30,22 +33,28 @@ class Executable:
         """`device` makes the device that runs the program; the one of its target's kind if there is none."""
         program = Program.read(artifact)
         self.program = program
-        self.signature = program.signature
+        self.signature = program.calls
         self._flat_in = pytree.is_flat(program.in_tree) and not pytree.count(program.kwarg_tree)
         self._build = pytree.builder(program.out_tree)
-        self._taken = len(program.signature.inputs)
+        self._taken = len(self.signature.inputs)
+        self._state = State(program) if program.updates else None
         self._ready = False
         try:
             self.device: Device = (device or _device_class(program.target))(program)
         except MissingDriverError as error:  # programs are compiled and saved where they do not run
             self.device = AbsentDevice(program, error)
-        if not self.signature.bound:
-            self.bind({})
-        elif any(name.startswith("bound.") for name in program.saved):
-            self.bind(program.unbound_values())
-        elif program.saved:
-            self.device.start(program.saved)
-            self._ready = True
+        kept = {name: blob for name, blob in program.saved.items() if not name.startswith("state.")}
+        if self._state is not None and not self._state.read(program.saved):
+            return
+        if any(name.startswith("bound.") for name in kept):
+            self.device.bind(program.unbound_values())
+        elif kept:
+            self.device.start(kept)
+        elif program.signature.bound:
+            return
+        else:
+            self.device.bind({})
+        self._ready = True
 
     # Calling.
 
@@ -72,7 +81,7 @@ class Executable:
         if not self._ready:
             names = ", ".join(spec.name for spec in self.signature.bound.values())
             raise NotBoundError(f"values were not bound: {names}", remedy="give them to exe.bind, or save the program with weights=True")
-        return self.device.call(inputs, outputs)
+        return self.device.call(inputs, outputs) if self._state is None else self._state.call(self.device, inputs, outputs)
 
     # Binding.
 
@@ -82,8 +91,22 @@ class Executable:
         On the CPU, arrays that `main` reads as they are stay shared with the caller. What `init` makes of them is computed here, not again
         when they change. Calls that run go on with the older values.
         """
-        self.device.bind(self._bound_values(values))
+        arrays = self._bound_values(values)
+        self.device.bind({index: array for index, array in arrays.items() if index not in self.program.state})
+        if self._state is not None:
+            self._state.bind(arrays)
         self._ready = True
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """The values, by name, that calls change and the next call sees (a module's buffers): copies. Empty for most programs."""
+        return self._state.copies() if self._state is not None and self._ready else {}
+
+    @state.setter
+    def state(self, values: Mapping[str, Any]) -> None:
+        if self._state is None or not self._ready:
+            raise NotBoundError("the program has no state", remedy="bind its values first, if it has any")
+        self._state.write(values)
 
     def _bound_values(self, values: Mapping[Any, Any] | Sequence[Any]) -> dict[int, Any]:
         bound = self.signature.bound
@@ -104,13 +127,18 @@ class Executable:
 
     def save(self, path: str | os.PathLike[str], weights: bool = True) -> None:
         """Writes the `.hloom` file; `weights=False` leaves bound values out, to be bound again after loading."""
-        kept = self.device.kept() if weights and self._ready else {}
+        kept: dict[str, Buffer] = {}
+        if weights and self._ready:
+            if self.program.signature.bound:  # without any, what init makes is computed again where the file is loaded
+                kept.update(self.device.kept())
+            if self._state is not None:
+                kept.update(self._state.blobs())
         Artifact(self.program.manifest, {**self.program.blobs, **kept}).save(path)
 
     @property
     def report(self) -> Report:
         """What became of every op, and why."""
-        return Report(self.program.manifest.get("report", {}))
+        return Report.of(self.program.manifest)
 
     @property
     def arena_bytes(self) -> int:

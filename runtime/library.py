@@ -12,7 +12,9 @@ from pathlib import Path
 from .errors import ExecutionError, LoadError
 
 _NAME = "libhloom_native.so"
-_SYMBOLS = ("hloom_parallel_for", "hloom_gemm_f32", "hloom_gemm_f64", "hloom_profile_begin", "hloom_profile_end")
+_SYMBOLS = (
+    "hloom_parallel_for", "hloom_gemm_f32", "hloom_gemm_f64", "hloom_profile_begin", "hloom_profile_end", "hloom_out_of_bounds",
+)  # fmt: skip
 """What compiled programs may call."""
 
 

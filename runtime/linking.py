@@ -8,8 +8,12 @@ from collections.abc import Iterable
 
 import llvmlite.binding as llvm
 
+from .bounds import REPORT, checked
 from .errors import CpuFeatureError, LoadError
+from .interrupts import uninterrupted
 from .library import blas, enable_amx, symbols
+from .llvm import initialise
+from .manifest import INTERFACE
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -17,12 +21,6 @@ ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 @functools.cache
 def _host_features() -> frozenset[str]:
     return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
-
-
-@functools.cache
-def _initialise() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
 
 
 def require_features(features: Iterable[str]) -> None:
@@ -38,17 +36,20 @@ def require_features(features: Iterable[str]) -> None:
 class LinkedCode:
     """Object files linked together against the native library; unloaded with the object."""
 
+    @uninterrupted()
     def __init__(self, objects: Iterable[bytes], entries: Iterable[str]):
-        _initialise()
+        initialise()
         builder = llvm.JITLibraryBuilder().add_current_process()
+        checks = False
         for data in objects:
+            checks |= REPORT in data
             if b"hloom_gemm_" in data:
                 blas()
             builder.add_object_img(data)
         for name, address in symbols().items():
             builder.import_symbol(name, address)
         names = list(entries)
-        for name in names:
+        for name in (*names, INTERFACE):
             builder.export_symbol(name)
         machine = llvm.Target.from_default_triple().create_target_machine()
         self._jit = llvm.create_lljit_compiler(machine, suppress_errors=True)
@@ -56,4 +57,7 @@ class LinkedCode:
             self._library = builder.link(self._jit, "program")
         except RuntimeError as error:
             raise LoadError(f"the program's code does not link: {error}") from None
-        self.entries = {name: ENTRY_TYPE(self._library[name]) for name in names}
+        self.interface = ctypes.string_at(self._library[INTERFACE]).decode(errors="replace")
+        """What the code takes for granted of its manifest (manifest.py)."""
+        found = {name: ENTRY_TYPE(self._library[name]) for name in names}
+        self.entries = {name: checked(entry) for name, entry in found.items()} if checks else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,12 +11,12 @@ import numpy as np
 from . import pytree
 from .artifact import Artifact, Buffer
 from .errors import DamagedFileError
+from .manifest import LARGEST_BYTES, check_made_for, check_manifest, made_for
 from .signature import Signature, TensorSpec
+from .thunk_checks import check_program
 
 Slot = tuple[str, Any]
 """What a buffer of an entry is: ("argument", i), ("init", k), ("result", i), ("arena", bytes) or ("constant", name)."""
-
-_LARGEST_ARENA = 1 << 47
 
 
 class Device(Protocol):
@@ -54,17 +54,36 @@ class Program:
     out_tree: Any
     positions: list[int]
     """Where the inputs of a call stand among the source program's arguments."""
+    updates: dict[int, int]
+    """Arguments that a call changes, by the results that are their new values."""
+    state: tuple[int, ...]
+    """Those of them that the program keeps from call to call (state.py). To a device they are inputs like others."""
     manifest: dict[str, Any]
     blobs: dict[str, Buffer]
     saved: dict[str, Buffer]
 
     @staticmethod
     def read(artifact: Artifact) -> Program:
-        """Raises DamagedFileError where the manifest does not describe a program."""
-        try:
-            return _read(artifact)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise DamagedFileError(f"the manifest does not describe a program: {type(error).__name__}: {error}") from None
+        """Raises DamagedFileError that names the field where the manifest does not describe a program."""
+        check_manifest(artifact.manifest)
+        program = _read(artifact)
+        _check(program)
+        check_made_for(made_for(program.manifest, program.blobs), program.manifest["made_for"], "its manifest")
+        return program
+
+    @property
+    def calls(self) -> Signature:
+        """What a caller gives and gets: without the state, which is bound, and without the new values of arguments."""
+        arguments, results = self.signature.inputs, self.signature.outputs
+        given = dict(zip(self.positions, arguments))
+        inputs = tuple(spec for index, spec in given.items() if index not in self.state)
+        outputs = tuple(spec for index, spec in enumerate(results) if index not in self.updates.values())
+        bound = {**self.signature.bound, **{index: given[index] for index in self.state}}
+        return Signature(inputs, outputs, {index: bound[index] for index in sorted(bound)})
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.target.get("kind") == "cuda"
 
     def kept_slots(self) -> list[Slot]:
         """What `main` needs of bound values: those it reads as they are, and those that `init` made."""
@@ -102,69 +121,107 @@ class Program:
 
 def _read(artifact: Artifact) -> Program:
     manifest = artifact.manifest
-    arguments = [(TensorSpec.of(data), bool(data["bound"])) for data in manifest["arguments"]]
-    inputs = {index: spec for index, (spec, bound) in enumerate(arguments) if not bound}
-    bound = {index: spec for index, (spec, bound) in enumerate(arguments) if bound}
-    results = [TensorSpec.of(data) for data in manifest["results"]]
-    saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init.", "bound."))}
-    program = Program(
+    arguments = [TensorSpec.of(data) for data in manifest["arguments"]]
+    bound = {index: spec for index, spec in enumerate(arguments) if manifest["arguments"][index]["bound"]}
+    inputs = {index: spec for index, spec in enumerate(arguments) if index not in bound}
+    saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init.", "bound.", "state."))}
+    return Program(
         name=manifest.get("name", "main"),
         kind=manifest["kind"],
         target=dict(manifest["target"]),
-        signature=Signature(tuple(inputs.values()), tuple(results), bound),
+        signature=Signature(tuple(inputs.values()), tuple(map(TensorSpec.of, manifest["results"])), bound),
         init_results=[TensorSpec.of(data) for data in manifest["init_results"]],
-        slots={kind: [(str(what), value) for what, value in entry["buffers"]] for kind, entry in manifest["entries"].items()},
+        slots={kind: [(what, value) for what, value in entry["buffers"]] for kind, entry in manifest["entries"].items()},
         symbols={kind: entry["symbol"] for kind, entry in manifest["entries"].items()},
         in_tree=manifest["in_tree"],
         kwarg_tree=manifest["kwarg_tree"],
         out_tree=manifest["out_tree"],
         positions=list(inputs),
+        updates=dict(manifest.get("updates", ())),
+        state=tuple(manifest.get("state", ())),
         manifest=manifest,
         blobs={name: blob for name, blob in artifact.blobs.items() if name not in saved},
         saved=saved,
     )
-    if not all(isinstance(text, str) for text in (program.name, program.kind, program.target.get("kind", ""))):
-        raise ValueError("a name or a kind is no text")
-    _check_slots(program, len(arguments))
+
+
+def _check(program: Program) -> None:
+    """Raises DamagedFileError where parts of the manifest contradict one another."""
+    signature = program.signature
+    for name, structure, kind in (("in_tree", program.in_tree, "tuple"), ("kwarg_tree", program.kwarg_tree, "dict")):
+        _require(isinstance(structure, dict) and kind in structure, f"{name} is no {kind}")
+    _check_updates(program)
+    calls = program.calls
     taken = pytree.count(program.in_tree) + pytree.count(program.kwarg_tree)
-    if taken != len(inputs) or pytree.count(program.out_tree) != len(results):
-        raise ValueError("the structures do not match the signature")
-    return program
+    _require(taken == len(calls.inputs), f"in_tree and kwarg_tree have {taken} leaves for {len(calls.inputs)} inputs")
+    given = pytree.count(program.out_tree)
+    _require(given == len(calls.outputs), f"out_tree has {given} leaves for {len(calls.outputs)} results")
+    for spec in (*signature.inputs, *signature.bound.values(), *signature.outputs, *program.init_results):
+        _require(spec.nbytes <= LARGEST_BYTES, f"{spec.name or 'an array'} of {spec} has more bytes than there can be")
+    _require("init" in program.slots or not program.init_results, "there are init_results and no entry init")
+    for entry in program.slots:
+        _check_buffers(program, entry)
 
 
-def _check_slots(program: Program, arguments: int) -> None:
-    """Raises ValueError where an entry's buffers are not those of the signature, DamagedFileError where a constant is missing."""
-    init_results = len(program.init_results)
-    results = {"main": len(program.signature.outputs), "init": init_results}
-    if "main" not in program.slots or not set(program.slots) <= set(results):
-        raise ValueError(f"entries {', '.join(program.slots)}")
-    for entry, slots in program.slots.items():
-        limits = {"argument": arguments, "init": init_results, "result": results[entry], "arena": _LARGEST_ARENA}
-        for kind, value in slots:
-            if kind == "constant":
-                if value not in program.blobs:
-                    raise DamagedFileError(f"the program has no constant {value!r}")
-            elif not (type(value) is int and 0 <= value < limits[kind]):
-                raise ValueError(f"a buffer {kind} {value!r} of {entry}")
-        _check_sizes(program, entry)
+def _check_updates(program: Program) -> None:
+    """What a call changes: inputs of the device, each once, by results of the same type, which are the last ones."""
+    inputs, outputs = dict(zip(program.positions, program.signature.inputs)), program.signature.outputs
+    pairs = program.manifest.get("updates", [])
+    made = sorted(result for _, result in pairs)
+    _require(len(program.updates) == len(pairs), "updates has an argument twice")
+    _require(made == list(range(len(outputs) - len(pairs), len(outputs))), "updates does not have the last results, each once")
+    _require(len(set(program.state)) == len(program.state) and set(program.state) <= set(program.updates), "state is not among updates")
+    for argument, result in pairs:
+        same = argument in inputs and (inputs[argument].dtype, inputs[argument].shape) == (outputs[result].dtype, outputs[result].shape)
+        _require(same, f"updates has argument {argument}, which result {result} is no value of")
 
 
-def _check_sizes(program: Program, entry: str) -> None:
-    """Raises ValueError where an entry's buffers are not of the number and sizes that its host program, where it tells, was made for."""
-    made_for = program.manifest.get("programs", {}).get(entry, {})
-    if "argument_bytes" not in made_for:
-        return
-    sizes = [*made_for["argument_bytes"], *made_for["result_bytes"], made_for["arena_bytes"]]
-    found = [_slot_bytes(program, entry, kind, value) for kind, value in program.slots[entry] if kind != "constant"]
-    if found != sizes or len(program.slots[entry]) != len(sizes) + len(made_for["constants"]):
-        raise ValueError(f"the buffers of {entry} are not those that its code was made for")
+def _check_buffers(program: Program, entry: str) -> None:
+    """An entry's buffers: that they are there, each result and the arena once, and that the host program keeps to them."""
+    where, slots = f"entries.{entry}.buffers", program.slots[entry]
+    counts = {"argument": len(program.manifest["arguments"]), "init": len(program.init_results), "result": len(_results(program, entry))}
+    for number, (kind, value) in enumerate(slots):
+        if kind in counts:
+            _require(value < counts[kind], f"{where}[{number}] is {kind} {value} of {counts[kind]}")
+        elif kind == "constant":
+            _require(value in program.blobs, f"{where}[{number}] is the constant {value!r}, which the file has not")
+    readable = program.signature.bound if entry == "init" else range(counts["argument"])
+    arguments = [value for kind, value in slots if kind == "argument"]
+    _require(all(value in readable for value in arguments), f"{where} has an argument that is not bound")
+    _require(entry == "main" or all(kind != "init" for kind, _ in slots), f"{where} has a result of init")
+    made = sorted(value for kind, value in slots if kind == "result")
+    _require(made == list(range(counts["result"])), f"{where} has not each result once")
+    _require(sum(kind == "arena" for kind, _ in slots) <= 1, f"{where} has more than one arena")
+    if entry in program.manifest.get("programs", {}):
+        _check_host_program(program, entry)
 
 
-def _slot_bytes(program: Program, entry: str, kind: str, value: int) -> int:
+def _check_host_program(program: Program, entry: str) -> None:
+    made_for, slots = program.manifest["programs"][entry], program.slots[entry]
+    sizes = [_slot_bytes(program, entry, kind, value) for kind, value in slots]
+    if any(name in made_for for name in ("argument_bytes", "result_bytes", "arena_bytes")):
+        expected = [*made_for.get("argument_bytes", ()), *made_for.get("result_bytes", ()), made_for.get("arena_bytes")]
+        found = [size for size, (kind, _) in zip(sizes, slots) if kind != "constant"]
+        right = found == expected and len(slots) == len(expected) + len(made_for.get("constants", ()))
+        _require(right, f"the buffers of {entry} are not those that its code was made for")
+    writable = [kind in ("result", "arena") for kind, _ in slots]
+    check_program(entry, made_for["body"], sizes, writable, program.manifest.get("kernels") if program.on_gpu else None)
+
+
+def _results(program: Program, entry: str) -> Sequence[TensorSpec]:
+    return program.signature.outputs if entry == "main" else program.init_results
+
+
+def _slot_bytes(program: Program, entry: str, kind: str, value: Any) -> int:
     if kind == "arena":
         return value
+    if kind == "constant":
+        return len(program.blobs[value])
     if kind == "argument":
         return TensorSpec.of(program.manifest["arguments"][value]).nbytes
-    if kind == "result" and entry == "main":
-        return program.signature.outputs[value].nbytes
-    return program.init_results[value].nbytes
+    return (_results(program, entry) if kind == "result" else program.init_results)[value].nbytes
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise DamagedFileError(f"the manifest does not describe a program: {otherwise}", remedy="write the file again")

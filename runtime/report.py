@@ -18,9 +18,13 @@ from __future__ import annotations
 import html as escape_html
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from .errors import DamagedFileError
+from .report_schema import REPORT
+from .schema import Mismatch
 
 
 class Report:
@@ -28,6 +32,16 @@ class Report:
 
     def __init__(self, data: dict[str, Any]):
         self.data = data
+
+    @staticmethod
+    def of(manifest: Mapping[str, Any]) -> Report:
+        """That of a file's manifest. Raises DamagedFileError where it is no report."""
+        data = manifest.get("report", {})
+        try:
+            REPORT(data)
+        except (Mismatch, RecursionError) as error:
+            raise DamagedFileError(f"the manifest's report cannot be told: {error}", remedy="write the file again") from None
+        return Report(data)
 
     def json(self) -> str:
         return json.dumps(self.data, indent=1)

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from .errors import DamagedFileError
 
 _REGIONS = {"while": ("cond", "body"), "for": ("body",), "case": ("branches",), "sequence": ("body",)}
-_LIBRARY = ("gemm", "conv", "fft", "cholesky", "triangular_solve")
-KINDS = frozenset({*_REGIONS, *_LIBRARY, "kernel", "copy", "fill", "profile_begin", "profile_end"})
 
 
 class Slice(NamedTuple):
@@ -50,34 +48,19 @@ class Thunk:
         return list(self.attributes.get("source", ()))
 
 
-def read_thunks(ops: Sequence[Mapping[str, Any]], buffers: int) -> tuple[Thunk, ...]:
-    """The thunks of a region in the manifest, of a program with that many buffers. Raises DamagedFileError."""
-    try:
-        return tuple(_read(op, buffers) for op in ops)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedFileError(f"the manifest's thunk program is malformed: {type(error).__name__}: {error}") from None
-
-
-def _read(op: Mapping[str, Any], buffers: int) -> Thunk:
-    kind = op["op"]
-    if kind not in KINDS:
-        raise ValueError(f"no thunk {kind!r}")
-    slices = {name: tuple(Slice(*map(int, at)) for at in op.get(name, ())) for name in ("reads", "writes")}
-    for at in slices["reads"] + slices["writes"]:
-        if not (0 <= at.buffer < buffers and at.offset >= 0 and at.size >= 0):
-            raise ValueError(f"a slice {tuple(at)} of {buffers} buffers")
-    names = _REGIONS.get(kind, ())
-    regions = {name: tuple(_read(inner, buffers) for inner in op[name]) for name in names}
-    attributes = {name: value for name, value in op.items() if name not in ("op", "reads", "writes", *names)}
-    return Thunk(kind, slices["reads"], slices["writes"], regions, attributes)
-
-
 def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
-    """The thunks of the entry `main` or `init`. Raises DamagedFileError."""
-    programs = manifest.get("programs")
-    if not isinstance(programs, Mapping) or entry not in programs:
+    """The thunks of the entry `main` or `init` of a manifest that was checked. Raises DamagedFileError where it has no program of it."""
+    if entry not in manifest.get("programs", {}):
         raise DamagedFileError(f"the manifest has no thunk program {entry!r}", remedy="compile the program again")
-    return read_thunks(programs[entry].get("body", ()), len(manifest["entries"][entry]["buffers"]))
+    return tuple(map(_read, manifest["programs"][entry]["body"]))
+
+
+def _read(op: Mapping[str, Any]) -> Thunk:
+    kind = op["op"]
+    reads, writes = (tuple(Slice(*at) for at in op.get(name, ())) for name in ("reads", "writes"))
+    regions = {name: tuple(map(_read, op[name])) for name in _REGIONS.get(kind, ())}
+    attributes = {name: value for name, value in op.items() if name not in ("op", "reads", "writes", *regions)}
+    return Thunk(kind, reads, writes, regions, attributes)
 
 
 def walk(thunks: Sequence[Thunk]) -> Iterator[Thunk]:

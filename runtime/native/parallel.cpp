@@ -1,13 +1,78 @@
 // The CPU's parallel-for. A kernel is `fn(lo, hi, buffers)`: it runs tiles [lo, hi) of its linearised tile loop.
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
 #include <omp.h>
+#include <pthread.h>
 
 using TileFn = void (*)(int64_t lo, int64_t hi, void **buffers);
 
 namespace {
 // OpenMP keeps its thread count per calling thread; hloom's is one for the process, whichever thread calls an executable.
 std::atomic<int> thread_limit{0};
+
+// One contiguous chunk a thread.
+void run_parallel(TileFn fn, int64_t tiles, int threads, void **buffers) {
+#pragma omp parallel num_threads(threads)
+  {
+    int64_t t = omp_get_thread_num(), n = omp_get_num_threads();
+    int64_t lo = tiles * t / n, hi = tiles * (t + 1) / n;
+    if (lo < hi) fn(lo, hi, buffers);
+  }
+}
+
+// libgomp keeps a pool of threads for each thread that starts parallel regions. A fork copies the forking thread with its record of the
+// pool, but not the pool: in the child it would wait for threads that are not there. So there it has its regions started by another
+// thread, which makes a pool of its own.
+class Deputy {
+ public:
+  // Never joined: it waits for work until the process ends.
+  Deputy() { std::thread(&Deputy::serve, this).detach(); }
+
+  void run(TileFn fn, int64_t tiles, int threads, void **buffers) {
+    std::unique_lock<std::mutex> guard(lock);
+    job = {fn, tiles, threads, buffers};
+    changed.notify_all();
+    changed.wait(guard, [this] { return !job.fn; });
+  }
+
+ private:
+  struct Job {
+    TileFn fn = nullptr;
+    int64_t tiles = 0;
+    int threads = 0;
+    void **buffers = nullptr;
+  };
+
+  void serve() {
+    std::unique_lock<std::mutex> guard(lock);
+    for (;;) {
+      changed.wait(guard, [this] { return job.fn; });
+      run_parallel(job.fn, job.tiles, job.threads, job.buffers);
+      job.fn = nullptr;
+      changed.notify_all();
+    }
+  }
+
+  std::mutex lock;
+  std::condition_variable changed;
+  Job job;
+};
+
+thread_local bool forked = false;          // this thread is the one that a child began with
+thread_local Deputy *deputy = nullptr;  // of a forked thread, made when it first wants one
+
+// In the child, after each fork: a deputy of the parent's is not there either.
+void after_fork() {
+  forked = true;
+  deputy = nullptr;
+}
+
+const int registered = pthread_atfork(nullptr, nullptr, after_fork);
 }  // namespace
 
 extern "C" {
@@ -29,12 +94,17 @@ void hloom_parallel_for(TileFn fn, int64_t tiles, int64_t grain, void **buffers)
     fn(0, tiles, buffers);
     return;
   }
-#pragma omp parallel num_threads(threads)
-  {
-    int64_t t = omp_get_thread_num(), n = omp_get_num_threads();
-    int64_t lo = tiles * t / n, hi = tiles * (t + 1) / n;
-    if (lo < hi) fn(lo, hi, buffers);
+  if (!forked) {
+    run_parallel(fn, tiles, threads, buffers);
+    return;
   }
+  try {
+    if (!deputy) deputy = new Deputy;
+  } catch (const std::system_error &) {  // no thread to be had
+    fn(0, tiles, buffers);
+    return;
+  }
+  deputy->run(fn, tiles, threads, buffers);
 }
 
 }

@@ -137,3 +137,39 @@ def test_jax_function_keeps_structure_and_keywords():
     assert isinstance(found["y"], jax.Array)
     with pytest.raises(hloom.ArityError, match="keywords"):
         hloom.compile(exported)(params, x)
+
+
+CONSTANT_TABLE = """func.func @main(%x: tensor<2x128xf32>) -> tensor<2x128xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<128xf32>
+  %s = stablehlo.sine %i : tensor<128xf32>
+  %c = stablehlo.cosine %s : tensor<128xf32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<128xf32>) -> tensor<2x128xf32>
+  %y = stablehlo.multiply %x, %b : tensor<2x128xf32>
+  return %y : tensor<2x128xf32>
+}"""
+CAUSAL = """func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<64x64xi32>
+  %j = stablehlo.iota dim = 1 : tensor<64x64xi32>
+  %m = stablehlo.compare GE, %i, %j : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+  %z = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+  %y = stablehlo.select %m, %x, %z : tensor<64x64xi1>, tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}"""
+
+
+@pytest.mark.parametrize("text, once, expected", [
+    (CONSTANT_TABLE, 512, lambda x: x * np.cos(np.sin(np.arange(128, dtype=np.float32)))),
+    (CAUSAL, 0, np.tril),  # to compare is cheaper than to read
+])  # fmt: skip
+def test_what_no_argument_reaches_is_computed_once(text, once, expected, tmp_path):
+    exe = hloom.compile(text, target="cpu")
+    (spec,) = exe.signature.inputs
+    x = np.random.default_rng(0).standard_normal(spec.shape).astype(np.float32)
+    assert sum(made.nbytes for made in exe.program.init_results) == once
+    programs = exe.program.manifest["programs"]
+    assert [len(programs[name]["body"]) for name in programs] == [1] * (1 + bool(once))  # a kernel in each entry
+    np.testing.assert_allclose(exe(x), expected(x), rtol=1e-5)
+    exe.save(tmp_path / "a.hloom")
+    again = hloom.load(tmp_path / "a.hloom")
+    assert not again.program.saved  # computed where it is loaded, not kept in the file
+    np.testing.assert_array_equal(again(x), exe(x))

@@ -9,6 +9,7 @@ import numpy as np
 
 from hloom.runtime.artifact import Artifact, Buffer
 from hloom.runtime.executable import Executable
+from hloom.runtime.manifest import INTERFACE, interface, made_for
 from hloom.runtime.pytree import flat
 
 Spec = tuple[str, str, tuple[int, ...]]
@@ -22,6 +23,10 @@ def assemble(text: str) -> bytes:
     return machine.emit_object(llvm.parse_assembly(text))
 
 
+def text_global(name: str, value: str) -> str:
+    return f'@{name} = constant [{len(value) + 1} x i8] c"{value}\\00"\n'
+
+
 def buffer(index: int) -> str:
     """IR that loads pointer `index` of %buffers as %p<index>."""
     return f"%s{index} = getelementptr ptr, ptr %buffers, i64 {index}\n%p{index} = load ptr, ptr %s{index}\n"
@@ -33,7 +38,7 @@ def function(name: str, buffers: int, body: str) -> str:
 
 def artifact(text: str, arguments: list[Spec], results: list[Spec], buffers: list, bound: tuple[int, ...] = (), **more) -> Artifact:
     """An artifact of the code `text`, whose `main` has these buffers."""
-    blobs: dict[str, Buffer] = {"code": assemble(text), **more.pop("constants", {})}
+    constants: dict[str, Buffer] = more.pop("constants", {})
     manifest = {
         "name": "test",
         "target": {"name": "test", "features": []},
@@ -46,7 +51,10 @@ def artifact(text: str, arguments: list[Spec], results: list[Spec], buffers: lis
         "out_tree": "*" if len(results) == 1 else flat(len(results)),
         "entries": {"main": {"symbol": "hloom_main", "buffers": buffers}},
     }
-    return Artifact({**manifest, **more}, blobs)
+    made = {**manifest, **more}
+    code = assemble(text + text_global(INTERFACE, interface(made, constants)))
+    blobs = {"code": code, **constants}
+    return Artifact({**made, "made_for": made_for(made, blobs)}, blobs)
 
 
 def copy_program(dtype: str, shape: tuple[int, ...], nbytes: int) -> Executable:

@@ -54,6 +54,7 @@ def test_jax_in_jax_out(name):
     assert (result == value).all()
 
 
+@pytest.mark.in_place
 def test_inputs_are_not_copied():
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     values = [np.ones((64, 64), np.float32), torch.ones(64, 64, dtype=torch.bfloat16), jax.numpy.ones((64, 64), "bfloat16")]
@@ -63,6 +64,7 @@ def test_inputs_are_not_copied():
     assert seen == [values[0].ctypes.data, values[1].data_ptr(), values[2].unsafe_buffer_pointer(), values[3].ctypes.data]
 
 
+@pytest.mark.in_place
 def test_results_are_aligned_and_not_copied():
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     # The result tells the address that the program wrote it to.
@@ -155,6 +157,7 @@ def test_pytrees_keep_their_structure():
         exe({"a": ONES, "b": [ONES, ONES]})
 
 
+@pytest.mark.in_place
 def test_run_writes_into_given_outputs():
     torch = pytest.importorskip("torch")
     exe = Executable(add_artifact())

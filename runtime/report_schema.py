@@ -1,0 +1,54 @@
+"""What a report in a file holds (report.py says what it means). Read when the report is asked for: a program runs without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .schema import Schema, each, integer, maybe, number, record, row, table, text
+
+_COUNTS = table(integer(0))
+_NUMBERS = (
+    *("calls", "reads", "writes", "flops", "cost_ps", "registers", "spills", "stack", "shared", "occupancy", "blocks", "read", "written"),
+    *("moved", "least", "wide", "roofline_ps"),
+)
+_LIBRARY_NUMBERS = ("calls", "least", "flops", "roofline_ps")
+_TEXTS = ("entry", "kind", "kernel", "limit", "bound", "reason", "type", "location", "verdict", "code")
+
+
+def _anything(value: Any) -> None:
+    """Told as it is."""
+
+
+_OPTIONAL: dict[str, Schema] = {
+    **dict.fromkeys(_NUMBERS, number),
+    **dict.fromkeys(_TEXTS, text),
+    **dict.fromkeys(("grid", "block"), each(integer(0))),
+    "ops": _COUNTS,
+    "groups": each(text),
+}
+
+
+_UNKNOWN_ON_THE_SIMULATOR: dict[str, Schema] = {
+    **dict.fromkeys(("registers", "occupancy", "shared", "moved", "least", "wide", "flops", "roofline_ps", "calls"), maybe(number)),
+    **dict.fromkeys(("limit", "bound"), maybe(text)),
+    "widths": maybe(table(_COUNTS)),
+}
+
+
+def _rows(required: dict[str, Schema], **other: Schema) -> Schema:
+    return each(record(required, {**_OPTIONAL, **other}, more=True))
+
+
+REPORT = record(
+    {},
+    {
+        "program": table(_anything),
+        "memory": table(number),
+        "groups": _rows({"name": text}),
+        "kernels": _rows({"name": text}, **_UNKNOWN_ON_THE_SIMULATOR),
+        "libraries": _rows({**dict.fromkeys(("call", "bound", "reason"), text), **dict.fromkeys(_LIBRARY_NUMBERS, number)}),
+        "ops": _rows({"op": text, "groups": each(text)}),
+        "decisions": _rows({}, figures=table(_anything), ops=_anything),
+        "timing": each(row(text, number)),
+    },
+)
