@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -13,16 +14,52 @@ from typing import Any, NoReturn
 
 from hloom.passes.errors import CompileError, ParseError, PipelineError
 
+_OPTION = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<value>.*))?", re.DOTALL)
+
 
 class ToolParser(argparse.ArgumentParser):
-    """An ArgumentParser whose errors are CompileErrors, so that a wrong option exits 1 like every other error of the user's."""
+    """An ArgumentParser with the habits of LLVM's command lines: one dash is as good as two, flags take =true and =false, and a value
+    that may be left out is given with = alone.
+
+    Its errors are CompileErrors, so that a wrong option exits 1 like every other error of the user's.
+    """
 
     def __init__(self, prog: str, *, description: str | None, epilog: str | None = None):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=raw)
 
+    def parse(self, argv: list[str]) -> argparse.Namespace:
+        """Raises PipelineError."""
+        return self.parse_args([spelled for word in argv for spelled in self._spelled(word)])
+
+    def option(self, word: str) -> str | None:
+        """The option that a word of the command line names, as argparse spells it; None where it names none."""
+        match = _OPTION.fullmatch(word)
+        spellings = (f"--{match['name']}", f"-{match['name']}") if match else ()
+        return next((spelling for spelling in spellings if spelling in self._option_string_actions), None)
+
+    def _spelled(self, word: str) -> list[str]:
+        option = self.option(word)
+        if option is None:
+            return [word]
+        action, (_, equals, value) = self._option_string_actions[option], word.partition("=")
+        if action.nargs == 0 and equals:
+            return [option] if boolean(value) else []
+        if action.nargs == "?" and not equals:
+            return [f"{option}={action.const}"]
+        return [option + equals + value]
+
     def error(self, message: str) -> NoReturn:
         raise PipelineError(message, remedy=f"{self.prog} --help lists the options")
+
+
+def boolean(text: str) -> bool:
+    """The value of a flag. Raises PipelineError."""
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0"):
+        return False
+    raise PipelineError(f"true or false wanted, got {text!r}")
 
 
 def read_input(path: str) -> bytes:

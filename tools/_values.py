@@ -1,4 +1,4 @@
-"""Values on a command line, and how two arrays differ.
+"""Values on a command line.
 
     4x8xf32            zeros                    @x.npy     an array; @x.npz: one after the other
     4x8xf32=1.5        all alike                random     values that suit the type, from seed 0
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hloom.runtime.artifact import MAGIC
+from hloom.runtime.comparison import random_array
 from hloom.runtime.dtypes import NAMES, dtype_name
 from hloom.runtime.errors import ArityError, DtypeError, InputError, MissingFileError, ShapeError
 from hloom.runtime.signature import TensorSpec
@@ -32,7 +32,7 @@ def read_values(texts: Sequence[str], specs: Sequence[TensorSpec], role: str = "
     """
     if len(texts) == 1 and (match := _RANDOM.fullmatch(texts[0])):
         rng = np.random.default_rng(int(match["seed"] or 0))
-        return [_random(spec, rng) for spec in specs]
+        return [random_array(spec, rng) for spec in specs]
     arrays: list[np.ndarray] = []
     for text in texts:
         if text.startswith("@"):
@@ -49,7 +49,7 @@ def read_values(texts: Sequence[str], specs: Sequence[TensorSpec], role: str = "
 
 def _value(text: str, spec: TensorSpec) -> np.ndarray:
     if match := _RANDOM.fullmatch(text):
-        return _random(spec, np.random.default_rng(int(match["seed"] or 0)))
+        return random_array(spec, np.random.default_rng(int(match["seed"] or 0)))
     match = _TYPED.fullmatch(text)
     if match is None or match["dtype"] not in NAMES:
         raise InputError(f"{text!r} is no value", remedy="write 4x8xf32=1.5, 4xf32=1,2,3,4, @file.npy, @file.npz or random:7")
@@ -71,31 +71,6 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
     if array.size != np.prod(spec.shape):
         raise ShapeError(f"{text!r} has {array.size} values for {int(np.prod(spec.shape))} elements")
     return array.reshape(spec.shape)
-
-
-def _random(spec: TensorSpec, rng: np.random.Generator) -> np.ndarray:
-    """Normal floats; small integers, which are more often indices than numbers."""
-    kind = spec.numpy_dtype.kind
-    if spec.dtype == "i1":
-        return rng.integers(0, 2, spec.shape).astype(bool)
-    if kind in "iu":
-        return rng.integers(0, 8, spec.shape).astype(spec.numpy_dtype)
-    return rng.standard_normal(spec.shape, np.float32).astype(spec.numpy_dtype)
-
-
-def neighbours(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The arrays with about half of all floats moved to a neighbouring float, up or down; other types as they are."""
-    rng = np.random.default_rng(1)
-    moved = []
-    for array in arrays:
-        if array.dtype.kind in "iub":
-            moved.append(array)
-            continue
-        bits = array.view(f"i{array.itemsize}")
-        step = rng.integers(-1, 2, array.shape).astype(bits.dtype)
-        usual = np.isfinite(array) & (np.abs(array.astype(np.float64)) > np.finfo(np.float32).tiny)
-        moved.append(np.where(usual, bits + step, bits).view(array.dtype))
-    return moved
 
 
 def _read_file(path: str, role: str) -> list[np.ndarray]:
@@ -152,64 +127,3 @@ def indices(text: str, count: int) -> list[int]:
             raise InputError(f"{text!r} does not list inputs", remedy=f"the program has {count}, from 0 on; write 1,3-5")
         found.update(range(int(first), int(last or first) + 1))
     return sorted(found)
-
-
-# Relative to the value, and to the largest value of the array: sums cancel.
-_TOLERANCES = {"f64": (1e-10, 1e-12), "f32": (2e-4, 1e-5), "f16": (1e-2, 4e-3), "bf16": (5e-2, 3e-2)}
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How far an array is from what was expected."""
-
-    ok: bool
-    max_ulp: int
-    max_absolute: float
-    max_relative: float
-    wrong: int
-    size: int
-    first_wrong: tuple[int, ...] | None
-
-    def __str__(self) -> str:
-        text = f"max error {self.max_ulp} ulp, absolute {self.max_absolute:.3g}, relative {self.max_relative:.3g}"
-        if not self.ok:
-            text += f"; {self.wrong} of {self.size} elements differ, the first at {list(self.first_wrong or ())}"
-        return text
-
-
-def difference(found: np.ndarray, expected: np.ndarray, rtol: float | None = None, atol: float | None = None) -> Difference:
-    """Compares element by element. Integers and booleans must be equal; NaN equals NaN."""
-    assert found.shape == expected.shape and found.dtype == expected.dtype
-    name = dtype_name(found.dtype)
-    if found.size == 0:
-        return Difference(True, 0, 0.0, 0.0, 0, 0, None)
-    if name not in _TOLERANCES:
-        wrong = found != expected
-        apart = np.abs(found.astype(object) - expected.astype(object)).max() if wrong.any() else 0
-        return _difference(wrong, int(apart), float(apart), 0.0)
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    finite = np.isfinite(a) & np.isfinite(b)
-    with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.where(same, 0.0, np.abs(a - b))
-    relative_tolerance, scale_tolerance = _TOLERANCES[name]
-    largest = np.abs(b[np.isfinite(b)]).max(initial=0.0)
-    allowed = np.abs(b) * (relative_tolerance if rtol is None else rtol) + (largest * scale_tolerance if atol is None else atol)
-    wrong = ~same & (~finite | ~(apart <= allowed))
-    ulps = np.where(same | ~finite, 0, np.abs(_ordinal(found) - _ordinal(expected)))
-    ratio = np.divide(apart, np.abs(b), out=np.zeros_like(apart), where=finite & (b != 0))
-    absolute = float(np.where(finite, apart, 0.0).max())
-    return _difference(wrong, int(ulps.max()), absolute, float(ratio.max()))
-
-
-def _difference(wrong: np.ndarray, ulp: int, absolute: float, relative: float) -> Difference:
-    count = int(wrong.sum())
-    first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape)) if count else None
-    return Difference(count == 0, ulp, absolute, relative, count, wrong.size, first)
-
-
-def _ordinal(array: np.ndarray) -> np.ndarray:
-    """Floats as integers in the same order, neighbours one apart."""
-    bits = array.view(f"i{array.itemsize}").astype(np.int64)
-    lowest = np.int64(-(1 << (8 * array.itemsize - 1)) if array.itemsize < 8 else np.iinfo(np.int64).min)
-    return np.where(bits < 0, lowest - bits, bits)

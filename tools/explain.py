@@ -23,9 +23,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _explain(argv: list[str]) -> int:
-    options = _parser().parse_args(argv)
+    options = _parser().parse(argv)
     try:
-        report = Report(_artifact(options).manifest.get("report", {}))
+        report = Report.of(_artifact(options).manifest)
         if options.json:
             write_output(options.json, report.json() + "\n")
         if options.html:
@@ -50,7 +50,7 @@ def _artifact(options: argparse.Namespace) -> Artifact:
     return compile_program(program, target=options.target, bound=bound, name=name_of(options.program), policy=options.policy)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> ToolParser:
     summary, _, rest = (__doc__ or "").partition("\n\n")
     parser = ToolParser("hloom-explain", description=summary, epilog=rest)
     parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")

@@ -3,7 +3,7 @@
     hloom-opt in.mlir --plan-fusion --canonicalize
     hloom-opt in.mlir --pass-pipeline='builtin.module(plan-fusion{max-instances=64},func.func(cse))'
 
-hloom's Python passes and upstream's C++ passes mix freely; passes run in the order in which they are named.
+hloom's Python passes and upstream's C++ passes mix freely; passes run in the order in which they are named. One dash is as good as two.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 import io
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch_mlir import ir
@@ -30,10 +30,10 @@ from hloom.passes.errors import CompileError, ParseError, PipelineError
 from hloom.passes.registry import all_passes
 
 from . import _verify_diagnostics as diagnostics
-from ._common import ToolParser, read_input, run_tool, write_output
+from ._common import ToolParser, boolean, read_input, run_tool, write_output
 
 _PASS = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<plain>.*)|\{(?P<braced>.*)\})?", re.DOTALL)
-_SPLIT = re.compile(r"^// -----.*\n?", re.MULTILINE)
+_SPLIT = "// -----"
 
 EPILOG = """Passes: --<pass>, --<pass>=\"option=value …\" or --<pass>{option=value …}; --list-passes names hloom's.
 Pipelines of a whole stage: --stage-<name>. HLOOM_DEBUG (docs/debug.md) turns dumps and timing on in any tool."""
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 def _opt(argv: list[str]) -> int:
     parser = _parser()
     passes, rest = _separate_passes(argv, parser)
-    options = parser.parse_args(rest)
+    options = parser.parse(rest)
     if options.list_passes:
         print(_list_passes())
         return 0
@@ -65,9 +65,9 @@ class _Run:
         options = self.options
         source = read_input(options.input)
         if is_bytecode(source):
-            chunks: list[bytes | str] = [source]
+            chunks = [_Chunk(source)]
         else:
-            chunks = list(_split(decode(source))) if options.split_input_file else [decode(source)]
+            chunks = _split(decode(source), options.split_input_file) if options.split_input_file else [_Chunk(decode(source))]
         outputs: list[str | bytes] = []
         failed = False
         with watching(_instrumentation(options)) as watch:
@@ -79,23 +79,24 @@ class _Run:
                         raise
                     print(f"error: {error}", file=sys.stderr)
                     failed = True
-        write_output(options.output, b"".join(outputs) if options.emit_bytecode else "// -----\n\n".join(map(str, outputs)))  # type: ignore[arg-type]
+        between = f"{options.output_split_marker}\n\n"
+        write_output(options.output, b"".join(outputs) if options.emit_bytecode else between.join(map(str, outputs)))  # type: ignore[arg-type]
         return 1 if failed else 0
 
-    def _process(self, chunk: str | bytes, watch: Instrumentation) -> str | bytes:
+    def _process(self, chunk: _Chunk, watch: Instrumentation) -> str | bytes:
         """The output for one program. With --verify-diagnostics, errors that were expected give an empty output."""
         context = make_context(allow_unregistered_dialects=self.options.allow_unregistered_dialect)
         if not self.options.verify_diagnostics:
-            return self._compile(chunk, context, watch)
-        expected = diagnostics.expectations(chunk if isinstance(chunk, str) else "")
-        seen: list[diagnostics.Seen] = []
-        with diagnostics.collect(context, seen):
+            return self._compile(chunk.source, context, watch)
+        expected = diagnostics.expectations(chunk.source if isinstance(chunk.source, str) else "")
+        output: str | bytes = ""
+        with diagnostics.collect(context) as seen:
             try:
-                output = self._compile(chunk, context, watch)
+                output = self._compile(chunk.source, context, watch)
             except CompileError as error:
                 seen += diagnostics.of_error(error)
-                output = ""
-        diagnostics.check(expected, seen, self.options.input)
+        seen = [replace(one, line=chunk.start) if one.line == 0 else one for one in seen]
+        diagnostics.check(expected, seen, self.options.input, others=self.options.verify_diagnostics == "all")
         return output
 
     def _compile(self, chunk: str | bytes, context: ir.Context, watch: Instrumentation) -> str | bytes:
@@ -126,27 +127,35 @@ class _Run:
         return [step for name, given in self.passes for step in pass_steps(name, given, context)]
 
 
-def _split(text: str) -> list[str]:
-    """The programs between `// -----` lines, each padded with newlines so that its line numbers are the file's."""
+@dataclass(frozen=True)
+class _Chunk:
+    """A program of the input; its module as a whole is said to be at line `start`."""
+
+    source: str | bytes
+    start: int = 0
+
+
+def _split(text: str, marker: str) -> list[_Chunk]:
+    """The programs between lines that begin with `marker`, each padded with newlines so that its line numbers are the file's."""
     chunks, begin = [], 0
-    for match in [*_SPLIT.finditer(text), None]:
+    for match in [*re.finditer(rf"^{re.escape(marker)}.*\n?", text, re.MULTILINE), None]:
+        lines = text.count("\n", 0, begin)
         chunk = text[begin : match.start() if match else len(text)]
-        chunks.append("\n" * text.count("\n", 0, begin) + chunk)
+        chunks.append(_Chunk("\n" * lines + chunk, max(0, lines - 1)))
         begin = match.end() if match else begin
     return chunks
 
 
-def _separate_passes(argv: list[str], parser: argparse.ArgumentParser) -> tuple[list[tuple[str, str]], list[str]]:
+def _separate_passes(argv: list[str], parser: ToolParser) -> tuple[list[tuple[str, str]], list[str]]:
     """Splits the command line into passes (name, option text), in order, and everything that argparse knows."""
     passes, rest = [], []
     for word in argv:
         match = _PASS.fullmatch(word)
-        name = match["name"] if match else ""
-        if match is None or {f"--{name}", f"-{name}"} & parser._option_string_actions.keys():
+        if match is None or parser.option(word):
             rest.append(word)
         else:
             given = match["braced"] if match["braced"] is not None else match["plain"] or ""
-            passes.append((name, re.sub(r"^\{(.*)\}$", r"\1", given.strip(), flags=re.DOTALL)))
+            passes.append((match["name"], re.sub(r"^\{(.*)\}$", r"\1", given.strip(), flags=re.DOTALL)))
     return passes, rest
 
 
@@ -198,16 +207,23 @@ def _dialects(context: ir.Context) -> list[str]:
     return []
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> ToolParser:
     parser = ToolParser("hloom-opt", description=__doc__, epilog=EPILOG)
     add = parser.add_argument
     add("input", nargs="?", default="-", help="MLIR text or bytecode; - is stdin")
     add("-o", dest="output", default="-", metavar="FILE", help="where the result goes; - is stdout")
     add("--pass-pipeline", metavar="TEXT", help="a textual pipeline: builtin.module(…)")
     add("--allow-unregistered-dialect", action="store_true", help="parse ops of unknown dialects")
-    add("--verify-each", type=_boolean, nargs="?", const=True, default=True, metavar="BOOL", help="verify after each pass (default)")
-    add("--split-input-file", action="store_true", help="process the parts between // ----- lines one by one")
-    add("--verify-diagnostics", action="store_true", help="check errors against expected-error@±N {{…}} comments")
+    add("--verify-each", type=boolean, nargs="?", const=True, default=True, metavar="BOOL", help="verify after each pass (default)")
+    add("--split-input-file", nargs="?", const=_SPLIT, metavar="MARKER", help="process the parts between lines of // ----- one by one")
+    add("--output-split-marker", default=_SPLIT, metavar="MARKER", help="the line between their outputs")
+    add(
+        "--verify-diagnostics",
+        nargs="?",
+        const="all",
+        choices=("all", "only-expected"),
+        help="check errors against expected-error@±N {{…}} comments; only-expected: further ones may come",
+    )
     add("--emit-bytecode", action="store_true", help="write bytecode instead of text")
     add("--list-passes", action="store_true", help="list hloom's passes and exit")
     add("--show-dialects", action="store_true", help="list the dialects and exit")
@@ -233,14 +249,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--mlir-elide-resource-strings-if-larger", type=int, metavar="N")
     add("--mlir-disable-threading", action="store_true", help="accepted; hloom's contexts have one thread")
     return parser
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0"):
-        return False
-    raise argparse.ArgumentTypeError(f"true or false wanted, got {text!r}")
 
 
 def _names(text: str) -> frozenset[str]:

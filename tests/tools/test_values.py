@@ -6,9 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from hloom.runtime.comparison import difference
 from hloom.runtime.errors import ArityError, DtypeError, ExecutionError, InputError, MissingFileError, ShapeError
 from hloom.runtime.signature import TensorSpec
-from hloom.tools._values import difference, indices, read_values
+from hloom.tools._values import indices, read_values
 
 
 def spec(text: str, name: str = "x") -> TensorSpec:
