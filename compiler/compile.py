@@ -17,12 +17,15 @@ from hloom.passes.rewriting import functions, symbol_name, walk
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.executable import Executable
+from hloom.runtime.interrupts import uninterrupted
+from hloom.runtime.manifest import interface
 from hloom.runtime.signature import TensorSpec
 
 from .artifact_writer import ArtifactWriter
 from .debug import Debug, watching
 from .frontend import Program, load_program, main_function
 from .frontends.mlir_text import import_mlir
+from .frontends.trial import bytecode_of
 from .instrument import Instrumentation
 from .pipeline import Pipeline, run_stages, stage_number
 from .program_cache import program_key, read_program, write_program
@@ -37,27 +40,39 @@ _SIMULATED = "sim:"
 def compile(
     source: Any,
     *example_inputs: Any,
+    kwargs: Mapping[str, Any] | None = None,
     target: str | TargetView = "auto",
     bind: Mapping[int | str, Any] | None = None,
     policy: PolicySource | None = None,
+    verify: bool = False,
 ) -> Executable:
     """Compiles a program and returns it ready to be called.
 
-    `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module or ExportedProgram, a
-    function that JAX traces or a jax.export.Exported; `example_inputs` tell the shapes where the source does not. `bind` gives values, by
-    argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters are bound by
-    themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file, or "sim:" and
-    the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. `policy` overrides what cost
-    decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. Raises CompileErrors.
+    `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module, ExportedProgram or
+    function, a function that JAX traces or a jax.export.Exported. `example_inputs` and `kwargs`, the arguments of a call, tell the shapes
+    where the source does not; a torch module's numbers, flags and strings among them are compiled in, and checked at each call. `bind`
+    gives values, by argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters
+    are bound by themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file,
+    or "sim:" and the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. `policy`
+    overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. `verify` runs the program
+    once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and raises VerificationError where they differ.
+    Raises CompileErrors.
     """
     policy = None if policy is None else Policy.of(policy)
-    program = load_program(source, example_inputs)
+    program = load_program(source, example_inputs, example_keywords=kwargs)
+    original = bytecode_of(program.module) if verify else b""
     values = {**program.bound, **_by_index(program, bind or {})}
     name, simulated = split_target(target)
-    artifact = compile_program(program, target=name, bound=values, name=name_of(source), simulated=simulated, policy=policy)
+    given_once = values.keys() - program.state
+    artifact = compile_program(program, target=name, bound=given_once, name=name_of(source), simulated=simulated, policy=policy)
     exe = Executable(artifact, simulator() if simulated else None)
     if values:
         exe.bind(dict(values))
+    if verify:
+        from .verify import reference_of, verify_executable  # it compiles programs of its own
+
+        reference = reference_of(source, example_inputs, kwargs or {}, program, original, name)
+        verify_executable(exe, program, original, reference, values, name)
     return exe
 
 
@@ -119,7 +134,7 @@ def compile_program(
 
         if simulated and described.kind != "cuda":
             raise CompileError(f"the target {described.name} is no GPU", remedy="simulate sm_80, sm_90a or another GPU target")
-        looked_on = dump_dir or Debug.from_environment().settings or not watched.idle
+        looked_on = dump_dir or Debug.from_environment().looks_on or not watched.idle
         if described.kind != "cuda" or looked_on:
             return _compile(program, described, bound, name, start, run, timing, simulated)
         key = program_key(program, described, bound, (name, start, profile, simulated))
@@ -149,12 +164,26 @@ def _compile(
     report = ReportBuilder(name)
     if stage_number(start) <= stage_number("fused"):
         run(start, "fused")
-        report.fused(module)
+        with uninterrupted():
+            report.fused(module)
         start = "fused"
     run(start, "thunk")
-    report.thunks(module)
-    writer = ArtifactWriter(module, keep_module=target.kind == "cuda")
-    code = b"" if simulated else _MACHINE_CODE[target.kind](module, target, run, timing, report)
+    with uninterrupted():
+        report.thunks(module)
+        writer = ArtifactWriter(module, keep_module=target.kind == "cuda")
+    signature = {
+        "name": name,
+        "kind": program.kind,
+        "arguments": [{**spec.json(), "bound": index in indices} for index, spec in enumerate(program.inputs)],
+        "results": [spec.json() for spec in program.outputs],
+        "in_tree": in_tree,
+        "kwarg_tree": program.kwarg_tree,
+        "out_tree": program.out_tree,
+        **({"updates": list(map(list, program.updates.items())), "state": sorted(program.state)} if program.updates else {}),
+    }
+    manifest = writer.manifest(target, signature)
+    made_for = interface(manifest, writer.constants)
+    code = b"" if simulated else _MACHINE_CODE[target.kind](module, target, run, timing, report, made_for)
     described = {
         "target": target.name,
         "inputs": _listed(spec for index, spec in enumerate(program.inputs) if index not in indices),
@@ -166,28 +195,24 @@ def _compile(
         "bound": sum(program.inputs[index].nbytes for index in indices),
         "packed": sum(spec.nbytes for spec in writer.packed),
     }
-    signature = {
-        "name": name,
-        "kind": program.kind,
-        "arguments": [{**spec.json(), "bound": index in indices} for index, spec in enumerate(program.inputs)],
-        "results": [spec.json() for spec in program.outputs],
-        "in_tree": in_tree,
-        "kwarg_tree": program.kwarg_tree,
-        "out_tree": program.out_tree,
-    }
-    return writer.artifact(code, target, {**signature, "report": report.finish(timing, program=described, memory=memory)})
+    manifest["report"] = report.finish(timing, program=described, memory=memory)
+    return writer.artifact(manifest, code)
 
 
-def _object(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder) -> bytes:
+def _object(
+    module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder, made_for: str
+) -> bytes:
     run("thunk", "llvm")
     from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
 
     timing.begin_stage("object")
     with timing.measure("emit-object"):
-        return emit_object(module)
+        return emit_object(module, made_for)
 
 
-def _cubin(module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder) -> bytes:
+def _cubin(
+    module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder, made_for: str
+) -> bytes:
     """The kernels as a cubin; the host program stays as thunks. Empty where libraries do everything."""
     from .cuda import compile_kernels, kernel_statistics
 
@@ -252,7 +277,7 @@ def bind_arguments(program: Program, bound: Collection[int]) -> tuple[list[int],
     main = main_function(program.module)
     with main.context:
         attributes = _argument_attributes(main, program.inputs)
-        free = [index for index, given in enumerate(attributes) if "hloom.bound" not in given]
+        free = [index for index, given in enumerate(attributes) if "hloom.bound" not in given and index not in program.state]
         for index in bound:
             attributes[index]["hloom.bound"] = ir.UnitAttr.get()
         main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])

@@ -32,6 +32,7 @@ COMPILE_KEYS = {
     "elide": "N",
     "reproducer": "FILE",
     "no-verify": "",
+    "bounds": "",
     "traceback": "",
 }
 
@@ -65,6 +66,16 @@ class Debug:
     @property
     def dump_dir(self) -> Path | None:
         return Path(self.settings["dump"]) if "dump" in self.settings else None
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the CPU's kernels check their accesses."""
+        return "bounds" in self.settings
+
+    @property
+    def looks_on(self) -> bool:
+        """Whether something is asked for that a program compiled before would not show (no CPU's code is kept)."""
+        return bool(self.settings.keys() - {"bounds"})
 
     def apply(self, watch: Instrumentation) -> Instrumentation:
         """`watch` with what was asked for added."""

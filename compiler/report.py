@@ -50,11 +50,15 @@ class ReportBuilder:
             }
             ops += [_op(op.operation, name) for op in inside]
         self.data["ops"] = _merged(ops)
+        self._decisions(module)
+
+    def _decisions(self, module: ir.Operation) -> None:
         if DECISIONS in module.attributes:
             self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in module.attributes[DECISIONS]]
 
     def thunks(self, module: ir.Operation) -> None:
         """The stage where each group is a thunk of the host program."""
+        self._decisions(module)
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for program in module.regions[0].blocks[0].operations:
             if program.operation.name != "thunk.program":
@@ -111,8 +115,9 @@ class ReportBuilder:
                 row.update(resources_row(statistics[row["name"]]))
 
     def _known(self, kernel: str) -> dict[str, Any]:
-        """The group that a kernel was made of: buffers may tell several kernels of one group apart."""
-        return self._groups.get(kernel) or self._groups.get(kernel.partition("_buffers_")[0], {})
+        """The group that a kernel was made of: buffers may tell several kernels of one group apart, and groups are split."""
+        names = (kernel, kernel.partition("_part_")[0], kernel.partition("_buffers_")[0])
+        return next((self._groups[name] for name in names if name in self._groups), {})
 
     def _add(self, rows: dict[tuple[str, str], dict[str, Any]], entry: str, op: ir.Operation) -> None:
         kind = op.name.removeprefix("thunk.")

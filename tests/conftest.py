@@ -1,25 +1,44 @@
-"""Shared by all pytest tests: HLOOM_DEBUG of the caller's shell must not change what is tested; tests marked `cuda` want a GPU."""
+"""Shared by all pytest tests. HLOOM_DEBUG of the caller's shell must not change what is tested: `--bounds` asks for that mode. Tests marked
+`cuda` want a GPU.
+"""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).parent))  # for guards.py, machines.py
+
+
+def pytest_addoption(parser):
+    parser.addoption("--bounds", action="store_true", help="compile with HLOOM_DEBUG=bounds: CPU kernels check every access")
+    parser.addoption("--guards", choices=["start", "end"], help="run with buffers against pages that nobody may touch (tests/guards.py)")
+    parser.addoption("--cpu", help="compile for this one of tests/targets, or cpu, where a test would choose (tests/machines.py)")
+
 
 def pytest_configure(config):
+    os.environ.pop("HLOOM_DEBUG", None)
+    if config.getoption("--bounds"):
+        os.environ["HLOOM_DEBUG"] = "bounds"
+    if side := config.getoption("--guards"):
+        import guards
+
+        guards.install(side)
     os.environ["HLOOM_TARGET"] = "cpu"  # what a test does must not depend on whether there is a GPU
     os.environ["HLOOM_CACHE_DIR"] = str(Path(__file__).parent.parent / "build" / "cache")
     config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU")
+    config.addinivalue_line("markers", "host_cpu: compiles for this machine as it is")
+    config.addinivalue_line("markers", "in_place: wants arguments and results to lie where they do without guards")
 
 
-def pytest_collection_modifyitems(items):
-    if os.path.exists("/dev/nvidiactl"):
-        return
+def pytest_collection_modifyitems(config, items):
+    missing = {}
+    if not os.path.exists("/dev/nvidiactl"):
+        missing["cuda"] = "no NVIDIA GPU"
+    if config.getoption("--guards"):
+        missing["in_place"] = "arguments are copied to guarded pages"
     for item in items:
-        if "cuda" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU"))
-
-
-@pytest.fixture(autouse=True)
-def _no_debug(monkeypatch):
-    monkeypatch.delenv("HLOOM_DEBUG", raising=False)
+        for marker, reason in missing.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,6 +1,7 @@
 """One process of the reference interpreter for all conformance tests."""
 
 import pytest
+from machines import any_cpu as any_cpu
 
 from hloom.compiler.interpreter import Interpreter
 

@@ -11,9 +11,11 @@ One function holds dozens of results, because each program costs a compilation. 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import guards
 import numpy as np
 import pytest
 from comparison import difference
@@ -139,13 +141,13 @@ class Program:
         return "\n".join([header, *self._lines, f"return {names(values)} : {types(values)}", "}", *self._functions])
 
     def verify(self, interpreter: Interpreter) -> None:
-        """Compiles, runs on the CPU and on a simulated GPU, compares; fails with all results that differ. The interpreter is asked only if
+        """Compiles, runs on a CPU and on a simulated GPU, compares; fails with all results that differ. The interpreter is asked only if
         it is needed."""
         text = self.text()
         asked = any(check.wanted is None for check in self.checks)
         expected = interpreter.run(text, self.inputs).results if asked else [None] * len(self.checks)
         faults = []
-        for target in ("cpu", "sim:sm_90a"):
+        for target in _targets():
             got = hloom.compile(text, target=target).flat(self.inputs)
             for check, actual, reference in zip(self.checks, got, expected):
                 wanted = reference if check.wanted is None else check.wanted
@@ -153,6 +155,11 @@ class Program:
                 faults += [f"{check.label}, {target}: {fault}"] if fault else []
         if faults:
             pytest.fail("\n".join([f"{len(faults)} of {len(self.checks)} results differ", *faults[:10]]), pytrace=False)
+
+
+def _targets() -> list[str]:
+    """The CPU that conftest.py chooses, and a simulated GPU unless the mode is of CPUs alone."""
+    return ["auto"] if os.environ.get("HLOOM_DEBUG") == "bounds" or guards.installed() else ["auto", "sim:sm_90a"]
 
 
 def types(values: Sequence[Value]) -> str:

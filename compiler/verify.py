@@ -1,0 +1,132 @@
+"""`hloom.compile(…, verify=True)`: the compiled program beside its source, run once on the example inputs.
+
+The source's own framework computes what is expected (eager PyTorch, jax.jit), StableHLO's reference interpreter where the source is MLIR.
+Where a result differs, culprit.py looks for the first op that does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hloom.dialects.target import TargetView
+from hloom.passes.errors import CompileError
+from hloom.runtime.absent import AbsentDevice
+from hloom.runtime.comparison import Difference, conditioned, difference, neighbours, random_array
+from hloom.runtime.executable import Executable
+
+from .culprit import Culprit, find_culprit
+from .frontend import Program
+from .interpreter import Interpreter, interpret
+from .target import resolve
+
+
+class VerificationError(CompileError):
+    """The compiled program's results are not its source's.
+
+    `result` is the number of the first that differs, `difference` how far; `culprit` the first op that differs, if one was found.
+    """
+
+    code = "HL111"
+
+    def __init__(self, message: str, result: int, apart: Difference, culprit: Culprit | None):
+        super().__init__(
+            message,
+            op=culprit.op if culprit else None,
+            loc=culprit.loc if culprit else None,
+            stage=culprit.stage if culprit else None,
+            remedy="report it: this is a fault of hloom or of the front end; a policy (docs/policy.md) may go around it",
+        )
+        self.result, self.difference, self.culprit = result, apart, culprit
+
+
+@dataclass
+class Reference:
+    """What computes the expected results.
+
+    `run` takes the program's inputs (all arguments but those that the front end bound) in order, and gives the program's results: the
+    new values of what a call changes come last. It changes nothing that it is given.
+    """
+
+    name: str
+    inputs: list[np.ndarray]
+    run: Callable[[Sequence[np.ndarray]], list[np.ndarray]]
+    blame: Callable[[], Culprit | None] = lambda: None
+    """Finds the op that the front end translated wrongly."""
+
+
+def reference_of(
+    source: Any, examples: Sequence[Any], keywords: Mapping[str, Any], program: Program, original: bytes, target: str | TargetView
+) -> Reference:
+    """The reference of a program that `load_program` read from `source`; `original` is its module then."""
+    if program.kind == "torch":
+        from .frontends.torch_reference import torch_reference
+
+        return torch_reference(source, examples, keywords, program, _resolved(target))
+    if program.kind == "jax":
+        from .frontends.jax_reference import jax_reference
+
+        return jax_reference(source, examples, keywords)
+    return interpreter_reference(program, original)
+
+
+def _resolved(target: str | TargetView) -> TargetView:
+    return resolve(target) if isinstance(target, str) else target
+
+
+def interpreter_reference(program: Program, original: bytes) -> Reference:
+    """StableHLO's interpreter, on random inputs: MLIR comes without any."""
+    rng = np.random.default_rng(0)
+    inputs = [random_array(spec, rng) for spec in program.inputs]
+    return Reference("the reference interpreter", inputs, lambda given: interpret(original, given))
+
+
+def verify_executable(
+    exe: Executable, program: Program, original: bytes, reference: Reference, bound: Mapping[int, np.ndarray], target: str | TargetView
+) -> None:
+    """Runs `exe` once beside `reference`; the state of both stays what it was.
+
+    Raises VerificationError where they differ, CompileError where the program cannot run here.
+    """
+    target = _resolved(target)
+    if isinstance(exe.device, AbsentDevice):
+        raise CompileError(
+            f"a program for {target.name} does not run here, so it cannot be verified",
+            remedy=f'verify where the GPU is, or compile with target="sim:{target.name}"',
+        )
+    free = [index for index in range(len(program.inputs)) if index not in program.bound]
+    inputs = {index: np.asarray(bound.get(index, value)) for index, value in zip(free, reference.inputs, strict=True)}
+    expected = reference.run(list(inputs.values()))
+    found = _results(exe, program, {index: value for index, value in inputs.items() if index not in bound})
+    moved: list[np.ndarray] | None = None
+    for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            kinds = f"{one.dtype}{list(one.shape)}, expected {other.dtype}{list(other.shape)}"
+            raise CompileError(f"result {number} is {kinds} by {reference.name}", remedy="report it: this is a fault of the front end")
+        apart = difference(one, other)
+        if apart.ok:
+            continue
+        moved = reference.run(neighbours(list(inputs.values()))) if moved is None else moved
+        if conditioned(one, other, moved[number])[0]:
+            continue
+        message = f"result {number} is not that of {reference.name}: {apart}"
+        print(f"verify: {message}; looking for the first op that differs", file=sys.stderr)
+        values = {**program.bound, **inputs}
+        with Interpreter() as interpreter:
+            culprit = find_culprit(original, target, [values[index] for index in sorted(values)], expected, interpreter)
+        raise VerificationError(message, number, apart, culprit or reference.blame())
+
+
+def _results(exe: Executable, program: Program, inputs: Mapping[int, np.ndarray]) -> list[np.ndarray]:
+    """The results of a call, and the new values of what it changes; afterwards the program's state is what it was."""
+    given, state = {index: value.copy() for index, value in inputs.items()}, exe.state
+    results = [np.asarray(result) for result in exe.flat(list(given.values()))]
+    for index in program.updates:
+        results.append(given[index] if index in given else exe.state[program.inputs[index].name])
+    if state:
+        exe.state = state
+    return results
