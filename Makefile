@@ -26,8 +26,9 @@ lint: $(STAMP)
 lit: $(STAMP)
 	$(BIN)/lit -q tests/passes tests/tools
 
+# No worker is started in place of one that crashed: the run could then wait forever for nothing.
 pytest: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0 tests
 
 # torch and jax come first and by their exact versions, so that the resolver takes torch's CPU build as it stands.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard runtime/native/*.cpp)

@@ -1,4 +1,4 @@
-"""bf16-as-bits: extending bf16 to f32 is integer arithmetic, after which bf16 values are only moved.
+"""bf16-as-bits: extending bf16 is integer arithmetic, after which bf16 values are only moved.
 
 Before, on scalars or vectors:
     %y = arith.extf %x : vector<16xbf16> to vector<16xf32>
@@ -6,11 +6,12 @@ After:
     %bits = arith.extui (arith.bitcast %x : … to vector<16xi16>) : vector<16xi16> to vector<16xi32>
     %y = arith.bitcast (arith.shli %bits, %c16) : vector<16xi32> to vector<16xf32>
 
+An extension to f64 goes by way of that f32.
+
 For processors without AVX512-BF16: LLVM has no bf16 vectors there, takes them apart even to store them, and rounds the elements by
 calls of a run-time library. With nothing but moves left, code generation reads every bf16 as an i16 (compiler/llvm_text.py).
 
-Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: extension to other types, scalable vectors,
-tensors.
+Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: scalable vectors, tensors.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ def bf16_as_bits(module: ir.Operation) -> None:
     for op in walk(module, "arith.extf"):
         (x,) = op.operands
         result = op.results[0].type
-        if _is(x.type, ir.BF16Type) and _is(result, ir.F32Type):
-            with ir.InsertionPoint(op), op.location:
-                op.results[0].replace_all_uses_with(_extended(x, result))
-            op.erase()
+        if not _is(x.type, ir.BF16Type):
+            continue
+        with ir.InsertionPoint(op), op.location:
+            single = _like(result, ir.F32Type.get())
+            extended = _extended(x, single)
+            op.results[0].replace_all_uses_with(extended if single == result else value_of("arith.extf", result, [extended]))
+        op.erase()
 
 
 def _is(type_: ir.Type, element: type) -> bool:
@@ -39,7 +43,7 @@ def _is(type_: ir.Type, element: type) -> bool:
 
 
 def _extended(x: ir.Value, result: ir.Type) -> ir.Value:
-    i16, i32 = (_integers(result, width) for width in (16, 32))
+    i16, i32 = (_like(result, ir.IntegerType.get_signless(width)) for width in (16, 32))
     bits = value_of("arith.extui", i32, [value_of("arith.bitcast", i16, [x])])
     sixteen = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 16)
     attribute = ir.DenseElementsAttr.get_splat(i32, sixteen) if isinstance(i32, ir.VectorType) else sixteen
@@ -47,6 +51,5 @@ def _extended(x: ir.Value, result: ir.Type) -> ir.Value:
     return value_of("arith.bitcast", result, [value_of("arith.shli", i32, [bits, shift])])
 
 
-def _integers(like: ir.Type, width: int) -> ir.Type:
-    integer = ir.IntegerType.get_signless(width)
-    return ir.VectorType.get(like.shape, integer) if isinstance(like, ir.VectorType) else integer
+def _like(type_: ir.Type, element: ir.Type) -> ir.Type:
+    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element

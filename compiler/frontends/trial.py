@@ -8,6 +8,7 @@ the parent reads nothing else, or the error that it met.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import io
 import json
 import os
@@ -111,6 +112,7 @@ def bytecode_of(module: ir.Module | ir.Operation) -> bytes:
 
 def _child(read: Callable[[], bytes | None], writer: int, answer: int) -> None:
     try:
+        faulthandler.disable()  # where the process turned it on: the parent tells how the child ended
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)

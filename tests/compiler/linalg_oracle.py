@@ -30,6 +30,8 @@ _TO_LOOPS = (
     "one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map},"
     "func.func(convert-linalg-to-loops)"
 )
+_WITHOUT_BF16 = ["widen-half-floats", "round-to-bf16", "bf16-as-bits"]
+"""LLVM calls a run-time library to round to bf16 on processors without it, which nothing here links."""
 _TO_LLVM = (
     "fold-memref-alias-ops,expand-strided-metadata,lower-affine,func.func(convert-scf-to-cf),"
     "convert-math-to-llvm,convert-math-to-libm,lower-affine,convert-arith-to-llvm,convert-index-to-llvm,convert-ub-to-llvm,"
@@ -77,7 +79,7 @@ def run_lowered(text: str, inputs: list[np.ndarray], passes: list[str] | None = 
         module = ir.Module.parse(text)
         run_passes(module, [*(INGRESS if passes is None else passes), "expand-math"])
         module = ir.Module.parse(_as_kernel(module), context)
-        run_passes(module, [_TO_LOOPS])
+        run_passes(module, [_TO_LOOPS, *_WITHOUT_BF16])
         _expand_copies(module)
         run_passes(module, [_TO_LLVM])
         engine = ExecutionEngine(module, opt_level=0, enable_object_dump=False)

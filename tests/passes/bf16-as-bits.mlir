@@ -14,13 +14,23 @@ func.func @vector(%x: vector<16xbf16>) -> vector<16xf32> {
 
 // -----
 
-// f16 has instructions; what comes from f64 is none of this pass's matter.
+// CHECK-LABEL: func.func @doubles
+// CHECK: arith.shli
+// CHECK-NEXT: %[[SINGLE:.*]] = arith.bitcast %{{.*}} : vector<16xi32> to vector<16xf32>
+// CHECK-NEXT: arith.extf %[[SINGLE]] : vector<16xf32> to vector<16xf64>
+// CHECK-NEXT: return
+func.func @doubles(%x: vector<16xbf16>) -> vector<16xf64> {
+  %y = arith.extf %x : vector<16xbf16> to vector<16xf64>
+  return %y : vector<16xf64>
+}
+
+// -----
+
+// f16 has instructions.
 // CHECK-LABEL: func.func @others
 // CHECK-NEXT: arith.extf %arg0 : f16 to f32
-// CHECK-NEXT: arith.extf %arg1 : bf16 to f64
 // CHECK-NEXT: return
-func.func @others(%x: f16, %y: bf16) -> (f32, f64) {
+func.func @others(%x: f16) -> f32 {
   %0 = arith.extf %x : f16 to f32
-  %1 = arith.extf %y : bf16 to f64
-  return %0, %1 : f32, f64
+  return %0 : f32
 }
