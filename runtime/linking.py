@@ -52,7 +52,8 @@ class LinkedCode:
         for name in (*names, INTERFACE):
             builder.export_symbol(name)
         machine = llvm.Target.from_default_triple().create_target_machine()
-        self._jit = llvm.create_lljit_compiler(machine, suppress_errors=True)
+        # LLVM's older linker maps each section apart, and aborts where two come to lie more than 2 GB from each other
+        self._jit = llvm.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
         try:
             self._library = builder.link(self._jit, "program")
         except RuntimeError as error:
