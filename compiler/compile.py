@@ -17,6 +17,7 @@ from hloom.passes.rewriting import functions, symbol_name, walk
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.executable import Executable
+from hloom.runtime.forking import process_lock
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.manifest import interface
 from hloom.runtime.signature import TensorSpec
@@ -203,7 +204,8 @@ def _object(
     module: ir.Operation, target: TargetView, run: Callable[[str, str], None], timing: Timing, report: ReportBuilder, made_for: str
 ) -> bytes:
     run("thunk", "llvm")
-    from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
+    with process_lock:
+        from .codegen import emit_object  # LLVM is needed here alone, not to stop at a stage before
 
     timing.begin_stage("object")
     with timing.measure("emit-object"):

@@ -11,20 +11,21 @@ import torch_mlir.dialects.gpu.passes  # noqa: F401  registers upstream's passes
 import torch_mlir.dialects.linalg.passes  # noqa: F401
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir.dialects import affine, builtin, cf, memref, scf, tensor, vector  # noqa: F401  the bindings would, amid a pass
 from torch_mlir.passmanager import PassManager
 
 from hloom.runtime.interrupts import uninterrupted
 
 _stablehlo.register_stablehlo_passes()
 
-# The bindings look for a Python module of an op's dialect each time they hand out an op, and search the whole path again when there is none
-# (80 µs an op): these dialects have none, so empty ones stand in.
-for _name in ("stablehlo", "chlo", "vhlo"):
+# The bindings look for a Python module of its dialect each time they hand out an op or a type, and search the whole path again when there is
+# none (80 µs), under a lock that a forked child would find held: these dialects have none there, so empty ones stand in.
+_OWN_DIALECTS = ("lhlo", "thunk")
+for _name in ("stablehlo", "chlo", "vhlo", *_OWN_DIALECTS):
     sys.modules.setdefault(f"torch_mlir.dialects.{_name}", types.ModuleType(f"torch_mlir.dialects.{_name}"))
 
 # The bindings register stablehlo alone. A pass loads the dialects it depends on, so these two bring chlo and vhlo.
 _LOADS_CHLO_AND_VHLO = "builtin.module(func.func(stablehlo-complex-math-expander),stablehlo-legalize-to-vhlo)"
-_OWN_DIALECTS = ("lhlo", "thunk")
 
 
 @uninterrupted()

@@ -16,6 +16,7 @@ Must hold: the vector stage. Declined: functions without hloom.tiles.
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import llvm  # noqa: F401  the bindings would, amid the pass
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.target import TargetView, target_of

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hloom.runtime.forking import process_lock
+
 from .errors import PipelineError
 
 _NOT_PASSES = {"errors", "registry", "rewriting"}
@@ -74,7 +76,8 @@ def find_pass(name: str) -> PassInfo | None:
     if name not in _passes:
         module = name.replace("-", "_")
         if module in _pass_files():
-            importlib.import_module(f"hloom.passes.{module}")
+            with process_lock:
+                importlib.import_module(f"hloom.passes.{module}")
     return _passes.get(name)
 
 

@@ -7,7 +7,9 @@ import threading
 from typing import Any
 
 process_lock = threading.RLock()
-"""For short work on state of the process, as loading a dialect or forking. Who holds it waits for no lock but the libraries'."""
+"""For short work on state of the process, as forking, or importing in a thread: a child would wait forever for what its parent was
+importing. Who holds it waits for no lock but the libraries'.
+"""
 
 _libraries: list[Any] = []
 _held: list[Any] = []  # while a fork runs; the process lock guards it

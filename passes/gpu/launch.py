@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import nvvm  # noqa: F401  the bindings would, amid a pass
 
 from ..rewriting import create, index_constant, symbol_name, value_of
 from ..schedules.gpu_contraction import STATIC_SHARED_BYTES
