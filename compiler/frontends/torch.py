@@ -19,12 +19,13 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch_mlir import ir
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-from hloom.passes.errors import InvalidProgramError
+from hloom.passes.errors import CompileError, InvalidProgramError
 
 from ..frontend import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
 from .torch_export import exported_module, is_plain
 from .torch_import import SMALL, as_array, stablehlo_of
+from .torch_items import without_items
 from .torch_registry import own_decompositions_first, with_own_decompositions
 from .torch_tracing import traces
 from .trees import Constant, described
@@ -40,7 +41,9 @@ def import_torch(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
-            exported = exported.run_decompositions(with_own_decompositions(get_decomposition_table()))
+            exported = without_items(exported).run_decompositions(with_own_decompositions(get_decomposition_table()))
+    except CompileError:
+        raise
     except Exception as error:
         raise InvalidProgramError(f"torch could not decompose the program: {type(error).__name__}: {error}") from error
     changed = _changed(exported)

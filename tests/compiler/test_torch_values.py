@@ -124,3 +124,21 @@ def test_results_that_cannot_be() -> None:
         hloom.compile(lambda x: Plain(), X)
     with pytest.raises(hloom.InvalidProgramError, match=r"torch.export failed"):
         hloom.compile(lambda x, d: x.to(d), X, torch.float64)
+
+
+@pytest.mark.parametrize("place", [2, 0, -1])
+def test_a_tensor_tells_the_place(place):
+    class Selects(torch.nn.Module):
+        def forward(self, x, i):
+            return x[i], x[:, i] * 2, x.select(-1, i), x[i][i], x[i, 1:], torch.arange(7)[i]
+
+    x, i = torch.randn(5, 3), torch.tensor(place)
+    for given in (Selects(), torch.export.export(Selects(), (x, i), strict=False)):
+        for got, wanted in zip(hloom.compile(given, x, i)(x, i), Selects()(x, i)):
+            assert torch.equal(torch.as_tensor(got), wanted)
+
+
+@pytest.mark.parametrize("function", [lambda x: x * x.sum().item(), lambda x: x[: x.sum().to(torch.int64).item()]])
+def test_a_number_read_from_a_tensor_is_refused_by_its_name(function):
+    with pytest.raises(hloom.CompileError, match=r"aten.item"):
+        hloom.compile(function, torch.ones(3))

@@ -30,7 +30,7 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     places = torch.broadcast_tensors(*(_counted_from_0(each, size) for each, size in zip(found, sizes)))
     merged = reduce(lambda sum, each: sum * each[1] + each[0], zip(places[1:], sizes[1:]), places[0])
     flat = x.reshape(*x.shape[:first], math.prod(sizes), *x.shape[last:])
-    return flat.index_select(first, merged.reshape(-1)).reshape(*x.shape[:first], *merged.shape, *x.shape[last:])
+    return flat.index_select(first, merged.reshape(-1)).reshape((*x.shape[:first], *merged.shape, *x.shape[last:]))
 
 
 def _counted_from_0(places: Tensor, size: int) -> Tensor:

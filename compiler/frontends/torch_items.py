@@ -1,0 +1,45 @@
+"""Numbers that a program reads from its tensors, as x[i] does with a 0-d integer tensor i: torch exports x.select(0, i.item()).
+
+Before, in the exported graph:
+    item = aten.item(i)
+    select = aten.select.int(x, 0, item)
+After:
+    select = aten.index.Tensor(x, [i])
+
+Any other use of such a number is refused; a result that is one, where the results are read (torch.py).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.fx import Node
+
+from hloom.passes.errors import UnsupportedOpError
+
+from .torch_import import line_of
+
+_ITEMS = (torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default)
+
+
+def without_items(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program without such numbers: itself if it has none, else a new one. Raises UnsupportedOpError where one is needed."""
+    if not any(node.target in _ITEMS for node in exported.graph.nodes):
+        return exported
+    exported = exported.run_decompositions({})  # a copy: the program may be the user's own
+    for node in filter(_selects, list(exported.graph.nodes)):
+        x, dim, item = node.args
+        node.target, node.args = torch.ops.aten.index.Tensor, (x, [*[None] * (dim % x.meta["val"].dim()), item.args[0]])
+        if not item.users:
+            exported.graph.erase_node(item)
+    for node in exported.graph.nodes:
+        if node.target in _ITEMS and any(user.op != "output" for user in node.users):
+            raise UnsupportedOpError(
+                "a number that the program reads from a tensor", op="aten.item", loc=line_of(node), stage="input",
+                remedy="compute with the tensor itself, without .item()",
+            )  # fmt: skip
+    exported.graph_module.recompile()
+    return exported
+
+
+def _selects(node: Node) -> bool:
+    return node.target is torch.ops.aten.select.int and isinstance(node.args[2], Node) and node.args[2].target in _ITEMS
