@@ -8,8 +8,8 @@ After:
     %c = generic (d0, d1, d2, d3, k) ins(%q as 2x4x64x32, %k as 2x4x32x64) outs(%g : tensor<2x4x64x64xf32>)   { mulf, addf }
     %r = generic (d0, d1, d2, d3) ins(%c, %mask (d0, d2, d3)) outs(tensor<2x4x64x64xf32>)   { addf }
 
-So all ops of the group have loops of their own for what is tiled. A loop is also split where a contraction reads an operand at its quotient
-or remainder alone, as grouped queries read the keys they share. collapse-loop-dims joins again what nothing holds apart.
+So all ops of the group have loops of their own for what is tiled. A loop is also split where a contraction reads an operand at quotients or
+remainders of it alone, as grouped queries read the keys they share. collapse-loop-dims joins again what nothing holds apart.
 
 Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
 Declined: axes that are summed, read at computed indices or otherwise than by a loop; reshapes whose dims have no common factors (6 as 2x3
@@ -99,8 +99,8 @@ class _Axes:
         """Cuts the axes until every view between two generics that can be is a view of equal factors; whether any was cut."""
         for nest in self.nests:
             if is_contraction(nest):
-                for loop, divisor in _quotients(nest):
-                    self._add({(nest.op, loop): {divisor}}, {(nest.op, loop): nest.extents[loop]})
+                for loop, steps in _quotients(nest):
+                    self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
         views = [view for nest in self.nests for value, indexing in _operands(nest) if (view := self._view(nest, value, indexing))]
         while any(self._agree(*view) for view in views):
             pass
@@ -160,19 +160,12 @@ def _divide(borders: Iterable[int]) -> bool:
     return all(outer % inner == 0 for inner, outer in pairwise(sorted(borders)))
 
 
-def _quotients(nest: Generic) -> list[tuple[int, int]]:
-    """(loop, divisor) of each quotient and remainder of a loop alone in the inputs' maps."""
-    found: list[tuple[int, int]] = []
-    pending = [expression for indexing in nest.in_maps for expression in indexing.results]
-    while pending:
-        expression = pending.pop().maybe_downcast()
-        if not isinstance(expression, ir.AffineBinaryExpr):
-            continue
-        loop, divisor = bare_dim(expression.lhs.maybe_downcast()), expression.rhs.maybe_downcast()
-        if isinstance(expression, (ir.AffineFloorDivExpr, ir.AffineModExpr)) and loop is not None:
-            found.append((loop, ir.AffineConstantExpr(divisor).value))
-        pending += [expression.lhs, expression.rhs]
-    return found
+def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
+    """(loop, steps) of each quotient and remainder of one loop in the inputs' maps, and where they cut it."""
+    loops = indices.loops(nest.extents)
+    expressions = [indices.at(expression, loops) for indexing in nest.in_maps for expression in indexing.results]
+    found = [indices.cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
+    return [(loop, steps) for loop, steps in found if loop is not None]
 
 
 def _rebuild(function: ir.Operation, nests: Sequence[Generic], axes: _Axes) -> None:

@@ -24,6 +24,11 @@ class Atom:
     extent: int
     inner: Index | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Is no quotient and no remainder."""
+        return self.inner is None
+
 
 @dataclass(frozen=True, order=True)
 class Index:
@@ -55,7 +60,7 @@ class Index:
     @property
     def is_linear(self) -> bool:
         """Holds no quotient and no remainder."""
-        return all(a.inner is None for a, _ in self.terms)
+        return all(a.is_plain for a, _ in self.terms)
 
     @property
     def has_value(self) -> bool:
@@ -100,10 +105,9 @@ def floordiv(x: Index, divisor: int) -> Index:
     quotient, rest = _split(x, divisor)
     if rest.high < divisor:
         return quotient
-    common = gcd(divisor, *(c for _, c in rest.terms))
-    if common > 1:
-        reduced = Index(tuple((a, c // common) for a, c in rest.terms), rest.offset // common)
-        return add(quotient, floordiv(reduced, divisor // common))
+    if digits := _digits(rest, divisor):
+        base, multiple, _ = digits
+        return add(quotient, floordiv(multiple, divisor // base))
     nested = _sole_atom(rest)
     if nested is not None and nested.kind == "div":
         return add(quotient, floordiv(_inner(nested), nested.number * divisor))
@@ -114,10 +118,9 @@ def mod(x: Index, divisor: int) -> Index:
     _, rest = _split(x, divisor)
     if rest.high < divisor:
         return rest
-    common = gcd(divisor, *(c for _, c in rest.terms))
-    if common > 1:
-        reduced = Index(tuple((a, c // common) for a, c in rest.terms), rest.offset // common)
-        return add(scale(mod(reduced, divisor // common), common), constant(rest.offset % common))
+    if digits := _digits(rest, divisor):
+        base, multiple, small = digits
+        return add(scale(mod(multiple, divisor // base), base), small)
     nested = _sole_atom(rest)
     if nested is not None and nested.kind == "mod" and nested.number % divisor == 0:
         return mod(_inner(nested), divisor)
@@ -132,6 +135,15 @@ def _split(x: Index, divisor: int) -> tuple[Index, Index]:
     return Index(whole, carried), Index(rest.terms, rest.offset - carried * divisor)
 
 
+def _digits(x: Index, divisor: int) -> tuple[int, Index, Index] | None:
+    """(g, a, b) with `x` == a * g + b, 0 <= b < g, and g > 1 a divisor of `divisor`: its division cuts `a` alone."""
+    for base in sorted({gcd(c, divisor) for _, c in x.terms} - {1}, reverse=True):
+        multiple, small = _split(x, base)
+        if small.high < base:
+            return base, multiple, small
+    return None
+
+
 def _sole_atom(x: Index) -> Atom | None:
     return x.terms[0][0] if len(x.terms) == 1 and not x.offset and x.terms[0][1] == 1 else None
 
@@ -139,6 +151,21 @@ def _sole_atom(x: Index) -> Atom | None:
 def _inner(atom: Atom) -> Index:
     assert atom.inner is not None
     return atom.inner
+
+
+def cuts(atom: Atom) -> tuple[int | None, set[int]]:
+    """The loop whose quotients and remainders, one of another, the quotient or remainder `atom` is, and the steps at which they cut it.
+
+    `(d0 floordiv 4) mod 2` cuts `d0` at 4 and 8: it is a loop of its own where `d0` is split at both. No loop if there is more in it.
+    """
+    chain = [atom]
+    while (nested := _sole_atom(_inner(chain[-1]))) is not None and not nested.is_plain:
+        chain.append(nested)
+    steps, below = set[int](), 1
+    for each in reversed(chain):
+        steps.add(below * each.number)
+        below *= each.number if each.kind == "div" else 1
+    return _inner(chain[-1]).loop, steps
 
 
 def _rejoin(terms: dict[Atom, int], offset: int) -> Index:

@@ -9,8 +9,8 @@ from torch_mlir import ir
 
 from . import indices
 from .costs import CAP, body_cost, only_moves_or_extends
-from .generic import Generic, bare_dim, is_contraction, is_tensor, read_generic, shape_of
-from .indices import Index
+from .generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, shape_of
+from .indices import Atom, Index
 from .inlining import input_reads, is_used, loops_at, point_in_base, view_base, view_source
 
 SLACK = 4  # additions of recomputation an element that are cheaper than a store and a load
@@ -164,10 +164,20 @@ def _pays_inlined(node: Node, points: list[tuple[Node, tuple[Index, ...] | int]]
 
 
 def _fits(node: Node, root: Node, at: tuple[Index, ...] | int) -> bool:
-    """Contractions read their operands as they are, through plain maps."""
+    """Contractions read their operands as they are, through plain maps and the quotients that split-loops makes plain."""
     if not root.contraction:
         return True
-    return only_moves_or_extends(node.generic) and not isinstance(at, int) and all(index.is_linear for index in at)
+    if isinstance(at, int) or not only_moves_or_extends(node.generic):
+        return False
+    return all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms)
+
+
+def _is_plain_where_split(atom: Atom, reader: Generic) -> bool:
+    """Whether the atom is a loop of `reader`, or made of one that can be split until it is."""
+    if atom.is_plain:
+        return atom.kind == "dim"
+    number, steps = indices.cuts(atom)
+    return number is not None and reader.iterators[number] == PARALLEL and all(reader.extents[number] % step == 0 for step in steps)
 
 
 def clusters(nodes: list[Node]) -> list[list[Node]]:

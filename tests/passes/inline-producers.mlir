@@ -84,6 +84,33 @@ func.func @operands(%x: tensor<4x5xf32>, %w: tensor<6x5xbf16>) -> tensor<4x6xf32
 
 // -----
 
+// Grouped queries: four heads read one of keys, by its quotients; split-loops makes the maps plain.
+// CHECK: #[[KEYS:.*]] = affine_map<(d0, d1, d2, d3) -> (d0 floordiv 8, (d0 floordiv 4) mod 2, d3, d2)>
+// CHECK-LABEL: func.func @grouped
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[KEYS]], #{{.*}}], {{.*}} ins(%arg0, %arg1 : tensor<16x3x5xf32>, tensor<2x2x5x7xf32>)
+// CHECK-NOT: linalg.generic
+func.func @grouped(%q: tensor<16x3x5xf32>, %k: tensor<2x2x5x7xf32>) -> tensor<16x3x7xf32> {
+  %0 = stablehlo.broadcast_in_dim %k, dims = [0, 1, 3, 4] : (tensor<2x2x5x7xf32>) -> tensor<2x2x4x5x7xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x2x4x5x7xf32>) -> tensor<16x5x7xf32>
+  %2 = stablehlo.dot_general %q, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<16x3x5xf32>, tensor<16x5x7xf32>) -> tensor<16x3x7xf32>
+  return %2 : tensor<16x3x7xf32>
+}
+
+// -----
+
+// A quotient of the summed loop cannot be split away: the operand is copied.
+// CHECK-LABEL: func.func @summed
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]
+// CHECK: linalg.generic {{.*}} ins(%arg0, %
+func.func @summed(%x: tensor<3x8xf32>, %w: tensor<2x7xf32>) -> tensor<3x7xf32> {
+  %0 = stablehlo.broadcast_in_dim %w, dims = [0, 2] : (tensor<2x7xf32>) -> tensor<2x4x7xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x4x7xf32>) -> tensor<8x7xf32>
+  %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<3x8xf32>, tensor<8x7xf32>) -> tensor<3x7xf32>
+  return %2 : tensor<3x7xf32>
+}
+
+// -----
+
 // Demand evaluation: the producer's body is emitted at the gathered index.
 // CHECK-LABEL: func.func @demand
 // CHECK: linalg.generic

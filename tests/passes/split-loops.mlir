@@ -61,6 +61,30 @@ func.func private @grouped(%x: tensor<4x3x5xf32>, %y: tensor<2x5x7xf32>) -> tens
 
 // -----
 
+// A remainder of a quotient cuts the loop at both.
+// CHECK-DAG: #[[KEYS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d5, d4)>
+// CHECK-LABEL: func.func private @nested
+// CHECK: %[[Q:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x2x3x3x5xf32>
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[KEYS]], #{{.*}}], {{.*}} ins(%[[Q]], %arg1 : tensor<2x2x3x3x5xf32>, tensor<2x2x5x7xf32>)
+#q = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#k = affine_map<(d0, d1, d2, d3) -> (d0 floordiv 6, (d0 floordiv 3) mod 2, d3, d2)>
+#r = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+func.func private @nested(%x: tensor<12x3x5xf32>, %y: tensor<2x2x5x7xf32>) -> tensor<12x3x7xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<12x3x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x3x7xf32>) -> tensor<12x3x7xf32>
+  %c = linalg.generic {indexing_maps = [#q, #k, #r], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<12x3x5xf32>, tensor<2x2x5x7xf32>) outs(%f : tensor<12x3x7xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x3x7xf32>
+  return %c : tensor<12x3x7xf32>
+}
+
+// -----
+
 // Six as 2x3 and as 3x2 have no common factors: fold-views composes.
 // CHECK-LABEL: func.func private @no_common_factors
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3xf32>)
