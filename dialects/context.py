@@ -18,8 +18,8 @@ from hloom.runtime.interrupts import uninterrupted
 
 _stablehlo.register_stablehlo_passes()
 
-# The bindings look for a Python module of its dialect each time they hand out an op or a type, and search the whole path again when there is
-# none (80 µs), under a lock that a forked child would find held: these dialects have none there, so empty ones stand in.
+# The bindings look for a Python module of its dialect each time they hand out an op or a type, and search the whole path again when there
+# is none (80 µs), under a lock that a forked child would find held: these dialects have none there, so empty ones stand in.
 _OWN_DIALECTS = ("lhlo", "thunk")
 for _name in ("stablehlo", "chlo", "vhlo", *_OWN_DIALECTS):
     sys.modules.setdefault(f"torch_mlir.dialects.{_name}", types.ModuleType(f"torch_mlir.dialects.{_name}"))
