@@ -7,7 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.errors import CompileError
+from hloom.passes.errors import CompileError, PassFailure
 from hloom.passes.rewriting import walk
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.llvm import initialise
@@ -63,9 +63,19 @@ def _machine(target: TargetView) -> llvm.TargetMachine:
     return found.create_target_machine(cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default")
 
 
+def parse_verified(text: str) -> llvm.ModuleRef:
+    """Verified, for LLVM's passes end the process where it is not valid."""
+    try:
+        parsed = llvm.parse_assembly(text, llvm.create_context())
+        parsed.verify()
+    except RuntimeError as error:
+        raise PassFailure(f"LLVM refuses the kernels' code: {error}", stage="object") from None
+    return parsed
+
+
 def _optimised(module: ir.Operation, more: str = "") -> llvm.ModuleRef:
     machine = _machine(target_of(module))
-    parsed = llvm.parse_assembly(to_llvm_ir(module) + more, llvm.create_context())
+    parsed = parse_verified(to_llvm_ir(module) + more)
     parsed.triple = target_of(module).triple
     parsed.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import llvmlite.binding as llvm
+import pytest
 
+from hloom.compiler.codegen import parse_verified
 from hloom.compiler.llvm_text import bfloat_as_bits
+from hloom.passes.errors import PassFailure
 
 MOVES = """
 @name = private constant [12 x i8] c"bfloat 0xR00"
@@ -41,3 +44,19 @@ declare <4 x bfloat> @llvm.masked.load.v4bf16.p0(ptr, <4 x i1>, <4 x bfloat>)
 """)
     assert text.count("declare") == 1
     llvm.parse_assembly(text).verify()
+
+
+SYNTAX = "define i16 @f(i16 %x) { %y = fneg i16 %x ret i16 %y }"
+MEANING = """
+declare i16 @llvm.fabs.i16(i16)
+define i16 @f(i16 %x) {
+  %y = call i16 @llvm.fabs.i16(i16 %x)
+  ret i16 %y
+}
+"""
+
+
+@pytest.mark.parametrize("text", [SYNTAX, MEANING], ids=["syntax", "meaning"])
+def test_what_llvm_refuses_is_an_error(text):
+    with pytest.raises(PassFailure, match="LLVM refuses"):
+        parse_verified(text)

@@ -177,6 +177,30 @@ def test_several_operands_and_other_bodies(interpreter):
     p.verify(interpreter)
 
 
+@pytest.mark.parametrize("element", FLOATS)
+def test_bodies_that_change_signs_and_compare(interpreter, element):
+    p = Program()
+    x = p.input(small((5, 37), element))
+    start = p.constant(np.array(1).astype(numpy_dtype(element)))
+
+    def largest(a, b):
+        return p.op("maximum", [p.op("abs", [a]), p.op("abs", [b])])
+
+    def smallest(a, b):
+        return p.op("negate", [p.op("maximum", [p.op("negate", [a]), p.op("negate", [b])])])
+
+    def chosen(a, b):
+        return p.op("select", [p.op("compare", [a, b], element="i1", attributes=GT), a, b], element=element)
+
+    def whole(a, b):
+        return p.op("add", [p.op("floor", [a]), p.op("sign", [b])])
+
+    for body in (largest, smallest, chosen, whole):
+        for dims in ([0], [1]):
+            p.check(f"{body.__name__} over {dims}", reduce(p, [x], [start], dims, body)[0])
+    p.verify(interpreter)
+
+
 def test_an_initial_value_that_is_computed(interpreter):
     p = Program()
     x, start = p.input(small((5, 17), "f32")), p.input(np.float32(7).reshape(()))

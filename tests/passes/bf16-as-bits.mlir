@@ -26,6 +26,22 @@ func.func @doubles(%x: vector<16xbf16>) -> vector<16xf64> {
 
 // -----
 
+// CHECK-LABEL: func.func @reads
+// CHECK: arith.shli
+// CHECK: %[[A:.*]] = arith.bitcast %{{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK: arith.shli
+// CHECK: %[[B:.*]] = arith.bitcast %{{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK: arith.cmpf une, %[[A]], %[[B]] : vector<8xf32>
+// CHECK: %[[C:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.fptosi %[[C]] : f32 to i32
+func.func @reads(%x: vector<8xbf16>, %y: bf16) -> (vector<8xi1>, i32) {
+  %0 = arith.cmpf une, %x, %x : vector<8xbf16>
+  %1 = arith.fptosi %y : bf16 to i32
+  return %0, %1 : vector<8xi1>, i32
+}
+
+// -----
+
 // f16 has instructions.
 // CHECK-LABEL: func.func @others
 // CHECK-NEXT: arith.extf %arg0 : f16 to f32
