@@ -27,8 +27,6 @@ from .packing import Bound, Scratch, pack, packable, summed
 from .storage import Storage
 from .work import Point, Work, stride_along
 
-_SPARE_REGISTERS = 6
-
 
 def emit_contraction(work: Work, vector: int | None, captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
     """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code).
@@ -125,17 +123,19 @@ class _Contraction:
         return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / self._most_rows(registers))
 
     def _most_rows(self, registers: int) -> int:
-        """Rows of `registers` accumulators each that fit the registers."""
-        return min(12, max(1, (self.target.vector_registers - _SPARE_REGISTERS) // registers // len(self.work.outputs)))
+        """Rows of `registers` accumulators each that fit the registers, beside a block of the one operand and an element of the other."""
+        rows = (self.target.vector_registers - 1) // registers - 1
+        return min(12, max(1, rows // len(self.work.outputs)))
 
     def _block_sizes(self, lanes: Lanes, extent: int | ir.Value) -> list[int]:
+        """Rows of the blocks, each for what the one before leaves; of a known extent as few blocks as can be, equal but for the last."""
         one = max(1, self.target.vector_bits // self.work.widest())
         registers = max(1, lanes.count // one)
         most = self._most_rows(registers)
         if isinstance(extent, int):
-            most = min(most, extent)
-            whole = [u for u in range(most, max(most // 2, 1), -1) if extent % u == 0]
-            most = whole[0] if whole else most
+            fewest = -(-extent // most)
+            rows = -(-extent // fewest)
+            return [rows, extent % rows] if extent % rows else [rows]
         sizes = [most]
         while sizes[-1] > 1:
             sizes.append(max(1, sizes[-1] // 3))
