@@ -107,7 +107,7 @@ class Outliner:
 
     def share(self, function: func.FuncOp) -> str:
         """The name under which an equal function exists already, else a new one."""
-        text = function.operation.get_asm(enable_debug_info=False)
+        text = function.operation.get_asm(enable_debug_info=False, use_local_scope=True)  # else the whole module is numbered, for each
         if text in self.bodies:
             function.operation.erase()
             return self.bodies[text]
