@@ -3,6 +3,9 @@
 Pointers into the buffers are set up once, in the entry block. A kernel takes its pointers as an array on the stack: in a loop each has
 its own, filled in the entry block; outside of loops all share one that is filled before each call, so that the stack does not grow with
 the program.
+
+LLVM optimises loops alone. Outside of them no kernel is inlined, and the stores into the shared array are volatile: LLVM would compare
+each with those after it, a time that grows with the square of the program.
 """
 
 from __future__ import annotations
@@ -60,9 +63,9 @@ class HostFunction:
     def constant(self, value: int, kind: str = "i64") -> str:
         return self.value(f"llvm.mlir.constant({value} : {kind}) : {kind}", entry=True)
 
-    def call(self, callee: str, arguments: list[str], kinds: str) -> None:
+    def call(self, callee: str, arguments: list[str], kinds: str, *, attributes: str = "") -> None:
         self.callees[callee] = f"({kinds})"
-        self.body.append(f"llvm.call {symbol(callee)}({', '.join(arguments)}) : ({kinds}) -> ()")
+        self.body.append(f"llvm.call {symbol(callee)}({', '.join(arguments)}) {attributes} : ({kinds}) -> ()")
 
     def alloca(self, name: str, count: int) -> list[str]:
         size = f"{name}_count"
@@ -82,7 +85,7 @@ class HostFunction:
         values = [self.pointer(one) for one in at]
         if not loops:
             self.shared = max(self.shared, len(at))
-            self.body.extend(self.stores("%shared", values, entry=False))
+            self.body.extend(self.stores("%shared", values, entry=False, how="volatile"))
             return "%shared"
         key = tuple(values)
         if key not in self.cached:
@@ -91,8 +94,9 @@ class HostFunction:
             self.entry.extend(self.stores(array, values, entry=True))
         return self.cached[key]
 
-    def stores(self, array: str, values: list[str], *, entry: bool) -> list[str]:
-        return [f"llvm.store {value}, {self.element(array, i, entry=entry)} : {_POINTER}, {_POINTER}" for i, value in enumerate(values)]
+    def stores(self, array: str, values: list[str], *, entry: bool, how: str = "") -> list[str]:
+        places = [self.element(array, i, entry=entry) for i in range(len(values))]
+        return [f"llvm.store {how} {value}, {place} : {_POINTER}, {_POINTER}" for value, place in zip(values, places)]
 
     # One method for each thunk.
 
@@ -111,7 +115,8 @@ class HostFunction:
             return
         array = self.pointers(slices(op, "reads") + slices(op, "writes"), loops)
         if not grain:
-            self.call(name, [self.constant(0), self.constant(tiles), array], f"i64, i64, {_POINTER}")
+            attributes = "" if loops else "{no_inline}"
+            self.call(name, [self.constant(0), self.constant(tiles), array], f"i64, i64, {_POINTER}", attributes=attributes)
             return
         self.callees[name] = f"(i64, i64, {_POINTER})"
         kernel = self.value(f"llvm.mlir.addressof {symbol(name)} : {_POINTER}", entry=True)

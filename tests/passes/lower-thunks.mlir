@@ -10,8 +10,8 @@
 // CHECK: llvm.br ^[[START:.*]]
 // CHECK-NEXT: ^[[START]]:
 // CHECK-NOT: llvm.alloca
-// CHECK: llvm.store
-// CHECK: llvm.call @small(%{{.*}}, %{{.*}}, %{{.*}}) : (i64, i64, !llvm.ptr) -> ()
+// CHECK: llvm.store volatile
+// CHECK: llvm.call @small(%{{.*}}, %{{.*}}, %{{.*}}) {no_inline} : (i64, i64, !llvm.ptr) -> ()
 // CHECK: ^[[TEST:.*]](%[[I:.*]]: i64):
 // CHECK-NEXT: %[[MORE:.*]] = llvm.icmp "slt" %[[I]]
 // CHECK-NEXT: llvm.cond_br %[[MORE]], ^[[BODY:.*]], ^[[AFTER:.*]]
