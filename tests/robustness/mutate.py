@@ -97,7 +97,7 @@ def _replace(tokens: list[str], at: int, rng: random.Random) -> None:
 
 
 def _lines(text: str, rng: random.Random) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = text.splitlines(keepends=True) or [""]
     a, b = rng.randrange(len(lines)), rng.randrange(len(lines))
     kind = rng.randrange(3)
     if kind == 0:
