@@ -22,8 +22,8 @@ import hloom
 from hloom.compiler.compile import bind_arguments, load_text
 from hloom.compiler.pipeline import run_stages
 from hloom.compiler.target import attach_target, resolve
+from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import functions, symbol_name
 
 from .bars import ARENA_OVER_LIVE
 from .report import DOCUMENT, machine, table, write_section

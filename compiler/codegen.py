@@ -7,8 +7,8 @@ from torch_mlir import ir
 from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 from hloom.dialects.target import TargetView, target_of
+from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import CompileError, PassFailure
-from hloom.passes.rewriting import walk
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.llvm import initialise
 from hloom.runtime.manifest import INTERFACE

@@ -11,9 +11,9 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import CompileError, InvalidProgramError, PipelineError
-from hloom.passes.fusion.policy import Policy, PolicySource, attach_policy
-from hloom.passes.rewriting import functions, symbol_name, walk
+from hloom.passes.fused.planner.policy import Policy, PolicySource, attach_policy
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.executable import Executable

@@ -16,8 +16,8 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import functions, symbol_name
 from hloom.runtime.comparison import conditioned, difference, neighbours
 from hloom.runtime.executable import Executable
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from hloom.passes.rewriting import create, walk
+from hloom.passes.common.rewriting import create, walk
 
 
 def outer_values(ops: Iterable[ir.Operation]) -> list[ir.Value]:

@@ -21,8 +21,8 @@ import numpy as np
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import functions
 from hloom.passes.errors import InvalidProgramError
-from hloom.passes.rewriting import functions
 from hloom.runtime import pytree
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import TensorSpec

@@ -14,8 +14,8 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import functions, symbol_name, value_of, walk
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import functions, symbol_name, value_of, walk
 from hloom.runtime.dtypes import NAMES, numpy_dtype
 
 from .extraction import extracted, outer_values

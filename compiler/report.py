@@ -12,9 +12,9 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.fusion.decisions import ATTRIBUTE as DECISIONS
-from hloom.passes.fusion.decisions import KERNEL_CODES
-from hloom.passes.rewriting import functions, symbol_name, walk
+from hloom.passes.common.rewriting import functions, symbol_name, walk
+from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
+from hloom.passes.fused.planner.decisions import KERNEL_CODES
 
 from .timing import Timing
 

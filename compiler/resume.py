@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import symbol_name
 from hloom.passes.errors import InvalidProgramError
-from hloom.passes.rewriting import symbol_name
 from hloom.runtime import pytree
 from hloom.runtime.signature import TensorSpec
 

@@ -15,9 +15,9 @@ from math import prod
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.cpu.storage import bit_width
+from hloom.passes.common.rewriting import symbol_name
+from hloom.passes.common.storage import bit_width
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import symbol_name
 
 KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "library"}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from hloom.passes.rewriting import walk
+from hloom.passes.common.rewriting import walk
 
 
 @dataclass

@@ -9,9 +9,9 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
-from hloom.passes.rewriting import functions, symbol_name, walk
-from hloom.passes.stablehlo.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, remedy
+from hloom.passes.stablehlo.support.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, remedy
 
 from .frontends.trial import try_in_child
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hloom.passes.errors import InvalidProgramError as InvalidProgramError
     from hloom.passes.errors import ParseError as ParseError
     from hloom.passes.errors import UnsupportedOpError as UnsupportedOpError
-    from hloom.passes.fusion.policy import Policy as Policy
+    from hloom.passes.fused.planner.policy import Policy as Policy
     from hloom.passes.registry import register_pass as register_pass
     from hloom.runtime.errors import ExecutionError as ExecutionError
     from hloom.runtime.executable import Executable as Executable
@@ -33,7 +33,7 @@ _HOME = {
     "compile": "hloom.compiler.compile",
     "Pipeline": "hloom.compiler.pipeline",
     "Target": "hloom.compiler.target",
-    "Policy": "hloom.passes.fusion.policy",
+    "Policy": "hloom.passes.fused.planner.policy",
     "register_pass": "hloom.passes.registry",
     **dict.fromkeys(("TorchOp", "torch_lowering", "torch_decomposition"), "hloom.compiler.frontends.torch_lowerings"),
     "load": "hloom.runtime.executable",

@@ -1,5 +1,8 @@
 """The registry of hloom's own passes: one pass a file, found by its command-line name, imported when first asked for.
 
+A folder of passes/ is a stage, a file directly in it is a pass, and its subfolders are what the passes are made of; `common` is what
+several stages share.
+
 A pass is a function over a module op with typed keyword options:
 
     @register_pass("plan-fusion", "groups ops into fusions")
@@ -17,13 +20,14 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hloom.runtime.forking import process_lock
 
 from .errors import PipelineError
 
-_NOT_PASSES = {"errors", "registry", "rewriting"}
+_STAGES = ("stablehlo", "fused", "lhlo", "linalg", "tiled", "vector", "gpu", "thunk", "llvm", "nvvm")
 
 
 @dataclass(frozen=True)
@@ -74,21 +78,24 @@ def register_pass(name: str, description: str) -> Callable[[Callable[..., None]]
 def find_pass(name: str) -> PassInfo | None:
     """The pass of that name, or None; imports the file that is named after it."""
     if name not in _passes:
-        module = name.replace("-", "_")
-        if module in _pass_files():
+        module = _pass_files().get(name.replace("-", "_"))
+        if module is not None:
             with process_lock:
-                importlib.import_module(f"hloom.passes.{module}")
+                importlib.import_module(module)
     return _passes.get(name)
 
 
 def all_passes() -> list[PassInfo]:
-    """Every pass of hloom's own, by name; imports all of them."""
-    for module in _pass_files():
-        importlib.import_module(f"hloom.passes.{module}")
-    return [_passes[name] for name in sorted(_passes)]
+    """Every pass of hloom's own, in the order of the stages, by name within one; imports all of them."""
+    for module in _pass_files().values():
+        importlib.import_module(module)
+    order = {name: number for number, name in enumerate(_pass_files())}
+    return sorted(_passes.values(), key=lambda info: order[info.fn.__module__.rpartition(".")[2]])
 
 
 @functools.cache
-def _pass_files() -> set[str]:
-    package = importlib.import_module("hloom.passes")
-    return {m.name for m in pkgutil.iter_modules(package.__path__) if not m.ispkg} - _NOT_PASSES
+def _pass_files() -> dict[str, str]:
+    """The passes' modules by the names of their files, in the order of the stages."""
+    folders = ((stage, Path(__file__).with_name(stage)) for stage in _STAGES)
+    found = ((stage, m) for stage, folder in folders for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg)
+    return {m.name: f"hloom.passes.{stage}.{m.name}" for stage, m in found}

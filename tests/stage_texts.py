@@ -26,7 +26,8 @@ LAST = {"cpu": ("llvm",), "sm": ("nvvm", "ptx")}
 
 def programs() -> dict[str, Path]:
     """Each program's file by the name of its folder here."""
-    folders = [ROOT / "examples", ROOT / "build" / "benchmarks", *map(Path, filter(None, os.environ.get("HLOOM_PROGRAMS", "").split(os.pathsep)))]
+    given = [Path(folder) for folder in os.environ.get("HLOOM_PROGRAMS", "").split(os.pathsep) if folder]
+    folders = [ROOT / "examples", ROOT / "build" / "benchmarks", *given]
     return {f"{folder.name}-{path.stem}": path for folder in folders for path in sorted(folder.rglob("*.mlir"))}
 
 
@@ -44,8 +45,9 @@ def write(program: Path, target: str, folder: Path) -> None:
 def differences(before: Path, after: Path) -> list[str]:
     """Files that differ, or that one side alone has, relative to the folders."""
     names = {path.relative_to(side) for side in (before, after) for path in side.rglob("*") if path.is_file()}
-    same = (name for name in names if all((side / name).is_file() for side in (before, after)) and filecmp.cmp(before / name, after / name, False))
-    return sorted(map(str, names - set(same)))
+    both = (name for name in names if (before / name).is_file() and (after / name).is_file())
+    same = {name for name in both if filecmp.cmp(before / name, after / name, shallow=False)}
+    return sorted(map(str, names - same))
 
 
 def main() -> int:

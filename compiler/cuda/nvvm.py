@@ -8,8 +8,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import CompileError
-from hloom.passes.rewriting import walk
 
 from ..instrument import Instrumentation
 from ..passmanager import parse_pipeline, run_steps

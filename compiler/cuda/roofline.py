@@ -14,7 +14,7 @@ from typing import Any
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
-from hloom.passes.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import symbol_name, walk
 
 from .statistics import KernelStatistics
 from .traffic import Traffic, traffic

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
-from hloom.passes.gpu.launch import is_kernel
-from hloom.passes.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import symbol_name, walk
+from hloom.passes.gpu.support.launch import is_kernel
 
 from .assemble import Resources
 from .compile_kernels import CompiledKernels, compile_kernels

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.gpu.launch import TENSOR_MAPS
-from hloom.passes.rewriting import walk
+from hloom.passes.common.rewriting import walk
+from hloom.passes.gpu.support.launch import TENSOR_MAPS
 
 _SAMPLED_THREADS = 4096
 _SAMPLED_TRIPS = (64, 8, 2)

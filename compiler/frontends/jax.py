@@ -14,7 +14,7 @@ import jax.export
 from torch_mlir import ir
 
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
-from hloom.passes.stablehlo.ops import ANNOTATIONS
+from hloom.passes.stablehlo.support.ops import ANNOTATIONS
 
 from ..frontend import Imported
 from ..validate import unsupported_call

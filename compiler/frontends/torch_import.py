@@ -22,9 +22,9 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras.fx_importer import ContextCache, FxImporter, FxImporterHooks, GraphNodeImporter
 from torch_mlir.passmanager import PassManager
 
+from hloom.passes.common.rewriting import value_of, walk
 from hloom.passes.errors import CompileError, PassFailure, UnsupportedOpError
-from hloom.passes.rewriting import value_of, walk
-from hloom.passes.stablehlo import build
+from hloom.passes.stablehlo.support import build
 from hloom.runtime.interrupts import uninterrupted
 
 from .mlir_text import diagnostics

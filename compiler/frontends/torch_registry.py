@@ -31,7 +31,7 @@ from torch._decomp import decomposition_table
 from torch_mlir import ir
 
 from hloom.passes.errors import UnsupportedOpError
-from hloom.passes.stablehlo import build
+from hloom.passes.stablehlo.support import build
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

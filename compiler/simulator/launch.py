@@ -11,8 +11,8 @@ from torch_mlir import ir
 
 from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
-from hloom.passes.gpu.launch import TENSOR_MAPS
-from hloom.passes.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import symbol_name, walk
+from hloom.passes.gpu.support.launch import TENSOR_MAPS
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch

@@ -18,13 +18,13 @@ from torch_mlir.dialects.llvm import translate_module_to_llvmir
 from hloom.dialects.context import make_context
 from hloom.dialects.storage import byte_size
 from hloom.dialects.thunk import buffer_sizes, integers
-from hloom.passes.assign_buffers import assign_buffers
-from hloom.passes.buffers.constants import constant_bytes
-from hloom.passes.emit_thunks import emit_thunks
-from hloom.passes.lower_thunks import lower_thunks
-from hloom.passes.rewriting import functions, symbol_name
-from hloom.passes.verify_lhlo import verify_lhlo
-from hloom.passes.verify_thunk import verify_thunk
+from hloom.passes.common.rewriting import functions, symbol_name
+from hloom.passes.lhlo.assign_buffers import assign_buffers
+from hloom.passes.lhlo.assignment.constants import constant_bytes
+from hloom.passes.lhlo.verify_lhlo import verify_lhlo
+from hloom.passes.llvm.lower_thunks import lower_thunks
+from hloom.passes.thunk.emit_thunks import emit_thunks
+from hloom.passes.thunk.verify_thunk import verify_thunk
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

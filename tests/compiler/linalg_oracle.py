@@ -13,8 +13,8 @@ from torch_mlir.execution_engine import ExecutionEngine
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import walk
 from hloom.passes.registry import find_pass
-from hloom.passes.rewriting import walk
 
 INGRESS = [
     "lower-to-linalg", "generalize-contractions", "inline-producers", "narrow-producers", "select-to-maximum", "collapse-loop-dims",

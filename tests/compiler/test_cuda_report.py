@@ -14,7 +14,7 @@ from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.compiler.target import resolve
 from hloom.dialects.context import make_context
-from hloom.passes.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import symbol_name, walk
 from hloom.runtime.report import Report
 
 H100 = resolve("sm_90a")

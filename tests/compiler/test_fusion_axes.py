@@ -13,9 +13,9 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.context import make_context
-from hloom.passes.fusion.axes import ZERO, Atom, Expr, linear, opaque, substitute, uniform, var
-from hloom.passes.fusion.graph import Dag
-from hloom.passes.fusion.reader import read_program
+from hloom.passes.fused.planner.axes import ZERO, Atom, Expr, linear, opaque, substitute, uniform, var
+from hloom.passes.fused.planner.graph import Dag
+from hloom.passes.fused.planner.reader import read_program
 
 
 def value(expr: Expr, point: dict[int, int], uniforms: dict[int, int] | None = None) -> int:
@@ -151,7 +151,7 @@ def test_contraction_agrees_with_brute_force(seed):
 
 
 def test_a_search_that_finds_no_end_gives_up(monkeypatch):
-    monkeypatch.setattr("hloom.passes.fusion.graph.BUDGET", 10)
+    monkeypatch.setattr("hloom.passes.fused.planner.graph.BUDGET", 10)
     middle = range(1, 40)
     dag = Dag(42, [(0, i) for i in middle] + [(i, 40) for i in middle] + [(0, 41), (40, 41)])
     assert dag.merge(0, 41) == "CYCLE_BUDGET"

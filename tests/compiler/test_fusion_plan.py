@@ -13,9 +13,9 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
-from hloom.passes.plan_fusion import plan_fusion
-from hloom.passes.rewriting import functions, symbol_name, walk
+from hloom.passes.fused.plan_fusion import plan_fusion
 
 HOST_OPS = {"func.call", "stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "func.return", "stablehlo.return"}
 SHAPES = [(4, 6), (6, 4), (24,), (4, 2, 3), (1, 6), (4, 1), (4,), (6,), (2, 12), ()]
@@ -240,7 +240,7 @@ def test_equal_groups_share_one_function():
 
 def test_the_work_of_planning_grows_with_the_chain_not_with_its_square(monkeypatch):
     """Counted, not timed: merges priced for each op."""
-    from hloom.passes.fusion.cost import CostModel
+    from hloom.passes.fused.planner.cost import CostModel
 
     counts = []
     union = CostModel.union

@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hloom.passes.linalg.indices import Atom, Index, add, constant, cuts, floordiv, loop, loops, mod, reshape_point, scale
+from hloom.passes.linalg.lowering.lowering.lowering.indices import (
+    Atom,
+    Index,
+    add,
+    constant,
+    cuts,
+    floordiv,
+    loop,
+    loops,
+    mod,
+    reshape_point,
+    scale,
+)
 
 EXTENTS = (4, 6, 5)
 POINTS = list(itertools.product(*map(range, EXTENTS)))

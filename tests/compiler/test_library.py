@@ -16,9 +16,9 @@ from hloom.compiler.report import ReportBuilder
 from hloom.compiler.simulator.device import SimulatedProgram
 from hloom.compiler.target import attach_target, load_target
 from hloom.dialects.context import make_context
-from hloom.passes.fusion.policy import KernelRule, Policy, attach_policy
-from hloom.passes.library.activation import read_activation
-from hloom.passes.rewriting import functions, symbol_name, walk
+from hloom.passes.common.rewriting import functions, symbol_name, walk
+from hloom.passes.fused.planner.policy import KernelRule, Policy, attach_policy
+from hloom.passes.library_calls.activation import read_activation
 
 WORKLOADS = Path(os.environ.get("HLOOM_PROGRAMS", Path(__file__).parents[3] / "shared")) / "workloads"
 

@@ -8,7 +8,7 @@ from hloom.compiler.instrument import Instrumentation
 from hloom.compiler.passmanager import parse_pipeline, run_steps
 from hloom.compiler.pipeline import run_stages
 from hloom.dialects.context import make_context
-from hloom.passes.rewriting import functions, walk
+from hloom.passes.common.rewriting import functions, walk
 
 ROWS, INNER, COLUMNS = 256, 512, 1024
 X, W, B, Y = f"tensor<{ROWS}x{INNER}xf32>", f"tensor<{COLUMNS}x{INNER}xf32>", f"tensor<{COLUMNS}xf32>", f"tensor<{ROWS}x{COLUMNS}xf32>"

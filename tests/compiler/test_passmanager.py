@@ -12,9 +12,9 @@ from hloom.compiler.passmanager import Node, parse_nodes, parse_options, parse_p
 from hloom.compiler.statistics import Statistics
 from hloom.compiler.timing import Timing
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import functions
 from hloom.passes.errors import CompileError, ParseError, PassFailure, PipelineError, UnsupportedOpError
 from hloom.passes.registry import register_pass
-from hloom.passes.rewriting import functions
 
 TEXT = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = stablehlo.negate %a : tensor<4xf32>\n return %0 : tensor<4xf32> }"
 seen = []

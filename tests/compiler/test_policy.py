@@ -14,7 +14,7 @@ from hloom.compiler.compile import compile_program, load_text
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.pipeline import Pipeline
 from hloom.dialects.context import make_context
-from hloom.passes.fusion.policy import KernelRule, Policy, PolicyError, attach_policy, policy_of
+from hloom.passes.fused.planner.policy import KernelRule, Policy, PolicyError, attach_policy, policy_of
 from hloom.tools import compile as compile_tool
 from hloom.tools import explain as explain_tool
 from hloom.tools import run as run_tool

@@ -5,7 +5,7 @@ from torch_mlir import ir
 
 import hloom
 from hloom.dialects.context import make_context
-from hloom.passes.rewriting import walk
+from hloom.passes.common.rewriting import walk
 
 TEXT = """
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {

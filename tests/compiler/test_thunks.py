@@ -13,9 +13,9 @@ from torch_mlir import ir
 from hloom.dialects import _docs
 from hloom.dialects.context import make_context
 from hloom.dialects.thunk_json import programs
-from hloom.passes.buffers.host_function import HostFunction
-from hloom.passes.lower_thunks import lower_thunks
-from hloom.passes.verify_thunk import verify_thunk
+from hloom.passes.lhlo.assignment.host_function import HostFunction
+from hloom.passes.llvm.lower_thunks import lower_thunks
+from hloom.passes.thunk.verify_thunk import verify_thunk
 
 # Adds 1 to each of its tiles' elements: reads buffers[0], writes buffers[1], one i32 a tile.
 INCREMENT = """

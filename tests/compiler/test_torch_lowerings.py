@@ -12,7 +12,7 @@ import hloom  # noqa: E402
 from hloom.compiler.frontends import torch_registry  # noqa: E402
 from hloom.compiler.frontends.torch_lowerings import torch_decomposition, torch_lowering  # noqa: E402
 from hloom.passes.errors import PassFailure, UnsupportedOpError  # noqa: E402
-from hloom.passes.stablehlo import build  # noqa: E402
+from hloom.passes.stablehlo.support import build  # noqa: E402
 
 
 class Function(torch.nn.Module):

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from hloom.compiler.compile import compile_program, load_text
 from hloom.compiler.pipeline import run_stages
 from hloom.compiler.target import attach_target, resolve
-from hloom.passes.rewriting import defining_op, index_constant, value_of, walk
+from hloom.passes.common.rewriting import defining_op, index_constant, value_of, walk
 from hloom.runtime.executable import Executable
 
 Edit = Callable[[ir.Operation], None]

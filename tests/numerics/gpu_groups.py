@@ -22,7 +22,7 @@ from hloom.compiler.pipeline import run_stages
 from hloom.compiler.simulator import Counters, Kernels
 from hloom.compiler.target import resolve
 from hloom.dialects.target import attach_target
-from hloom.passes.rewriting import functions, symbol_name
+from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.runtime.dtypes import numpy_dtype
 
 ROAD = (

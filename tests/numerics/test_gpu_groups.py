@@ -14,8 +14,8 @@ from hloom.compiler.interpreter import Interpreter
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.dialects.context import make_context
+from hloom.passes.common.rewriting import walk
 from hloom.passes.registry import find_pass
-from hloom.passes.rewriting import walk
 
 LEAST = {"f64": "0xFFF0000000000000", "f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80", "i8": "-128", "ui8": "0", "i1": "false"}
 

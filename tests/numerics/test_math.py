@@ -16,8 +16,8 @@ from torch_mlir.execution_engine import ExecutionEngine
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
-from hloom.passes.expand_math import expand_math
-from hloom.passes.scale_to_avx512 import scale_to_avx512
+from hloom.passes.linalg.lowering.expand_math import expand_math
+from hloom.passes.llvm.scale_to_avx512 import scale_to_avx512
 
 CHUNK = 1 << 12
 LOWER = (

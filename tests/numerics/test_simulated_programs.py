@@ -15,7 +15,7 @@ from hloom.compiler.cuda.statistics import KernelStatistics, kernel_statistics
 from hloom.compiler.pipeline import run_stages
 from hloom.compiler.target import resolve
 from hloom.dialects.target import attach_target
-from hloom.passes.rewriting import walk
+from hloom.passes.common.rewriting import walk
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*.mlir"))
 WORKLOADS = sorted((ROOT / "workloads").glob("*.mlir"))

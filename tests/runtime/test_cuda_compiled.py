@@ -16,7 +16,7 @@ from hloom.compiler.compile import compile_program, load_text
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.dialects.context import make_context
-from hloom.passes.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import symbol_name, walk
 from hloom.runtime.cuda.device import CudaDevice
 from hloom.runtime.executable import Executable
 

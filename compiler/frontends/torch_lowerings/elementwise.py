@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from hloom.passes.stablehlo import build
+from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
 

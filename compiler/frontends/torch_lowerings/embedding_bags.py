@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.passes.stablehlo import build
+from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
 

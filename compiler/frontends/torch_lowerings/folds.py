@@ -8,7 +8,7 @@ from functools import reduce
 
 from torch_mlir import ir
 
-from hloom.passes.stablehlo import build
+from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
 

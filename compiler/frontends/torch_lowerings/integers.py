@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch_mlir import ir
 
-from hloom.passes.rewriting import create
-from hloom.passes.stablehlo import build
+from hloom.passes.common.rewriting import create
+from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 

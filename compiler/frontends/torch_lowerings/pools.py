@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.stablehlo import build, constants
+from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
-from hloom.passes.stablehlo import build
+from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.passes.rewriting import value_of
-from hloom.passes.stablehlo import build
+from hloom.passes.common.rewriting import value_of
+from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
 

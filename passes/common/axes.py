@@ -1,0 +1,200 @@
+"""The axes of a group: which loops of its linalg ops are the same loop, and which of them may be tiled.
+
+Every linalg op has loops; every intermediate value ties the loops of its producer to those of its consumers, position by position. The
+classes of tied loops are the group's axes. An axis may be tiled iff in each op that has it, it is one parallel loop; every op that is
+not cheap has it; every result has it; and no intermediate is read along it other than at the loop's own index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from torch_mlir import ir
+
+from .rewriting import defining_op, walk
+
+CHEAP_POINTS = 4096
+"""An op of fewer points, none of its results returned, may be recomputed by every tile."""
+
+
+@dataclass
+class TileOp:
+    """One linalg op of a group: its loops, its maps (inputs, then outputs), and the axis of each loop."""
+
+    op: ir.Operation
+    maps: list[ir.AffineMap]
+    inputs: list[ir.Value]
+    inits: list[ir.Value]
+    parallel: list[bool]
+    extents: list[int]
+    axes: list[int] = field(default_factory=list)
+
+    @property
+    def points(self) -> int:
+        return prod(self.extents)
+
+    @property
+    def output_maps(self) -> list[ir.AffineMap]:
+        return self.maps[len(self.inputs) :]
+
+
+def read_tile_op(op: ir.Operation) -> TileOp:
+    """Reads a linalg.generic or linalg.fill on tensors of static shape."""
+    if op.name == "linalg.fill":
+        shape = list(ir.RankedTensorType(op.results[0].type).shape)
+        scalar, identity = ir.AffineMap.get(len(shape), 0, []), ir.AffineMap.get_identity(len(shape))
+        return TileOp(op, [scalar, identity], [op.operands[0]], [op.operands[1]], [True] * len(shape), shape)
+    maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    iterators = [str(i) for i in ir.ArrayAttr(op.attributes["iterator_types"])]
+    inits = len(op.results)
+    operands = list(op.operands)
+    inputs, outputs = operands[: len(operands) - inits], operands[len(operands) - inits :]
+    parallel = ["parallel" in i for i in iterators]
+    return TileOp(op, maps, inputs, outputs, parallel, _extents(maps, operands, len(iterators)))
+
+
+def _extents(maps: list[ir.AffineMap], operands: list[ir.Value], loops: int) -> list[int]:
+    extents = [-1] * loops
+    for m, value in zip(maps, operands):
+        if not isinstance(value.type, ir.RankedTensorType):
+            continue
+        for expr, size in zip(m.results, ir.RankedTensorType(value.type).shape):
+            if isinstance(expr, ir.AffineDimExpr) and extents[ir.AffineDimExpr(expr).position] < 0:
+                extents[ir.AffineDimExpr(expr).position] = size
+    return extents
+
+
+def loop_index(value: ir.Value) -> int | None:
+    """The loop whose index `value` is in a body, or None if it is computed."""
+    op = defining_op(value)
+    return int(ir.IntegerAttr(op.attributes["dim"]).value) if op is not None and op.name == "linalg.index" else None
+
+
+def dim_position(expr: ir.AffineExpr) -> int | None:
+    """The loop that `expr` is, or None if it is no plain loop index."""
+    return ir.AffineDimExpr(expr).position if isinstance(expr, ir.AffineDimExpr) else None
+
+
+def loop_of(expr: ir.AffineExpr) -> int:
+    """The loop that `expr` is, where it is known to be one: in a result's map."""
+    return ir.AffineDimExpr(expr).position
+
+
+def used_dims(expr: ir.AffineExpr, loops: int) -> set[int]:
+    """The loops that occur in `expr`."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return {ir.AffineDimExpr(expr).position}
+    if isinstance(expr, ir.AffineConstantExpr):
+        return set()
+    binary = ir.AffineBinaryExpr(expr)
+    return used_dims(binary.lhs, loops) | used_dims(binary.rhs, loops)
+
+
+class Axes:
+    """The axes of a list of ops. `extent[a]`, `tileable` (set of axes), and each op's `axes` are filled in."""
+
+    def __init__(self, ops: list[TileOp], results: list[ir.Value]):
+        self.ops = ops
+        self.results = results
+        self.parent: list[int] = []
+        self._offsets: list[int] = []
+        for op in ops:
+            self._offsets.append(len(self.parent))
+            self.parent.extend(range(len(self.parent), len(self.parent) + len(op.extents)))
+        self._number = {op.op.results[0].owner: i for i, op in enumerate(ops)}
+        self._whole: set[int] = set()
+        self._tie_through_values()
+        self._tie_components()
+        self._name()
+        self.tileable = self._find_tileable()
+
+    def producer(self, value: ir.Value) -> tuple[int, int] | None:
+        """(op number, result number) of the op in the group that makes `value`."""
+        op = defining_op(value)
+        number = self._number.get(op) if op is not None else None
+        return None if number is None else (number, ir.OpResult(value).result_number)
+
+    def find(self, loop: int) -> int:
+        while self.parent[loop] != loop:
+            self.parent[loop] = self.parent[self.parent[loop]]
+            loop = self.parent[loop]
+        return loop
+
+    def _union(self, a: int, b: int) -> None:
+        a, b = sorted((self.find(a), self.find(b)))
+        self.parent[b] = a
+
+    def _tie_through_values(self) -> None:
+        for number, op in enumerate(self.ops):
+            base = self._offsets[number]
+            for m, value in zip(op.maps, op.inputs + op.inits):
+                made = self.producer(value)
+                if made is None:
+                    continue
+                out = self.ops[made[0]].output_maps[made[1]]
+                for mine, theirs in zip(m.results, out.results):
+                    position = dim_position(theirs)
+                    if position is None:
+                        continue
+                    loop = self._offsets[made[0]] + position
+                    reader = dim_position(mine)
+                    if reader is not None:
+                        self._union(base + reader, loop)
+                    elif self.ops[made[0]].extents[position] != 1:
+                        self._whole.add(loop)
+            for extract in walk(op.op, "tensor.extract"):
+                made = self.producer(extract.operands[0])
+                if made is not None:
+                    self._tie_extract(base, list(extract.operands)[1:], *made)
+
+    def _tie_extract(self, base: int, indices: list[ir.Value], number: int, result: int) -> None:
+        """Ties the loops of a producer to those at whose own index a body extracts its value; the value is whole along the others."""
+        out = self.ops[number].output_maps[result]
+        for index, expr in zip(indices, out.results):
+            loop, reader = self._offsets[number] + loop_of(expr), loop_index(index)
+            if reader is not None:
+                self._union(base + reader, loop)
+            elif self.ops[number].extents[loop_of(expr)] != 1:
+                self._whole.add(loop)
+
+    def _tie_components(self) -> None:
+        """Results that share no intermediate are tied position by position where their shapes agree."""
+        first: list[int] | None = None
+        for value in self.results:
+            made = self.producer(value)
+            if made is None:
+                continue
+            out = self.ops[made[0]].output_maps[made[1]]
+            loops = [self._offsets[made[0]] + p for p in map(dim_position, out.results) if p is not None]
+            sizes = list(ir.RankedTensorType(value.type).shape)
+            if first is None:
+                first, shape = loops, sizes
+            elif not {self.find(a) for a in loops} & {self.find(a) for a in first}:
+                for a, b, m, n in zip(loops, first, sizes, shape):
+                    if m == n:
+                        self._union(a, b)
+
+    def _name(self) -> None:
+        self.extent: dict[int, int] = {}
+        for number, op in enumerate(self.ops):
+            op.axes = [self.find(self._offsets[number] + d) for d in range(len(op.extents))]
+            for axis, extent in zip(op.axes, op.extents):
+                self.extent[axis] = extent
+        self._whole = {self.find(loop) for loop in self._whole}
+
+    def _find_tileable(self) -> set[int]:
+        returned = {made for made in map(self.producer, self.results) if made is not None}
+        returned_ops = {number for number, _ in returned}
+        tileable = {axis for axis, extent in self.extent.items() if extent > 1} - self._whole
+        for number, op in enumerate(self.ops):
+            for axis, parallel in zip(op.axes, op.parallel):
+                if not parallel or op.axes.count(axis) > 1:
+                    tileable.discard(axis)
+            if number in returned_ops or op.points > CHEAP_POINTS:
+                tileable &= set(op.axes)
+        for number, result in returned:
+            op = self.ops[number]
+            shown = {op.axes[p] for p in map(dim_position, op.output_maps[result].results) if p is not None}
+            tileable &= shown
+        return tileable

@@ -1,0 +1,79 @@
+"""plan-fusion: stage stablehlo → fused. Groups ops into fusions by price and outlines each group.
+
+    func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
+      %0 = stablehlo.exponential %x : tensor<4096x1024xf32>
+      %1 = stablehlo.negate %0 : tensor<4096x1024xf32>
+      return %1 : tensor<4096x1024xf32>
+    }
+
+becomes
+
+    module attributes {hloom.decisions = [{code = "FUSED_VERTICAL", verdict = "fused", groups = [@fusion_0], …}]} {
+      func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
+        %0 = call @fusion_0(%x) : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+        return %0 : tensor<4096x1024xf32>
+      }
+      func.func private @fusion_0(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+          attributes {hloom.bytes = …, hloom.cost_ps = …, hloom.flops = …, hloom.kind = "loop"} { exponential; negate; return }
+    }
+
+Must hold before: calls inlined, static ranked shapes, one block a function. Holds after: host functions hold calls to groups, constants,
+while, case, if and returns only. On CUDA, a convolution for which a generated kernel is chosen gives up its padding, which becomes an op,
+and reads its weights as they lie. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a
+record in `hloom.decisions`. `hloom.policy` (fusion/policy.py) may say which contractions are a library's and which are not. Functions that
+are groups already are left alone. Declines: ops without an access map (UnsupportedOpError).
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..registry import register_pass
+from .planner.cost import CostModel
+from .planner.decisions import KERNEL_CODES, attach
+from .planner.give_back import give_back
+from .planner.kernels import Kernel, kernels_of
+from .planner.legality import Limits
+from .planner.outline import Item, Outliner
+from .planner.plan import Planner
+from .planner.policy import policy_of
+from .planner.reader import read_program
+from .planner.records import Decision
+
+
+@register_pass("plan-fusion", "groups ops into fusions by price, and outlines each group into a private function")
+def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_percent: int = 88) -> None:
+    """`max_instances`: the largest group, counting an op once for each index it is evaluated at.
+    `library_percent`: the speed of a library's contractions, of the target's peak."""
+    target, policy = target_of(module), policy_of(module)
+    with module.context, ir.Location.unknown():
+        program, handles = read_program(module)
+        cost, limits = CostModel(target, program), Limits(max_instances, row_bytes=target.l2_bytes)
+        blocks: dict[int, list[Item]] = {}
+        decisions = []
+        for block in sorted(program.blocks, key=lambda each: (-each.depth, each.id)):
+            planner = Planner(program, block, cost, limits)
+            items = blocks.setdefault(block.id, [])
+            notes = []
+            for item in planner.run():
+                if isinstance(item, int):
+                    items.append(item)
+                    continue
+                kernels, chosen = kernels_of(item, cost, program, handles, library_percent, policy)
+                items.extend(kernels)
+                notes.extend(chosen)
+            decisions.append((block.id, [*planner.decisions(), *notes]))
+        kernels = [item for items in blocks.values() for item in items if isinstance(item, Kernel)]
+        reasons = {each.ops[0]: each.reason for _, records in decisions for each in records if each.code in KERNEL_CODES}
+        if give_back(kernels, reasons, program, handles):
+            return plan_fusion(module, max_instances=max_instances, library_percent=library_percent)
+        outliner = Outliner(module, program, handles)
+        outliner.rewrite(blocks)
+        free = tuple(op.id for op in program.ops if op.free and op.operands and op.id in outliner.names)
+        records = [each for _, group in sorted(decisions, key=lambda pair: pair[0]) for each in group]
+        if free:
+            records.append(Decision("FREE_CLONED", "note", free, "views and scalars, cloned into every group that uses them"))
+        records.extend(Decision("POLICY_UNMET", "note", (), reason, rule=rule) for rule, reason in policy.idle_rules(program.ops))
+        attach(module, records, program, outliner.names)

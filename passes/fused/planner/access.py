@@ -1,0 +1,295 @@
+"""Access maps: for each op, which element of each operand an element of the result needs.
+
+`facts_of(op, …)` reads an op once and returns what the planner has to know of it: its kind, its maps, the ranges it reduces over, and
+its work for each point of its iteration space. In a map, variable `i < rank` is dimension i of the result and `rank + j` is the j-th
+range. An op that is not in the tables is refused: there is no rule that would say which groups may hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from ...errors import UnsupportedOpError
+from .axes import ZERO, Expr, Signature, linear, opaque, substitute, uniform, var
+from .records import Value
+
+
+@dataclass(frozen=True)
+class AccessMap:
+    """Result index → operand index; None is the identity. `masked`: outside some window the operand is not read."""
+
+    index: Signature | None
+    masked: bool = False
+
+    def at(self, signature: Signature) -> Signature:
+        return signature if self.index is None else substitute(self.index, dict(enumerate(signature)))
+
+    def of(self, outer: AccessMap) -> AccessMap:
+        """The map that first applies `outer`, then this one."""
+        if self.index is None and not self.masked:
+            return outer
+        index = self.index if outer.index is None else self.at(outer.index)
+        return AccessMap(index, self.masked or outer.masked)
+
+
+IDENTITY = AccessMap(None)
+SCALAR = AccessMap(())
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the planner knows of an op. `maps`: one for each operand. `kind`: see records.Op."""
+
+    kind: str
+    maps: tuple[AccessMap, ...]
+    ranges: tuple[int, ...] = ()
+    work: int = 1
+    row: bool = False
+    overwrites: bool = False
+
+
+# Work of one element in f32 operations; every other elementwise op counts 1.
+WORK = {
+    "exponential": 24, "exponential_minus_one": 28, "log": 24, "log_plus_one": 28, "logistic": 28, "tanh": 24, "sine": 28, "cosine": 28,
+    "tan": 40, "power": 48, "atan2": 44, "cbrt": 36, "divide": 4, "remainder": 8, "sqrt": 4, "rsqrt": 6,
+}  # fmt: skip
+ELEMENTWISE = set(WORK) | {
+    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "convert", "count_leading_zeros", "floor", "is_finite",
+    "maximum", "minimum", "multiply", "negate", "not", "or", "popcnt", "reduce_precision", "round_nearest_afz", "round_nearest_even",
+    "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "subtract", "xor",
+}  # fmt: skip
+
+
+def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    name = op.name.removeprefix("stablehlo.")
+    if name == "bitcast_convert" and operands[0].bits != results[0].bits:
+        return _bitcast(operands[0], results[0], number)
+    if name in ELEMENTWISE:
+        maps = tuple(IDENTITY if v.shape == results[0].shape else SCALAR for v in operands)
+        return Facts("loop", maps, work=WORK.get(name, 1) * (2 if results[0].bits == 64 else 1))
+    rule = _RULES.get(op.name)
+    if rule is None:
+        raise UnsupportedOpError(
+            "the fusion planner has no access map for this op", op=op.name, loc=str(op.location), stage="fused",
+            remedy="legalise the op in the stablehlo stage, or report it",
+        )  # fmt: skip
+    return rule(op, number, operands, results)
+
+
+def _dims(value: Value) -> list[Expr]:
+    return [var(i, extent) for i, extent in enumerate(value.shape)]
+
+
+def _ints(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:
+    """The integers of an array or dense attribute, which may be absent."""
+    return [int(x) for x in op.attributes[name]] if name in op.attributes else list(default)
+
+
+def _integer(op: ir.Operation, name: str) -> int:
+    return ir.IntegerAttr(op.attributes[name]).value
+
+
+def _free(op, number, operands, results) -> Facts:
+    return Facts("loop", tuple(SCALAR for _ in operands))
+
+
+def _broadcast(op, number, operands, results) -> Facts:
+    out = _dims(results[0])
+    index = tuple(ZERO if extent == 1 else out[d] for d, extent in zip(_ints(op, "broadcast_dimensions"), operands[0].shape, strict=True))
+    return Facts("loop", (AccessMap(index),), work=0)
+
+
+def _transpose(op, number, operands, results) -> Facts:
+    out, index = _dims(results[0]), [ZERO] * len(results[0].shape)
+    for i, dim in enumerate(_ints(op, "permutation")):
+        index[dim] = out[i]
+    return Facts("loop", (AccessMap(tuple(index)),), work=0)
+
+
+def _reverse(op, number, operands, results) -> Facts:
+    index = _dims(results[0])
+    for dim in _ints(op, "dimensions"):
+        index[dim] = index[dim] * -1 + (results[0].shape[dim] - 1)
+    return Facts("loop", (AccessMap(tuple(index)),), work=0)
+
+
+def _slice(op, number, operands, results) -> Facts:
+    starts, strides = _ints(op, "start_indices"), _ints(op, "strides")
+    index = tuple(d * stride + start for d, stride, start in zip(_dims(results[0]), strides, starts))
+    return Facts("loop", (AccessMap(index),), work=0)
+
+
+def _reshape(op, number, operands, results) -> Facts:
+    """Dimensions are grouped into runs of equal product first, so that a split or merge touches only its own run."""
+    source, target = operands[0].shape, results[0].shape
+    if 0 in source:
+        return Facts("loop", (AccessMap(tuple(ZERO for _ in source)),), work=0)
+    out, index, i, j = _dims(results[0]), [ZERO] * len(source), 0, 0
+    while i < len(source) or j < len(target):
+        i0, j0, left, right = i, j, 1, 1
+        while True:
+            if left <= right and i < len(source):
+                left, i = left * source[i], i + 1
+            elif j < len(target):
+                right, j = right * target[j], j + 1
+            if left == right and (left > 1 or (i == len(source) and j == len(target))):
+                break
+        position, stride = linear(out[j0:j], target[j0:j]), 1
+        for dim in reversed(range(i0, i)):
+            index[dim] = position.floordiv(stride).mod(source[dim])
+            stride *= source[dim]
+    return Facts("loop", (AccessMap(tuple(index)),), work=0)
+
+
+def _bitcast(source: Value, result: Value, number: int) -> Facts:
+    """To a narrower type a dimension is split off, to a wider one the last dimension is read whole."""
+    dims = tuple(_dims(result))
+    index = dims[: len(source.shape)] if len(dims) > len(source.shape) else (*dims, opaque(number, (), source.shape[-1] - 1))
+    return Facts("loop", (AccessMap(index),))
+
+
+def _dynamic_slice(op, number, operands, results) -> Facts:
+    source, *starts = operands
+    index = tuple(
+        d + uniform(start.id, whole - size)
+        for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, results[0].shape, strict=True)
+    )
+    return Facts("loop", (AccessMap(index), *(SCALAR for _ in starts)), work=0)
+
+
+def _dynamic_update_slice(op, number, operands, results) -> Facts:
+    source, update, *starts = operands
+    index = tuple(
+        d + uniform(start.id, whole - size) * -1
+        for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, update.shape, strict=True)
+    )
+    return Facts("loop", (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True)
+
+
+def _concatenate(op, number, operands, results) -> Facts:
+    axis, start, maps = _integer(op, "dimension"), 0, []
+    for value in operands:
+        index = _dims(results[0])
+        index[axis] = index[axis] + -start
+        maps.append(AccessMap(tuple(index), masked=True))
+        start += value.shape[axis]
+    return Facts("loop", tuple(maps))
+
+
+def _pad(op, number, operands, results) -> Facts:
+    lows, interiors = _ints(op, "edge_padding_low"), _ints(op, "interior_padding")
+    index = tuple((d + -low).floordiv(interior + 1) for d, low, interior in zip(_dims(results[0]), lows, interiors))
+    return Facts("loop", (AccessMap(index, masked=True), SCALAR), work=2)
+
+
+def _gather(op, number, operands, results) -> Facts:
+    source, indices = operands
+    numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    sizes, out, vector_dim = _ints(op, "slice_sizes"), _dims(results[0]), numbers.index_vector_dim
+    batch = [out[i] for i in range(len(out)) if i not in numbers.offset_dims]
+    where = list(batch)
+    if vector_dim < len(indices.shape):
+        where.insert(vector_dim, opaque(number, (), indices.shape[vector_dim] - 1))
+    batching, collapsed = list(numbers.operand_batching_dims), {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    in_batch = [i for i in range(len(indices.shape)) if i != vector_dim]
+    offsets, index = iter(out[i] for i in numbers.offset_dims), []
+    for dim, whole in enumerate(source.shape):
+        expr = ZERO if dim in collapsed else next(offsets)
+        if dim in batching:
+            expr = batch[in_batch.index(numbers.start_indices_batching_dims[batching.index(dim)])]
+        elif dim in numbers.start_index_map:
+            expr = expr + opaque(number, batch, whole - sizes[dim])
+        index.append(expr)
+    return Facts("loop", (AccessMap(tuple(index)), AccessMap(tuple(where))), work=2)
+
+
+def _body_work(op: ir.Operation) -> int:
+    return max(1, sum(WORK.get(inner.operation.name.removeprefix("stablehlo."), 1) for inner in op.regions[0].blocks[0].operations) - 1)
+
+
+def _reduce(op, number, operands, results) -> Facts:
+    source, reduced = operands[0], _ints(op, "dimensions")
+    kept = iter(_dims(results[0]))
+    ranges: list[int] = []
+    index = []
+    for dim, extent in enumerate(source.shape):
+        if dim not in reduced:
+            index.append(next(kept))
+            continue
+        index.append(var(len(results[0].shape) + len(ranges), extent))
+        ranges.append(extent)
+    longer = [dim for dim, extent in enumerate(source.shape) if extent != 1]
+    row, half = bool(longer) and longer[-1] in reduced, len(operands) // 2
+    return Facts("reduce", (AccessMap(tuple(index)),) * half + (SCALAR,) * half, tuple(ranges), _body_work(op), row)
+
+
+def _reduce_window(op, number, operands, results) -> Facts:
+    window = _ints(op, "window_dimensions")
+    ones, rank, half = [1] * len(window), len(window), len(operands) // 2
+    strides, base, dilation = (_ints(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))
+    padding = [int(x) for x in ir.DenseIntElementsAttr(op.attributes["padding"])] if "padding" in op.attributes else [0] * (2 * rank)
+    index = tuple(
+        (d * strides[i] + var(rank + i, window[i]) * dilation[i] + -padding[2 * i]).floordiv(base[i])
+        for i, d in enumerate(_dims(results[0]))
+    )
+    masked = any(padding) or any(b != 1 for b in base)
+    return Facts("window", (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window), _body_work(op))
+
+
+def _dot_general(op, number, operands, results) -> Facts:
+    dims = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    (lhs, rhs), out = operands, _dims(results[0])
+    rank, batches = len(out), len(dims.lhs_batching_dimensions)
+    contracted = [lhs.shape[d] for d in dims.lhs_contracting_dimensions]
+    free, maps = batches, []
+    for value, batching, contracting in (
+        (lhs, list(dims.lhs_batching_dimensions), list(dims.lhs_contracting_dimensions)),
+        (rhs, list(dims.rhs_batching_dimensions), list(dims.rhs_contracting_dimensions)),
+    ):
+        index = []
+        for dim, extent in enumerate(value.shape):
+            if dim in batching:
+                index.append(out[batching.index(dim)])
+            elif dim in contracting:
+                index.append(var(rank + contracting.index(dim), extent))
+            else:
+                index.append(out[free])
+                free += 1
+        maps.append(AccessMap(tuple(index)))
+    return Facts("matmul", tuple(maps), tuple(contracted), 2)
+
+
+def _convolution(op, number, operands, results) -> Facts:
+    """Grouped and dilated dimensions are opaque: a contraction's operands are whole buffers, and only what they touch is priced."""
+    dims = _stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+    (lhs, rhs), out = operands, _dims(results[0])
+    rank, spatial = len(out), list(dims.kernel_spatial_dimensions)
+    ones = [1] * len(spatial)
+    strides, lhs_dilation, rhs_dilation = (_ints(op, name, ones) for name in ("window_strides", "lhs_dilation", "rhs_dilation"))
+    grouped = _integer(op, "feature_group_count") != 1 or _integer(op, "batch_group_count") != 1
+    ranges = [*(rhs.shape[d] for d in spatial), rhs.shape[dims.kernel_input_feature_dimension]]
+    left, right = [ZERO] * len(lhs.shape), [ZERO] * len(rhs.shape)
+    for i, (d_in, d_kernel, d_out) in enumerate(zip(dims.input_spatial_dimensions, spatial, dims.output_spatial_dimensions)):
+        step = var(rank + i, ranges[i])
+        right[d_kernel] = step
+        left[d_in] = out[d_out] * strides[i] + step * rhs_dilation[i]
+        if lhs_dilation[i] != 1:
+            left[d_in] = opaque(number, (out[d_out], step), lhs.shape[d_in] - 1)
+    outer, inner, channel = out[dims.output_batch_dimension], var(rank + len(spatial), ranges[-1]), out[dims.output_feature_dimension]
+    for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
+        left[dim] = opaque(number, (plain, channel), lhs.shape[dim] - 1) if grouped else plain
+    right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
+    return Facts("conv", (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges), 2)
+
+
+_RULES: dict[str, Callable[..., Facts]] = {
+    "stablehlo.constant": _free, "stablehlo.iota": _free,
+    "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
+    "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
+    "stablehlo.reduce_window": _reduce_window, "stablehlo.dot_general": _dot_general, "stablehlo.convolution": _convolution,
+}  # fmt: skip

@@ -1,0 +1,128 @@
+"""The time of a group, in integer picoseconds, from the target's figures alone.
+
+    t = launch + max(memory, arithmetic) + a quarter of the smaller      (a core overlaps the two, not wholly)
+
+Memory: each outside value once, each result once, at the bandwidth of the cache that can hold the value. A value read across the lanes of
+the vector (a transpose) fetches lines it uses in part, the more so where the kernel cannot be tiled for that one pattern.
+Arithmetic: work of every instance × the points at which it is evaluated, so that recomputation shows in the price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hloom.dialects.target import TargetView
+
+from .axes import Expr, Signature, axes_of, product, substitute
+from .group import Group, Union, with_signatures
+from .records import Op, Program, Value
+
+SECOND = 1_000_000_000_000
+STRIDED, TRANSPOSED = 4, 2
+"""Lines fetched for each line used: in a kernel that also computes, and in one that only moves data."""
+EXPOSED = 4
+"""The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
+
+
+class CostModel:
+    def __init__(self, target: TargetView, program: Program):
+        self.target, self.program, self.values = target, program, program.values
+        self.constant = constant_ops(program)
+
+    def time(self, memory: int, arithmetic: int) -> int:
+        return self.target.launch_ps + max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
+
+    def of(self, group: Group) -> tuple[int, int]:
+        """(memory, arithmetic) of a group."""
+        return self._memory(group, group.reads) + sum(map(self.whole, group.results)), self._arithmetic(group)
+
+    def union(self, p: Group, c: Group, union: Union, of_p: tuple[int, int], of_c: tuple[int, int]) -> tuple[int, int]:
+        """(memory, arithmetic) of the union, from those of its parts, without building it."""
+        if union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys() and p.moves_only == c.moves_only:
+            small, large = (p, c) if len(p.reads) <= len(c.reads) else (c, p)
+            twice = {v: s for v, s in small.reads.items() if large.reads.get(v) == s}
+            twice.update((v, c.reads[v]) for v in union.edge)
+            unwritten = sum(self.whole(v) for v in p.results if v not in union.results)
+            return max(0, of_p[0] + of_c[0] - self._memory(c, twice) - unwritten), of_p[1] + of_c[1]
+        reads = {v: s for v, s in c.reads.items() if v not in p.results}
+        for value, signatures in p.reads.items():
+            for image in union.images:
+                reads[value] = with_signatures(reads.get(value, ()), tuple(substitute(s, image) for s in signatures))
+        merged = Group(union.axes, {}, reads, union.results, packed=p.packed | c.packed)
+        merged.reductions, merged.row = p.reductions + c.reductions, p.row and c.row
+        merged.contraction = p.contraction if p.contraction is not None else c.contraction
+        moved = ((substitute(s, image), bucket.work) for image in union.images for s, bucket in p.body.items())
+        work = c.work() + sum(merged.points(signature) * work for signature, work in moved)
+        memory = self._memory(merged, reads, p.moves_only and c.moves_only) + sum(map(self.whole, union.results))
+        return memory, self._arithmetic(merged) + work * SECOND // self.target.f32_flops
+
+    def bytes_of(self, group: Group) -> int:
+        """The least the group can move: what it touches of its inputs, and its results."""
+        return sum(self.touched(v, s, group) for v, s in group.reads.items()) + sum(self.values[v].bytes for v in group.results)
+
+    def flops_of(self, group: Group) -> int:
+        work = group.work()
+        return work if group.contraction is None else work + contraction_flops(self.program.ops[group.contraction], self.values)
+
+    def whole(self, value: int) -> int:
+        """Picoseconds to read or write all of a value."""
+        return self._transfer(self.values[value], self.values[value].bytes)
+
+    def contraction(self, op: Op) -> int:
+        """Picoseconds of the generated kernel's arithmetic."""
+        flops = contraction_flops(op, self.values)
+        return flops * SECOND // max(1, self.target.peak_flops(self.values[op.reads[0].value].element if op.reads else "f32"))
+
+    def touched(self, value: int, signatures: tuple[Signature, ...], group: Group) -> int:
+        """Bytes of the value that are read at all."""
+        whole = self.values[value].bytes
+        size = whole // max(1, self.values[value].elements)
+        return min(whole, size * sum(product(group.axes[axis].extent for axis in axes_of(s)) for s in signatures))
+
+    def _arithmetic(self, group: Group) -> int:
+        total = group.work() * SECOND // self.target.f32_flops
+        return total if group.contraction is None else total + self.contraction(self.program.ops[group.contraction])
+
+    def _memory(self, group: Group, reads: Mapping[int, tuple[Signature, ...]], moves_only: bool | None = None) -> int:
+        lane = lane_axis(group)
+        waste = TRANSPOSED if (group.moves_only if moves_only is None else moves_only) else STRIDED
+        total = 0
+        for value, signatures in reads.items():
+            strided: tuple[Signature, ...] = ()
+            if value not in group.packed and self.values[value].bytes > self.target.l1_bytes:
+                strided = tuple(s for s in signatures if across(s, lane))
+            touched = self.touched(value, signatures, group)
+            if strided:
+                along = tuple(s for s in signatures if s not in strided)
+                touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
+            total += self._transfer(self.values[value], touched)
+        return total
+
+    def _transfer(self, value: Value, amount: int) -> int:
+        cached = value.bytes <= self.target.llc_bytes // 2
+        return amount * SECOND // (self.target.llc_bytes_per_second if cached else self.target.dram_bytes_per_second)
+
+
+def lane_axis(group: Group) -> int | None:
+    """The axis along which the kernel's vectors lie."""
+    axes = group.reduced if group.reductions and group.row and group.reduced else group.parallel
+    return axes[-1] if axes else None
+
+
+def across(signature: Signature, lane: int | None) -> bool:
+    """A read whose contiguous dimension is not the one along the lanes."""
+    moving: list[Expr] = [expr for expr in signature if expr.axes]
+    return lane is not None and any(lane in expr.axes for expr in moving) and lane not in moving[-1].axes
+
+
+def contraction_flops(op: Op, values: tuple[Value, ...]) -> int:
+    return 2 * values[op.results[0]].elements * product(op.ranges)
+
+
+def constant_ops(program: Program) -> frozenset[int]:
+    """The ops that no argument reaches: what stays a group of such alone is computed once (hoist-constant-groups)."""
+    found: set[int] = set()
+    for op in program.ops:
+        if op.kind != "control" and all(program.values[value].producer in found for value in op.operands):
+            found.add(op.id)
+    return frozenset(found)

@@ -1,0 +1,84 @@
+"""A contraction on a CUDA target: by a library, which does some of what follows it, or by a generated kernel, which does all.
+
+    library    entering it + reading and writing + flops at `library_percent` of the peak, and a kernel for what it leaves over
+    generated  one kernel, flops at a part of the peak; a padded convolution first needs a copy with the padding
+
+Both are in the target's own figures (cost.py). Where few blocks cover the result, as for a matrix times a few vectors, the library splits
+the sum among blocks and adds the parts in a second kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from ...lhlo.assignment.conv import Conv
+from ...library_calls.contraction import Contraction, contraction_of
+from .cost import CostModel
+from .group import Group
+from .reader import Handles
+from .records import Program
+
+GENERATED_PERCENT = {"matmul": 60, "conv": 30}
+"""What generated kernels reach of the rate at which tensor cores, or fused multiply-adds, could go. A convolution gathers its windows."""
+LIBRARY_TILE = 64 * 64
+"""Elements of a result that a block of a library's kernel computes, where there are few."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a library would do of a group: `ops`, of which the last makes `result`."""
+
+    library: str
+    ops: tuple[int, ...]
+    reads: frozenset[int]
+    result: int
+    padded: bool
+
+
+def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
+    """The most of a contraction's group that a library does; or why it does nothing of it."""
+    assert group.contraction is not None
+    members = set(group.members)
+
+    def number_of(op: ir.Operation) -> int | None:
+        return program.values[handles.numbers[op.results[0]]].producer if op.results else None
+
+    def is_buffer(value: ir.Value) -> bool:
+        return handles.numbers[value] in group.reads
+
+    def may_end(op: ir.Operation) -> bool:
+        return number_of(op) in members
+
+    def may_take(op: ir.Operation) -> bool:
+        number = number_of(op)
+        return number in members or (number is not None and program.ops[number].free and not program.ops[number].node)
+
+    found = contraction_of(handles.ops[group.contraction], is_buffer, may_take, may_end)
+    if not isinstance(found, Contraction):
+        return found
+    ops = tuple(sorted(members & {group.contraction, *map(number_of, found.epilogue.ops)}))
+    reads = frozenset(handles.numbers[value] for value in (*found.operands, *found.more))
+    padded = isinstance(found.form, Conv) and any((*found.form.padding_low, *found.form.padding_high))
+    return Offer(found.library, ops, reads, handles.numbers[found.epilogue.result], padded)
+
+
+def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program, library_percent: int) -> int:
+    """The time of what the library does."""
+    op = program.ops[contraction]
+    moved = sum(map(cost.whole, (*offer.reads, offer.result)))
+    arithmetic = cost.contraction(op) * 100 // library_percent
+    blocks = -(-program.values[op.results[0]].elements // LIBRARY_TILE)
+    split = cost.target.launch_ps if 2 * blocks < cost.target.multiprocessors and op.kind == "matmul" else 0
+    return cost.time(moved, arithmetic) + split
+
+
+def generated_ps(group: Group, padded: bool, cost: CostModel, program: Program) -> int:
+    """The time of one kernel that does all of the group."""
+    assert group.contraction is not None
+    op = program.ops[group.contraction]
+    memory, arithmetic = cost.of(group)
+    percent = GENERATED_PERCENT[op.kind]
+    time = cost.time(memory, arithmetic + cost.contraction(op) * (100 - percent) // percent)
+    return time + cost.time(2 * cost.whole(op.reads[0].value), 0) if padded else time

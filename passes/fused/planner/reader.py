@@ -1,0 +1,232 @@
+"""One walk over the host functions of a module: IR in, a `Program` and the handles of its ops out.
+
+The handles serve the rewriting at the end; the planner in between sees records only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from torch_mlir import ir
+
+from ...common.rewriting import functions, symbol_name, walk
+from ...errors import InvalidProgramError
+from .access import IDENTITY, SCALAR, AccessMap, Facts, facts_of
+from .records import Block, Op, Program, Read, Value
+
+CONTROL = {"stablehlo.while", "stablehlo.case", "stablehlo.if", "func.call"}
+TERMINATORS = {"func.return", "stablehlo.return"}
+CONSTANT = "stablehlo.constant"
+VIEWS = {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.slice"}
+CONTRACTIONS = {"matmul", "conv"}
+FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+SCALAR_CHAIN = 32
+"""A chain of scalar ops is cloned into its users while it is no longer than this, and none of its ops costs more than a division."""
+
+
+@dataclass
+class Handles:
+    """The MLIR objects behind the records, each list by number."""
+
+    ops: list[ir.Operation] = field(default_factory=list)
+    values: list[ir.Value] = field(default_factory=list)
+    blocks: list[ir.Block] = field(default_factory=list)
+    numbers: dict[ir.Value, int] = field(default_factory=dict)
+
+
+@dataclass
+class _OpDraft:
+    """An op while it is being read; whether it is a node is known only when the whole program was seen."""
+
+    name: str
+    facts: Facts
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    loc: str
+    block: int
+    free: bool = False
+    chain: int = 0
+    blocks: tuple[int, ...] = ()
+
+
+@dataclass
+class _BlockDraft:
+    function: str
+    depth: int
+    ops: list[int] = field(default_factory=list)
+    pinned: set[int] = field(default_factory=set)
+
+
+def read_program(module: ir.Operation) -> tuple[Program, Handles]:
+    """Reads every function that is not itself a group."""
+    reader = _Reader()
+    for function in functions(module):
+        blocks = function.regions[0].blocks
+        if "hloom.kind" in function.attributes or not blocks:
+            continue
+        if len(blocks) != 1:
+            name = symbol_name(function)
+            raise InvalidProgramError(f"function @{name} has several blocks", stage="fused", remedy="use stablehlo control flow")
+        reader.block(blocks[0], symbol_name(function), 0)
+    return reader.finish(), reader.handles
+
+
+def captures(op: ir.Operation) -> list[ir.Value]:
+    """What the bodies of a reduction use from outside, as constants that upstream's canonicaliser moved out; they count as operands."""
+    if op.name in CONTROL or not len(op.regions):
+        return []
+    inside, found = set[ir.Value](), list[ir.Value]()
+    for inner in walk(op):
+        inside.update(inner.results)
+        inside.update(argument for region in inner.regions for block in region.blocks for argument in block.arguments)
+    for inner in walk(op, lambda each: each != op):
+        found.extend(v for v in inner.operands if v not in inside and v not in found)
+    return found
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.handles = Handles()
+        self.values: list[Value] = []
+        self.home: list[int] = []  # the block in which a value is defined
+        self.ops: list[_OpDraft] = []
+        self.blocks: list[_BlockDraft] = []
+
+    # -- the walk --------------------------------------------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block, function: str, depth: int) -> int:
+        number, draft = len(self.blocks), _BlockDraft(function, depth)
+        self.blocks.append(draft)
+        self.handles.blocks.append(block)
+        for argument in block.arguments:
+            self.value(argument, None, number)
+        for view in block.operations:
+            op = view.operation
+            operands = [self.values[self.handles.numbers[v]] for v in (*op.operands, *captures(op))]
+            if op.name not in TERMINATORS:
+                draft.ops.append(self.op(op, operands, number, function, depth))
+            if op.name in TERMINATORS or op.name in CONTROL:
+                draft.pinned.update(v.id for v in operands)
+        return number
+
+    def op(self, op: ir.Operation, operands: Sequence[Value], block: int, function: str, depth: int) -> int:
+        number = len(self.ops)
+        results = [self.value(result, number, block) for result in op.results]
+        control = op.name in CONTROL
+        own = operands[: len(op.operands)]
+        facts = Facts("control", tuple(IDENTITY for _ in own)) if control else facts_of(op, number, own, results)
+        facts = replace(facts, maps=facts.maps + (SCALAR,) * (len(operands) - len(facts.maps)))
+        draft = _OpDraft(op.name, facts, tuple(v.id for v in operands), tuple(v.id for v in results), str(op.location), block)
+        self.ops.append(draft)
+        self.handles.ops.append(op)
+        draft.free = self.is_free(op, draft, operands, results)
+        if control:
+            draft.blocks = tuple(self.block(inner, function, depth + 1) for region in op.regions for inner in region.blocks)
+        return number
+
+    def value(self, value: ir.Value, producer: int | None, block: int) -> Value:
+        if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
+            raise InvalidProgramError(f"a value of type {value.type} has no buffer of known size", loc=str(value.location), stage="fused")
+        element = value.type.element_type
+        bits = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
+        record = Value(len(self.values), tuple(value.type.shape), str(element), bits, producer, str(value.type))
+        self.handles.numbers[value] = record.id
+        self.values.append(record)
+        self.home.append(block)
+        self.handles.values.append(value)
+        return record
+
+    def is_free(self, op: ir.Operation, draft: _OpDraft, operands: Sequence[Value], results: Sequence[Value]) -> bool:
+        if draft.facts.kind != "loop":
+            return False
+        if op.name == CONSTANT:
+            return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
+        draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
+        if op.name == "stablehlo.iota" or op.name in VIEWS:
+            return True
+        if op.name == "stablehlo.convert" and FLOATS.get(operands[0].element, 64) < FLOATS.get(results[0].element, 0):
+            return True
+        if any(v.elements != 1 for v in (*operands, *results)) or draft.facts.work > 8:
+            draft.chain = 0
+            return False
+        draft.chain += 1
+        return draft.chain <= SCALAR_CHAIN
+
+    # -- what needs the whole program --------------------------------------------------------------------------------------------------
+
+    def finish(self) -> Program:
+        demanded = {value for block in self.blocks for value in block.pinned}
+        demanded.update(read.value for draft in self.ops if draft.facts.kind in CONTRACTIONS for read in self.packed(draft))
+        resolved: list[tuple[Read, ...]] = [(Read(value.id, IDENTITY),) for value in self.values]
+        ops: list[Op] = []
+        for number, draft in enumerate(self.ops):
+            wanted = any(value in demanded for value in draft.results)
+            if draft.free and wanted and self.keeps_buffer(draft, resolved):
+                draft.free = False
+            reads = self.packed(draft) if draft.facts.kind in CONTRACTIONS else self.reads(draft, resolved)
+            if draft.free:
+                resolved[draft.results[0]] = reads
+            ops.append(self.record(number, draft, reads, wanted))
+        for number in reversed(range(len(ops))):  # inner control ops come later, and are needed first
+            if self.ops[number].blocks:
+                ops[number] = self.with_captures(ops[number], ops)
+        blocks = (Block(i, b.function, tuple(b.ops), frozenset(b.pinned), b.depth) for i, b in enumerate(self.blocks))
+        return Program(tuple(self.values), tuple(ops), tuple(blocks))
+
+    def record(self, number: int, draft: _OpDraft, reads: tuple[Read, ...], wanted: bool) -> Op:
+        facts = draft.facts
+        node = facts.kind != "control" and draft.name != CONSTANT and (not draft.free or wanted)
+        return Op(
+            number, draft.name, facts.kind, draft.operands, draft.results, reads, facts.ranges, facts.work, facts.row, draft.free, node,
+            draft.operands[0] if facts.overwrites else None, draft.loc,
+        )  # fmt: skip
+
+    def with_captures(self, op: Op, ops: list[Op]) -> Op:
+        """A control op also reads what its regions read from outside; in the block around it those values are needed as buffers."""
+        captured: set[int] = set()
+        for number in self.ops[op.id].blocks:
+            block = self.blocks[number]
+            used = {read.value for member in block.ops for read in ops[member].reads if ops[member].node or ops[member].kind == "control"}
+            captured |= {value for value in used | block.pinned if self.home[value] != number}
+        outer = self.ops[op.id].block
+        self.blocks[outer].pinned.update(value for value in captured if self.home[value] == outer)
+        reads = (*op.reads, *(Read(value, IDENTITY) for value in sorted(captured - set(op.operands))))
+        return Op(op.id, op.name, op.kind, op.operands, op.results, reads, (), 0, False, False, False, None, op.loc)
+
+    def keeps_buffer(self, draft: _OpDraft, resolved: list[tuple[Read, ...]]) -> bool:
+        """A view that must exist as a buffer of a value that otherwise need not: its users read the view, and the value is not kept."""
+        for operand in draft.operands:
+            for read in resolved[operand]:
+                source = self.values[read.value]
+                if source.producer is None or source.elements == 1:
+                    continue
+                if self.ops[source.producer].name != CONSTANT and self.ops[source.producer].facts.kind != "control":
+                    return True
+        return False
+
+    def reads(self, draft: _OpDraft, resolved: list[tuple[Read, ...]]) -> tuple[Read, ...]:
+        """The buffers that an op reads, through the free ops before it, each with the composed map; equal reads once."""
+        if draft.facts.kind == "control":
+            return tuple(Read(value, IDENTITY) for value in dict.fromkeys(draft.operands))
+        found: dict[tuple[int, AccessMap], Read] = {}
+        for operand, access in zip(draft.operands, draft.facts.maps, strict=True):
+            for inner in resolved[operand]:
+                read = Read(inner.value, inner.map.of(access))
+                found.setdefault((read.value, read.map), read)
+        return tuple(found.values())
+
+    def packed(self, draft: _OpDraft) -> tuple[Read, ...]:
+        """A contraction reads its operands through views and widening converts only; any other free op before it must exist as a buffer."""
+        reads = []
+        for value, access in zip(draft.operands, draft.facts.maps, strict=True):
+            while (producer := self.producer(value)) and producer.free and producer.name in VIEWS | {"stablehlo.convert"}:
+                access, value = producer.facts.maps[0].of(access), producer.operands[0]
+            producer = self.producer(value)
+            if producer is None or producer.name != CONSTANT or not producer.free:
+                reads.append(Read(value, access, packed=True))
+        return tuple(reads)
+
+    def producer(self, value: int) -> _OpDraft | None:
+        number = self.values[value].producer
+        return None if number is None else self.ops[number]

@@ -1,0 +1,386 @@
+"""Reads a group function at stage linalg as one contraction with an elementwise epilogue, its operands addressed by linear forms.
+
+The loops of the contraction fall into four groups by who has them: batch (both operands and the result), rows (the left operand and the
+result), cols (the right operand and the result), inner (both operands, summed). Each group is one index in a kernel, whatever the rank;
+neighbouring loops that every access runs through as one are merged. The operand that has the result's fastest loop is made the right one,
+so that consecutive columns are consecutive in memory. Slices, reshapes at the edge, transposes and convolutions are all linear forms.
+
+Declined (None): more than one reduction, factors that are no function of elements of arguments, indices that are not linear, an epilogue
+that does not cover the result or reads a neighbour's results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp, read_tile_op
+from ...common.index import Lin
+from ...common.rewriting import defining_op, index_constant, is_block_argument, value_of, walk
+from ...tiled.schedules.gpu_contraction import Sizes
+from ..support.linear_form import Form, forms_of, row_major
+
+_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
+_WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
+_COMBINERS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
+
+
+@dataclass(frozen=True)
+class Access:
+    """An element of a buffer of the kernel (inputs first, then outputs) at a linear index."""
+
+    buffer: int
+    index: Form
+    element: ir.Type
+
+
+@dataclass(frozen=True)
+class LoopGroup:
+    """Loops that make one index of a kernel, outermost first: pairs of a loop's number and its extent."""
+
+    loops: tuple[tuple[int, int], ...]
+
+    @property
+    def extent(self) -> int:
+        return prod(extent for _, extent in self.loops)
+
+    @property
+    def last(self) -> int | None:
+        return self.loops[-1][0] if self.loops else None
+
+    @property
+    def last_extent(self) -> int:
+        return self.loops[-1][1] if self.loops else 1
+
+    def digits(self, index: Lin) -> dict[int, Lin]:
+        """The loops where the group's index is `index`; emits the divisions."""
+        if len(self.loops) <= 1:
+            return {self.loops[0][0]: index} if self.loops else {}
+        rest, found = index.value(), {}
+        for number, (loop, extent) in enumerate(reversed(self.loops)):
+            if number + 1 == len(self.loops):
+                found[loop] = Lin.of(rest)
+                break
+            size = index_constant(extent)
+            found[loop] = Lin.of(value_of("arith.remui", rest.type, [rest, size]))
+            rest = value_of("arith.divui", rest.type, [rest, size])
+        return found
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An input of a factor: the argument of the contraction's body, and where its elements lie."""
+
+    argument: ir.Value
+    access: Access
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One factor: its inputs, the largest first, and the body's scalar `ops` that make of their elements what is multiplied (`value`)."""
+
+    leaves: tuple[Leaf, ...]
+    value: ir.Value
+    ops: tuple[ir.Operation, ...]
+
+    @property
+    def access(self) -> Access:
+        """Where the elements of the largest input lie."""
+        return self.leaves[0].access
+
+    @property
+    def widening(self) -> ir.Operation | None:
+        """The extension to a wider type that the factor ends in: what is extended is kept in its narrow type for as long as possible."""
+        op = defining_op(self.value) if self.ops else None
+        return op if op is not None and op.name in _WIDENINGS else None
+
+    @property
+    def stored(self) -> ir.Value:
+        """The factor before the widening."""
+        return self.value if self.widening is None else self.widening.operands[0]
+
+    @property
+    def element(self) -> ir.Type:
+        return self.stored.type
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the factor is more than an element of an input."""
+        return self.stored != self.leaves[0].argument
+
+    def depends_on(self, loop: int) -> bool:
+        return any(leaf.access.index.coefficient(loop) for leaf in self.leaves)
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A group: batch x rows x cols results, each a sum over inner of left * right, then the epilogue."""
+
+    function: ir.Operation
+    op: ir.Operation
+    left: Operand
+    right: Operand
+    accumulator: ir.Type
+    batch: LoopGroup
+    rows: LoopGroup
+    cols: LoopGroup
+    inner: LoopGroup
+    extents: tuple[int, ...]
+    forms: Mapping[ir.Value, list[Form]]
+    """Of each value that depends on the contraction, the loops that index it."""
+    results: tuple[tuple[ir.Value, Access], ...]
+    """What is stored, and where."""
+
+    def loops_at(self, batch: Lin, rows: Lin | int, cols: Lin | int, inner: Lin | int = 0) -> dict[int, Lin]:
+        """Every loop where the groups' indices are these; a loop that was merged into its neighbour is 0."""
+        found = {i: Lin() for i in range(len(self.extents))}
+        for group, index in ((self.batch, batch), (self.rows, rows), (self.cols, cols), (self.inner, inner)):
+            found |= group.digits(Lin.of(index))
+        return found
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.batch.extent, self.rows.extent, self.cols.extent, self.inner.extent)
+
+    @property
+    def is_float(self) -> bool:
+        return isinstance(self.accumulator, ir.FloatType)
+
+
+def read_contraction(function: ir.Operation) -> Contraction | None:
+    """The contraction that `function` is, or None."""
+    ops = tile_ops(function)
+    reducing = [t for t in ops.values() if not all(t.parallel)]
+    if len(reducing) != 1 or walk(function, "tensor.extract"):
+        return None
+    tile = reducing[0]
+    block = tile.op.regions[0].blocks[0]
+    factors = _factors(block, len(tile.inputs))
+    if factors is None or min(tile.extents) < 1:
+        return None
+    loops = [Form.loop(i) if extent > 1 else Form() for i, extent in enumerate(tile.extents)]
+    operands = [_operand(tile, factor, loops) for factor in factors]
+    forms = _epilogue_forms(tile, ops, loops, walk(function, "linalg.generic"))
+    if operands[0] is None or operands[1] is None or forms is None:
+        return None
+    results = _results(function, forms)
+    if results is None:
+        return None
+    accumulator = ir.RankedTensorType(tile.op.results[0].type).element_type
+    parts = _split(tile, operands[0], operands[1], results[0][1].index)
+    if parts is None:
+        return None
+    (left, right), groups = parts
+    read = Contraction(function, tile.op, left, right, accumulator, *groups, tuple(tile.extents), forms, tuple(results))
+    return read if walk(function, "linalg.index") else _merged(read, _all_accesses(read, ops))
+
+
+def tile_ops(function: ir.Operation) -> dict[ir.Value, TileOp]:
+    """The linalg ops of a function by their results."""
+    found: dict[ir.Value, TileOp] = {}
+    for op in walk(function, lambda o: o.name in ("linalg.generic", "linalg.fill")):
+        read = read_tile_op(op)
+        found |= dict.fromkeys(op.results, read)
+    return found
+
+
+def result_number(tile: TileOp, value: ir.Value) -> int:
+    """Which of the op's results `value` is."""
+    return list(tile.op.results).index(value)
+
+
+def loops_of(tile: TileOp, value: ir.Value, indices: Sequence[Form]) -> list[Form]:
+    """The loops of an elementwise op where its result `value` is taken at `indices`."""
+    own = [Form()] * len(tile.extents)
+    for expr, form in zip(tile.output_maps[result_number(tile, value)].results, indices):
+        own[ir.AffineDimExpr(expr).position] = form
+    return own
+
+
+def element_access(value: ir.Value, indices: Sequence[Form]) -> Access | None:
+    """Where the element of `value` at `indices` lies, if `value` is an argument seen through slices and reshapes."""
+    shape = list(ir.RankedTensorType(value.type).shape)
+    element = ir.RankedTensorType(value.type).element_type
+    if is_block_argument(value):
+        return Access(ir.BlockArgument(value).arg_number, row_major(shape, indices), element)
+    op = defining_op(value)
+    assert op is not None
+    if op.name in _VIEWS:
+        source = op
+        while source is not None and source.name in _VIEWS:
+            value, source = source.operands[0], defining_op(source.operands[0])
+        return Access(ir.BlockArgument(value).arg_number, row_major(shape, indices), element) if is_block_argument(value) else None
+    if op.name != "tensor.extract_slice" or len(op.operands) != 1:
+        return None
+    if len(ir.RankedTensorType(op.operands[0].type).shape) != len(shape):
+        return None
+    offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
+    return element_access(op.operands[0], [i * s + Form(constant=o) for i, o, s in zip(indices, offsets, strides)])
+
+
+def _factors(block: ir.Block, inputs: int) -> tuple[ir.Value, ir.Value] | None:
+    """The two values whose product is added to the block's accumulator."""
+    last = list(block.operations)[-1].operation
+    combine = defining_op(last.operands[0])
+    if combine is None or combine.name not in _COMBINERS:
+        return None
+    accumulator = block.arguments[inputs]
+    others = [v for v in combine.operands if v != accumulator]
+    product = defining_op(others[0]) if len(others) == 1 else None
+    if product is None or product.name != _COMBINERS[combine.name]:
+        return None
+    return product.operands[0], product.operands[1]
+
+
+def _gather(value: ir.Value, elements: Sequence[ir.Value], ops: list[ir.Operation], leaves: list[ir.Value]) -> bool:
+    """Adds the ops that compute `value`, in order, and those of `elements` that they read. False where it depends on anything else."""
+    if is_block_argument(value):
+        if value not in elements:
+            return False
+        if value not in leaves:
+            leaves.append(value)
+        return True
+    op = defining_op(value)
+    assert op is not None
+    if op.name == "arith.constant" or op in ops:
+        return True
+    if op.name.split(".")[0] not in ("arith", "math") or list(op.regions):
+        return False
+    if not all(_gather(v, elements, ops, leaves) for v in op.operands):
+        return False
+    ops.append(op)
+    return True
+
+
+def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[Form]) -> Operand | None:
+    """The factor as a function of elements of inputs."""
+    block = tile.op.regions[0].blocks[0]
+    ops: list[ir.Operation] = []
+    leaves: list[ir.Value] = []
+    if not _gather(factor, list(block.arguments)[: len(tile.inputs)], ops, leaves) or not leaves:
+        return None
+    found = []
+    for leaf in leaves:
+        number = ir.BlockArgument(leaf).arg_number
+        if not isinstance(tile.inputs[number].type, ir.RankedTensorType):
+            return None
+        indices = forms_of(tile.maps[number], loops)
+        access = None if indices is None else element_access(tile.inputs[number], indices)
+        if access is None:
+            return None
+        found.append(Leaf(leaf, access))
+    found.sort(key=lambda leaf: -prod(tile.extents[loop] for loop in leaf.access.index.terms))
+    operand = Operand(tuple(found), factor, tuple(ops))
+    return None if str(operand.element) == "i1" else operand
+
+
+def _epilogue_forms(
+    tile: TileOp, ops: Mapping[ir.Value, TileOp], loops: Sequence[Form], generics: Sequence[ir.Operation]
+) -> dict[ir.Value, list[Form]] | None:
+    """For each value that depends on the contraction, the loop that runs along each of its dimensions."""
+    first = forms_of(tile.output_maps[0], loops)
+    if first is None:
+        return None
+    forms = {tile.op.results[0]: first}
+    for op in generics:
+        read = ops[op.results[0]]
+        if read is tile:
+            continue
+        known: dict[int, Form] = {}
+        operands = [*read.inputs, *read.inits]
+        for value, affine_map in zip(operands, read.maps):
+            if value not in forms:
+                continue
+            for expr, form in zip(affine_map.results, forms[value]):
+                if not isinstance(expr, ir.AffineDimExpr) or known.setdefault(ir.AffineDimExpr(expr).position, form) != form:
+                    return None
+        if not known:
+            continue
+        own = [known.get(i, Form() if extent == 1 else None) for i, extent in enumerate(read.extents)]
+        if any(f is None for f in own):
+            return None
+        for result, output_map in zip(op.results, read.output_maps):
+            found = forms_of(output_map, [f for f in own if f is not None])
+            if found is None:
+                return None
+            forms[result] = found
+    return forms
+
+
+def _results(function: ir.Operation, forms: Mapping[ir.Value, list[Form]]) -> list[tuple[ir.Value, Access]] | None:
+    block = function.regions[0].blocks[0]
+    inputs = len(block.arguments)
+    results = []
+    for number, value in enumerate(list(block.operations)[-1].operation.operands):
+        while value not in forms:
+            op = defining_op(value)
+            if op is None or op.name not in _VIEWS:
+                return None
+            value = op.operands[0]
+        kind = ir.RankedTensorType(value.type)
+        results.append((value, Access(inputs + number, row_major(list(kind.shape), forms[value]), kind.element_type)))
+    return results
+
+
+def _split(
+    tile: TileOp, first: Operand, second: Operand, result: Form
+) -> tuple[tuple[Operand, Operand], tuple[LoopGroup, LoopGroup, LoopGroup, LoopGroup]] | None:
+    """Which operand is left and which right, and the groups batch, rows, cols, inner."""
+    loops = [(i, extent) for i, extent in enumerate(tile.extents) if extent > 1]
+    fastest = min((i for i, _ in loops if result.coefficient(i)), key=result.coefficient, default=None)
+    if fastest is not None and first.depends_on(fastest) and not second.depends_on(fastest):
+        first, second = second, first
+    parts: dict[tuple[bool, bool, bool], list[tuple[int, int]]] = {}
+    for loop, extent in loops:
+        has = (first.depends_on(loop), second.depends_on(loop), bool(result.coefficient(loop)))
+        if has[2] != tile.parallel[loop]:
+            return None
+        parts.setdefault(has, []).append((loop, extent))
+    kinds = [(True, True, True), (True, False, True), (False, True, True), (True, True, False)]
+    if any(kind not in kinds for kind in parts):
+        return None
+    by_result = [sorted(parts.get(kind, []), key=lambda item: -result.coefficient(item[0])) for kind in kinds[:3]]
+    inner = sorted(parts.get(kinds[3], []), key=lambda item: -second.access.index.coefficient(item[0]))
+    batch, rows, cols, summed = (LoopGroup(tuple(group)) for group in [*by_result, inner])
+    return (first, second), (batch, rows, cols, summed)
+
+
+def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[Form] | None:
+    """Every linear index of the group; None if one is not linear."""
+    found = [leaf.access.index for operand in (read.left, read.right) for leaf in operand.leaves]
+    found += [access.index for _, access in read.results]
+    for value, forms in read.forms.items():
+        tile = ops[value]
+        if tile.op == read.op:
+            continue
+        loops = loops_of(tile, value, forms)
+        for operand, affine_map in zip([*tile.inputs, *tile.inits], tile.maps):
+            if not isinstance(operand.type, ir.RankedTensorType):
+                continue
+            indices = forms_of(affine_map, loops)
+            if indices is None:
+                return None
+            if operand in read.forms or (operand in ops and ops[operand].op.name == "linalg.fill"):
+                continue
+            access = element_access(operand, indices) if operand not in ops else None
+            found.extend([access.index] if access is not None else indices)
+    return found
+
+
+def _merged(read: Contraction, accesses: list[Form] | None) -> Contraction:
+    """Neighbouring loops of a group that every access runs through as one become one loop."""
+    if accesses is None:
+        return read
+
+    def merge(group: LoopGroup) -> LoopGroup:
+        kept: list[tuple[int, int]] = []
+        for loop, extent in group.loops:
+            if kept and all(form.coefficient(kept[-1][0]) == form.coefficient(loop) * extent for form in accesses):
+                extent *= kept.pop()[1]
+            kept.append((loop, extent))
+        return LoopGroup(tuple(kept))
+
+    return replace(read, batch=merge(read.batch), rows=merge(read.rows), cols=merge(read.cols), inner=merge(read.inner))

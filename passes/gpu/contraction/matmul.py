@@ -1,0 +1,42 @@
+"""Contractions to GPU kernels: which kernel a group gets.
+
+- at most eight rows (or columns): gemv.py, which reads the large operand once, as it is;
+- f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on, else mma.py;
+- all else (f32, f64, integers, mixed types): simt.py.
+
+Must hold: the function is at stage linalg. Declined (False, the function is untouched): what contraction.py does not read as one
+contraction with an elementwise epilogue.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...tiled.schedules.gpu_contraction import SKINNY
+from . import gemv, mma, simt, wgmma
+from .contraction import read_contraction
+from .epilogue import Epilogue
+
+
+def try_distribute(function: ir.Operation, target: TargetView) -> bool:
+    """If `function` is a contraction, makes it a kernel in the module's gpu.module @kernels and erases it; else returns False."""
+    function = function.operation
+    with function.context, function.location:
+        contraction = read_contraction(function)
+        if contraction is None or not Epilogue.accepts(contraction):
+            return False
+        rows, cols = contraction.rows.extent, contraction.cols.extent
+        if rows == 1 and cols == 1:
+            return False
+        if min(rows, cols) <= SKINNY:
+            gemv.emit(contraction, target)
+        elif wgmma.try_emit(contraction, target):
+            pass
+        elif mma.accepts(contraction, target):
+            mma.emit(contraction, target)
+        else:
+            simt.emit(contraction, target)
+        function.erase()
+        return True

@@ -1,0 +1,145 @@
+"""The frame that every tiled contraction shares: blocks over tiles, a ring of stages in shared memory kept full, the epilogue.
+
+    block → (batch, row tile, column tile)
+    start the copies of the first stages-1 tiles
+    for step:  wait for the oldest; barrier; start the copy stages-1 steps ahead; multiply
+    the epilogue (tile_results.py)
+
+What a multiplier does with two tiles in shared memory is its own: mma.py, simt.py, wgmma.py. One that goes on while the next step begins
+(`schedule.in_flight`) keeps its stage for that long: copies are as many steps less ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...common.rewriting import create, index_constant
+from ...tiled.schedules.gpu_contraction import TileSchedule
+from ..support.emit import barrier, block_id, compare_integers, digits, loop, remainder, thread_id
+from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, open_kernel, shared_bytes, shared_view
+from ..tile.tile_results import Multiplier, TileResults
+from .contraction import Contraction
+from .cp_async import TileCopy, TileShape, commit, wait
+from .epilogue import Epilogue
+from .layout import Layout
+from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
+
+MakeMultiplier = Callable[[TileSchedule, tuple[TileShape, TileShape], ir.Value], Multiplier]
+
+
+def block_groups(row_tiles: int) -> int:
+    """How many row tiles neighbouring blocks run through before the column tile changes: they share what they read through the L2."""
+    return max(g for g in range(1, 17) if row_tiles % g == 0)
+
+
+def emit_tiled(
+    contraction: Contraction,
+    schedule: TileSchedule,
+    shapes: tuple[TileShape, TileShape],
+    make_multiplier: MakeMultiplier,
+    accumulators: Layout,
+    resident: int = 0,
+) -> None:
+    """The kernel of `contraction`. `make_multiplier(schedule, shapes, thread)` gives its Multiplier.
+
+    `accumulators` says, in the kernel's attributes, how the multiplier deals them out. Registers are bounded so that a multiprocessor holds
+    `resident` threads; 0 leaves them to the assembler.
+    """
+    row_tiles, col_tiles = -(-contraction.rows.extent // schedule.rows), -(-contraction.cols.extent // schedule.cols)
+    operands = contraction.left, contraction.right
+    found = [tensor_map(contraction, *each) if schedule.in_flight else None for each in zip(operands, shapes)]
+    maps = [tensor for tensor in found if tensor is not None]
+    kernel = open_kernel(
+        contraction.function,
+        contraction.batch.extent * row_tiles * col_tiles,
+        schedule.threads,
+        {
+            "accumulators": str(accumulators),
+            "tile": f"{schedule.rows}x{schedule.cols}x{schedule.depth}",
+            "warps": f"{schedule.warp_rows}x{schedule.warp_cols}",
+            "stages": schedule.stages,
+        },
+        maps,
+    )
+    if resident:
+        kernel.keep_resident(resident)
+    with kernel.body:
+        thread = thread_id()
+        group = block_groups(row_tiles)
+        batch, high, col_tile, low = digits(block_id(), [0, row_tiles // group, col_tiles, group])
+        batch_index = Lin.of(batch) if contraction.batch.extent > 1 else Lin()
+        row = (Lin.of(high) * group + low) * schedule.rows
+        col = Lin.of(col_tile) * schedule.cols
+        ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
+        sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
+        results = TileResults(contraction, schedule, sum(sizes))
+        room = max(sum(sizes), results.staging_bytes)
+        alignment = SWIZZLE_ALIGNMENT if schedule.in_flight else ALIGNMENT
+        arena = kernel.arena(room + (BARRIER_BYTES * schedule.stages if maps else 0), alignment)
+        places = 0, sizes[0]
+        rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip(places, ring_shapes, shapes)]
+        barriers = StageBarriers(arena, room, schedule.stages, len(maps), thread) if maps else None
+        parameters = iter(kernel.maps)
+        copies: list[TileCopy | TmaCopy] = []
+        for operand, shape, ring, tensor, at in zip(operands, shapes, rings, found, places):
+            if tensor is None or barriers is None:
+                copies.append(TileCopy(contraction, operand, shape, kernel.buffers, ring, thread, schedule.threads))
+            else:
+                copies.append(TmaCopy(contraction, tensor, next(parameters), shape, (arena, at), barriers))
+        multiplier = make_multiplier(schedule, shapes, thread)
+        sums = _accumulate(contraction, schedule, copies, barriers, rings, multiplier, (batch_index, row, col))
+        results.finish(Epilogue(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
+
+
+def _accumulate(
+    contraction: Contraction,
+    schedule: TileSchedule,
+    copies: Sequence[TileCopy | TmaCopy],
+    barriers: StageBarriers | None,
+    rings: Sequence[ir.Value],
+    multiplier: Multiplier,
+    tile: tuple[Lin, Lin, Lin],
+) -> list[ir.Value]:
+    batch, row, col = tile
+    steps, stages = -(-contraction.inner.extent // schedule.depth), schedule.stages
+    lead = stages - 1 - schedule.in_flight
+
+    def fetch(step: Lin, stage: ir.Value, inside: ir.Value | None) -> ir.Value | None:
+        tokens = [t for copy, at in zip(copies, (row, col)) for t in copy.fetch(batch, at, step * schedule.depth, stage, inside)]
+        return commit(tokens) if tokens else None
+
+    group = None
+    for ahead in range(lead):
+        group = fetch(Lin(constant=ahead), index_constant(ahead), None) or group
+
+    def body(step: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
+        if group is not None:
+            wait(group, lead - 1)
+        if barriers is not None:
+            barriers.wait(step)
+        if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
+            _show_to_async_proxy()
+        barrier()
+        ahead = Lin.of(step) + lead
+        inside = compare_integers("ult", ahead.value(), index_constant(steps))
+        fetch(ahead, remainder(ahead.value(), stages), inside)
+        return multiplier.step(rings[0], rings[1], remainder(step, stages), accumulators)
+
+    sums = loop((0, steps, 1), multiplier.zeros(), body)
+    if group is not None:
+        wait(group, 0)
+    return sums
+
+
+def _show_to_async_proxy() -> None:
+    """Makes what this thread wrote to shared memory, by cp.async or by stores, visible to units that read it without the thread (wgmma).
+
+    Both kinds of writes are of the generic proxy, wgmma reads through the async proxy, and a barrier orders the accesses of one proxy only.
+    So each thread fences its own writes once they are there (after the wait, before the barrier), and whoever passes the barrier may read.
+    The other way round needs none: a stage is written again only after wgmma.wait_group and another barrier.
+    """
+    kind, space = (ir.Attribute.parse(f"#nvvm.{text}") for text in ("proxy_kind<async.shared>", "shared_space<cta>"))
+    create("nvvm.fence.proxy", kind=kind, space=space)

@@ -1,0 +1,167 @@
+"""Tiles fetched by the tensor memory accelerator (TMA): one thread asks for a box of a tensor, and an mbarrier tells when it is there.
+
+    tensor map    what a launch says of an argument: extents, strides, the box and its swizzle; a parameter of the kernel of its own
+    a stage       thread 0: mbarrier.arrive.expect_tx with the bytes to come, tma.async.load of each panel
+                  all threads: mbarrier.try_wait.parity, the parity changing each time the ring comes round
+
+What lies outside the tensor is filled with zeros, so that tiles need no masks. The dimensions of a tensor map are the loops of the batch,
+then those of the tile's lines and of what runs along them; a slice is a map that begins later.
+
+TMA writes through the async proxy, through which wgmma reads: no fence stands between them.
+
+Declined (no tensor map): operands that are computed, of several loops along the rows (columns) or the inner loop (convolutions), whose
+lines are no multiples of 16 bytes apart, and more than five dimensions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...common.rewriting import create, i64_array, index_constant, value_of
+from ..support.emit import WORKGROUP, compare_integers, divide, element_bytes, remainder
+from .contraction import Contraction, Operand
+from .cp_async import TileShape
+
+_MOST_DIMENSIONS = 5
+_ALIGNMENT = 16
+_LARGEST_BOX = 256
+_LARGEST_EXTENT = 1 << 32
+BARRIER_BYTES = 8
+_TICKS = 10_000_000
+"""How long one try of a wait may last; it is tried until it succeeds."""
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tensor within a buffer of the kernel, and the box of it that one copy moves; dimensions outermost first."""
+
+    buffer: int
+    offset: int
+    """The bytes before its first element."""
+    batch: tuple[int, ...]
+    """The batch's loops, the first dimensions."""
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In bytes."""
+    box: tuple[int, ...]
+    element: ir.Type
+
+    @property
+    def box_bytes(self) -> int:
+        return self.box[-2] * self.box[-1] * element_bytes(self.element)
+
+    @property
+    def box_type(self) -> ir.Type:
+        return ir.Type.parse(f"memref<{'x'.join(map(str, self.box))}x{self.element}, {WORKGROUP}>")
+
+    @property
+    def type(self) -> ir.Type:
+        """The type of the kernel's parameter."""
+        swizzle = f"swizzle_{self.box[-1] * element_bytes(self.element)}b"
+        more = f"swizzle = {swizzle}, l2promo = l2promo_128b, oob = zero, interleave = none"
+        return ir.Type.parse(f"!nvgpu.tensormap.descriptor<tensor = {self.box_type}, {more}>")
+
+    @property
+    def attribute(self) -> ir.DictAttr:
+        """What the type does not say, for the launch."""
+        i64 = ir.IntegerType.get_signless(64)
+        numbers = {"argument": self.buffer, "offset": self.offset}
+        lists = {"extents": self.extents, "strides": self.strides}
+        return ir.DictAttr.get({k: ir.IntegerAttr.get(i64, v) for k, v in numbers.items()} | {k: i64_array(v) for k, v in lists.items()})
+
+
+def box_of(kind: ir.Type) -> tuple[ir.MemRefType, int]:
+    """The box that a parameter of type !nvgpu.tensormap.descriptor names, and its swizzle in bytes."""
+    found = re.search(r"tensor = (memref<.*>), swizzle = swizzle_(\d+)b", str(kind))
+    assert found is not None
+    return ir.MemRefType(ir.Type.parse(found[1], kind.context)), int(found[2])
+
+
+def tensor_map(contraction: Contraction, operand: Operand, shape: TileShape) -> TensorMap | None:
+    """The operand as TMA fetches its tiles of that shape, or None."""
+    free = contraction.rows if operand is contraction.left else contraction.cols
+    if operand.is_computed or len(free.loops) != 1 or len(contraction.inner.loops) != 1:
+        return None
+    index, nbytes = operand.access.index, element_bytes(operand.element)
+    batch = tuple(loop for loop, _ in contraction.batch.loops if index.coefficient(loop))
+    line, along = (free, contraction.inner) if shape.along_inner else (contraction.inner, free)
+    sizes = dict([*contraction.batch.loops, *line.loops, *along.loops])
+    loops = [*batch, line.loops[0][0], along.loops[0][0]]
+    extents = tuple(sizes[loop] for loop in loops)
+    strides = tuple(index.coefficient(loop) * nbytes for loop in loops)
+    box = (*[1] * len(batch), shape.panel_lines, shape.length)
+    fits = (
+        len(loops) <= _MOST_DIMENSIONS
+        and strides[-1] == nbytes
+        and all(stride > 0 and stride % _ALIGNMENT == 0 for stride in strides[:-1])
+        and index.constant >= 0
+        and index.constant * nbytes % _ALIGNMENT == 0
+        and max(box) <= _LARGEST_BOX
+        and max(extents) <= _LARGEST_EXTENT
+    )
+    return TensorMap(operand.access.buffer, index.constant * nbytes, batch, extents, strides, box, operand.element) if fits else None
+
+
+class StageBarriers:
+    """An mbarrier for each stage of a ring, in shared memory at a byte offset of the arena."""
+
+    def __init__(self, arena: ir.Value, offset: int, stages: int, copies: int, thread: ir.Value):
+        """`copies` operands arrive at each."""
+        self.stages = stages
+        words = ir.Type.parse(f"memref<{stages}xi64, {WORKGROUP}>")
+        self._type = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {stages}>")
+        place = value_of("memref.view", words, [arena, index_constant(offset)])
+        self.group = value_of("builtin.unrealized_conversion_cast", self._type, [place])
+        self.leader = compare_integers("eq", thread, index_constant(0))
+        for stage in range(stages):
+            create("nvgpu.mbarrier.init", [], [self.group, index_constant(copies), index_constant(stage), self.leader])
+        # TMA counts down what thread 0 has just written: it must see that before the first copy.
+        create("nvvm.fence.mbarrier.init")
+        create("gpu.barrier")
+
+    def wait(self, step: ir.Value) -> None:
+        """Until the copies of a step are there."""
+        stage, odd = remainder(step, self.stages), remainder(divide(step, self.stages), 2)
+        parity = compare_integers("ne", odd, index_constant(0))
+        create("nvgpu.mbarrier.try_wait.parity", [], [self.group, parity, index_constant(_TICKS), stage])
+
+
+class TmaCopy:
+    """Copies the tiles of one operand, as cp_async.TileCopy does; thread 0 asks for them."""
+
+    def __init__(
+        self,
+        contraction: Contraction,
+        tensor: TensorMap,
+        parameter: ir.Value,
+        shape: TileShape,
+        place: tuple[ir.Value, int],
+        barriers: StageBarriers,
+    ):
+        """`place`: the arena, and at what byte the operand's ring begins."""
+        self.contraction, self.tensor, self.parameter, self.shape = contraction, tensor, parameter, shape
+        self.arena, self.offset = place
+        self.barriers = barriers
+        create("nvgpu.tma.prefetch.descriptor", [], [parameter, barriers.leader])
+
+    def fetch(self, batch: Lin, origin: Lin, step: Lin, stage: ir.Value, inside: ir.Value | None = None) -> list[ir.Value]:
+        """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`, where `inside` holds."""
+        shape, tensor, barriers = self.shape, self.tensor, self.barriers
+        predicate = barriers.leader if inside is None else value_of("arith.andi", inside.type, [barriers.leader, inside])
+        nbytes = index_constant(shape.panels * tensor.box_bytes)
+        create("nvgpu.mbarrier.arrive.expect_tx", [], [barriers.group, nbytes, stage, predicate])
+        loops = self.contraction.loops_at(batch, 0, 0)
+        line, along = (origin, step) if shape.along_inner else (step, origin)
+        for panel in range(shape.panels):
+            innermost_first = [along + panel * shape.length, line, *(loops[loop] for loop in reversed(tensor.batch))]
+            coordinates = [place.value() for place in innermost_first]
+            offset = Lin.of(stage) * (shape.panels * tensor.box_bytes) + (self.offset + panel * tensor.box_bytes)
+            target = value_of("memref.view", tensor.box_type, [self.arena, offset.value()])
+            segments = ir.DenseI32ArrayAttr.get([1, 1, 1, len(coordinates), 1, 0, 1])
+            operands = [target, barriers.group, self.parameter, *coordinates, stage, predicate]
+            create("nvgpu.tma.async.load", [], operands, operandSegmentSizes=segments)
+        return []

@@ -1,0 +1,168 @@
+"""Contractions on the tensor cores of sm_90a: wgmma, four warps together, on tiles that pipeline.py keeps in shared memory.
+
+f16 and bf16 multiply as m64nNk16, f32 as tf32 (where the program allows it) as m64nNk8; all accumulate in f32. A warp group computes
+64 x N results. Tiles lie in panels of at most 128 bytes a line, whose swizzle in cp_async.py is the one that wgmma reads; either operand
+may be contiguous along the inner loop or along its rows (columns). Where they lie tells a descriptor of 64 bits:
+
+    bits 0-13 start, 16-29 leading offset, 32-45 stride offset, in units of 16 bytes     62-63 swizzle: 1, 2, 3 for 128, 64, 32 bytes
+
+    contiguous along the inner loop:   stride offset: from eight lines to the next           leading offset: not used
+    along rows (columns):              stride offset: from eight inner lines to the next     leading offset: from panel to panel
+
+A step of the pipeline is one group of instructions; it runs on while the next step's copies are awaited. The accumulators are a struct of
+N / 2 floats a thread, as the instruction takes them.
+
+Declined: targets other than sm_90a, types that mma.py declines, fewer than 64 rows, tf32 that is not contiguous along the inner loop (wgmma
+transposes 16-bit types only), and targets without shared memory for three stages.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.index import Lin
+from ...common.rewriting import create, value_of
+from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
+from ..support.emit import divide, element_bytes, from_elements, remainder, zero
+from ..tile.tile_results import Results
+from . import mma
+from .contraction import Contraction
+from .cp_async import TileShape, is_asynchronous, tile_shape
+from .layout import Factor, Layout
+from .pipeline import emit_tiled
+
+_GROUP_ROWS = 64
+_GROUP_THREADS = 128
+_UNIT_BYTES = 16
+_STEP_BYTES = 32
+"""How far one instruction runs along the inner loop."""
+_WIDEST_SWIZZLE = 128
+_SWIZZLES = {128: 1, 64: 2, 32: 3}
+_INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
+
+
+def try_emit(contraction: Contraction, target: TargetView) -> bool:
+    """Emits the kernel of `contraction`, if it can be one."""
+    if target.cpu != "sm_90a" or not mma.accepts(contraction, target) or contraction.rows.extent < _GROUP_ROWS:
+        return False
+    nbytes = element_bytes(contraction.left.element)
+    schedule = warpgroup_schedule(contraction.sizes, nbytes, target)
+    if schedule is None:
+        return False
+    sides = (contraction.left, contraction.rows, schedule.rows), (contraction.right, contraction.cols, schedule.cols)
+    left, right = (
+        tile_shape(operand, (group, contraction.inner), free, schedule.depth, schedule.threads, longest=_WIDEST_SWIZZLE // nbytes)
+        for operand, group, free in sides
+    )
+    if nbytes > 2 and not (left.along_inner and right.along_inner):
+        return False
+    asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
+    emit_tiled(contraction, schedule, (left, right), _WarpGroups, _accumulators(schedule), schedule.resident if asynchronous else 0)
+    return True
+
+
+def _accumulators(schedule: TileSchedule) -> Layout:
+    """The instruction's fragments of results, as a layout."""
+    rows = Factor("w", schedule.rows // 16), Factor("r", 2), Factor("l", 8, 4)
+    return Layout((rows, (Factor("r", schedule.cols // 8), Factor("l", 4), Factor("v", 2))))
+
+
+class _WarpGroups:
+    """Multiplier of pipeline.py. A warp has 16 rows of its warp group's 64; the accumulators are one struct."""
+
+    def __init__(self, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value):
+        self.shapes, self.cols, self.in_flight = shapes, schedule.cols, schedule.in_flight
+        self.steps = schedule.depth * element_bytes(shapes[0].element) // _STEP_BYTES
+        self.warp_row = divide(thread, 32)
+        self._lane, self._group = remainder(thread, 32), divide(thread, _GROUP_THREADS)
+        inner = _STEP_BYTES // element_bytes(shapes[0].element)
+        kind = f"#nvvm.wgmma_type<{_INSTRUCTION_TYPES[str(shapes[0].element)]}>"
+        orders = ("row" if shapes[0].along_inner else "col", "col" if shapes[1].along_inner else "row")
+        self._instruction = {
+            "shape": f"#nvvm.shape<m = {_GROUP_ROWS}, n = {self.cols}, k = {inner}>",
+            "typeA": kind,
+            "typeB": kind,
+            "typeD": "#nvvm.wgmma_type<f32>",
+            "scaleA": "#nvvm.wgmma_scale_in<one>",
+            "scaleB": "#nvvm.wgmma_scale_in<one>",
+            "scaleD": "#nvvm.wgmma_scale_out<one>",
+            "layoutA": f"#nvvm.mma_layout<{orders[0]}>",
+            "layoutB": f"#nvvm.mma_layout<{orders[1]}>",
+        }
+
+    def zeros(self) -> list[ir.Value]:
+        return [_pinned([zero(ir.F32Type.get())] * (self.cols // 2))]
+
+    def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
+        (sums,) = accumulators
+        attributes = {name: ir.Attribute.parse(text) for name, text in self._instruction.items()}
+        starts = [_place(shape, ring, stage) for shape, ring in zip(self.shapes, (left, right))]
+        starts[0] = starts[0] + Lin.of(self._group) * (_offset(self.shapes[0], free=_GROUP_ROWS) // _UNIT_BYTES)
+        create("nvvm.wgmma.fence.aligned")
+        for number in range(self.steps):
+            operands = [_descriptor(shape, start, number) for shape, start in zip(self.shapes, starts)]
+            sums = value_of("nvvm.wgmma.mma_async", sums.type, [sums, *operands], **attributes)
+        create("nvvm.wgmma.commit.group.sync.aligned")
+        # The step before is over: its stage may be filled again once all warp groups have come this far, at the next barrier.
+        _wait(self.in_flight)
+        return [sums]
+
+    def results(self, accumulators: list[ir.Value]) -> list[Results]:
+        _wait(0)
+        registers = _registers(_pinned(_registers(accumulators[0])))
+        row, col = Lin.of(divide(self._lane, 4)), Lin.of(remainder(self._lane, 4)) * 2
+        return [
+            Results(row + 8 * half, col + 8 * piece, from_elements(registers[4 * piece + 2 * half :][:2]))
+            for half in (0, 1)
+            for piece in range(self.cols // 8)
+        ]
+
+
+def _place(shape: TileShape, ring: ir.Value, stage: ir.Value) -> Lin:
+    """Where the tile begins in shared memory, in units of 16 bytes."""
+    address = value_of("memref.extract_aligned_pointer_as_index", ir.IndexType.get(), [ring])
+    stage_bytes = shape.lines * shape.length * element_bytes(shape.element)
+    return Lin.of(divide(address, _UNIT_BYTES)) + Lin.of(stage) * (stage_bytes // _UNIT_BYTES)
+
+
+def _offset(shape: TileShape, free: int = 0, inner: int = 0) -> int:
+    """How many bytes after its tile's begin a place lies that begins a line, or a swizzle's chunk in its first line."""
+    nbytes = element_bytes(shape.element)
+    line, along = (free, inner) if shape.along_inner else (inner, free)
+    panel, within = divmod(along, shape.length)
+    return ((panel * shape.panel_lines + line) * shape.length + within) * nbytes
+
+
+def _descriptor(shape: TileShape, start: Lin, number: int) -> ir.Value:
+    """What instruction `number` of a step reads."""
+    nbytes = element_bytes(shape.element)
+    line = shape.length * nbytes
+    leading = _UNIT_BYTES if shape.along_inner else _offset(shape, free=shape.length)
+    fields = leading // _UNIT_BYTES << 16 | 8 * line // _UNIT_BYTES << 32 | _SWIZZLES[line] << 62
+    place = start + _offset(shape, inner=number * _STEP_BYTES // nbytes) // _UNIT_BYTES
+    i64 = ir.IntegerType.get_signless(64)
+    low = value_of("arith.index_cast", i64, [place.value()])
+    signed = fields - (1 << 64) if fields >> 63 else fields
+    return value_of("arith.ori", i64, [low, value_of("arith.constant", i64, value=ir.IntegerAttr.get(i64, signed))])
+
+
+def _wait(running: int) -> None:
+    create("nvvm.wgmma.wait.group.sync.aligned", group=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), running))
+
+
+def _registers(sums: ir.Value) -> list[ir.Value]:
+    count, f32 = str(sums.type).count("f32"), ir.F32Type.get()
+    return [value_of("llvm.extractvalue", f32, [sums], position=ir.DenseI64ArrayAttr.get([i])) for i in range(count)]
+
+
+def _pinned(registers: list[ir.Value]) -> ir.Value:
+    """The accumulators behind a fence for the compiler: nothing that defines them is moved after it, nothing that reads them before it.
+
+    wgmma.fence and wgmma.wait_group name no registers, so LLVM would feel free to move moves and additions across them.
+    """
+    kind = ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * len(registers))})>")
+    constraints = [*["=f"] * len(registers), *map(str, range(len(registers)))]
+    text = {"asm_string": ir.StringAttr.get(""), "constraints": ir.StringAttr.get(",".join(constraints))}
+    return value_of("llvm.inline_asm", kind, registers, **text, has_side_effects=ir.UnitAttr.get())

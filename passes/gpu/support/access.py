@@ -1,0 +1,112 @@
+"""Which memory an op of the tile reads, through the ops that it is computed from, and how far apart its loops step there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp, dim_position
+from ...common.storage import Storage
+from .values import Lazy, Part, Recomputed, Reduced, View
+
+if TYPE_CHECKING:
+    from ..tile.tile import Tile
+
+Strides = dict[int, int]
+"""Steps of an index, or of an address, by the loop that takes them."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A tensor that an op reads, and the steps of its indices; by `strides`, of its address."""
+
+    tensor: ir.Value
+    value: View | Reduced
+    indices: tuple[Strides, ...]
+
+    @property
+    def strides(self) -> Strides:
+        assert isinstance(self.value, View)
+        return address_strides(self.value.storage, self.indices)
+
+    def loops(self) -> set[int]:
+        return {d for steps in self.indices for d in steps}
+
+
+def address_strides(storage: Storage, indices: tuple[Strides, ...]) -> Strides:
+    total: Strides = {}
+    for steps, stride in zip(indices, storage.strides):
+        for loop, step in steps.items():
+            total[loop] = total.get(loop, 0) + step * stride
+    return total
+
+
+def accesses(tile: Tile, op: TileOp) -> list[Access]:
+    """What `op` reads, in terms of its loops."""
+    return list(_reads(tile, op, tuple({d: 1} for d in range(len(op.parallel))), set()))
+
+
+def accesses_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...]) -> list[Access]:
+    """What is read where `tensor` is, at indices that step so."""
+    return list(_reads_of(tile, tensor, indices, set()))
+
+
+def _reads(tile: Tile, op: TileOp, loops: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[Access]:
+    seen.add(op.op)
+    if op.op.name == "linalg.fill":
+        return
+    arguments = op.op.regions[0].blocks[0].arguments
+    for number, tensor in enumerate([*op.inputs, *op.inits]):
+        if not list(arguments[number].uses) or not isinstance(tensor.type, ir.RankedTensorType):
+            continue
+        indices = tuple(_steps(expr, loops) for expr in op.maps[number].results)
+        yield from _reads_of(tile, tensor, indices, seen)
+
+
+def _reads_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[Access]:
+    value = tile.env[tensor]
+    if isinstance(value, Part):
+        yield from _reads_of(tile, value.tensor, indices, seen)
+    if isinstance(value, (View, Reduced)):
+        yield Access(tensor, value, indices)
+    if isinstance(value, (Lazy, Recomputed)) and value.op.op not in seen:
+        loops: list[Strides] = [{} for _ in value.op.parallel]
+        for expr, steps in zip(value.op.output_maps[value.result].results, indices):
+            position = dim_position(expr)
+            if position is not None:
+                loops[position] = steps
+        yield from _reads(tile, value.op, tuple(loops), seen)
+
+
+def _steps(expr: ir.AffineExpr, loops: tuple[Strides, ...]) -> Strides:
+    """The steps of an index expression; what is divided steps rarely, and a remainder like what it is of."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return loops[ir.AffineDimExpr(expr).position]
+    if isinstance(expr, (ir.AffineConstantExpr, ir.AffineFloorDivExpr)):
+        return {}
+    binary = ir.AffineBinaryExpr(expr)
+    if isinstance(expr, ir.AffineModExpr):
+        return _steps(binary.lhs, loops)
+    if isinstance(expr, ir.AffineMulExpr):
+        factor = ir.AffineConstantExpr(binary.rhs).value
+        return {d: c * factor for d, c in _steps(binary.lhs, loops).items()}
+    total = dict(_steps(binary.lhs, loops))
+    for d, c in _steps(binary.rhs, loops).items():
+        total[d] = total.get(d, 0) + c
+    return total
+
+
+def memory_order(strides: Strides, extents: list[int]) -> list[int]:
+    """All loops, those of the smallest steps first; loops that do not step there come last, innermost first."""
+    moving = sorted((d for d, c in strides.items() if c and extents[d] > 1), key=lambda d: (abs(strides[d]), -d))
+    return moving + [d for d in reversed(range(len(extents))) if d not in moving]
+
+
+def hero(found: list[Access], extents: list[int]) -> Access | None:
+    """The view that the most points of the op read apart from each other."""
+    views = [a for a in found if isinstance(a.value, View)]
+    return max(views, key=lambda a: prod(extents[d] for d in a.loops()), default=None)

@@ -1,0 +1,108 @@
+"""Helpers over `Lin` (linear index arithmetic): keys, known divisors, exact division; and the memo of values that are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from math import gcd
+from typing import Any
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...common.rewriting import index_constant, value_of
+
+LARGE = 1 << 20
+"""Divisor of 0, which every power of two divides."""
+
+
+def key_of(index: Lin | ir.Value) -> Hashable:
+    """Equal for indices that are known to be equal."""
+    return (frozenset(index.terms.items()), index.constant, index.lanes) if isinstance(index, Lin) else index
+
+
+class Memo:
+    """Values by key, visible in the scope that they were computed in and in those inside it."""
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[Hashable, Any]] = [{}]
+
+    def find(self, key: Hashable) -> Any:
+        return next((scope[key] for scope in reversed(self.scopes) if key in scope), None)
+
+    def put(self, key: Hashable, value: Any) -> Any:
+        self.scopes[-1][key] = value
+        return value
+
+    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        found = self.find(key)
+        return self.put(key, compute()) if found is None else found
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+
+class Indices:
+    """Emits index arithmetic, each value once, and knows divisors of values (`multiple_of`)."""
+
+    def __init__(self, memo: Memo):
+        self.memo = memo
+        self.multiple_of: dict[ir.Value, int] = {}
+
+    def constant(self, value: int) -> ir.Value:
+        return self.memo.once(("constant", value), lambda: index_constant(value))
+
+    def value(self, index: Lin) -> ir.Value:
+        """`index` at lane 0. The constant comes last: neighbours share the sum before it and add theirs to the address."""
+        if not index.terms:
+            return self.constant(index.constant)
+        total = self.memo.once(("sum", frozenset(index.terms.items())), lambda: self._sum(index))
+        if not index.constant:
+            return total
+        key = ("sum", frozenset(index.terms.items()), index.constant)
+        return self.memo.once(key, lambda: value_of("arith.addi", total.type, [total, self.constant(index.constant)]))
+
+    def _sum(self, index: Lin) -> ir.Value:
+        terms = [v if c == 1 else value_of("arith.muli", v.type, [v, self.constant(c)]) for v, c in index.terms.items()]
+        total = terms[0]
+        for term in terms[1:]:
+            total = value_of("arith.addi", total.type, [total, term])
+        return total
+
+    def divisor(self, index: Lin) -> int:
+        """A number that divides `index` at lane 0."""
+        known = gcd(index.constant, *(c * self.multiple_of.get(v, 1) for v, c in index.terms.items()))
+        return known or LARGE
+
+    def op(self, name: str, a: Lin, b: Lin) -> Lin:
+        """A binary op on two indices at lane 0, computed once."""
+        key = ("index", name, key_of(a.uniform()), key_of(b.uniform()))
+        return Lin.of(self.memo.once(key, lambda: value_of(f"arith.{name}", ir.IndexType.get(), [self.value(a), self.value(b)])))
+
+    def clamp(self, index: Lin, most: Lin) -> Lin:
+        """The lesser of two indices; divides what divides both."""
+        least = self.op("minsi", index, most)
+        (value,) = least.terms
+        self.multiple_of[value] = gcd(self.divisor(index.uniform()), self.divisor(most))
+        return Lin(least.terms, least.constant, index.lanes)
+
+    def divide(self, index: Lin, by: int, lanes: int) -> tuple[Lin, Lin] | None:
+        """(quotient, remainder) of a non-negative index, where they are linear in the lane number: no carry occurs within a vector."""
+        if all(c % by == 0 for c in index.terms.values()) and (not index.lanes or _stays(index.constant % by, index.lanes, lanes, by)):
+            quotient = Lin({v: c // by for v, c in index.terms.items()}, index.constant // by)
+            return quotient, Lin(constant=index.constant % by, lanes=index.lanes)
+        if index.lanes and not (index.lanes == 1 and by % lanes == 0 and self.divisor(index.uniform()) % lanes == 0):
+            return None
+        rest = self.op("remui", index, Lin(constant=by))
+        (value,) = rest.terms
+        self.multiple_of[value] = gcd(self.divisor(index.uniform()), by)
+        return self.op("divui", index, Lin(constant=by)), Lin(rest.terms, 0, index.lanes)
+
+
+def _stays(start: int, step: int, lanes: int, below: int) -> bool:
+    return 0 <= start + step * (lanes - 1) < below

@@ -1,0 +1,39 @@
+"""Sequential loops of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...common.rewriting import create, index_constant
+from ..contraction.layout import Layout
+from .index import Memo
+
+Inside = Callable[[dict[int, Lin], list[ir.Value]], list[ir.Value]]
+"""What a loop does, given the loops' indices by dimension and the values carried; returns what is carried on."""
+
+
+def nest(memo: Memo, layout: Layout, carried: list[ir.Value], inside: Inside) -> list[ir.Value]:
+    """Runs `inside` within one loop for each dimension that has a sequential factor."""
+    return nest_over(memo, [(d, layout.count(d, "s")) for d in range(len(layout.dims)) if layout.count(d, "s") > 1], carried, inside)
+
+
+def nest_over(memo: Memo, trips: list[tuple[int, int]], carried: list[ir.Value], inside: Inside) -> list[ir.Value]:
+    """Runs `inside` within loops over (dimension, trips), the outermost first."""
+    return _loop(memo, trips, {}, carried, inside)
+
+
+def _loop(memo: Memo, trips: list[tuple[int, int]], ivs: dict[int, Lin], carried: list[ir.Value], inside: Inside) -> list[ir.Value]:
+    if not trips:
+        return inside(ivs, carried)
+    (dim, count), *rest = trips
+    bounds = [index_constant(n) for n in (0, count, 1)]
+    types = [v.type for v in carried]
+    loop = create("scf.for", types, [*bounds, *carried], regions=1)
+    body = loop.regions[0].blocks.append(ir.IndexType.get(), *types)
+    with ir.InsertionPoint(body), memo.scope():
+        results = _loop(memo, rest, {**ivs, dim: Lin.of(body.arguments[0])}, list(body.arguments)[1:], inside)
+        create("scf.yield", [], results)
+    return list(loop.results)

@@ -1,0 +1,81 @@
+"""Reading and writing a buffer at a point of a contraction, as a vector along one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...common.rewriting import value_of
+from ..contraction.contraction import Access
+from .emit import (
+    broadcast,
+    compare_integers,
+    element_bytes,
+    elements,
+    from_elements,
+    is_bool,
+    is_vector,
+    load,
+    storage_type,
+    store,
+    vector_of,
+    zero,
+)
+
+ACCESS_BYTES = 16
+"""The widest access."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """`length` neighbours along the loop `along`, the first at the point `loops`, which is a multiple of the length along it."""
+
+    loops: Mapping[int, Lin]
+    along: int | None
+    length: int = 1
+
+    def read(self, buffer: ir.Value, access: Access) -> ir.Value:
+        """The elements: one vector, in as few accesses as alignment allows, or a scalar where they are the same along the run."""
+        at, step = access.index.at(self.loops), self._step(access)
+        if self.length == 1 or not step:
+            return _as_bool(load(buffer, [at.value()]), access.element)
+        size = self._piece(access)
+        parts = [load(buffer, [(at + i * step).value()], size) for i in range(0, self.length, size)]
+        return _as_bool(parts[0] if len(parts) == 1 else from_elements([e for p in parts for e in elements(p)]), access.element)
+
+    def write(self, value: ir.Value, buffer: ir.Value, access: Access) -> None:
+        """Stores a vector; a scalar is stored at every point of the run."""
+        at, step = access.index.at(self.loops), self._step(access)
+        if self.length > 1:
+            value = broadcast(value, self.length)
+        value = _as_stored(value, access.element)
+        size = self._piece(access)
+        if size == self.length:
+            store(value, buffer, [at.value()])
+            return
+        scalars = elements(value)
+        for i in range(0, self.length, size):
+            store(scalars[i] if size == 1 else from_elements(scalars[i : i + size]), buffer, [(at + i * step).value()])
+
+    def _step(self, access: Access) -> int:
+        return 0 if self.along is None else access.index.coefficient(self.along)
+
+    def _piece(self, access: Access) -> int:
+        """How many elements one access takes."""
+        if self.along is None or self._step(access) != 1:
+            return 1
+        return min(access.index.without(self.along).alignment(self.length), ACCESS_BYTES // element_bytes(access.element))
+
+
+def _as_bool(value: ir.Value, element: ir.Type) -> ir.Value:
+    return compare_integers("ne", value, zero(value.type)) if is_bool(element) else value
+
+
+def _as_stored(value: ir.Value, element: ir.Type) -> ir.Value:
+    if not is_bool(element):
+        return value
+    kind = storage_type(element)
+    return value_of("arith.extui", vector_of(ir.VectorType(value.type).shape[0], kind) if is_vector(value) else kind, [value])

@@ -1,0 +1,119 @@
+"""The body of a reduction, split into what each element contributes and how two partial results are combined."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp
+from ...common.rewriting import defining_op, value_of
+
+_IDEMPOTENT = {
+    "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
+    "arith.andi", "arith.ori",
+}  # fmt: skip
+"""Combining an element twice does no harm."""
+
+_COMMUTATIVE = _IDEMPOTENT | {"arith.addf", "arith.mulf", "arith.addi", "arith.muli", "arith.xori"}
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """`ops` turn the accumulators and as many `values` (what `before` computes for an element) into new accumulators."""
+
+    before: list[ir.Operation]
+    ops: list[ir.Operation]
+    values: list[ir.Value]
+
+    returned: list[ir.Value]
+
+    @property
+    def names(self) -> list[str]:
+        """The op that makes each result of its accumulator and its value; empty where there is more to it."""
+        found = []
+        for value, result in zip(self.values, self.returned):
+            op = defining_op(result)
+            simple = op is not None and len(op.operands) == 2 and value in list(op.operands) and len(list(op.regions)) == 0
+            found.append(op.name if op is not None and simple else "")
+        return found
+
+    @property
+    def commutative(self) -> bool:
+        """Whether the order of the elements does not matter, as far as is known."""
+        return all(name in _COMMUTATIVE for name in self.names)
+
+    @property
+    def idempotent(self) -> bool:
+        return all(name in _IDEMPOTENT for name in self.names)
+
+    def neutral(self) -> list[ir.Value] | None:
+        """The values that change nothing, where the combining ops are known."""
+        found = []
+        for name, value in zip(self.names, self.values):
+            element = value.type
+            if isinstance(element, ir.FloatType):
+                number = _FLOATS.get(name)
+                attribute = None if number is None else ir.FloatAttr.get(element, number)
+            else:
+                whole = _integer(name, element.width)
+                attribute = None if whole is None else ir.IntegerAttr.get(element, whole)
+            if attribute is None:
+                return None
+            found.append(value_of("arith.constant", element, value=attribute))
+        return found
+
+
+_FLOATS = {
+    "arith.addf": -0.0,
+    "arith.mulf": 1.0,
+    "arith.maximumf": -math.inf,
+    "arith.minimumf": math.inf,
+    "arith.maxnumf": -math.inf,
+    "arith.minnumf": math.inf,
+}
+
+
+def _integer(name: str, width: int) -> int | None:
+    """The neutral element; of i1, signed values are 0 and -1."""
+    least = -1 << (width - 1)
+    return {
+        "arith.addi": 0, "arith.ori": 0, "arith.xori": 0, "arith.maxui": 0, "arith.muli": -1 if width == 1 else 1, "arith.andi": -1,
+        "arith.minui": -1, "arith.maxsi": least, "arith.minsi": -1 - least,
+    }.get(name)  # fmt: skip
+
+
+def split(op: TileOp) -> Combiner | None:
+    """The combiner of a reduction, or None where partial results cannot be combined by ops of its body."""
+    block = op.op.regions[0].blocks[0]
+    accumulators = list(block.arguments)[len(op.inputs) :]
+    ops = [o.operation for o in block.operations][:-1]
+    dependent = set(accumulators)
+    before, combining = [], []
+    for o in ops:
+        if any(v in dependent for v in o.operands):
+            combining.append(o)
+            dependent.update(o.results)
+        else:
+            before.append(o)
+    inside = set(block.arguments) | {r for o in before for r in o.results if o.name != "arith.constant"}
+    crossing = {v for o in combining for v in o.operands if v in inside and v not in dependent}
+    values = []
+    for accumulator in accumulators:
+        partners = {
+            v
+            for o in combining
+            if accumulator in list(o.operands)
+            for v in o.operands
+            if v in crossing and v.type == accumulator.type and len([w for w in o.operands if w in crossing]) == 1
+        }
+        if len(partners) != 1:
+            return None
+        values.append(partners.pop())
+    if set(values) != crossing or len(set(values)) != len(accumulators):
+        return None
+    returned = list(block.operations)[-1].operation.operands
+    if any(o.regions and len(list(o.regions)) for o in combining) or not all(v in dependent for v in returned):
+        return None
+    return Combiner(before, combining, values, list(returned))

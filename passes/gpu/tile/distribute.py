@@ -1,0 +1,312 @@
+"""A tiled group function to a kernel: binds the tile's tensors to memory, emits its reductions in order, then its results.
+
+Elementwise ops are not emitted by themselves: who reads them evaluates them (tile.py). What is emitted, a reduction or the store of a
+result, is a *root*; it has a layout and is tried: where a thread needs a value that another one has, everything emitted for the root is
+taken back, the value goes through shared memory, and the root is tried again; likewise with single elements where vectors do not pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from math import ceil, prod
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.axes import TileOp, read_tile_op
+from ...common.edge import edge, positions, returned
+from ...common.index import Lin
+from ...common.rewriting import attributes_of, create, mixed, symbol_name, value_of, walk
+from ...common.storage import Storage, bit_width, buffer_type, row_major
+from ...errors import PassFailure
+from ...lhlo.assignment.constants import constant_bytes
+from ..support.index import Indices, Memo
+from ..support.launch import open_kernel
+from ..support.memory import Memory, NoRoom
+from ..support.threads import Threads
+from ..support.values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, View
+from .extents import Extent, loop_extents, shape_of
+from .roots import Roots
+from .schedule import choose_warps
+from .tile import Narrow, Tile
+
+_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
+
+
+@dataclass
+class Output:
+    """A value that the tile inserts, and the slices of the kernel's outputs that receive it."""
+
+    tensor: ir.Value
+    destinations: list[Storage]
+    extents: list[Extent]
+
+
+def distribute(function: ir.Operation, target: TargetView) -> None:
+    """Emits the kernel of `function` into the module's @kernels; the caller erases the function."""
+    _Distribution(function, target).run()
+
+
+class _Distribution:
+    def __init__(self, function: ir.Operation, target: TargetView):
+        self.function = function
+        self.block = function.regions[0].blocks[0]
+        self.forall = walk(function, "scf.forall")[0]
+        lower, upper, step = (
+            list(ir.DenseI64ArrayAttr(self.forall.attributes[f"static{n}"])) for n in ("LowerBound", "UpperBound", "Step")
+        )
+        assert not any(lower)
+        self.grid = [(ceil(u / s), s) for u, s in zip(upper, step)]
+        self.ops = [o.operation for o in self.forall.regions[0].blocks[0].operations]
+        blocks = prod(trips for trips, _ in self.grid)
+        warps = choose_warps(function, self.ops, blocks, target)
+        self.kernel = open_kernel(function, blocks, 32 * warps, {})
+        self.body = self.kernel.op.regions[0].blocks[0]
+        self.warps = warps
+
+    def run(self) -> None:
+        with self.kernel.body:
+            memo = Memo()
+            indices = Indices(memo)
+            dim = ir.Attribute.parse("#gpu<dim x>")
+            thread, block = (value_of(f"gpu.{n}_id", ir.IndexType.get(), dimension=dim) for n in ("thread", "block"))
+            self.memory = Memory(indices, self.kernel.op)
+            self.tile = Tile(self.memory, Threads(indices, self.warps, thread, self._size), memo, indices)
+            self.roots = Roots(self.tile, self.function)
+            self._bind_loops(indices, block)
+            self._bind_arguments()
+            for op in self.ops[:-1]:
+                self._visit(op)
+            for group in self._outputs():
+                self._try(partial(self.roots.store, group))
+        self._describe()
+
+    def _describe(self) -> None:
+        layouts = {name: ir.StringAttr.get(str(layout)) for name, layout in self.roots.layouts.items()}
+        self.kernel.op.attributes["hloom.layouts"] = ir.DictAttr.get(layouts)
+
+    def _size(self, value: ir.Value) -> Lin:
+        size = self.tile.scalars[value]
+        assert isinstance(size, Lin)
+        return size
+
+    def _bind_loops(self, indices: Indices, block: ir.Value) -> None:
+        rest = Lin.of(block)
+        numbers: list[Lin] = []
+        for trips, step in reversed(self.grid[1:]):
+            numbers.append(indices.op("remui", rest, Lin(constant=trips)) * step)
+            rest = indices.op("divui", rest, Lin(constant=trips))
+        numbers.append(rest * self.grid[0][1])
+        one = prod(trips for trips, _ in self.grid) == 1
+        for argument, number in zip(self.forall.regions[0].blocks[0].arguments, reversed(numbers)):
+            self.tile.scalars[argument] = Lin() if one else number
+
+    def _bind_arguments(self) -> None:
+        inputs = list(self.block.arguments)
+        for argument, base in zip(inputs, self.kernel.buffers):
+            tensor = ir.RankedTensorType(argument.type)
+            self.tile.env[argument] = View(_whole(base, tensor), staged=True)
+        for op in self.block.operations:
+            op = op.operation
+            if op == self.forall:
+                break
+            self._visit(op)
+        shared = list(self.forall.regions[0].blocks[0].arguments)[len(self.grid) :]
+        for argument in shared:
+            self.tile.env[argument] = Empty()
+        self.buffers_of = {}
+        for number, argument in enumerate(shared):
+            shape = tuple(ir.RankedTensorType(argument.type).shape)
+            at = positions(self.block, self.forall.results[number])
+            self.buffers_of[argument] = [_reshaped(self._result(p, self.kernel.buffers[len(inputs) + p]), shape) for p in at]
+
+    def _result(self, position: int, base: ir.Value) -> Storage:
+        """Where the kernel writes the result returned at `position`: all of its buffer, or the window that is inserted into it."""
+        value = returned(self.block)[position]
+        storage = _whole(base, ir.RankedTensorType(value.type))
+        for op in edge(value):
+            if op.name == "tensor.insert_slice":
+                storage = storage.slice(self._starts(op, 2), tuple(Extent.of(n).bound for n in mixed(op, "static_sizes", 3)))
+        return storage
+
+    def _starts(self, op: ir.Operation, segment: int) -> list[Lin]:
+        """The offsets of a slice op, which are operand segment `segment`."""
+        offsets = mixed(op, "static_offsets", segment)
+        return [Lin(constant=o) if isinstance(o, int) else Lin.of(self.tile.captured(o)) for o in offsets]
+
+    def _visit(self, op: ir.Operation) -> None:
+        """Says what the results of an op are; emits it if it is a reduction or a scalar."""
+        if op.name in ("linalg.generic", "linalg.fill"):
+            read = read_tile_op(op)
+            if all(read.parallel):
+                for number, result in enumerate(op.results):
+                    self.tile.env[result] = self._elementwise(read, number)
+            else:
+                self._reduce(read)
+        elif op.name == "tensor.empty":
+            self.tile.env[op.results[0]] = Empty()
+        elif op.name == "tensor.extract_slice":
+            self.tile.env[op.results[0]] = self._slice(op)
+        elif op.name in _VIEWS:
+            self.tile.env[op.results[0]] = self._reshape(op)
+        elif op.name == "arith.constant" and isinstance(op.results[0].type, ir.RankedTensorType):
+            self.tile.env[op.results[0]] = self._dense(op)
+        elif op.name == "tensor.extract":
+            indices = [self.tile.captured(v) for v in list(op.operands)[1:]]
+            self.tile.scalars[op.results[0]] = self.tile.materialise(self.tile.read(op.operands[0], indices, 1), 1)
+        elif op.name.startswith(("arith.", "affine.")) and len(op.results) == 1:
+            self._scalar(op)
+        else:
+            raise PassFailure("an op that the tile may not hold", op=op.name, loc=str(op.location), stage="gpu")
+
+    def _elementwise(self, op: TileOp, number: int) -> Splat | Lazy:
+        if op.op.name == "linalg.fill":
+            scalar = self.tile.captured(op.inputs[0])
+            return Splat(self.tile.materialise(scalar, 1))
+        return Lazy(op, number)
+
+    def _reduce(self, op: TileOp) -> None:
+        """Reduces `op` here and now; where that takes more registers or shared memory than there are, whoever reads it will."""
+
+        def emit(narrow: bool) -> None:
+            for result, reduced in zip(op.op.results, self.roots.reduce(op, loop_extents(op), narrow)):
+                self.tile.env[result] = reduced
+
+        try:
+            self._try(emit)
+        except NoRoom:
+            self._recompute(op)
+
+    def _recompute(self, op: TileOp) -> None:
+        for number, result in enumerate(op.op.results):
+            self.tile.env[result] = Recomputed(op, number)
+
+    def _try(self, emit: Callable[[bool], None]) -> None:
+        """Emits a root; takes it back and tries again after what it lacked has been put right."""
+        narrow = False
+        while True:
+            last, memory, scope = len(list(self.body.operations)), self.memory.mark(), dict(self.tile.memo.scopes[0])
+            self.tile.may_narrow = not narrow
+            try:
+                return emit(narrow)
+            except Narrow:
+                self._take_back(last, memory, scope)
+                narrow = True
+            except NoRoom:
+                self._take_back(last, memory, scope)
+                raise
+            except Elsewhere as lack:
+                self._take_back(last, memory, scope)
+                self._share(lack.tensor)
+
+    def _share(self, tensor: ir.Value) -> None:
+        """Brings a value to shared memory; without room there, it is read or computed where it is needed."""
+        last, memory, scope = len(list(self.body.operations)), self.memory.mark(), dict(self.tile.memo.scopes[0])
+        self.tile.may_narrow = False
+        try:
+            self.roots.share(tensor)
+        except NoRoom:
+            self._take_back(last, memory, scope)
+            value = self.tile.env[tensor]
+            if isinstance(value, Reduced):
+                self._recompute(value.op)
+
+    def _take_back(self, last: int, memory: tuple[int, int], scope: dict) -> None:
+        self.tile.memo.scopes = [scope]
+        for op in reversed(list(self.body.operations)[last - 1 : -1]):
+            op.operation.erase()
+        self.memory.take_back(memory)
+
+    def _scalar(self, op: ir.Operation) -> None:
+        result = op.results[0]
+        if op.name == "arith.constant" and isinstance(result.type, ir.IndexType):
+            self.tile.scalars[result] = Lin(constant=ir.IntegerAttr(op.attributes["value"]).value)
+            return
+        operands = [self.tile.captured(v) for v in op.operands]
+        if isinstance(result.type, ir.IndexType) and op.name in ("arith.addi", "arith.subi", "arith.muli"):
+            a, b = operands
+            if op.name != "arith.muli":
+                self.tile.scalars[result] = a + b if op.name == "arith.addi" else a - b
+                return
+            if a.is_constant or b.is_constant:
+                self.tile.scalars[result] = a * b.constant if b.is_constant else b * a.constant
+                return
+        if op.name in ("affine.min", "affine.apply"):
+            values = [self.tile.evaluate(e, operands, 1) for e in ir.AffineMapAttr(op.attributes["map"]).value.results]
+            self.tile.scalars[result] = reduce(self.tile.indices.clamp, map(Lin.of, values))
+            return
+        made = value_of(op.name, result.type, [self.tile.materialise(o, 1) for o in operands], **attributes_of(op))
+        self.tile.scalars[result] = Lin.of(made) if isinstance(result.type, ir.IndexType) else made
+
+    def _slice(self, op: ir.Operation) -> View | Part | Splat | Empty:
+        source = self.tile.env[op.operands[0]]
+        if isinstance(source, (Splat, Empty)):
+            return source
+        sizes = mixed(op, "static_sizes", 2)
+        rank = len(ir.RankedTensorType(op.results[0].type).shape)
+        if any(s != 1 for s in ir.DenseI64ArrayAttr(op.attributes["static_strides"])) or len(sizes) != rank:
+            raise PassFailure("a slice with strides or of another rank", op=op.name, loc=str(op.location), stage="gpu")
+        starts = self._starts(op, 1)
+        if not isinstance(source, View):
+            return Part(op.operands[0], starts)
+        return View(source.storage.slice(starts, tuple(Extent.of(s).bound for s in sizes)))
+
+    def _reshape(self, op: ir.Operation) -> View | Splat:
+        source = self.tile.env[op.operands[0]]
+        shape = tuple(ir.RankedTensorType(op.results[0].type).shape)
+        if isinstance(source, Splat):
+            return source
+        if not isinstance(source, View):
+            raise PassFailure("a reshape of a value of the tile", op=op.name, loc=str(op.location), stage="gpu")
+        return View(_reshaped(source.storage, shape), staged=source.staged)
+
+    def _dense(self, op: ir.Operation) -> View | Splat:
+        """A constant tensor: a scalar if it is the same everywhere, else a private global beside the kernel."""
+        tensor, value = ir.RankedTensorType(op.results[0].type), op.attributes["value"]
+        if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+            return Splat(value_of("arith.constant", tensor.element_type, value=value.get_splat_value()))
+        buffer = buffer_type(tuple(tensor.shape), tensor.element_type)
+        raw = np.frombuffer(constant_bytes(value), f"u{bit_width(tensor.element_type) // 8}")
+        name = f"{symbol_name(self.function)}_constant_{len(self.tile.env)}"
+        with ir.InsertionPoint(self.kernel.op):
+            create(
+                "memref.global",
+                sym_name=ir.StringAttr.get(name),
+                sym_visibility=ir.StringAttr.get("private"),
+                type=ir.TypeAttr.get(buffer),
+                initial_value=ir.DenseElementsAttr.get(raw, type=buffer.element_type, shape=[raw.size]),
+                constant=ir.UnitAttr.get(),
+                alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16),
+            )
+        return View(_whole(value_of("memref.get_global", buffer, name=ir.FlatSymbolRefAttr.get(name)), tensor), staged=True)
+
+    def _outputs(self) -> list[list[Output]]:
+        """What the tile inserts; what has equal extents is stored together."""
+        groups: dict[tuple, list[Output]] = {}
+        for insert in self.ops[-1].regions[0].blocks[0].operations:
+            insert = insert.operation
+            starts = self._starts(insert, 2)
+            extents = shape_of(insert.operands[0])
+            bounds = tuple(e.bound for e in extents)
+            destinations = [s.slice(starts, bounds) for s in self.buffers_of[insert.operands[1]]]
+            output = Output(insert.operands[0], destinations, extents)
+            registers = isinstance(self.tile.env[output.tensor], Reduced)
+            groups.setdefault((tuple(extents), registers and output.tensor.owner), []).append(output)
+        return list(groups.values())
+
+
+def _whole(base: ir.Value, tensor: ir.RankedTensorType) -> Storage:
+    shape = tuple(tensor.shape)
+    return Storage(base, tensor.element_type, Lin(), row_major(shape), shape)
+
+
+def _reshaped(storage: Storage, shape: tuple[int, ...]) -> Storage:
+    """The same elements under another shape. Raises PassFailure where they do not lie so."""
+    try:
+        return storage.reshaped(shape)
+    except ValueError as error:
+        raise PassFailure(str(error), stage="gpu") from None

@@ -1,0 +1,103 @@
+"""How large the tensors of a tile are: a bound that is known while code is emitted, and the true size where a tile is cut at an edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp, dim_position
+from ...common.rewriting import DYNAMIC, defining_op, is_block_argument, mixed
+from ...errors import PassFailure
+from ..support.index import LARGE
+
+
+@dataclass(frozen=True)
+class Extent:
+    """At most `bound` elements along a dimension; `size` is the exact number where it differs from tile to tile. `divisor` divides both."""
+
+    bound: int
+    size: ir.Value | None = None
+    divisor: int = 1
+
+    @staticmethod
+    def of(value: int | ir.Value) -> Extent:
+        if isinstance(value, int):
+            return Extent(value, None, value or LARGE)
+        return Extent(bound_of(value), value, gcd(bound_of(value), divisor_of(value)))
+
+
+def bound_of(value: ir.Value) -> int:
+    """An upper bound of a tile's size: the constant in its affine.min; sums and products of such. Raises PassFailure on anything else."""
+    op = defining_op(value)
+    if op is not None and op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op is not None and op.name == "affine.min":
+        results = ir.AffineMapAttr(op.attributes["map"]).value.results
+        return min(ir.AffineConstantExpr(e).value for e in results if isinstance(e, ir.AffineConstantExpr))
+    if op is not None and op.name in ("arith.addi", "arith.muli"):
+        a, b = map(bound_of, op.operands)
+        return a + b if op.name == "arith.addi" else a * b
+    where = {} if op is None else {"op": op.name, "loc": str(op.location)}
+    raise PassFailure("a tile's size has no bound", stage="gpu", **where)
+
+
+def divisor_of(value: ir.Value) -> int:
+    """A number that divides an index of the tile: loops of the forall are multiples of their step."""
+    if is_block_argument(value):
+        forall = value.owner.owner
+        steps = list(ir.DenseI64ArrayAttr(forall.attributes["staticStep"]))
+        return steps[ir.BlockArgument(value).arg_number]
+    op = value.owner.operation
+    operands = [divisor_of(v) for v in op.operands]
+    if op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value or LARGE
+    if op.name == "affine.min":
+        return gcd(*(_divisor(e, operands) for e in ir.AffineMapAttr(op.attributes["map"]).value.results))
+    if op.name == "arith.addi":
+        return gcd(*operands)
+    return operands[0] * operands[1] if op.name == "arith.muli" else 1
+
+
+def _divisor(expr: ir.AffineExpr, dims: list[int]) -> int:
+    if isinstance(expr, ir.AffineDimExpr):
+        return dims[ir.AffineDimExpr(expr).position]
+    if isinstance(expr, ir.AffineConstantExpr):
+        return abs(ir.AffineConstantExpr(expr).value) or LARGE
+    binary = ir.AffineBinaryExpr(expr)
+    a, b = _divisor(binary.lhs, dims), _divisor(binary.rhs, dims)
+    if isinstance(expr, ir.AffineAddExpr):
+        return gcd(a, b)
+    return a * b if isinstance(expr, ir.AffineMulExpr) else 1
+
+
+def shape_of(tensor: ir.Value) -> list[Extent]:
+    """The extents of a tensor of the tile."""
+    sizes = list(ir.RankedTensorType(tensor.type).shape)
+    if DYNAMIC not in sizes:
+        return [Extent.of(n) for n in sizes]
+    op = defining_op(tensor)
+    if op is not None and op.name == "tensor.extract_slice":
+        return [Extent.of(n) for n in mixed(op, "static_sizes", 2)]
+    if op is not None and op.name == "tensor.empty":
+        dynamic = iter(op.operands)
+        return [Extent.of(next(dynamic) if n == DYNAMIC else n) for n in sizes]
+    if op is not None and op.name in ("linalg.generic", "linalg.fill"):
+        inits = list(op.operands)[-len(op.results) :]
+        return shape_of(inits[ir.OpResult(tensor).result_number])
+    where = {} if op is None else {"op": op.name, "loc": str(op.location)}
+    raise PassFailure("a tensor of the tile has no known shape", stage="gpu", **where)
+
+
+def loop_extents(op: TileOp) -> list[Extent]:
+    """The extents of the loops of a linalg op of the tile."""
+    extents = [Extent.of(1)] * len(op.parallel)
+    for m, value in zip(reversed(op.maps), reversed([*op.inputs, *op.inits])):
+        if not isinstance(value.type, ir.RankedTensorType):
+            continue
+        for expr, extent in zip(m.results, shape_of(value)):
+            dim = dim_position(expr)
+            if dim is not None:
+                extents[dim] = extent
+    return extents

@@ -1,0 +1,225 @@
+"""Reductions over a tile: in registers, then over the places of a vector, the lanes of a warp and the warps of a block.
+
+In a spread layout several threads share a reduced dimension: each combines what it holds, then xor shuffles, then slots in shared memory
+combine the threads' partial results, and the initial value is folded in once. In a serial layout each thread reduces for itself, from the
+initial value on, by the body as it stands.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp, dim_position
+from ...common.index import Lin
+from ...common.rewriting import create, value_of
+from ..contraction.layout import WARP, Factor, Key, Layout
+from ..support.index import key_of
+from ..support.loops import nest
+from ..support.memory import from_lanes, is_vector, lane_of, widened
+from ..support.values import Reduced
+from .body import Body
+from .combiner import Combiner
+from .extents import Extent
+from .tile import Tile
+
+Partials = dict[Key, list[ir.Value]]
+"""The accumulators of each register of the kept dimensions."""
+
+
+def emit_reduction(tile: Tile, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None) -> list[Reduced]:
+    """Reduces `op` in `layout`; without a combiner, no dimension that is reduced may be shared by threads."""
+    return _Reduction(tile, op, layout, extents, combiner).emit()
+
+
+class _Reduction:
+    def __init__(self, tile: Tile, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None):
+        self.tile, self.op, self.layout, self.extents, self.combiner = tile, op, layout, extents, combiner
+        self.reduced = [d for d, parallel in enumerate(op.parallel) if not parallel]
+        self.block = op.op.regions[0].blocks[0]
+        self.accumulators = list(self.block.arguments)[len(op.inputs) :]
+        self.lanes = layout.vector[1]
+
+    def emit(self) -> list[Reduced]:
+        spread = self.combiner is not None and any(self.layout.spread(d) for d in self.reduced)
+        kept = sorted({self._kept(key) for key in self.layout.keys()})
+        loops = any(self.layout.count(d, "s") > 1 for d in self.reduced)
+        start = {key: self._start(key, spread) for key in kept} if loops or not spread else {}
+        step = self._combine_elements if spread else self._run_body
+
+        def inside(ivs: dict[int, Lin], carried: list[ir.Value]) -> list[ir.Value]:
+            parts = _unflatten(start, carried)
+            for key in self.layout.keys():
+                indices = [self._index(d, key, ivs) for d in range(len(key))]
+                parts[self._kept(key)] = step(key, indices, ivs, parts.get(self._kept(key)))
+            return [v for key in kept for v in parts[key]]
+
+        flat = nest(self.tile.memo, self.layout, [v for parts in start.values() for v in parts], inside)
+        width = len(self.accumulators)
+        parts = {key: flat[i * width : (i + 1) * width] for i, key in enumerate(kept)}
+        if spread:
+            parts = self._across_threads(parts)
+        return self._results(parts)
+
+    def _kept(self, key: Key) -> Key:
+        return tuple(0 if d in self.reduced else k for d, k in enumerate(key))
+
+    def _index(self, dim: int, key: Key, ivs: dict[int, Lin]) -> Lin:
+        return self.tile.threads.index(self.layout, dim, self.extents[dim], key[dim], ivs)
+
+    def _out_indices(self, result: int, key: Key) -> list[Lin]:
+        dims = [dim_position(e) for e in self.op.output_maps[result].results]
+        return [Lin() if d is None else self._index(d, key, {}) for d in dims]
+
+    def _initial(self, key: Key, lanes: int) -> list[ir.Value]:
+        found = []
+        for number, tensor in enumerate(self.op.inits):
+            read = self.tile.read(tensor, self._out_indices(number, key), lanes)
+            found.append(self.tile.materialise(read, lanes))
+        return found
+
+    def _start(self, key: Key, spread: bool) -> list[ir.Value]:
+        if not spread:
+            return [widened(v, self._kept_lanes()) for v in self._initial(key, self.lanes)]
+        assert self.combiner is not None
+        # StableHLO's initial values are identities of the reduction, so they serve where the combining op is none that we know
+        values = self.combiner.neutral() or self._initial(key, self.lanes)
+        return [widened(v, self.lanes) for v in values]
+
+    def _kept_lanes(self) -> int:
+        return 1 if self.layout.vector[0] in self.reduced else self.lanes
+
+    def _run_body(self, key: Key, indices: list[Lin], ivs: dict[int, Lin], parts: list[ir.Value] | None) -> list[ir.Value]:
+        ops = [o.operation for o in self.block.operations]
+        body = Body(self.tile, self.op, indices, self.lanes, dict(zip(self.accumulators, parts or [])))
+        body.run(ops[:-1])
+        return [widened(body.value(v), self.lanes) for v in ops[-1].operands]
+
+    def _combine_elements(self, key: Key, indices: list[Lin], ivs: dict[int, Lin], parts: list[ir.Value] | None) -> list[ir.Value]:
+        assert self.combiner is not None
+        body = Body(self.tile, self.op, indices, self.lanes)
+        body.run(self.combiner.before)
+        values = [widened(body.value(v), self.lanes) for v in self.combiner.values]
+        if not self.combiner.idempotent:
+            values = self._mask(values, key, ivs)
+        return values if parts is None else self._combine(parts, values, self.lanes)
+
+    def _mask(self, values: list[ir.Value], key: Key, ivs: dict[int, Lin]) -> list[ir.Value]:
+        """Threads beyond the edge hold copies, which must not count."""
+        mask = self.tile.threads.mask(self.layout, self.extents, key, ivs, self.reduced)
+        if mask is None:
+            return values
+        nothing = self._start(self._kept(key), True)
+        return [value_of("arith.select", v.type, [mask, v, n]) for v, n in zip(values, nothing)]
+
+    def _combine(self, a: list[ir.Value], b: list[ir.Value], lanes: int) -> list[ir.Value]:
+        assert self.combiner is not None
+        given = {**dict(zip(self.accumulators, a)), **dict(zip(self.combiner.values, b))}
+        body = Body(self.tile, self.op, [], lanes, given)
+        body.run(self.combiner.ops)
+        returned = list(self.block.operations)[-1].operation.operands
+        return [widened(body.value(v), lanes) if any(map(is_vector, [*a, *b])) else body.value(v) for v in returned]
+
+    def _across_threads(self, parts: Partials) -> Partials:
+        lanes = self.lanes
+        if self.layout.vector[0] in self.reduced:
+            parts = {key: self._across_vector(values) for key, values in parts.items()}
+            lanes = 1
+        for factor in [f for d in self.reduced for f in self.layout.dims[d] if f.kind == "l"]:
+            parts = {key: self._across_lanes(values, factor, lanes) for key, values in parts.items()}
+        warps = [f for d in self.reduced for f in self.layout.dims[d] if f.kind == "w"]
+        if warps:
+            parts = self._across_warps(parts, warps, lanes)
+        return {key: self._combine([widened(v, lanes) for v in self._initial(key, lanes)], values, lanes) for key, values in parts.items()}
+
+    def _across_lanes(self, values: list[ir.Value], factor: Factor, lanes: int) -> list[ir.Value]:
+        """Neighbours first; where the order matters, the lower lane's values stand on the left."""
+        assert self.combiner is not None
+        distance = 1
+        while distance < factor.size:
+            mine, other = values, [_shuffle(v, distance * factor.stride) for v in values]
+            if not self.combiner.commutative:
+                upper = self.tile.threads.part(Factor("l", 2, distance * factor.stride))
+                swap = self.tile.threads.compare(upper, Lin(constant=1), 0)
+                pairs = [(m, o, value_of("arith.select", m.type, [swap, o, m])) for m, o in zip(mine, other)]
+                mine, other = [low for _, _, low in pairs], [value_of("arith.select", m.type, [swap, m, o]) for m, o, _ in pairs]
+            values = self._combine(mine, other, lanes)
+            distance *= 2
+        return values
+
+    def _across_vector(self, values: list[ir.Value]) -> list[ir.Value]:
+        return self._tree([[lane_of(v, j) for v in values] for j in range(self.lanes)], 1)
+
+    def _tree(self, rows: list[list[ir.Value]], lanes: int) -> list[ir.Value]:
+        while len(rows) > 1:
+            pairs = [self._combine(a, b, lanes) for a, b in zip(rows[::2], rows[1::2])]
+            rows = pairs + rows[len(pairs) * 2 :]
+        return rows[0]
+
+    def _across_warps(self, parts: Partials, factors: list[Factor], lanes: int) -> Partials:
+        """Each warp leaves its partial results in slots of its own, and reads those of the warps that share its result."""
+        threads, memory = self.tile.threads, self.tile.memory
+        kept_lanes = [f for d, fs in enumerate(self.layout.dims) if d not in self.reduced for f in fs if f.kind == "l"]
+        place, places = Lin(), 1
+        for factor in kept_lanes:
+            place = place + threads.part(factor) * places
+            places *= factor.size
+        warp = threads.numbers["w"]
+        slots = [memory.shared((len(parts) * lanes * threads.warps * places,), a.type) for a in self.accumulators]
+
+        def slot(number: int, lane: int, of: Lin) -> Lin:
+            return (of + (number * lanes + lane) * threads.warps) * places + place
+
+        own = threads.owner(Layout(((*kept_lanes,), (Factor("w", threads.warps),))))
+        with threads.where(own):
+            for number, values in enumerate(parts.values()):
+                for value, buffer in zip(values, slots):
+                    for lane in range(lanes):
+                        memory.store(lane_of(value, lane), buffer, slot(number, lane, warp), 1)
+        create("gpu.barrier")
+        first = warp
+        for factor in factors:
+            first = first - threads.part(factor) * factor.stride
+        others = [sum(c * f.stride for c, f in zip(cs, factors)) for cs in product(*(range(f.size) for f in factors))]
+        found = {}
+        for number, key in enumerate(parts):
+            rows = [
+                [from_lanes([memory.load(b, slot(number, lane, first + other), 1) for lane in range(lanes)]) for b in slots]
+                for other in others
+            ]
+            found[key] = self._tree(rows, lanes)
+        return found
+
+    def _results(self, parts: Partials) -> list[Reduced]:
+        lanes = self._kept_lanes()
+        found = []
+        for result, out in enumerate(self.op.output_maps):
+            reduced = Reduced(self.op, result, self.layout.project([dim_position(e) for e in out.results]))
+            for key, values in parts.items():
+                indices = self._out_indices(result, key)
+                several = lanes if any(i.lanes for i in indices) else 1
+                reduced.values[tuple(map(key_of, indices)), several] = widened(values[result], several)
+            found.append(reduced)
+        return found
+
+
+def _unflatten(start: Partials, carried: list[ir.Value]) -> Partials:
+    rest = iter(carried)
+    return {key: [next(rest) for _ in values] for key, values in start.items()}
+
+
+def _shuffle(value: ir.Value, distance: int) -> ir.Value:
+    """The value of the lane whose number differs by `distance` (one bit)."""
+    kind = value.type
+    if isinstance(kind, ir.VectorType):
+        return from_lanes([_shuffle(lane_of(value, j), distance) for j in range(ir.VectorType(kind).shape[0])])
+    i1, i32 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
+    if kind.width < 32:
+        bits = ir.IntegerType.get_signless(kind.width)
+        narrow = value if isinstance(kind, ir.IntegerType) else value_of("arith.bitcast", bits, [value])
+        moved = value_of("arith.trunci", bits, [_shuffle(value_of("arith.extui", i32, [narrow]), distance)])
+        return moved if isinstance(kind, ir.IntegerType) else value_of("arith.bitcast", kind, [moved])
+    offsets = [value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, n)) for n in (distance, WARP)]
+    mode = ir.Attribute.parse("#gpu<shuffle_mode xor>")
+    return create("gpu.shuffle", [kind, i1], [value, *offsets], mode=mode).results[0]

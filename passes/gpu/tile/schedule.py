@@ -1,0 +1,46 @@
+"""How many warps a block has, given what its tile holds."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.axes import read_tile_op
+from ...errors import PassFailure
+from ...tiled.schedules.gpu_tile_sizes import vector_elements
+from ..contraction.layout import WARP, power_above
+from .extents import loop_extents, shape_of
+
+MOST_WARPS = 32
+
+
+def choose_warps(function: ir.Operation, ops: list[ir.Operation], blocks: int, target: TargetView) -> int:
+    """Warps of a block whose tile is computed by `ops`; the attribute hloom.threads of the function overrides it.
+
+    A thread has one access of an elementwise tile, 32 elements of rows that it reduces (eight where there are few blocks), and one result
+    where it reduces for itself.
+    """
+    if "hloom.threads" in function.attributes:
+        threads = ir.IntegerAttr(function.attributes["hloom.threads"]).value
+        if threads % WARP or not 1 <= threads // WARP <= MOST_WARPS or threads & (threads - 1):
+            raise PassFailure(f"hloom.threads = {threads}: a power of two from 32 to 1024 is wanted", stage="gpu")
+        return threads // WARP
+    few = blocks < 2 * max(1, target.multiprocessors)
+    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    vector = vector_elements([*kind.inputs, *kind.results])
+    wanted = 1
+    for op in ops:
+        if op.name == "linalg.generic":
+            read = read_tile_op(op)
+            bounds = [e.bound for e in loop_extents(read)]
+            if not all(read.parallel):
+                kept = prod(n for n, parallel in zip(bounds, read.parallel) if parallel)
+                points = prod(bounds)
+                wanted = max(wanted, ceil(points / (8 if few else 32)) if kept < 256 else kept)
+    for insert in ops[-1].regions[0].blocks[0].operations:
+        points = prod(e.bound for e in shape_of(insert.operation.operands[0]))
+        wanted = max(wanted, ceil(points / (32 if wanted > 1 and not few else vector)))
+    return max(1, min(MOST_WARPS, power_above(ceil(wanted / WARP))))

@@ -1,0 +1,179 @@
+"""The tensors of a tile and how they are read: on demand, at an index of a thread, each element once.
+
+A read of global memory loads it; a read of an elementwise op evaluates its body there, which reads on; a reduction's result is looked up
+among the registers that hold it. What is computed is remembered by its indices, so ops whose layouts agree share loads and values without
+being told so. Where a thread does not have what it needs (`Elsewhere`), the value goes through shared memory: passes/gpu/kernel.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp
+from ...common.index import Lin
+from ...common.rewriting import value_of
+from ...common.storage import bit_width
+from ...errors import PassFailure
+from ..support.index import Indices, Memo, key_of
+from ..support.memory import Memory, from_lanes, is_vector, lane_of, widened
+from ..support.threads import Threads
+from ..support.values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, Value, View
+from .body import Body, Rep
+from .extents import shape_of
+from .serial import reduce_at
+
+SECTOR_BYTES = 32
+"""Global memory is read in pieces of that size."""
+STAGED_BYTES = 16 << 10
+"""A slice of at most that size may be brought to shared memory."""
+
+
+Run: TypeAlias = "Callable[[Tile, TileOp, list[Lin], int], list[Rep]]"
+
+
+class Narrow(Exception):
+    """A vector's elements lie apart in memory: neighbouring threads had better read one element each."""
+
+
+class Tile:
+    """Values by the tensor that they stand for, and the memo of what has been computed."""
+
+    def __init__(self, memory: Memory, threads: Threads, memo: Memo, indices: Indices):
+        self.memory, self.threads, self.memo, self.indices = memory, threads, memo, indices
+        self.env: dict[ir.Value, Value] = {}
+        self.scalars: dict[ir.Value, Rep] = {}
+        self.may_narrow = False
+
+    def captured(self, value: ir.Value) -> Rep:
+        """A scalar from outside the body."""
+        if value not in self.scalars:
+            raise PassFailure("a body uses a value from outside the group", op=str(value), stage="gpu")
+        return self.scalars[value]
+
+    def materialise(self, rep: Rep, lanes: int) -> ir.Value:
+        """`rep` as an SSA value: a vector where it differs between lanes."""
+        if not isinstance(rep, Lin):
+            return rep
+        base = self.indices.value(rep.uniform())
+        if not rep.lanes or lanes == 1:
+            return base
+        return self.memo.once(("lanes", key_of(rep), lanes), lambda: _stepped(base, rep.lanes, lanes))
+
+    def read_operand(self, op: TileOp, number: int, indices: Sequence[Rep], lanes: int) -> Rep:
+        """Operand `number` of `op` at the indices of its loops."""
+        tensor = [*op.inputs, *op.inits][number]
+        if not isinstance(tensor.type, ir.RankedTensorType):
+            return self.captured(tensor)
+        return self.read(tensor, [self.evaluate(e, indices, lanes) for e in op.maps[number].results], lanes)
+
+    def evaluate(self, expr: ir.AffineExpr, loops: Sequence[Rep], lanes: int) -> Rep:
+        """An index expression at the indices of the loops."""
+        if isinstance(expr, ir.AffineDimExpr):
+            return loops[ir.AffineDimExpr(expr).position]
+        if isinstance(expr, ir.AffineConstantExpr):
+            return Lin(constant=ir.AffineConstantExpr(expr).value)
+        binary = ir.AffineBinaryExpr(expr)
+        a, b = (self.evaluate(e, loops, lanes) for e in (binary.lhs, binary.rhs))
+        if isinstance(a, Lin) and isinstance(b, Lin):
+            if isinstance(expr, ir.AffineAddExpr):
+                return a + b
+            if isinstance(expr, ir.AffineMulExpr) and b.is_constant:
+                return a * b.constant
+            if isinstance(expr, (ir.AffineFloorDivExpr, ir.AffineModExpr)) and b.is_constant:
+                parts = self.indices.divide(a, b.constant, lanes)
+                if parts is not None:
+                    return parts[isinstance(expr, ir.AffineModExpr)]
+        kinds = ((ir.AffineAddExpr, "addi"), (ir.AffineMulExpr, "muli"), (ir.AffineFloorDivExpr, "divui"), (ir.AffineModExpr, "remui"))
+        name = next((name for kind, name in kinds if isinstance(expr, kind)), None)
+        if name is None:
+            raise PassFailure(f"index expression {expr}", stage="gpu")
+        values = [widened(self.materialise(x, lanes), lanes) for x in (a, b)]
+        return value_of(f"arith.{name}", values[0].type, values)
+
+    def read(self, tensor: ir.Value, indices: Sequence[Rep], lanes: int) -> Rep:
+        """The element of `tensor` at `indices`, in each lane."""
+        value = self.env[tensor]
+        if isinstance(value, Splat):
+            return value.scalar
+        if any(not isinstance(i, Lin) and is_vector(i) for i in indices):
+            self._apart()
+            return from_lanes([self.materialise(self.read(tensor, [_at_lane(i, j) for i in indices], 1), 1) for j in range(lanes)])
+        linear = [Lin.of(i) for i in indices]
+        if isinstance(value, Part):
+            return self.read(value.tensor, [i + o for i, o in zip(linear, value.offsets)], lanes)
+        lanes = lanes if any(i.lanes for i in linear) else 1
+        if isinstance(value, View):
+            return self._load(tensor, value, linear, lanes)
+        if isinstance(value, Lazy):
+            return self._evaluate(value, linear, lanes, Tile._run)
+        if isinstance(value, Recomputed):
+            return self._evaluate(value, linear, lanes, reduce_at)
+        if isinstance(value, Reduced):
+            found = value.values.get((tuple(map(key_of, linear)), lanes))
+            if found is None:
+                raise Elsewhere(tensor)
+            return found
+        assert isinstance(value, Empty)
+        raise PassFailure("a tile reads a tensor that nothing was written to", op=str(tensor), stage="gpu")
+
+    def _load(self, tensor: ir.Value, view: View, indices: list[Lin], lanes: int) -> ir.Value:
+        address = view.storage.address(indices)
+        if not view.staged:
+            if self._scattered(view, address) and self._may_stage(tensor):
+                raise Elsewhere(tensor)
+            if address.lanes not in (0, 1) and lanes > 1:
+                self._apart()
+        return self.memory.load(view.storage, address, lanes)
+
+    def _apart(self) -> None:
+        if self.may_narrow:
+            raise Narrow
+
+    def _scattered(self, view: View, address: Lin) -> bool:
+        """Whether neighbouring lanes read sectors of their own, of which they need only a part."""
+        step = sum(c * self.threads.lane_step.get(v, 0) for v, c in address.terms.items())
+        width = bit_width(view.storage.element) // 8
+        return abs(step) * width >= 2 * SECTOR_BYTES or abs(address.lanes) * width >= SECTOR_BYTES
+
+    def _may_stage(self, tensor: ir.Value) -> bool:
+        """Whether a slice is small enough for shared memory, and read faster into it than by those who need it."""
+        value = self.env[tensor]
+        assert isinstance(value, View)
+        width = bit_width(value.storage.element) // 8
+        bounds = [e.bound for e in shape_of(tensor)]
+        runs = [n for n, stride in zip(bounds, value.storage.strides) if stride == 1 and n * width >= SECTOR_BYTES]
+        size = width
+        for n in bounds:
+            size *= n
+        return bool(runs) and sum(n > 1 for n in bounds) > 1 and size <= STAGED_BYTES
+
+    def _evaluate(self, value: Lazy | Recomputed, indices: list[Lin], lanes: int, run: Run) -> Rep:
+        """A result of an op at `indices`; `run` computes all results of the op at the indices of its loops."""
+        loops: list[Lin] = [Lin()] * len(value.op.parallel)
+        for expr, index in zip(value.op.output_maps[value.result].results, indices):
+            if isinstance(expr, ir.AffineDimExpr):
+                loops[ir.AffineDimExpr(expr).position] = index
+        return self.memo.once(("body", value.op.op, *map(key_of, loops), lanes), lambda: run(self, value.op, loops, lanes))[value.result]
+
+    def _run(self, op: TileOp, loops: list[Lin], lanes: int) -> list[Rep]:
+        if op.op.name == "linalg.fill":
+            return [self.captured(op.inputs[0])]
+        ops = [o.operation for o in op.op.regions[0].blocks[0].operations]
+        body = Body(self, op, loops, lanes)
+        body.run(ops[:-1])
+        return [body.rep(v) for v in ops[-1].operands]
+
+
+def _at_lane(index: Rep, lane: int) -> Lin:
+    if isinstance(index, Lin):
+        return Lin(index.terms, index.constant + lane * index.lanes)
+    return Lin.of(lane_of(index, lane))
+
+
+def _stepped(base: ir.Value, step: int, lanes: int) -> ir.Value:
+    vector = ir.VectorType.get([lanes], base.type)
+    steps = ir.DenseElementsAttr.get([ir.IntegerAttr.get(base.type, step * j) for j in range(lanes)], vector)
+    return value_of("arith.addi", vector, [widened(base, lanes), value_of("arith.constant", vector, value=steps)])

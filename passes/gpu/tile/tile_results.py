@@ -1,0 +1,126 @@
+"""From the accumulators of a tile to memory: the epilogue, on vectors that make whole sectors of 32 bytes.
+
+Accumulators lie in the registers as the multiplier wants them: a warp's store of one row is 8 elements long. Where that is less than a
+sector (a result of two bytes or one), the tile goes through shared memory, in slabs of rows as large as the rings leave room for, and comes
+back as four neighbours a thread, consecutive threads along the row. Otherwise the epilogue runs on the registers as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...tiled.schedules.gpu_contraction import TileSchedule
+from ..contraction.contraction import Contraction
+from ..contraction.epilogue import Epilogue
+from ..support.emit import all_of, barrier, digits, element_bytes, elements, if_then, is_vector, less_than, load, store
+from ..support.launch import shared_bytes, shared_view
+
+_SECTOR_BYTES = 32
+_WARP_ROW = 8
+"""Neighbours along a row that one store of a warp covers."""
+_VECTOR = 4
+_PADDING = 8
+"""Elements after each staged row: rows that are written together then lie in different banks."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Accumulators of one thread that are neighbours along the columns: at `row` of its warp's rows, from `col` of the block's tile on."""
+
+    row: Lin
+    col: Lin
+    values: ir.Value
+
+
+class Multiplier(Protocol):
+    """Multiplies tiles in shared memory; it is made where the kernel begins, with the thread's number."""
+
+    warp_row: ir.Value
+    """Which of the tile's `warp_rows` strips of rows the thread's warp computes."""
+
+    def zeros(self) -> list[ir.Value]:
+        """The accumulators to start from."""
+
+    def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
+        """Adds the product of the tiles in `stage` of the two rings."""
+
+    def results(self, accumulators: list[ir.Value]) -> list[Results]:
+        """Where the accumulators lie in the warp's strip."""
+
+
+class TileResults:
+    """Finishes the tiles of a kernel, whose rings have `room` bytes that are free by then."""
+
+    def __init__(self, contraction: Contraction, schedule: TileSchedule, room: int):
+        self.contraction, self.schedule = contraction, schedule
+        self.strip = schedule.rows // schedule.warp_rows
+        self.staged = self._narrow() and contraction.cols.last_extent % _VECTOR == 0
+        self.slab = self.strip
+        while self.slab > 16 and self._bytes(self.slab) > room:
+            self.slab //= 2
+
+    @property
+    def staging_bytes(self) -> int:
+        return self._bytes(self.slab) if self.staged else 0
+
+    def finish(
+        self,
+        epilogue: Epilogue,
+        multiplier: Multiplier,
+        accumulators: list[ir.Value],
+        tile: tuple[Lin, Lin, Lin],
+        thread: ir.Value,
+        arena: ir.Value,
+    ) -> None:
+        """Runs the epilogue on the tile at (batch, row, col)."""
+        results = multiplier.results(accumulators)
+        if not self.staged:
+            for result in results:
+                self._emit(epilogue, tile, Lin.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
+            return
+        shape = self._slab_shape(self.slab)
+        slab = shared_view(arena, 0, shape, self.contraction.accumulator)
+        for first in range(0, self.strip, self.slab):
+            barrier()
+            for result in results:
+                if first <= result.row.constant < first + self.slab:
+                    row = Lin.of(multiplier.warp_row) * self.slab + result.row + -first
+                    store(result.values, slab, [row.value(), result.col.value()])
+            barrier()
+            self._read_back(epilogue, tile, slab, thread, first)
+
+    def _read_back(self, epilogue: Epilogue, tile: tuple[Lin, Lin, Lin], slab: ir.Value, thread: ir.Value, first: int) -> None:
+        schedule = self.schedule
+        rows, vectors = self.slab * schedule.warp_rows, schedule.cols // _VECTOR
+        for start in range(0, rows * vectors, schedule.threads):
+            strip, row, vector = digits((Lin.of(thread) + start).value(), [0, self.slab, vectors])
+            col = Lin.of(vector) * _VECTOR
+            values = load(slab, [(Lin.of(strip) * self.slab + row).value(), col.value()], _VECTOR)
+            self._emit(epilogue, tile, Lin.of(strip) * self.strip + row + first, col, values)
+
+    def _emit(self, epilogue: Epilogue, tile: tuple[Lin, Lin, Lin], row: Lin, col: Lin, values: ir.Value) -> None:
+        """The epilogue at a row and column of the tile; element by element where a vector would straddle an end."""
+        contraction, (batch, first_row, first_col) = self.contraction, tile
+        length = ir.VectorType(values.type).shape[0] if is_vector(values) else 1
+        pieces: Sequence[ir.Value] = [values] if epilogue.vector_length(length) == length else elements(values)
+        for number, piece in enumerate(pieces):
+            at_row, at_col = first_row + row, first_col + col + number
+            conditions = [less_than(at_row, contraction.rows.extent)] if contraction.rows.extent % self.schedule.rows else []
+            conditions += [less_than(at_col, contraction.cols.extent)] if contraction.cols.extent % self.schedule.cols else []
+            with if_then(all_of(conditions)):
+                epilogue.finish(piece, contraction.loops_at(batch, at_row, at_col))
+
+    def _narrow(self) -> bool:
+        """Whether a row's part of a warp's store would be less than a sector."""
+        return any(_WARP_ROW * element_bytes(access.element) < _SECTOR_BYTES for _, access in self.contraction.results)
+
+    def _slab_shape(self, slab: int) -> list[int]:
+        return [slab * self.schedule.warp_rows, self.schedule.cols + _PADDING]
+
+    def _bytes(self, slab: int) -> int:
+        return shared_bytes(self._slab_shape(slab), self.contraction.accumulator)

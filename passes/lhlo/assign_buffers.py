@@ -1,0 +1,74 @@
+"""assign-buffers: fused → lhlo. The host functions' tensors become buffers: arguments, results, constants and one arena.
+
+Before:
+
+    func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = call @fusion_0(%a) : (tensor<8xf32>) -> tensor<8xf32>
+      %1 = call @fusion_1(%0) : (tensor<8xf32>) -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+
+After, where fusion_1 may work in place:
+
+    func.func @main(%a: memref<8xf32>, %out: memref<8xf32>, %arena: memref<0xi8>)
+        attributes {hloom.arena_bytes = 0 : i64, hloom.live_bytes = 0 : i64, hloom.signature = (tensor<8xf32>) -> tensor<8xf32>} {
+      %0 = "lhlo.ref"(%a) : (memref<8xf32>) -> !lhlo.buffer
+      %1 = "lhlo.ref"(%out) : (memref<8xf32>) -> !lhlo.buffer
+      "lhlo.fusion"(%0, %1) {callee = @fusion_0, inplace = array<i64>, source = ["negate"], …}
+      "lhlo.fusion"(%1, %1) {callee = @fusion_1, inplace = array<i64: 0, 0>, source = ["tanh"], …}
+      return
+    }
+
+Must hold: the host functions obey the fused stage (docs/architecture.md). Group functions stay over tensors; a group whose calls share
+buffers in different ways is copied, so that the `hloom.inplace` of a group function holds for every call of it. Where all that an
+in-place output changes is the window of a dynamic_update_slice, `hloom.window_update` holds the pair: the rest of the buffer is right
+already. Library groups become library ops. A while whose trip count is known becomes lhlo.for. What no result depends on is dropped,
+and so are the functions of groups that nothing calls any more.
+
+Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
+to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
+
+Declined, with an error: ops that belong to no group, element types without a byte layout, library groups that no library of the target
+does.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.rewriting import functions, symbol_name, walk
+from ..errors import PassFailure
+from ..registry import register_pass
+from .assignment.assignment import Assignment
+from .assignment.emit import Emitter, Globals, Groups
+from .assignment.program import read_program
+
+
+@register_pass("assign-buffers", "assigns buffers to the host functions' values: fused to lhlo")
+def assign_buffers(module: ir.Operation) -> None:
+    named = {symbol_name(function): function for function in functions(module)}
+    hosts = [function for function in named.values() if "hloom.kind" not in function.attributes and function.regions[0].blocks]
+    groups = {name: function for name, function in named.items() if "hloom.kind" in function.attributes}
+    called = {name for host in hosts for name in _called(host, groups)}
+    taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.regions[0].blocks[0].operations if "sym_name" in op.attributes}
+    with module.context, ir.Location.unknown():
+        globals_, group_functions = Globals(module, taken), Groups(groups, plain_only=target_of(module).kind == "cpu")
+        for host in hosts:
+            Emitter(Assignment(read_program(host), groups), group_functions, globals_).emit(host)
+            host.erase()
+        for name in sorted(called - set(group_functions.names.values())):
+            groups.pop(name).erase()
+
+
+def _called(host: ir.Operation, groups: dict[str, ir.Operation]) -> list[str]:
+    """The groups that a host function calls. Raises PassFailure if it calls anything else."""
+    names = []
+    for call in walk(host, "func.call"):
+        name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+        if name not in groups or not groups[name].regions[0].blocks:
+            message = f"calls @{name}, which is no group with a body"
+            raise PassFailure(message, op=call.name, loc=str(call.location), stage="lhlo", remedy="run plan-fusion first")
+        names.append(name)
+    return names

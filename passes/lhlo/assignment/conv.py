@@ -1,0 +1,91 @@
+"""Convolutions as a library takes them: sizes and strides of plain forward convolutions, whatever their layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from ...stablehlo.support import build
+from ...stablehlo.support.dimensions import ConvDims, padding_of
+
+ELEMENTS = ("f16", "bf16", "f32")
+
+
+@dataclass(frozen=True)
+class Conv:
+    """y = x * w. Sizes and strides (in elements) are [n, c, spatial…], [k, c / groups, spatial…] and [n, k, spatial…] of x, w and y."""
+
+    input: tuple[int, ...]
+    filter: tuple[int, ...]
+    output: tuple[int, ...]
+    input_strides: tuple[int, ...]
+    filter_strides: tuple[int, ...]
+    output_strides: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    padding_low: tuple[int, ...]
+    padding_high: tuple[int, ...]
+    dilations: tuple[int, ...]
+    groups: int
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        """(extent, inner): element i of y, as it lies, is of channel i // inner % extent."""
+        return self.output[1], self.output_strides[1]
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the channels of each tensor come right after the batch (or the features of the weights), or last."""
+        tensors = ((self.input, self.input_strides), (self.filter, self.filter_strides), (self.output, self.output_strides))
+        return all(any(_lies(*tensor, order) for order in self._orders()) for tensor in tensors)
+
+    def _orders(self) -> tuple[list[int], list[int]]:
+        rank = len(self.input)
+        return list(range(rank)), [0, *range(2, rank), 1]
+
+
+def _lies(sizes: tuple[int, ...], strides: tuple[int, ...], order: list[int]) -> bool:
+    """Whether a tensor is contiguous with its dimensions in that order, those of extent 1 anywhere."""
+    return all(sizes[d] == 1 or strides[d] == prod(sizes[e] for e in order[i + 1 :]) for i, d in enumerate(order))
+
+
+def conv_of(op: ir.Operation) -> Conv | None:
+    """The convolution that a stablehlo.convolution on row-major operands is.
+
+    None for batch groups, base dilation, reversed windows and negative padding, for other elements than f16, bf16 and f32 of x and w
+    alike, for no or more than three spatial dimensions, and where there is nothing to compute.
+    """
+    if op.name != "stablehlo.convolution":
+        return None
+    x, w, y = (ir.RankedTensorType(value.type) for value in (*op.operands, op.results[0]))
+    dims = ConvDims.of(op)
+    rank = len(dims.spatial[0])
+    elements = [str(kind.element_type) for kind in (x, w)]
+    padding = padding_of(op, rank)
+    reversal = any(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else False
+    plain = build.integer(op, "batch_group_count") == 1 and set(build.integers(op, "lhs_dilation")) <= {1} and not reversal
+    if not plain or not 1 <= rank <= 3 or elements[0] != elements[1] or elements[0] not in ELEMENTS:
+        return None
+    if any(min(pair) < 0 for pair in padding) or not all(prod(kind.shape) for kind in (x, w, y)):
+        return None
+    orders = [
+        (dims.first[0], dims.second[0], *dims.spatial[0]),
+        (dims.second[1], dims.first[1], *dims.spatial[1]),
+        (dims.first[2], dims.second[2], *dims.spatial[2]),
+    ]
+    sizes = [tuple(kind.shape[d] for d in order) for kind, order in zip((x, w, y), orders)]
+    strides = [tuple(prod(kind.shape[d + 1 :]) for d in order) for kind, order in zip((x, w, y), orders)]
+    return Conv(
+        input=sizes[0],
+        filter=sizes[1],
+        output=sizes[2],
+        input_strides=strides[0],
+        filter_strides=strides[1],
+        output_strides=strides[2],
+        window_strides=tuple(build.integers(op, "window_strides", [1] * rank)),
+        padding_low=tuple(low for low, _ in padding),
+        padding_high=tuple(high for _, high in padding),
+        dilations=tuple(build.integers(op, "rhs_dilation", [1] * rank)),
+        groups=build.integer(op, "feature_group_count"),
+    )

@@ -1,0 +1,255 @@
+"""Writes an assigned program back as an lhlo function."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import storage_type
+
+from ...common.rewriting import create, i64_array, index_constant, value_of
+from ...errors import PassFailure
+from ...library_calls.contraction import Contraction, contraction_in
+from .assignment import Assignment
+from .coalesce import Storage
+from .constants import is_splat, splat_bytes, storage_constant
+from .gemm import Gemm
+from .program import Call, Loop, Move, Node
+from .source import source_names
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+class Globals:
+    """The module's constants as memref.global ops, one for each value."""
+
+    def __init__(self, module: ir.Operation, taken: set[str]):
+        self.block = module.regions[0].blocks[0]
+        self.taken = taken
+        self.names: dict[ir.Attribute, str] = {}
+
+    def name(self, constant: ir.Attribute) -> str:
+        if constant not in self.names:
+            name = f"constant_{len(self.names)}"
+            while name in self.taken:
+                name += "_"
+            self.taken.add(name)
+            self.names[constant] = name
+            initial = storage_constant(constant)
+            with ir.InsertionPoint.at_block_begin(self.block):
+                create(
+                    "memref.global",
+                    sym_name=ir.StringAttr.get(name),
+                    sym_visibility=ir.StringAttr.get("private"),
+                    type=ir.TypeAttr.get(storage_type(constant.type)),
+                    initial_value=initial,
+                    constant=ir.UnitAttr.get(),
+                )
+        return self.names[constant]
+
+
+class Groups:
+    """The group functions, with a copy of its own for each way in which the calls of one share buffers.
+
+    `plain_only`: libraries do matrix products of f32 and f64, as on a CPU, and nothing else.
+    """
+
+    def __init__(self, functions: dict[str, ir.Operation], plain_only: bool = True):
+        self.functions = functions
+        self.plain_only = plain_only
+        self.names: dict[tuple[str, Pairs], str] = {}
+        self.sources: dict[str, list[str]] = {}
+
+    def specialised(self, assignment: Assignment, callee: str, pairs: Pairs) -> str:
+        """The name of the function for calls of `callee` that share these (input, output) pairs."""
+        if (callee, pairs) not in self.names:
+            name = callee
+            if any(known == callee for known, _ in self.names):
+                name = self._copy(callee)
+            self.names[callee, pairs] = name
+            function = self.functions[name]
+            windows = [pair for pair in pairs if assignment.inplace.window_update(callee, *pair)]
+            for key, held in (("hloom.inplace", pairs), ("hloom.window_update", windows)):
+                if held:
+                    function.attributes[key] = i64_array(i for pair in held for i in pair)
+                elif key in function.attributes:
+                    del function.attributes[key]
+        return self.names[callee, pairs]
+
+    def _copy(self, callee: str) -> str:
+        number = 0
+        while (name := f"{callee}_buffers_{number}") in self.functions:
+            number += 1
+        original = self.functions[callee]
+        copy = original.clone(ip=ir.InsertionPoint(original)).operation
+        copy.attributes["sym_name"] = ir.StringAttr.get(name)
+        self.functions[name] = copy
+        return name
+
+    def source(self, callee: str) -> ir.ArrayAttr:
+        if callee not in self.sources:
+            self.sources[callee] = source_names(self.functions[callee])
+        return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.sources[callee]])
+
+    def is_library(self, callee: str) -> bool:
+        return ir.StringAttr(self.functions[callee].attributes["hloom.kind"]).value == "library"
+
+
+class Emitter:
+    """Emits one function; `emit` returns it."""
+
+    def __init__(self, assignment: Assignment, groups: Groups, globals_: Globals):
+        self.assignment = assignment
+        self.groups = groups
+        self.globals = globals_
+        self.memrefs: dict[Storage, ir.Value] = {}
+        self.refs: dict[Storage, ir.Value] = {}
+        self.arguments: list[ir.Value] = []
+
+    def emit(self, original: ir.Operation) -> ir.Operation:
+        assignment, program = self.assignment, self.assignment.program
+        arena = ir.MemRefType.get([assignment.arena_bytes], ir.IntegerType.get_signless(8))
+        inputs = [*(storage_type(value.type) for value in (*program.arguments, *program.results)), arena]
+        with original.location, ir.InsertionPoint(original):
+            function = create("func.func", regions=1, **self._attributes(original, ir.FunctionType.get(inputs, [])))
+            block = function.regions[0].blocks.append(*inputs)
+        self.arguments = list(block.arguments)
+        with original.location, ir.InsertionPoint(block):
+            for storage in assignment.used:
+                self.memrefs[storage] = self._memref(storage)
+            for storage, memref in self.memrefs.items():
+                self.refs[storage] = value_of("lhlo.ref", ir.Type.parse("!lhlo.buffer"), [memref])
+            self._nodes(program.body)
+            create("func.return")
+        for ref in self.refs.values():
+            if not list(ref.uses):
+                ref.owner.erase()
+        return function
+
+    def _attributes(self, original: ir.Operation, kind: ir.FunctionType) -> dict[str, ir.Attribute]:
+        """The original's attributes; those of its results move to the arguments that stand for them now."""
+        attributes = {name: original.attributes[name] for name in original.attributes}
+        signature = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+        empty = ir.DictAttr.get({})
+        of_arguments = list(attributes.pop("arg_attrs", None) or [empty] * len(signature.inputs))
+        of_results = list(attributes.pop("res_attrs", None) or [empty] * len(signature.results))
+        count = ir.IntegerType.get_signless(64)
+        return {
+            **attributes,
+            "function_type": ir.TypeAttr.get(kind),
+            "arg_attrs": ir.ArrayAttr.get([*of_arguments, *of_results, empty]),
+            "hloom.signature": ir.TypeAttr.get(signature),
+            "hloom.arena_bytes": ir.IntegerAttr.get(count, self.assignment.arena_bytes),
+            "hloom.live_bytes": ir.IntegerAttr.get(count, self.assignment.live_bytes),
+        }
+
+    def _memref(self, storage: Storage) -> ir.Value:
+        value, arguments = storage.values[0], self.arguments
+        kind = storage_type(value.type)
+        if storage.result is not None:
+            assert storage.result.result is not None
+            return arguments[len(self.assignment.program.arguments) + storage.result.result]
+        if value.argument is not None:
+            return arguments[value.argument]
+        if value.constant is not None and value.bytes:
+            symbol = ir.FlatSymbolRefAttr.get(self.globals.name(value.constant))
+            return ir.Operation.create("memref.get_global", [kind], attributes={"name": symbol}).results[0]
+        return value_of("memref.view", kind, [arguments[-1], index_constant(storage.offset or 0)])
+
+    def _nodes(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            with node.loc:
+                if isinstance(node, Call):
+                    self._call(node)
+                elif isinstance(node, Move):
+                    for source, target in self.assignment.copies[node]:
+                        self._copy(source, target)
+                elif isinstance(node, Loop):
+                    self._loop(node)
+                else:
+                    index = self.memrefs[self.assignment.storages[node.index]]
+                    (inside,) = self._regions("lhlo.case", [index], 1)
+                    with ir.InsertionPoint(inside):
+                        for branch in node.branches:
+                            self._fill_region(self._regions("lhlo.branch", [], 1)[0], branch)
+
+    def _loop(self, loop: Loop) -> None:
+        if loop.trip_count is not None:
+            count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop.trip_count)
+            self._fill_region(self._regions("lhlo.for", [], 1, trip_count=count)[0], loop.body)
+            return
+        assert loop.pred is not None
+        cond, body = self._regions("lhlo.while", [self.memrefs[self.assignment.storages[loop.pred]]], 2)
+        self._fill_region(cond, loop.cond)
+        self._fill_region(body, loop.body)
+
+    def _regions(self, name: str, operands: list[ir.Value], count: int, **attributes: ir.Attribute) -> list[ir.Block]:
+        op = create(name, operands=operands, regions=count, **attributes)
+        return [region.blocks.append() for region in op.regions]
+
+    def _fill_region(self, block: ir.Block, nodes: list[Node]) -> None:
+        with ir.InsertionPoint(block):
+            self._nodes(nodes)
+
+    def _copy(self, source: Storage, target: Storage) -> None:
+        constant = source.values[0].constant
+        if is_splat(constant):
+            signed = [byte - 256 * (byte > 127) for byte in splat_bytes(constant)]
+            create("lhlo.fill", operands=[self.memrefs[target]], pattern=ir.DenseI8ArrayAttr.get(signed))
+        else:
+            create("lhlo.copy", operands=[self.memrefs[source], self.memrefs[target]])
+
+    def _call(self, call: Call) -> None:
+        if not any(output.bytes for output in call.outputs):
+            return
+        inputs, outputs = ([self.assignment.storages[value] for value in values] for values in (call.inputs, call.outputs))
+        source = self.groups.source(call.callee)
+        if self.groups.is_library(call.callee):
+            self._library(call, inputs, outputs[0], source)
+            return
+        pairs = self.assignment.inplace_pairs(call)
+        create(
+            "lhlo.fusion",
+            operands=[self.refs[storage] for storage in (*inputs, *outputs)],
+            callee=ir.FlatSymbolRefAttr.get(self.groups.specialised(self.assignment, call.callee, pairs)),
+            inplace=i64_array(i for pair in pairs for i in pair),
+            source=source,
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+        )
+
+    def _library(self, call: Call, inputs: list[Storage], output: Storage, source: ir.ArrayAttr) -> None:
+        function = self.groups.functions[call.callee]
+        found = contraction_in(function)
+        if isinstance(found, str) or (self.groups.plain_only and not _is_plain(found)):
+            op = function.regions[0].blocks[0].operations[0].operation
+            why = found if isinstance(found, str) else "a CPU's multiplies matrices of f32 and f64"
+            raise PassFailure(f"a library group that no library does: {why}", op=op.name, loc=str(op.location), stage="lhlo")
+        buffers = [inputs[ir.BlockArgument(value).arg_number] for value in (*found.operands, *found.more)]
+        form, epilogue = found.form, found.epilogue
+        if isinstance(form, Gemm):
+            attributes = {
+                "sizes": i64_array(form.sizes),
+                "strides": i64_array(form.strides),
+                "epilogue": ir.StringAttr.get(epilogue.name),
+                "accumulate": _flag(epilogue.residual is not None),
+            }
+        else:
+            flags = {"bias": epilogue.bias, "residual": epilogue.residual, "relu": epilogue.activation or None}
+            attributes = {name: i64_array(value) if isinstance(value, tuple) else _integer(value) for name, value in vars(form).items()}
+            attributes |= {name: _flag(given is not None) for name, given in flags.items()}
+        operands = [*(self.memrefs[b] for b in buffers[:2]), *(self.refs[b] for b in buffers[2:]), self.memrefs[output]]
+        segments = ir.DenseI32ArrayAttr.get([1, 1, len(found.more), 1])
+        create(f"lhlo.{found.library}", operands=operands, source=source, operandSegmentSizes=segments, **attributes)
+
+
+def _is_plain(found: Contraction) -> bool:
+    """What a CPU's library does: a matrix product of f32 or f64, nothing after it."""
+    element = str(ir.RankedTensorType(found.operands[0].type).element_type)
+    return isinstance(found.form, Gemm) and element == found.epilogue.element in ("f32", "f64") and not found.epilogue.ops
+
+
+def _integer(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _flag(value: bool) -> ir.IntegerAttr:
+    return _integer(int(value))

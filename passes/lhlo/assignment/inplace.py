@@ -1,0 +1,121 @@
+"""Where a group may write its result over an input: analysed on the group function's stablehlo body.
+
+Legal for a group of kind `loop` in which every value that depends on the input reads it at the index that is written: through elementwise
+ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import storage_type
+
+from ...common.rewriting import defining_op
+
+ELEMENTWISE = frozenset(
+    "stablehlo." + name
+    for name in (
+        "abs add and atan2 bitcast_convert cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential "
+        "exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt power real "
+        "reduce_precision remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic "
+        "shift_right_logical sign sine sqrt subtract tan tanh xor"
+    ).split()
+)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """How a value depends on the input: at the same index, or (`window`) at that index within the window at these start values."""
+
+    window: tuple[object, ...] | None = None
+
+
+_SAME = _Access()
+_ELSEWHERE = _Access(())
+
+
+class InPlace:
+    """Answers questions about group functions, once for each."""
+
+    def __init__(self, functions: dict[str, ir.Operation]):
+        self.functions = functions
+        self.legal: dict[tuple[str, tuple[int, ...]], frozenset[int]] = {}
+
+    def allowed(self, callee: str, inputs: tuple[int, ...], output: int) -> bool:
+        """Whether `output` may be written over the buffer that all of `inputs` are read from."""
+        key = (callee, inputs)
+        if key not in self.legal:
+            self.legal[key] = self._outputs(callee, inputs)
+        return output in self.legal[key]
+
+    def _outputs(self, callee: str, inputs: tuple[int, ...]) -> frozenset[int]:
+        function = self.functions.get(callee)
+        if function is None or "hloom.kind" not in function.attributes or ir.StringAttr(function.attributes["hloom.kind"]).value != "loop":
+            return frozenset()
+        block = function.regions[0].blocks[0]
+        accesses = _accesses(block, inputs)
+        returned = list(list(block.operations)[-1].operation.operands)
+        if any(accesses.get(value) not in (None, _SAME) for value in returned):
+            return frozenset()
+        wanted = storage_type(block.arguments[inputs[0]].type)
+        shape = list(wanted.shape)
+        if any(list(ir.ShapedType(value.type).shape) != shape for value in returned if accesses.get(value) is _SAME):
+            return frozenset()
+        return frozenset(i for i, value in enumerate(returned) if storage_type(value.type) == wanted)
+
+    def window_update(self, callee: str, given: int, output: int) -> bool:
+        """Whether the output is the input but for the windows that dynamic_update_slice writes: in place, nothing else need be touched."""
+        block = self.functions[callee].regions[0].blocks[0]
+        value = list(block.operations)[-1].operation.operands[output]
+        updates = 0
+        while (op := defining_op(value)) is not None and op.name == "stablehlo.dynamic_update_slice":
+            value, updates = op.operands[0], updates + 1
+        return updates > 0 and value == block.arguments[given]
+
+
+def _accesses(block: ir.Block, inputs: tuple[int, ...]) -> dict[ir.Value, _Access]:
+    """How every value of the block that depends on the inputs does so."""
+    found: dict[ir.Value, _Access] = {block.arguments[i]: _SAME for i in inputs}
+    for op in block.operations:
+        op = op.operation
+        # What the regions of an op capture is not followed.
+        if op.regions or any(value in found for value in op.operands):
+            found.update({result: _of(op, result, found) for result in op.results})
+    return found
+
+
+def _of(op: ir.Operation, result: ir.Value, found: dict[ir.Value, _Access]) -> _Access:
+    operands = list(op.operands)
+    if op.name in ELEMENTWISE:
+        return _elementwise(result, operands, found)
+    if op.name == "stablehlo.dynamic_slice":
+        source, starts = operands[0], operands[1:]
+        if found.get(source) != _SAME or any(start in found for start in starts):
+            return _ELSEWHERE
+        return _window(starts)
+    if op.name == "stablehlo.dynamic_update_slice":
+        source, update, starts = operands[0], operands[1], operands[2:]
+        if found.get(source, _SAME) != _SAME or any(start in found for start in starts):
+            return _ELSEWHERE
+        if update in found and (source not in found or found[update] != _window(starts)):
+            return _ELSEWHERE
+        return _SAME
+    return _ELSEWHERE
+
+
+def _window(starts: list[ir.Value]) -> _Access:
+    """The window at these start values; equal constants are equal starts. A scalar has no starts: its window is all of it."""
+    named: list[object] = ["window"]
+    for start in starts:
+        op = defining_op(start)
+        named.append(op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else start)
+    return _Access(tuple(named))
+
+
+def _elementwise(result: ir.Value, operands: list[ir.Value], found: dict[ir.Value, _Access]) -> _Access:
+    shape = list(ir.ShapedType(result.type).shape)
+    read = {found[value] for value in operands if value in found}
+    same_shape = all(list(ir.ShapedType(value.type).shape) == shape for value in operands if value in found)
+    return read.pop() if len(read) == 1 and same_shape else _ELSEWHERE

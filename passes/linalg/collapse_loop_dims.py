@@ -1,0 +1,266 @@
+"""collapse-loop-dims: loops of one trip go, and adjacent loops that every operand walks alike become one.
+
+Before:
+    %0 = generic {(d0, d1, d2, d3) -> (d0, d1, d2, d3), parallel x4} ins(%x : tensor<1x8x128x64xf32>) outs(%e) { math.tanh }
+    return %0
+After:
+    %v = tensor.collapse_shape %x [[0, 1, 2, 3]] : tensor<1x8x128x64xf32> into tensor<65536xf32>
+    %0 = generic {(d0) -> (d0), parallel} ins(%v) outs(%e) { math.tanh }
+    %1 = tensor.expand_shape %0 [[0, 1, 2, 3]] output_shape [1, 8, 128, 64]
+    return %1
+
+Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
+for their index. A tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
+stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go.
+
+Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does not lie
+in one piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from ..common.rewriting import defining_op, value_of, walk
+from ..registry import register_pass
+from .lower_to_linalg import group_functions
+from .lowering import generic, indices
+from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
+from .lowering.scalars import Scalars
+from .lowering.views import fitted, reshape
+
+Group = list[int]
+Views = dict[tuple[ir.Value, tuple[int, ...]], ir.Value]
+
+
+@register_pass("collapse-loop-dims", "joins adjacent loops that all operands walk alike, drops loops of one trip")
+def collapse_loop_dims(module: ir.Operation) -> None:
+    for function in group_functions(module):
+        with module.context, function.location:
+            _collapse_function(function)
+
+
+@dataclass(eq=False)
+class _Loops:
+    """A generic, its loops of more than one trip, and which of them may be joined to the next."""
+
+    source: Generic
+    loops: list[int]
+    joined: dict[int, bool] = field(default_factory=dict)  # by loop: it and the next of `loops` become one
+
+    def groups(self) -> list[Group]:
+        return _runs(self.loops, self.joined)
+
+
+def _runs(numbers: list[int], joined: dict[int, bool]) -> list[Group]:
+    runs: list[Group] = []
+    for previous, number in zip([None, *numbers], numbers):
+        if previous is not None and joined.get(previous):
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def _wide_dims(value: ir.Value) -> list[int]:
+    return [d for d, extent in enumerate(shape_of(value)) if extent != 1]
+
+
+def _collapse_function(function: ir.Operation) -> None:
+    ops = [o.operation for o in function.regions[0].blocks[0].operations]
+    nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
+    between = {r for nest in nests for r in nest.source.op.results}
+    if len(ops[-1].operands) > 1:  # results of different shapes can share tiles only along loops that all have
+        between |= set(function.regions[0].blocks[0].arguments)
+    split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
+    split |= {(op.operands[0], d) for op in ops if op.name == "tensor.insert_slice" for d in _wide_dims(op.operands[0])}
+    while _restrict(nests, between, split):
+        pass
+    as_they_are = all(len(n.groups()) == len(n.source.extents) for n in nests)
+    if as_they_are and not any(1 in shape_of(v) for n in nests for v in _tensors(n.source)):
+        return
+    scalars = Scalars(function)
+    new: dict[ir.Value, ir.Value] = {}
+    views: Views = {}  # one a tensor: loops over one tensor are seen to be the same
+    for nest in nests:
+        _rebuild(nest, new, views, scalars)
+    for old, value in new.items():
+        _reshape_back(old, value)
+    for op in reversed(ops):
+        if op.name in ("linalg.generic", "linalg.fill", "tensor.empty") and not any(list(r.uses) for r in op.results):
+            op.erase()
+
+
+def _tensors(source: Generic) -> list[ir.Value]:
+    return [v for v in (*source.inputs, *source.outs) if is_tensor(v)]
+
+
+def _extracts(source: Generic) -> list[ir.Operation]:
+    return walk(source.op, "tensor.extract")
+
+
+def _read(source: Generic) -> _Loops:
+    loops = [i for i, extent in enumerate(source.extents) if extent != 1]
+    nest = _Loops(source, loops)
+    asked = {int(ir.IntegerAttr(op.attributes["dim"]).value) for op in walk(source.op, "linalg.index")}
+    for i, following in zip(loops, loops[1:]):
+        alike = source.iterators[i] == source.iterators[following]
+        nest.joined[i] = alike and not {i, following} & asked
+    return nest
+
+
+def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.Value, int]]) -> bool:
+    """Forbids what some operand's map forbids; `split` collects dims of tensors between generics that stay apart from the next."""
+    changed = False
+    for nest in nests:
+        for value, indexing in _accesses(nest.source):
+            dims = _wide_dims(value)
+            results = [indexing.results[d] for d in dims]
+            mentioned = {d for e in results for d in _dims_in(e)}
+            pairs = {(bare_dim(a), bare_dim(b)): d for a, b, d, e in zip(results, results[1:], dims, dims[1:]) if not _is_cut(value, d, e)}
+            count = {i: sum(i in _dims_in(e) for e in results) for i in mentioned}
+            for i, following in zip(nest.loops, nest.loops[1:]):
+                if not nest.joined[i] or not {i, following} & mentioned:
+                    continue
+                dim = pairs.get((i, following))
+                if dim is None or count[i] + count[following] > 2 or (value in between and (value, dim) in split):
+                    nest.joined[i] = False
+                    changed = True
+            if value not in between:
+                continue
+            for dim, following_dim in zip(dims, dims[1:]):
+                loop, after = bare_dim(indexing.results[dim]), bare_dim(indexing.results[following_dim])
+                together = loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == after
+                if not together and (value, dim) not in split:
+                    split.add((value, dim))
+                    changed = True
+    return changed
+
+
+def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
+    """Whether `value` is a slice whose elements along `following` do not lie beside those of the next index of `dim`."""
+    op = defining_op(value)
+    if op is None or op.name != "tensor.extract_slice":
+        return False
+    whole, part = shape_of(op.operands[0]), shape_of(value)
+    return whole[dim + 1 : following + 1] != part[dim + 1 : following + 1]
+
+
+def _accesses(source: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:
+    results = zip(source.op.results, source.out_maps)
+    return [(v, m) for v, m in (*zip((*source.inputs, *source.outs), source.maps), *results) if is_tensor(v)]
+
+
+def _next(loops: list[int], loop: int) -> int | None:
+    position = loops.index(loop) + 1
+    return loops[position] if position < len(loops) else None
+
+
+def _dims_in(expression: ir.AffineExpr) -> set[int]:
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineDimExpr):
+        return {expression.position}
+    if isinstance(expression, (ir.AffineConstantExpr, ir.AffineSymbolExpr)):
+        return set()
+    return _dims_in(expression.lhs) | _dims_in(expression.rhs)
+
+
+def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
+    source, groups = nest.source, nest.groups()
+    leader = {group[0]: n for n, group in enumerate(groups)}
+    zero = ir.AffineExpr.get_constant(0)
+    substitution = ir.AffineMap.get(
+        len(groups), 0, [ir.AffineExpr.get_dim(leader[i]) if i in leader else zero for i in range(len(source.extents))]
+    )
+    _renumber(source, leader, new, views, scalars)
+    extents = [_product(source.extents, group) for group in groups]
+    operands, maps = [], []
+    with ir.InsertionPoint(source.op), source.op.location:
+        for value, indexing in zip((*source.inputs, *source.outs), source.maps):
+            runs = _operand_runs(value, indexing, nest) if is_tensor(value) else []
+            results = [indexing.results[run[0]].compose(substitution) for run in runs]
+            operands.append(_fitted(_operand(value, runs, new, views), results, extents) if is_tensor(value) else value)
+            maps.append(ir.AffineMap.get(len(groups), 0, results))
+        count = len(source.inputs)
+        op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups])
+    source.block.append_to(op.regions[0])
+    new |= dict(zip(source.op.results, op.results))
+
+
+def _operand_runs(value: ir.Value, indexing: ir.AffineMap, nest: _Loops) -> list[Group]:
+    """The value's dims that become one: those whose loops do."""
+    dims = _wide_dims(value)
+    joined = {}
+    for dim, following in zip(dims, dims[1:]):
+        loop = bare_dim(indexing.results[dim])
+        joined[dim] = bool(loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == bare_dim(indexing.results[following]))
+    return _runs(dims, joined)
+
+
+def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value], views: Views) -> ir.Value:
+    if value in new:
+        return new[value]
+    shape = [_product(shape_of(value), run) for run in runs]
+    if shape == shape_of(value):
+        return value
+    if (start := generic.resized_start(value, shape)) is not None:
+        return start
+    key = (value, tuple(shape))
+    if key not in views:
+        views[key] = reshape(value, shape)
+    return views[key]
+
+
+def _fitted(value: ir.Value, results: list[ir.AffineExpr], extents: list[int]) -> ir.Value:
+    """A map's `d0 + d1`, d1 of one trip, is a bare `d0` now: linalg takes it to run over all of the dimension, so the rest is cut off."""
+    point = [indices.at(e, indices.loops(extents)) for e in results]
+    return fitted(value, point, extents)
+
+
+def _product(shape: list[int], run: Group) -> int:
+    result = 1
+    for d in run:
+        result *= shape[d]
+    return result
+
+
+def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
+    """Gives the body's indices their new numbers and its extracts tensors without unit dims."""
+    for op in walk(source.op, "linalg.index"):
+        loop = int(ir.IntegerAttr(op.attributes["dim"]).value)
+        if loop in leader:
+            op.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), leader[loop])
+        else:
+            op.results[0].replace_all_uses_with(scalars.index(0))
+            op.erase()
+    for op in _extracts(source):
+        tensor, *point = op.operands
+        kept = _wide_dims(tensor)
+        if tensor not in new and len(kept) == len(point):
+            continue
+        with ir.InsertionPoint(source.op), op.location:
+            flat = _operand(tensor, [[d] for d in kept], new, views)
+        with ir.InsertionPoint(op), op.location:
+            op.results[0].replace_all_uses_with(value_of("tensor.extract", op.results[0].type, [flat, *(point[d] for d in kept)]))
+        op.erase()
+
+
+def _reshape_back(old: ir.Value, value: ir.Value) -> None:
+    """Readers that are no generics (the return) see the old shape."""
+    if old.type == value.type:
+        old.replace_all_uses_with(value)
+        return
+    users = [use.owner.operation for use in old.uses]
+    outside = [user for user in users if user.name != "linalg.generic"]
+    if not outside:
+        return
+    with ir.InsertionPoint(min(outside, key=_place)), old.owner.location:
+        view = reshape(value, shape_of(old))
+    for user in outside:
+        user.replace_uses_of_with(old, view)
+
+
+def _place(op: ir.Operation) -> int:
+    return [o.operation for o in op.block.operations].index(op)

@@ -1,0 +1,282 @@
+"""fold-views: views between two ops of a group disappear into their loops and maps; views are left at the function's edge alone.
+
+A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Before (a
+packed right operand):
+    %c = generic (m, o, i, k) ins(%x (m, k), %w (o, k, i)) outs(tensor<256x16x64xf32>)   { mulf, addf }
+    %v = tensor.collapse_shape %c : tensor<256x16x64xf32> into tensor<256x1024xf32>
+    %r = generic (m, n) ins(%v (m, n)) outs(tensor<256x1000xf32>)
+After:
+    %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
+    %r = generic (m, n) ins(%c (m, n))
+
+Any other view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
+a sum, through a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
+
+Must hold: the linalg stage before outs-style. A view of an argument stays, and so does one that is returned, for the return alone.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch_mlir import ir
+
+from ..common.edge import RESHAPES, before_edge
+from ..common.rewriting import defining_op, i64_array, index_constant, value_of, walk
+from ..registry import register_pass
+from .inlining.inlining import VIEWS, is_used, point_in_source, view_base, view_source
+from .lower_to_linalg import group_functions
+from .lowering.generic import Generic, affine_map, lend_extents, read_generic
+from .lowering.indices import Index, at, loops, to_affine
+from .lowering.views import collapse
+
+_LINALG = ("linalg.generic", "linalg.fill")
+
+
+@register_pass("fold-views", "folds reshapes between the ops of a group into loops and maps")
+def fold_views(module: ir.Operation) -> None:
+    for function in group_functions(module):
+        with module.context, function.location:
+            for reader in walk(function, "linalg.generic"):
+                _show_collapses(reader)
+            for view in walk(function, lambda op: op.name in RESHAPES):
+                _cancel(view)
+            for view in reversed(walk(function, lambda op: op.name in VIEWS)):
+                if is_used(view.results[0]) and not _collapse_contraction(view):
+                    _compose_into_readers(view)
+                if not is_used(view.results[0]):
+                    view.erase()  # a dead view is no reader of its source
+            for extract in walk(function, "tensor.extract"):
+                _extract_from_base(extract)
+            for view in reversed(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty"))):
+                if not any(list(r.uses) for r in view.results):
+                    view.erase()
+
+
+def _show_collapses(reader: ir.Operation) -> None:
+    """A reduction's result that is read by `d floordiv c` and `d mod c` is read by `d` through a collapse."""
+    maps = _maps(reader)
+    for number, value in enumerate(list(reader.operands)[: len(reader.operands) - len(reader.results)]):
+        producer = defining_op(value)
+        if producer is None or producer.name != "linalg.generic" or "reduction" not in str(producer.attributes["iterator_types"]):
+            continue
+        groups, results = _digits(list(maps[number].results), _shape(value))
+        if len(groups) == len(maps[number].results):
+            continue
+        with ir.InsertionPoint(reader), reader.location:
+            reader.operands[number] = collapse(value, groups)
+        maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, results)
+    reader.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+
+
+def _digits(results: list[ir.AffineExpr], shape: list[int]) -> tuple[list[list[int]], list[ir.AffineExpr]]:
+    """Adjacent results that are the digits of one loop, grouped, and what each group is the digits of."""
+    groups: list[list[int]] = []
+    wholes: list[ir.AffineExpr] = []
+    for position, expr in enumerate(results):
+        before = results[position - 1] if position and groups[-1] == [position - 1] else None
+        if isinstance(expr, ir.AffineModExpr) and isinstance(before, ir.AffineFloorDivExpr):
+            place, number = ir.AffineModExpr(expr), ir.AffineFloorDivExpr(before)
+            if place.lhs == number.lhs and place.rhs == number.rhs == ir.AffineConstantExpr.get(shape[position]):
+                groups[-1].append(position)
+                wholes[-1] = place.lhs
+                continue
+        groups.append([position])
+        wholes.append(expr)
+    return groups, wholes
+
+
+def _cancel(view: ir.Operation) -> None:
+    """A chain of views from one op's result is one view, or none where the last has the type of what is viewed first."""
+    source = view.operands[0]
+    inner = defining_op(source)
+    if inner is None or inner.name not in RESHAPES:
+        return
+    while inner is not None and inner.name in RESHAPES:
+        source = inner.operands[0]
+        inner = defining_op(source)
+    if source.type == view.results[0].type:
+        view.results[0].replace_all_uses_with(source)
+        return
+    shape, wanted = _shape(source), _shape(view.results[0])
+    with ir.InsertionPoint(view), view.location:
+        if groups := _grouping(shape, wanted):
+            direct = value_of("tensor.collapse_shape", view.results[0].type, [source], reassociation=groups)
+        elif groups := _grouping(wanted, shape):
+            direct = value_of(
+                "tensor.expand_shape", view.results[0].type, [source], reassociation=groups, static_output_shape=i64_array(wanted)
+            )
+        else:
+            return
+    view.results[0].replace_all_uses_with(direct)
+
+
+def _grouping(fine: list[int], coarse: list[int]) -> ir.ArrayAttr | None:
+    """Which neighbouring dimensions of `fine` make each one of `coarse`, or None if they do not."""
+    if len(fine) <= len(coarse) or not coarse:
+        return None
+    groups: list[list[int]] = []
+    position = 0
+    for size in coarse:
+        group, product = [position], fine[position] if position < len(fine) else 0
+        position += 1
+        while product != size and position < len(fine):
+            group.append(position)
+            product *= fine[position]
+            position += 1
+        if product != size:
+            return None
+        groups.append(group)
+    while position < len(fine) and fine[position] == 1:
+        groups[-1].append(position)
+        position += 1
+    if position < len(fine):
+        return None
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, p) for p in group]) for group in groups])
+
+
+def _groups(view: ir.Operation) -> list[list[int]]:
+    return [[ir.IntegerAttr(i).value for i in ir.ArrayAttr(group)] for group in ir.ArrayAttr(view.attributes["reassociation"])]
+
+
+def _maps(op: ir.Operation) -> list[ir.AffineMap]:
+    return [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+
+
+def _shape(value: ir.Value) -> list[int]:
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+def _readers(view: ir.Operation) -> list[tuple[ir.Operation, int]]:
+    """(generic, input number) of every use as an input of a generic."""
+    uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
+    return [(op, number) for op, number in uses if op.name == "linalg.generic" and number < len(op.operands) - len(op.results)]
+
+
+def _collapse_contraction(view: ir.Operation) -> bool:
+    source = view.operands[0]
+    producer, readers = defining_op(source), _readers(view)
+    if view.name != "tensor.collapse_shape" or producer is None or producer.name != "linalg.generic":
+        return False
+    if len(readers) != len(list(view.results[0].uses)):
+        return False
+    iterators = list(ir.ArrayAttr(producer.attributes["iterator_types"]))
+    maps = _maps(producer)
+    out = maps[-1]
+    fill = defining_op(producer.operands[len(producer.operands) - 1])
+    plain = all(isinstance(e, ir.AffineDimExpr) for e in out.results) and len(producer.results) == 1
+    indexed = walk(producer, "linalg.index") or walk(producer, "tensor.extract")
+    if (
+        not plain
+        or indexed
+        or len(list(source.uses)) != 1
+        or fill is None
+        or fill.name != "linalg.fill"
+        or len(iterators) == len(out.results)
+    ):
+        return False
+    extents = _read_extents(view, readers)
+    if extents is None:
+        return False
+    replaced, dims = _collapsed_loops(out, _groups(view), _shape(source), len(iterators))
+    substitution = ir.AffineMap.get(dims, 0, replaced)
+    new_maps = [ir.AffineMap.get(dims, 0, [e.compose(substitution) for e in m.results]) for m in maps[:-1]]
+    new_maps.append(ir.AffineMap.get(dims, 0, [ir.AffineDimExpr.get(i) for i in range(len(extents))]))
+    kept = [iterators[ir.AffineDimExpr(out.results[group[0]]).position] for group in _groups(view)]
+    inner = [i for i in range(len(iterators)) if i not in {ir.AffineDimExpr(e).position for e in out.results}]
+    element = ir.RankedTensorType(source.type).element_type
+    kind = ir.RankedTensorType.get(extents, element)
+    with ir.InsertionPoint(producer), producer.location:
+        empty = value_of("tensor.empty", kind)
+        init = fill.clone(ir.InsertionPoint(producer))
+        init.operands[1] = empty
+        init.results[0].set_type(kind)
+        clone = producer.clone(ir.InsertionPoint(producer))
+    clone.operands[len(clone.operands) - 1] = init.results[0]
+    clone.results[0].set_type(kind)
+    clone.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in new_maps])
+    clone.attributes["iterator_types"] = ir.ArrayAttr.get([*kept, *(iterators[i] for i in inner)])
+    view.results[0].replace_all_uses_with(clone.results[0])
+    return True
+
+
+def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -> list[int] | None:
+    """How far the readers read along each dimension of the view: from 0, by plain loops; None where one reads otherwise."""
+    shape = _shape(view.results[0])
+    extents = [0] * len(shape)
+    for reader, number in readers:
+        maps = _maps(reader)
+        out = maps[-1]
+        outer = _shape(reader.results[len(reader.results) - 1])
+        for position, expr in enumerate(maps[number].results):
+            places = [p for p, e in enumerate(out.results) if e == expr] if isinstance(expr, ir.AffineDimExpr) else []
+            if not places:
+                return None
+            extents[position] = max(extents[position], outer[places[0]])
+    return extents
+
+
+def _collapsed_loops(out: ir.AffineMap, groups: list[list[int]], shape: list[int], loops: int) -> tuple[list[ir.AffineExpr], int]:
+    """The old loops as functions of the new ones: one loop a dimension of the view, then the loops that the result does not show."""
+    replaced: list[ir.AffineExpr | None] = [None] * loops
+    for new, group in enumerate(groups):
+        rest = ir.AffineDimExpr.get(new)
+        for position in group:
+            inside = prod(shape[p] for p in group if p > position)
+            loop = ir.AffineDimExpr(out.results[position]).position
+            value = rest if inside == 1 else ir.AffineExpr.get_floor_div(rest, inside)
+            if position != group[0]:
+                value = ir.AffineExpr.get_mod(value, shape[position])
+            replaced[loop] = value
+    dims = len(groups)
+    for loop in range(loops):
+        if replaced[loop] is None:
+            replaced[loop] = ir.AffineDimExpr.get(dims)
+            dims += 1
+    return replaced, dims
+
+
+def _compose_into_readers(view: ir.Operation) -> None:
+    source = view.operands[0]
+    base = defining_op(view_base(source))
+    if base is None or base.name not in _LINALG or view_source(view.results[0]) is None:
+        return
+    while readers := _readers(view):  # found anew: an op that is lent extents is another one
+        op, number = readers[0]
+        reader = read_generic(op)
+        point = tuple(at(e, loops(reader.extents)) for e in reader.maps[number].results)
+        point = point_in_source(view.results[0], source, point)
+        maps = list(reader.maps)
+        maps[number] = affine_map(len(reader.extents), [_partly(index, size, reader) for index, size in zip(point, _shape(source))])
+        op.operands[number] = source
+        op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+        with ir.InsertionPoint(op), op.location:
+            lend_extents(op, reader.extents)
+
+
+def _partly(index: Index, extent: int, reader: Generic) -> ir.AffineExpr:
+    """The expression of an index. linalg takes a bare loop to run over all of the dimension: one that does not is given as a remainder."""
+    expression = to_affine(index)
+    partly = index.loop is not None and reader.extents[index.loop] < extent
+    return ir.AffineExpr.get_mod(expression, extent) if partly else expression
+
+
+def _extract_from_base(extract: ir.Operation) -> None:
+    """An element of a reshape of what another op makes is extracted from that, at the digits of its row-major address."""
+    view, base = extract.operands[0], before_edge(extract.operands[0], RESHAPES)
+    producer = defining_op(base)
+    if base == view or producer is None or producer.name not in _LINALG or 0 in _shape(base):
+        return
+
+    def index(name: str, x: ir.Value, number: int) -> ir.Value:
+        return value_of(f"arith.{name}", x.type, [x, index_constant(number)])
+
+    shape, wanted = _shape(view), _shape(base)
+    with ir.InsertionPoint(extract), extract.location:
+        address = index_constant(0)
+        for position, extent in zip(list(extract.operands)[1:], shape):
+            address = value_of("arith.addi", address.type, [index("muli", address, extent), position])
+        point = [index("remui", index("divui", address, prod(wanted[d + 1 :])), extent) for d, extent in enumerate(wanted)]
+        extract.results[0].replace_all_uses_with(value_of("tensor.extract", extract.results[0].type, [base, *point]))
+    extract.erase()

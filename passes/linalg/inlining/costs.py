@@ -1,0 +1,31 @@
+"""What recomputing a producer costs per element, in units of one addition: decides whether a producer is inlined or kept."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..lowering.generic import Generic
+
+_CHEAP_MATH = {"absf", "absi", "floor", "ceil", "trunc", "roundeven", "copysign", "fma", "ctpop", "ctlz"}
+_FREE = {"arith.constant", "arith.extf", "arith.extsi", "arith.extui", "linalg.index", "linalg.yield"}
+_EXTENSIONS = {"arith.extf", "arith.extsi", "arith.extui", "linalg.yield"}
+_DEAR = {"arith.divf": 5, "arith.remf": 20, "arith.divsi": 10, "arith.divui": 10, "arith.remsi": 10, "arith.remui": 10, "tensor.extract": 4}
+_MATH = 20
+CAP = 1000
+
+
+def body_cost(source: Generic) -> int:
+    return min(CAP, sum(_op_cost(op.operation) for op in source.block.operations))
+
+
+def _op_cost(op: ir.Operation) -> int:
+    if op.name in _FREE:
+        return 0
+    if op.name.startswith("math."):
+        return 1 if op.name[5:] in _CHEAP_MATH else 8 if op.name in ("math.sqrt", "math.rsqrt") else _MATH
+    return _DEAR.get(op.name, 1)
+
+
+def only_moves_or_extends(source: Generic) -> bool:
+    """The body passes an element on, at most extended: what a contraction does to its operands itself."""
+    return all(op.operation.name in _EXTENSIONS for op in source.block.operations)

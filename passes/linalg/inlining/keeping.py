@@ -1,0 +1,207 @@
+"""Which of a function's generics keep a tensor of their own, which are inlined, and which are emitted together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from ..lowering import indices
+from ..lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, shape_of
+from ..lowering.indices import Atom, Index
+from .costs import CAP, body_cost, only_moves_or_extends
+from .inlining import input_reads, is_used, loops_at, point_in_base, view_base, view_source
+
+SLACK = 4  # additions of recomputation an element that are cheaper than a store and a load
+MOST_POINTS = 64
+
+
+@dataclass(eq=False)
+class Use:
+    """A read of a result: by `node` through `indexing` of the view `through`, at computed indices (no map), or by another op (no node)."""
+
+    node: Node | None
+    indexing: ir.AffineMap | None = None
+    through: ir.Value | None = None
+    reader: ir.Operation | None = None  # the opaque op
+
+
+@dataclass(eq=False)
+class Node:
+    """A generic of the function, and what is decided of it."""
+
+    generic: Generic
+    position: int
+    pure: bool  # parallel, and every result's map is a permutation of the loops
+    contraction: bool
+    uses: list[list[Use]] = field(default_factory=list)  # a list a result
+    cost: int = 0  # of one element with all producers inlined
+    points: list[tuple[Node | None, tuple[Index, ...] | int]] = field(default_factory=list)  # (root, or None for itself; its loops)
+    stored: bool = False  # has a generic in the rebuilt function
+    inlined: bool = False  # is emitted in the bodies of its readers
+    depends: set[int] = field(default_factory=set)  # positions of the stored nodes whose tensors it reads
+    fixed: bool = False  # an op other than the return and generics reads it: it stays where it is
+
+    @property
+    def shape(self) -> list[int]:
+        return shape_of(self.generic.op.results[0])
+
+    @property
+    def wide_shape(self) -> list[int]:
+        """The shape but for unit dims."""
+        return [extent for extent in self.shape if extent != 1]
+
+
+def read_nodes(ops: Sequence[ir.Operation]) -> list[Node]:
+    nodes: dict[ir.Operation, Node] = {}
+    for position, op in enumerate(ops):
+        if op.name == "linalg.generic":
+            source = read_generic(op)
+            nodes[op] = Node(source, position, _is_pure(source), is_contraction(source))
+    for node in nodes.values():
+        node.uses = [_uses(result, None, nodes) for result in node.generic.op.results]
+    return list(nodes.values())
+
+
+def _is_pure(source: Generic) -> bool:
+    every = list(range(len(source.extents)))
+    return source.is_parallel and all(sorted(d for e in m.results if (d := bare_dim(e)) is not None) == every for m in source.out_maps)
+
+
+def _uses(value: ir.Value, through: ir.Value | None, nodes: dict[ir.Operation, Node]) -> list[Use]:
+    found: list[Use] = []
+    for use in value.uses:
+        owner = use.owner.operation
+        if len(owner.results) == 1 and view_source(owner.results[0]) is not None:
+            found += _uses(owner.results[0], owner.results[0], nodes)
+        elif owner in nodes:
+            node, number = nodes[owner], use.operand_number
+            if number < len(node.generic.inputs) or (node.pure and is_used(node.generic.block.arguments[number])):
+                found.append(Use(node, node.generic.maps[number], through))
+            elif not node.pure:
+                found.append(Use(None, reader=owner))
+        elif owner.name == "tensor.extract" and owner.parent.operation in nodes:
+            found.append(Use(nodes[owner.parent.operation], None, through))
+        else:
+            found.append(Use(None, reader=owner))
+    return found
+
+
+def producer_of(value: ir.Value, by_result: dict[ir.Value, Node]) -> Node | None:
+    return by_result.get(view_base(value))
+
+
+def reads_of(node: Node) -> list[ir.Value]:
+    """All tensors whose elements a generic's body needs, and the outs that a reduction starts from."""
+    source = node.generic
+    reads = [v for v, _, _ in input_reads(source)] if node.pure else [*source.inputs, *source.outs]
+    extracts = [o.operation.operands[0] for o in source.block.operations if o.operation.name == "tensor.extract"]
+    return [v for v in (*reads, *extracts) if is_tensor(v)]
+
+
+def decide(nodes: list[Node], by_result: dict[ir.Value, Node]) -> None:
+    """Sets `stored`, `inlined` and `depends`."""
+    for node in nodes:
+        producers = [p for v in reads_of(node) if (p := producer_of(v, by_result)) is not None]
+        node.cost = min(CAP, body_cost(node.generic) + sum(_cost_within(p, node) for p in producers))
+    without_reductions = all(node.pure for node in nodes)
+    for number, node in enumerate(reversed(nodes)):  # readers before what they read
+        _decide_one(node, number, without_reductions)
+    for node in nodes:
+        for value in reads_of(node):
+            producer = producer_of(value, by_result)
+            if producer is not None:
+                node.depends |= producer.depends if producer.inlined else {producer.position}
+
+
+def _cost_within(producer: Node, reader: Node) -> int:
+    """What inlining `producer` adds to an element of `reader`; nothing if it will be kept for being read over and over."""
+    repeated = reader.generic.trips / max(1, producer.generic.trips) - 1
+    return producer.cost if producer.pure and repeated * producer.cost <= SLACK else 0
+
+
+def _decide_one(node: Node, number: int, without_reductions: bool) -> None:
+    uses = [(result, use) for result, uses in enumerate(node.uses) for use in uses]
+    opaque = any(use.node is None for _, use in uses)
+    node.fixed = any(use.reader is not None and use.reader.name != "func.return" for _, use in uses)
+    node.stored = opaque or not node.pure
+    if not node.pure:
+        node.points = [(None, indices.loops(node.generic.extents))]
+        return
+    points = [(root, at) for (_, at), root in {(root.position, at): root for root, at in _reader_points(node, uses, number)}.items()]
+    node.inlined = without_reductions or _pays_inlined(node, points)
+    node.stored = opaque or (not node.inlined and bool(uses))
+    node.points = [] if node.stored and not node.inlined else [*points]
+    if node.stored:
+        node.points.append((None, indices.loops(node.generic.extents)))
+
+
+def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int):
+    """(root, loops of `node`) for each point at which a root's body would evaluate `node` if it were inlined."""
+    for result, use in uses:
+        reader = use.node
+        if reader is None:
+            continue
+        if use.indexing is None:
+            for k, (root, _) in enumerate(reader.points):
+                yield root or reader, -(number * MOST_POINTS + k) - 1  # unlike any other point
+            continue
+        for root, at in reader.points:
+            if isinstance(at, int):
+                yield root or reader, at
+                continue
+            point = tuple(indices.at(e, at) for e in use.indexing.results)
+            if use.through is not None:
+                point = point_in_base(use.through, point)
+            yield root or reader, loops_at(node.generic, result, point)
+
+
+def _pays_inlined(node: Node, points: list[tuple[Node, tuple[Index, ...] | int]]) -> bool:
+    evaluations = sum(root.generic.trips for root, _ in points) / max(1, node.generic.trips)
+    cheaper = (evaluations + node.stored - 1) * node.cost <= SLACK
+    return len(points) <= MOST_POINTS and cheaper and all(_fits(node, root, at) for root, at in points)
+
+
+def _fits(node: Node, root: Node, at: tuple[Index, ...] | int) -> bool:
+    """Contractions read their operands as they are, through plain maps and the quotients that split-loops makes plain."""
+    if not root.contraction:
+        return True
+    if isinstance(at, int) or not only_moves_or_extends(node.generic):
+        return False
+    return all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms)
+
+
+def _is_plain_where_split(atom: Atom, reader: Generic) -> bool:
+    """Whether the atom is a loop of `reader`, or made of one that can be split until it is."""
+    if atom.is_plain:
+        return atom.kind == "dim"
+    number, steps = indices.cuts(atom)
+    return number is not None and reader.iterators[number] == PARALLEL and all(reader.extents[number] % step == 0 for step in steps)
+
+
+def clusters(nodes: list[Node]) -> list[list[Node]]:
+    """The stored nodes in order; parallel ones of equal shape (but for unit dims) together at the place of the last.
+
+    Only where no stored node between them reads the earlier.
+    """
+    groups: list[list[Node]] = []
+    for node in (n for n in nodes if n.stored):
+        joined = _joinable(groups, node) if node.pure else None
+        if joined is None:
+            groups.append([node])
+        else:
+            groups.remove(joined)
+            groups.append([*joined, node])
+    return groups
+
+
+def _joinable(groups: list[list[Node]], node: Node) -> list[Node] | None:
+    needed: set[int] = set()  # what groups already passed over read
+    for group in reversed(groups):
+        positions = {n.position for n in group}
+        if not positions & needed and group[0].pure and group[0].wide_shape == node.wide_shape and not any(n.fixed for n in group):
+            return group
+        needed |= set().union(*(n.depends for n in group))
+    return None
+

@@ -1,0 +1,127 @@
+"""lower-to-linalg: the bodies of group functions from stablehlo to linalg on tensors, one generic an op.
+
+Before:
+    func.func private @fusion_0(%x: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> attributes {hloom.kind = "loop"} {
+      %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+      %1 = stablehlo.add %x, %0 : tensor<8x4xf32>
+      return %1 : tensor<8x4xf32>
+    }
+After:
+      %e = tensor.empty() : tensor<8x4xf32>
+      %0 = linalg.generic {maps [(d0, d1) -> (d1), (d0, d1) -> (d0, d1)], parallel} ins(%b) outs(%e) { yield %in }
+      %1 = linalg.generic {maps [(d0, d1) -> (d0, d1), …], parallel} ins(%x, %0) outs(%e) { arith.addf }
+
+Nothing is fused here: `inline-producers` composes the maps and inlines the bodies. What an op becomes stands in `linalg/`, a family a file.
+Every private function with `hloom.kind` other than library is lowered; in a module without such functions, all are. Unsigned types lose
+their sign, in the signature too. Declined with UnsupportedOpError: ops that have no lowering (control flow, calls, sort, scatter, complex).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from ..common.rewriting import functions
+from ..errors import UnsupportedOpError
+from ..registry import register_pass
+from .lowering import constants, contraction, generic, indexing, movement, reduction, window
+from .lowering.elementwise import SCALARS
+from .lowering.lowering import Lowering, elements, unsupported
+from .lowering.scalars import signless
+from .lowering.window_update import insert_window, window_updates
+
+_LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
+    **constants.LOWERINGS,
+    **movement.LOWERINGS,
+    **indexing.LOWERINGS,
+    **reduction.LOWERINGS,
+    **contraction.LOWERINGS,
+    **window.LOWERINGS,
+}
+_FLOATS = {"f16", "bf16", "f32", "f64"}
+_INTEGER_WIDTHS = {1, 8, 16, 32, 64}
+
+
+@register_pass("lower-to-linalg", "lowers the bodies of group functions from stablehlo to linalg on tensors")
+def lower_to_linalg(module: ir.Operation) -> None:
+    for function in group_functions(module):
+        with module.context, function.location:
+            _lower_function(function)
+
+
+def group_functions(module: ir.Operation) -> list[ir.Operation]:
+    """The functions that become kernels: those with `hloom.kind` but library ones; all that have a body if the module has no groups."""
+    bodies = [f for f in functions(module) if len(f.regions[0].blocks)]
+    kinds = [ir.StringAttr(f.attributes["hloom.kind"]).value if "hloom.kind" in f.attributes else None for f in bodies]
+    if not any(kinds):
+        return bodies
+    return [f for f, kind in zip(bodies, kinds) if kind not in (None, "library")]
+
+
+def _lower_function(function: ir.Operation) -> None:
+    block = function.regions[0].blocks[0]
+    low = Lowering(function)
+    for argument in block.arguments:
+        low.set(argument, argument)
+    ops = [o.operation for o in block.operations]
+    windows = window_updates(function)
+    for op in ops[:-1]:
+        with ir.InsertionPoint(ops[-1]), op.location:
+            insert_window(low, op) if op in windows else _lower_op(low, op)
+    terminator = ops[-1]
+    with ir.InsertionPoint(terminator):
+        for i, old in enumerate(list(terminator.operands)):
+            terminator.operands[i] = low.returned(old)
+    for op in reversed(ops[:-1]):
+        if op.name.startswith("stablehlo."):
+            op.erase()
+    _drop_signs(function)
+
+
+def _lower_op(low: Lowering, op: ir.Operation) -> None:
+    if not op.name.startswith("stablehlo."):
+        for result in op.results:
+            low.set(result, result)
+        return
+    _check_types(op)
+    if all(elements(r.type) == 0 for r in op.results):
+        for result in op.results:
+            low.set(result, generic.empty(list(result.type.shape), signless(result.type.element_type)))
+    elif op.name in SCALARS and not indexing.changes_width(op):
+        low.set(op.results[0], _elementwise(low, op))
+    elif op.name in _LOWERINGS:
+        _LOWERINGS[op.name](low, op)
+    else:
+        raise UnsupportedOpError(
+            f"{op.name} has no lowering to linalg", op=op.name, loc=str(op.location), stage="linalg", remedy="keep it out of fusion groups"
+        )
+
+
+def _elementwise(low: Lowering, op: ir.Operation) -> ir.Value:
+    """One parallel generic; a rank-0 operand (select's predicate, clamp's bounds) is read at every element."""
+    kind = op.results[0].type
+    rank = len(kind.shape)
+    identity, scalar = generic.identity(rank), generic.affine_map(rank, [])
+    reads = [(v, identity if len(v.type.shape) == rank else scalar) for v in op.operands]
+    return low.parallel(kind, reads, lambda scalars: SCALARS[op.name](low.scalars, op, scalars))
+
+
+def _check_types(op: ir.Operation) -> None:
+    for value in (*op.operands, *op.results):
+        if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
+            raise unsupported(op, f"{op.name} has a value of type {value.type}; only static ranked tensors are compiled")
+        element = value.type.element_type
+        if isinstance(element, ir.IntegerType) and element.width in _INTEGER_WIDTHS or str(element) in _FLOATS:
+            continue
+        raise unsupported(op, f"{op.name} has elements of type {element}, which is not compiled")
+
+
+def _drop_signs(function: ir.Operation) -> None:
+    block = function.regions[0].blocks[0]
+    for argument in block.arguments:
+        if isinstance(argument.type, ir.RankedTensorType):
+            argument.set_type(signless(argument.type))
+    results = [v.type for v in list(block.operations)[-1].operands]
+    signature = ir.FunctionType.get([a.type for a in block.arguments], results)
+    function.attributes["function_type"] = ir.TypeAttr.get(signature)

@@ -1,0 +1,258 @@
+"""Elementwise stablehlo ops as scalar arith and math ops, with stablehlo's meaning on every value.
+
+Where stablehlo leaves a result open (integer division by zero, float to integer out of range) it is what XLA computes: x / 0 is all ones,
+x % 0 is x, INT_MIN / -1 is INT_MIN, and conversions saturate with NaN to 0. arith calls these undefined, hence the selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from ...errors import UnsupportedOpError
+from .converts import bitcast, convert, reduce_precision
+from .scalars import Scalars, constant_integer, float_bits, half_below, is_bool, is_float, is_unsigned
+
+Emit = Callable[[Scalars, ir.Operation, list[ir.Value]], ir.Value]
+
+
+def operand_element(op: ir.Operation, number: int = 0) -> ir.Type:
+    return ir.RankedTensorType(op.operands[number].type).element_type
+
+
+def result_element(op: ir.Operation) -> ir.Type:
+    return ir.RankedTensorType(op.results[0].type).element_type
+
+
+def _typed(on_float: str | None, on_integer: str | None, on_unsigned: str | None = None, on_bool: str | None = None) -> Emit:
+    """One arith or math op, by the kind of element. Unsigned falls back to the integer's op, i1 to the unsigned's."""
+
+    def emit(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+        kind = operand_element(op)
+        if is_float(kind):
+            name = on_float
+        elif is_bool(kind):
+            name = on_bool or on_unsigned or on_integer
+        else:
+            name = (on_unsigned if is_unsigned(kind) else None) or on_integer
+        if name is None:
+            raise UnsupportedOpError(f"{op.name} of {kind} is not compiled", op=op.name, loc=str(op.location), stage="linalg")
+        return s.op(name, *args)
+
+    return emit
+
+
+def _maths(name: str) -> Emit:
+    return _typed(f"math.{name}", None)
+
+
+def _absolute(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    kind = operand_element(op)
+    if is_unsigned(kind):
+        return args[0]
+    return s.op("math.absf" if is_float(kind) else "math.absi", args[0])
+
+
+def _negate(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    (x,) = args
+    return s.op("arith.negf", x) if is_float(x.type) else s.op("arith.subi", s.constant(x.type, 0), x)
+
+
+def _not(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    return s.op("arith.xori", args[0], s.constant(args[0].type, -1))
+
+
+def _sign(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    (x,) = args
+    zero, one = s.constant(x.type, 0), s.constant(x.type, 1)
+    if is_float(x.type):  # NaN and both zeros are their own sign
+        return s.select(s.cmpf("one", x, zero), s.op("math.copysign", one, x), x)
+    nonzero = s.select(s.cmpi("ne", x, zero), one, zero)
+    if is_unsigned(operand_element(op)):
+        return nonzero
+    return s.select(s.cmpi("slt", x, zero), s.constant(x.type, -1), nonzero)
+
+
+def _divide(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    x, y = args
+    if is_float(x.type):
+        return s.op("arith.divf", x, y)
+    by_zero, divisor = _safe_divisor(s, op, x, y)
+    quotient = s.op("arith.divui" if is_unsigned(operand_element(op)) else "arith.divsi", x, divisor)
+    return quotient if by_zero is None else s.select(by_zero, s.constant(x.type, -1), quotient)
+
+
+def _remainder(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    x, y = args
+    if is_float(x.type):
+        return s.op("arith.remf", x, y)
+    by_zero, divisor = _safe_divisor(s, op, x, y)
+    rest = s.op("arith.remui" if is_unsigned(operand_element(op)) else "arith.remsi", x, divisor)
+    return rest if by_zero is None else s.select(by_zero, x, rest)
+
+
+def _safe_divisor(s: Scalars, op: ir.Operation, x: ir.Value, y: ir.Value) -> tuple[ir.Value | None, ir.Value]:
+    """Whether y is zero, and y made 1 where dividing by it is undefined: INT_MIN / 1 is INT_MIN and INT_MIN % 1 is 0, as wanted of -1."""
+    known = constant_integer(y)
+    if known is not None and known not in (0, -1):
+        return None, y
+    by_zero = s.cmpi("eq", y, s.constant(y.type, 0))
+    undefined = by_zero
+    if not is_unsigned(operand_element(op)):
+        lowest = s.cmpi("eq", x, s.constant(x.type, -1 << (x.type.width - 1)))
+        overflow = s.op("arith.andi", lowest, s.cmpi("eq", y, s.constant(y.type, -1)))
+        undefined = s.op("arith.ori", by_zero, overflow)
+    return by_zero, s.select(undefined, s.constant(y.type, 1), y)
+
+
+def _shift(name: str) -> Emit:
+    """A shift whose amount may reach the width: all bits (or all but the sign) have left then."""
+
+    def emit(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+        x, amount = args
+        width = x.type.width
+        known = constant_integer(amount)
+        if known is not None and 0 <= known < width:
+            return s.op(name, x, amount)
+        fits = s.cmpi("ult", amount, s.constant(x.type, width))
+        bounded = s.select(fits, amount, s.constant(x.type, width - 1))
+        shifted = s.op(name, x, bounded)
+        return shifted if name == "arith.shrsi" else s.select(fits, shifted, s.constant(x.type, 0))
+
+    return emit
+
+
+def _power(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    x, y = args
+    if is_float(x.type):
+        return s.op("math.powf", x, y)
+    signed = not is_unsigned(operand_element(op))
+    known = constant_integer(y)
+    one, zero = s.constant(x.type, 1), s.constant(x.type, 0)
+    bits = x.type.width if known is None or known < 0 else max(1, known.bit_length())
+    result, square = one, x
+    for bit in range(bits):  # squaring; unrolled, because a branch in the body would not vectorise
+        wanted = s.op("arith.andi", s.op("arith.shrui", y, s.constant(y.type, bit)), one)
+        result = s.select(s.cmpi("ne", wanted, zero), s.op("arith.muli", result, square), result)
+        square = s.op("arith.muli", square, square)
+    if not signed or (known is not None and known >= 0):
+        return result
+    minus_one = s.constant(x.type, -1)
+    odd = s.cmpi("ne", s.op("arith.andi", y, one), zero)
+    inverse = s.select(s.cmpi("eq", x, minus_one), s.select(odd, minus_one, one), s.select(s.cmpi("eq", x, one), one, zero))
+    return s.select(s.cmpi("slt", y, zero), inverse, result)
+
+
+def _round_away(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    """trunc(x + copysign(the float below 0.5, x)): exact for every x, and made of ops that CPUs have."""
+    (x,) = args
+    return s.op("math.trunc", s.op("arith.addf", x, s.op("math.copysign", s.constant(x.type, half_below(x.type)), x)))
+
+
+def _is_finite(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    (x,) = args
+    return s.cmpf("olt", s.op("math.absf", x), s.constant(x.type, float("inf")))
+
+
+def _logistic(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    (x,) = args
+    one = s.constant(x.type, 1)
+    return s.op("arith.divf", one, s.op("arith.addf", one, s.op("math.exp", s.op("arith.negf", x))))
+
+
+def _clamp(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    low, x, high = args
+    kind = operand_element(op, 1)
+    largest, least = ("maximumf", "minimumf") if is_float(kind) else ("maxui", "minui") if is_unsigned(kind) else ("maxsi", "minsi")
+    return s.op(f"arith.{least}", s.op(f"arith.{largest}", x, low), high)
+
+
+def _compare(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    x, y = args
+    direction = _enum(op, "comparison_direction").lower()
+    kind = operand_element(op)
+    if not is_float(kind):
+        sign = "" if direction in ("eq", "ne") else "u" if is_unsigned(kind) else "s"
+        return s.cmpi(sign + direction, x, y)
+    if "compare_type" in op.attributes and _enum(op, "compare_type") == "TOTALORDER":
+        sign = "" if direction in ("eq", "ne") else "s"
+        return s.cmpi(sign + direction, _total_order(s, x), _total_order(s, y))
+    return s.cmpf("une" if direction == "ne" else "o" + direction, x, y)
+
+
+def _total_order(s: Scalars, x: ir.Value) -> ir.Value:
+    """An integer ordered as IEEE's totalOrder: the bits, with all but the sign inverted where that is set."""
+    width = 1 + sum(float_bits(x.type))
+    bits = s.cast("arith.bitcast", ir.IntegerType.get_signless(width), x)
+    sign = s.op("arith.shrsi", bits, s.constant(bits.type, width - 1))
+    return s.op("arith.xori", bits, s.op("arith.shrui", sign, s.constant(bits.type, 1)))
+
+
+def _enum(op: ir.Operation, name: str) -> str:
+    return str(op.attributes[name]).rstrip(">").split()[-1]
+
+
+def _select(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    return s.select(*args)
+
+
+def _convert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    return convert(s, args[0], operand_element(op), result_element(op))
+
+
+def _bitcast(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    return bitcast(s, args[0], result_element(op))
+
+
+def _reduce_precision(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    exponent, mantissa = (int(ir.IntegerAttr(op.attributes[n]).value) for n in ("exponent_bits", "mantissa_bits"))
+    return reduce_precision(s, args[0], exponent, mantissa)
+
+
+SCALARS: dict[str, Emit] = {
+    "stablehlo.abs": _absolute,
+    "stablehlo.add": _typed("arith.addf", "arith.addi", on_bool="arith.ori"),
+    "stablehlo.and": _typed(None, "arith.andi"),
+    "stablehlo.atan2": _maths("atan2"),
+    "stablehlo.bitcast_convert": _bitcast,
+    "stablehlo.cbrt": _maths("cbrt"),
+    "stablehlo.ceil": _maths("ceil"),
+    "stablehlo.clamp": _clamp,
+    "stablehlo.compare": _compare,
+    "stablehlo.convert": _convert,
+    "stablehlo.cosine": _maths("cos"),
+    "stablehlo.count_leading_zeros": _typed(None, "math.ctlz"),
+    "stablehlo.divide": _divide,
+    "stablehlo.exponential": _maths("exp"),
+    "stablehlo.exponential_minus_one": _maths("expm1"),
+    "stablehlo.floor": _maths("floor"),
+    "stablehlo.is_finite": _is_finite,
+    "stablehlo.log": _maths("log"),
+    "stablehlo.log_plus_one": _maths("log1p"),
+    "stablehlo.logistic": _logistic,
+    "stablehlo.maximum": _typed("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
+    "stablehlo.minimum": _typed("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
+    "stablehlo.multiply": _typed("arith.mulf", "arith.muli", on_bool="arith.andi"),
+    "stablehlo.negate": _negate,
+    "stablehlo.not": _not,
+    "stablehlo.or": _typed(None, "arith.ori"),
+    "stablehlo.popcnt": _typed(None, "math.ctpop"),
+    "stablehlo.power": _power,
+    "stablehlo.reduce_precision": _reduce_precision,
+    "stablehlo.remainder": _remainder,
+    "stablehlo.round_nearest_afz": _round_away,
+    "stablehlo.round_nearest_even": _maths("roundeven"),
+    "stablehlo.rsqrt": _maths("rsqrt"),
+    "stablehlo.select": _select,
+    "stablehlo.shift_left": _shift("arith.shli"),
+    "stablehlo.shift_right_arithmetic": _shift("arith.shrsi"),
+    "stablehlo.shift_right_logical": _shift("arith.shrui"),
+    "stablehlo.sign": _sign,
+    "stablehlo.sine": _maths("sin"),
+    "stablehlo.sqrt": _maths("sqrt"),
+    "stablehlo.subtract": _typed("arith.subf", "arith.subi"),
+    "stablehlo.tan": _maths("tan"),
+    "stablehlo.tanh": _maths("tanh"),
+    "stablehlo.xor": _typed(None, "arith.xori"),
+}

@@ -1,0 +1,191 @@
+"""Reading and building linalg.generic, linalg.fill and the scalars they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from ...common.rewriting import create, defining_op, value_of
+from .scalars import signless
+
+PARALLEL, REDUCTION = "parallel", "reduction"
+
+
+def shape_of(value: ir.Value) -> list[int]:
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+def element_of(value: ir.Value) -> ir.Type:
+    """The element type; unsigned types count as signless, as they become."""
+    return signless(ir.RankedTensorType(value.type).element_type)
+
+
+def dims(numbers: Sequence[int]) -> list[ir.AffineExpr]:
+    return [ir.AffineExpr.get_dim(n) for n in numbers]
+
+
+def affine_map(loops: int, results: Sequence[ir.AffineExpr]) -> ir.AffineMap:
+    return ir.AffineMap.get(loops, 0, list(results))
+
+
+def identity(rank: int) -> ir.AffineMap:
+    return ir.AffineMap.get_identity(rank)
+
+
+def bare_dim(expression: ir.AffineExpr) -> int | None:
+    """The loop's number if the map's result is that loop alone."""
+    return expression.position if isinstance(expression, ir.AffineDimExpr) else None
+
+
+def empty(shape: Sequence[int], element: ir.Type) -> ir.Value:
+    return value_of("tensor.empty", ir.RankedTensorType.get(list(shape), element))
+
+
+def fill(scalar: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """A tensor of that shape filled with `scalar`."""
+    destination = empty(shape, scalar.type)
+    op = create("linalg.fill", [destination.type], [scalar, destination], regions=1, operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1]))
+    block = ir.Block.create_at_start(op.regions[0], [scalar.type, scalar.type])
+    with ir.InsertionPoint(block):
+        create("linalg.yield", [], [block.arguments[0]])
+    return op.results[0]
+
+
+def new_generic(
+    inputs: Sequence[ir.Value], outs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], iterators: Sequence[str]
+) -> ir.Operation:
+    """A linalg.generic with an empty region; `maps` are those of the inputs, then those of the outs."""
+    return create(
+        "linalg.generic",
+        [o.type for o in outs],
+        [*inputs, *outs],
+        regions=1,
+        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+        iterator_types=ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
+    )
+
+
+def build_generic(
+    inputs: Sequence[ir.Value],
+    outs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    iterators: Sequence[str],
+    body: Callable[..., Sequence[ir.Value]],
+) -> ir.Operation:
+    """A linalg.generic whose body is what `body(*block arguments)` emits; it returns the values to yield."""
+    op = new_generic(inputs, outs, maps, iterators)
+    block = ir.Block.create_at_start(op.regions[0], [element_of(v) if is_tensor(v) else v.type for v in (*inputs, *outs)])
+    with ir.InsertionPoint(block):
+        create("linalg.yield", [], list(body(*block.arguments)))
+    return op
+
+
+def resized_start(value: ir.Value, shape: Sequence[int]) -> ir.Value | None:
+    """What a generic starts from, `value`, made anew with that shape: a tensor.empty or a fill; None where it is neither."""
+    producer = defining_op(value)
+    if producer is not None and producer.name == "tensor.empty":
+        return empty(shape, element_of(value))
+    if producer is not None and producer.name == "linalg.fill":
+        return fill(producer.operands[0], shape)
+    return None
+
+
+def lend_extents(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
+    """linalg wants each loop alone in some map: those that are not take their extents from an input that lends only its shape.
+
+    Gives the generic, of which there is a new one if an input was added.
+    """
+    source = read_generic(op)
+    alone = {bare_dim(e) for indexing in source.maps for e in indexing.results}
+    missing = [i for i in range(len(extents)) if i not in alone]
+    if not missing:
+        return op
+    block, count, arguments = source.block, len(source.inputs), source.out_arguments
+    lent = empty([extents[i] for i in missing], ir.F32Type.get())
+    maps = [*source.in_maps, affine_map(len(extents), dims(missing)), *source.out_maps]
+    new = new_generic([*source.inputs, lent], source.outs, maps, source.iterators)
+    block.add_argument(ir.F32Type.get(), op.location)
+    for argument in arguments:  # arguments are added at the end alone: those of the outs follow anew
+        argument.replace_all_uses_with(block.add_argument(argument.type, op.location))
+    for _ in arguments:
+        block.erase_argument(count)
+    block.append_to(new.regions[0])
+    for old, result in zip(op.results, new.results):
+        old.replace_all_uses_with(result)
+    op.erase()
+    return new
+
+
+def is_tensor(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+@dataclass
+class Generic:
+    """What a linalg.generic says, read once. Holds op handles: valid as long as nobody erases the op."""
+
+    op: ir.Operation
+    inputs: list[ir.Value]
+    outs: list[ir.Value]
+    maps: list[ir.AffineMap]
+    iterators: list[str]
+    extents: list[int]
+
+    @property
+    def block(self) -> ir.Block:
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def terminator(self) -> ir.Operation:
+        return list(self.block.operations)[-1].operation
+
+    @property
+    def in_maps(self) -> list[ir.AffineMap]:
+        return self.maps[: len(self.inputs)]
+
+    @property
+    def out_maps(self) -> list[ir.AffineMap]:
+        return self.maps[len(self.inputs) :]
+
+    @property
+    def out_arguments(self) -> list[ir.BlockArgument]:
+        return list(self.block.arguments)[len(self.inputs) :]
+
+    @property
+    def is_parallel(self) -> bool:
+        return all(kind == PARALLEL for kind in self.iterators)
+
+    @property
+    def trips(self) -> int:
+        return prod(self.extents)
+
+
+def read_generic(op: ir.Operation) -> Generic:
+    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    operands = list(op.operands)
+    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    iterators = [REDUCTION if REDUCTION in str(a) else PARALLEL for a in ir.ArrayAttr(op.attributes["iterator_types"])]
+    extents = [1] * len(iterators)
+    for value, indexing in zip(operands, maps):
+        if not is_tensor(value):
+            continue
+        for expression, extent in zip(indexing.results, shape_of(value)):
+            number = bare_dim(expression)
+            if number is not None:
+                extents[number] = extent
+    return Generic(op, operands[: segments[0]], operands[segments[0] :], maps, iterators, extents)
+
+
+def is_contraction(generic: Generic) -> bool:
+    """One result, reduction loops, and a body that adds a product of (extended) inputs to the accumulator."""
+    if generic.is_parallel or len(generic.outs) != 1 or len(generic.inputs) < 2:
+        return False
+    total = defining_op(generic.terminator.operands[0])
+    if total is None or total.name not in ("arith.addf", "arith.addi", "arith.ori") or generic.out_arguments[0] not in list(total.operands):
+        return False
+    product = [defining_op(v) for v in total.operands if v != generic.out_arguments[0]]
+    return len(product) == 1 and product[0] is not None and product[0].name in ("arith.mulf", "arith.muli", "arith.andi")

@@ -1,0 +1,159 @@
+"""Index arithmetic inside bodies: read as index expressions as far as their bounds are known, and emitted again where a value is needed."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ...common.rewriting import defining_op
+from . import indices
+from .indices import Atom, Index
+from .scalars import INTEGER_PREDICATES, Scalars
+
+_PREDICATE_NAMES = {number: name for name, number in INTEGER_PREDICATES.items()}
+
+
+class IndexCode:
+    """The indices computed at run time and the code already emitted for expressions, in one block."""
+
+    def __init__(self, scalars: Scalars):
+        self.scalars = scalars
+        self._numbers: dict[ir.Value, int] = {}
+        self._values: list[ir.Value] = []
+        self._emitted: dict[Index | Atom, ir.Value] = {}
+
+    def scope(self, env: dict[ir.Value, ir.Value], loops: tuple[Index, ...]) -> Scope:
+        return Scope(self, env, loops)
+
+    def atom(self, value: ir.Value, extent: int) -> Index:
+        """A run-time value known to lie in [0, extent)."""
+        if value not in self._numbers:
+            self._numbers[value] = len(self._values)
+            self._values.append(value)
+        return indices.value(self._numbers[value], extent)
+
+    def emit(self, index: Index) -> ir.Value:
+        if index not in self._emitted:
+            self._emitted[index] = self._sum(index)
+        return self._emitted[index]
+
+    def _sum(self, index: Index) -> ir.Value:
+        s, total = self.scalars, None
+        for atom, coefficient in index.terms:
+            if atom not in self._emitted:
+                self._emitted[atom] = self._atom(atom)
+            term = self._emitted[atom]
+            if coefficient == -1 and total is not None:
+                total = s.op("arith.subi", total, term)
+                continue
+            if coefficient != 1:
+                term = s.op("arith.muli", term, s.index(coefficient))
+            total = term if total is None else s.op("arith.addi", total, term)
+        if total is None:
+            return s.index(index.offset)
+        return s.op("arith.addi", total, s.index(index.offset)) if index.offset else total
+
+    def _atom(self, atom: Atom) -> ir.Value:
+        if atom.kind == "dim":
+            return self.scalars.loop_index(atom.number)
+        if atom.kind == "value":
+            return self._values[atom.number]
+        assert atom.inner is not None  # never negative, so unsigned division is floor division
+        name = "arith.divui" if atom.kind == "div" else "arith.remui"
+        return self.scalars.op(name, self.emit(atom.inner), self.scalars.index(atom.number))
+
+
+class Scope:
+    """One body being copied: `env` holds the new values of its values, and expressions those of its indices that are understood."""
+
+    def __init__(self, code: IndexCode, env: dict[ir.Value, ir.Value], loops: tuple[Index, ...]):
+        self._code, self._env, self._loops = code, env, loops
+        self._expressions: dict[ir.Value, Index] = {}
+        self._booleans: dict[ir.Value, bool] = {}
+        self._not_negative: set[ir.Value] = set()
+
+    def take(self, op: ir.Operation) -> bool:
+        """Understands `op` as index arithmetic, emitting nothing; False if it must be copied."""
+        if op.name == "linalg.index":
+            self._expressions[op.results[0]] = self._loops[int(ir.IntegerAttr(op.attributes["dim"]).value)]
+            return True
+        if len(op.results) != 1 or len(op.operands) != 2 or not isinstance(op.operands[0].type, ir.IndexType):
+            return False
+        x, y = (self.expression(v) for v in op.operands)
+        if op.name == "arith.cmpi":
+            return self._take_comparison(op, x, y)
+        result = self._arithmetic(op, x, y)
+        if result is None:
+            return False
+        self._expressions[op.results[0]] = result
+        return True
+
+    def expression(self, value: ir.Value) -> Index | None:
+        if value not in self._expressions:
+            op = defining_op(value)
+            if op is None or op.name != "arith.constant" or not isinstance(value.type, ir.IndexType):
+                return None
+            self._expressions[value] = indices.constant(int(ir.IntegerAttr(op.attributes["value"]).value))
+        return self._expressions[value]
+
+    def bounded(self, value: ir.Value, extent: int) -> Index:
+        """The index of an element of a dimension of that extent."""
+        known = self.expression(value)
+        if known is not None and known.low >= 0 and known.high < extent:
+            return known
+        return self._code.atom(self.value(value), extent)
+
+    def value(self, old: ir.Value) -> ir.Value:
+        """The new value of a body's value; a value from outside the body is its own."""
+        if old in self._env:
+            return self._env[old]
+        if old in self._booleans:
+            return self._code.scalars.constant(old.type, int(self._booleans[old]))
+        known = self._expressions.get(old)
+        return old if known is None else self._code.emit(known)
+
+    def decided(self, condition: ir.Value) -> bool | None:
+        """The value of a comparison that the bounds decide."""
+        return self._booleans.get(condition)
+
+    def _arithmetic(self, op: ir.Operation, x: Index | None, y: Index | None) -> Index | None:
+        name, result = op.name, op.results[0]
+        if name == "arith.maxsi" and y is not None and y.is_constant:
+            if x is not None and x.low >= y.offset:
+                return x
+            if y.offset >= 0:
+                self._not_negative.add(result)
+            return None
+        if name == "arith.minsi" and y is not None and y.is_constant:
+            if x is not None and x.high <= y.offset:
+                return x
+            if op.operands[0] in self._not_negative or (x is not None and x.low >= 0):
+                value = self._code.scalars.op(name, *(self.value(v) for v in op.operands))
+                return self._code.atom(value, y.offset + 1)
+            return None
+        if x is None or y is None:
+            return None
+        if name == "arith.addi":
+            return indices.add(x, y)
+        if name == "arith.subi":
+            return indices.add(x, indices.scale(y, -1))
+        if name == "arith.muli" and (x.is_constant or y.is_constant):
+            return indices.scale(x, y.offset) if y.is_constant else indices.scale(y, x.offset)
+        if name in ("arith.divui", "arith.remui") and y.is_constant and y.offset > 0 and x.low >= 0:
+            return indices.floordiv(x, y.offset) if name == "arith.divui" else indices.mod(x, y.offset)
+        return None
+
+    def _take_comparison(self, op: ir.Operation, x: Index | None, y: Index | None) -> bool:
+        if x is None or y is None:
+            return False
+        difference = indices.add(x, indices.scale(y, -1))
+        low, high = difference.low, difference.high
+        predicate = _PREDICATE_NAMES[int(ir.IntegerAttr(op.attributes["predicate"]).value)]
+        verdicts = {
+            "eq": (low == high == 0, low > 0 or high < 0),
+            "slt": (high < 0, low >= 0),
+            "sge": (low >= 0, high < 0),
+        }
+        surely, never = verdicts.get(predicate, (False, False))
+        if surely or never:
+            self._booleans[op.results[0]] = surely
+        return surely or never

@@ -1,0 +1,132 @@
+"""Reshapes as tensor.collapse_shape and tensor.expand_shape: no data moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from torch_mlir import ir
+
+from ...common.rewriting import create, defining_op, value_of
+from .generic import element_of, shape_of
+from .indices import Index, linearise
+
+Group = list[int]
+
+
+def reshape(source: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """`source` as a tensor of `shape` with as many elements: at most one collapse_shape, then one expand_shape."""
+    old = shape_of(source)
+    if list(shape) == old:
+        return source
+    if prod(old) == 0:
+        return value_of("tensor.empty", ir.RankedTensorType.get(list(shape), element_of(source)))
+    runs = _equal_runs(old, shape)
+    middle = [prod(old[d] for d in run) for run, _ in runs]
+    value = collapse(source, [run for run, _ in runs]) if middle != old else source
+    return expand(value, [run for _, run in runs], shape) if middle != list(shape) else value
+
+
+def collapse(source: ir.Value, groups: Sequence[Group]) -> ir.Value:
+    """Joins each group of adjacent dims into one dim."""
+    shape = shape_of(source)
+    kind = ir.RankedTensorType.get([prod(shape[d] for d in group) for group in groups], element_of(source))
+    return value_of("tensor.collapse_shape", kind, [source], reassociation=_reassociation(groups))
+
+
+def expand(source: ir.Value, groups: Sequence[Group], shape: Sequence[int]) -> ir.Value:
+    """Splits each dim into a group of adjacent dims of the result's `shape`."""
+    kind = ir.RankedTensorType.get(list(shape), element_of(source))
+    static_shape = ir.DenseI64ArrayAttr.get(list(shape))
+    return value_of("tensor.expand_shape", kind, [source], reassociation=_reassociation(groups), static_output_shape=static_shape)
+
+
+def window(source: ir.Value, offsets: Sequence[int], shape: Sequence[int]) -> ir.Value:
+    """The part of `source` of that shape from `offsets` on, as a tensor.extract_slice; `source` itself where that is all of it."""
+    if list(shape) == shape_of(source):
+        return source
+    kind = ir.RankedTensorType.get(list(shape), element_of(source))
+    return create(
+        "tensor.extract_slice",
+        [kind],
+        [source],
+        static_offsets=ir.DenseI64ArrayAttr.get(list(offsets)),
+        static_sizes=ir.DenseI64ArrayAttr.get(list(shape)),
+        static_strides=ir.DenseI64ArrayAttr.get([1] * len(shape)),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+    ).results[0]
+
+
+def _reassociation(groups: Sequence[Group]) -> ir.ArrayAttr:
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in group]) for group in groups])
+
+
+def _equal_runs(old: Sequence[int], new: Sequence[int]) -> list[tuple[Group, Group]]:
+    """The dims of both shapes cut into the shortest runs of equal product; dims of size 1 join the run before them (or the first)."""
+    runs: list[tuple[Group, Group]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        left: Group = []
+        right: Group = []
+        a = b = 1
+        while True:
+            if i < len(old) and (a < b or not left):
+                a *= old[i]
+                left.append(i)
+                i += 1
+            elif j < len(new) and (b < a or not right):
+                b *= new[j]
+                right.append(j)
+                j += 1
+            else:
+                break
+            if a == b and left and right:
+                break
+        if left and right:
+            runs.append((left, right))
+        elif runs:
+            runs[-1][0].extend(left)
+            runs[-1][1].extend(right)
+    return runs
+
+
+def fitted(source: ir.Value, point: Sequence[Index], extents: Sequence[int]) -> ir.Value:
+    """`source` such that `point` may be an indexing map over loops of `extents`.
+
+    linalg takes a map's bare loop to run over the whole dimension: a leading part of a longer one is cut off first.
+    """
+    shape = shape_of(source)
+    wanted = [extent if index.loop is None else extents[index.loop] for index, extent in zip(point, shape)]
+    return window(source, [0] * len(wanted), wanted)
+
+
+def restored(source: ir.Value, point: Sequence[Index]) -> tuple[ir.Value, tuple[Index, ...]]:
+    """A view of an argument or constant in which `point` is just loops, if the point walks over all of it in row-major order.
+
+    `x[d0, d1 * 64 + d2]` becomes `view[d0, d1, d2]`. Results of other ops stay: reshapes stand at the function's edge only.
+    """
+    point = tuple(point)
+    if all(index.loop is not None or index.is_constant for index in point) or not at_edge(source):
+        return source, point
+    shape = shape_of(source)
+    address = linearise(point, shape)
+    if address.offset or not address.is_linear or any(c < 0 for _, c in address.terms):
+        return source, point
+    terms = sorted((term for term in address.terms if term[0].extent > 1), key=lambda term: -term[1])
+    span = 1
+    for atom, coefficient in reversed(terms):
+        if coefficient != span:
+            return source, point
+        span *= atom.extent
+    if span != prod(shape):
+        return source, point
+    return reshape(source, [atom.extent for atom, _ in terms]), tuple(Index(((atom, 1),), 0) for atom, _ in terms)
+
+
+def at_edge(value: ir.Value) -> bool:
+    """An argument or constant, or a reshape of one."""
+    op = defining_op(value)
+    if op is not None and op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
+        return at_edge(op.operands[0])
+    return op is None or op.name == "arith.constant"

@@ -1,0 +1,249 @@
+"""split-loops: loops of a group's ops are split where others walk the same elements in more dimensions.
+
+Before (eight products of matrices, as two groups of four for the mask that is added):
+    %c = generic (d0, d1, d2, k) ins(%q, %k) outs(%f : tensor<8x64x64xf32>)   { mulf, addf }
+    %v = tensor.expand_shape %c [[0, 1], [2], [3]] : … into tensor<2x4x64x64xf32>
+    %r = generic (d0, d1, d2, d3) ins(%v (d0, d1, d2, d3), %mask (d0, d2, d3)) outs(tensor<2x4x64x64xf32>)   { addf }
+After:
+    %c = generic (d0, d1, d2, d3, k) ins(%q as 2x4x64x32, %k as 2x4x32x64) outs(%g : tensor<2x4x64x64xf32>)   { mulf, addf }
+    %r = generic (d0, d1, d2, d3) ins(%c, %mask (d0, d2, d3)) outs(tensor<2x4x64x64xf32>)   { addf }
+
+So all ops of the group have loops of their own for what is tiled. A loop is also split where a contraction reads an operand at quotients or
+remainders of it alone, as grouped queries read the keys they share. collapse-loop-dims joins again what nothing holds apart.
+
+Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
+Declined: axes that are summed, read at computed indices or otherwise than by a loop; reshapes whose dims have no common factors (6 as 2x3
+and as 3x2), and those that join dims of a contraction's result alone, which fold-views lets it compute in the joined shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import prod
+
+from torch_mlir import ir
+
+from ..common.edge import RESHAPES, before_edge
+from ..common.rewriting import create, value_of, walk
+from ..registry import register_pass
+from .inlining.inlining import VIEWS, is_used, point_in_base, view_base
+from .lower_to_linalg import group_functions
+from .lowering import generic, indices
+from .lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, resized_start, shape_of
+from .lowering.scalars import Scalars
+from .lowering.views import fitted, reshape
+
+Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
+"""A dim of a value, or a loop of a generic."""
+
+
+@register_pass("split-loops", "splits loops where other ops of the group walk the same elements in more dimensions")
+def split_loops(module: ir.Operation) -> None:
+    for function in group_functions(module):
+        with module.context, function.location:
+            nests = [read_generic(op) for op in walk(function, "linalg.generic")]
+            axes = _Axes(nests)
+            if axes.cut():
+                _rebuild(function, nests, axes)
+
+
+class _Axes:
+    """The axes of a function's generics, and where they are cut: an axis is an extent, a cut the product of the factors behind it."""
+
+    def __init__(self, nests: Sequence[Generic]):
+        self.nests = nests
+        self.made = {result for nest in nests for result in nest.op.results}
+        self.parent: dict[Place, Place] = {}
+        self.whole: set[Place] = set()
+        self.cuts: dict[Place, frozenset[int]] = {}
+        for nest in nests:
+            for value, indexing in (*zip(nest.op.results, nest.out_maps), *_operands(nest)):
+                if value in self.made:
+                    self._tie(nest, value, indexing)
+            for extract in walk(nest.op, "tensor.extract"):
+                self._keep_whole(extract.operands[0])
+            self.whole |= {(nest.op, i) for i, kind in enumerate(nest.iterators) if kind != PARALLEL}
+        for value in self.made:
+            if any(use.owner.operation.name == "tensor.insert_slice" for use in value.uses):
+                self._keep_whole(value)
+        self.whole = {self.find(place) for place in self.whole}
+
+    def _tie(self, nest: Generic, value: ir.Value, indexing: ir.AffineMap) -> None:
+        for d, (expression, extent) in enumerate(zip(indexing.results, shape_of(value))):
+            loop = bare_dim(expression)
+            if loop is not None and nest.extents[loop] == extent:
+                self.parent[self.find((value, d))] = self.find((nest.op, loop))
+            elif extent != 1:
+                self.whole.add((value, d))
+
+    def _keep_whole(self, value: ir.Value) -> None:
+        base = view_base(value)
+        if base in self.made:
+            self.whole |= {(base, d) for d in range(len(shape_of(base)))}
+
+    def find(self, place: Place) -> Place:
+        while (parent := self.parent.setdefault(place, place)) != place:
+            place = parent
+        return place
+
+    def cuts_of(self, place: Place) -> frozenset[int]:
+        return self.cuts.get(self.find(place), frozenset())
+
+    def factors(self, place: Place, extent: int) -> list[int]:
+        """The extents that an axis is split into, the outermost first."""
+        bounds = [extent, *sorted(self.cuts_of(place), reverse=True), 1]
+        return [outer // inner for outer, inner in pairwise(bounds)]
+
+    def cut(self) -> bool:
+        """Cuts the axes until every view between two generics that can be is a view of equal factors; whether any was cut."""
+        for nest in self.nests:
+            if is_contraction(nest):
+                for loop, steps in _quotients(nest):
+                    self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
+        views = [view for nest in self.nests for value, indexing in _operands(nest) if (view := self._view(nest, value, indexing))]
+        while any(self._agree(*view) for view in views):
+            pass
+        return bool(self.cuts)
+
+    def _view(self, nest: Generic, value: ir.Value, indexing: ir.AffineMap):
+        """The axes of the dims of a reshape of what another generic makes, and of the loops that read it."""
+        base = before_edge(value, RESHAPES)
+        if base == value or base not in self.made:
+            return None
+        loops = [bare_dim(expression) for expression in indexing.results]
+        read = [(loop, extent) for loop, extent in zip(loops, shape_of(value)) if extent != 1]
+        if any(loop is None or nest.extents[loop] != extent for loop, extent in read):
+            return None
+        theirs = [((base, d), extent) for d, extent in enumerate(shape_of(base)) if extent != 1]
+        return theirs, [((nest.op, loop), extent) for loop, extent in read]
+
+    def _agree(self, base: list[tuple[Place, int]], reader: list[tuple[Place, int]]) -> bool:
+        """Cuts the axes on both sides of a view where either has a border; whether that changed any."""
+        borders = self._borders(base) | self._borders(reader)
+        joins = borders == self._borders(base) and not any(self.cuts_of(place) for place, _ in base)
+        if joins or not _divide(borders):
+            return False
+        added: dict[Place, set[int]] = {}
+        for side in (base, reader):
+            inner = 1
+            for place, extent in reversed(side):
+                added.setdefault(self.find(place), set()).update(b // inner for b in borders if inner < b < inner * extent)
+                inner *= extent
+        return self._add(added, {self.find(place): extent for place, extent in (*base, *reader)})
+
+    def _borders(self, side: list[tuple[Place, int]]) -> set[int]:
+        """The steps in memory of the dims, and of the factors they are cut into."""
+        found, inner = set[int](), 1
+        for place, extent in reversed(side):
+            found |= {inner, *(inner * cut for cut in self.cuts_of(place))}
+            inner *= extent
+        return found
+
+    def _add(self, added: dict[Place, set[int]], extents: dict[Place, int]) -> bool:
+        """Adds cuts to axes, to all or to none; whether any was new."""
+        cuts = {self.find(place): self.cuts_of(place) | new for place, new in added.items() if new}
+        new = {place: found for place, found in cuts.items() if found != self.cuts_of(place)}
+        whole = {self.find(place): extent for place, extent in extents.items()}
+        if any(place in self.whole or not _divide({*found, 1, whole[place]}) for place, found in new.items()):
+            return False
+        self.cuts |= new
+        return bool(new)
+
+
+def _operands(nest: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:
+    return [(value, indexing) for value, indexing in zip((*nest.inputs, *nest.outs), nest.maps) if is_tensor(value)]
+
+
+def _divide(borders: Iterable[int]) -> bool:
+    """Whether each is a multiple of the one before."""
+    return all(outer % inner == 0 for inner, outer in pairwise(sorted(borders)))
+
+
+def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
+    """(loop, steps) of each quotient and remainder of one loop in the inputs' maps, and where they cut it."""
+    loops = indices.loops(nest.extents)
+    expressions = [indices.at(expression, loops) for indexing in nest.in_maps for expression in indexing.results]
+    found = [indices.cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
+    return [(loop, steps) for loop, steps in found if loop is not None]
+
+
+def _rebuild(function: ir.Operation, nests: Sequence[Generic], axes: _Axes) -> None:
+    scalars = Scalars(function)
+    new: dict[ir.Value, ir.Value] = {}
+    for nest in nests:
+        loops = [axes.factors((nest.op, i), extent) for i, extent in enumerate(nest.extents)]
+        views = any(view_base(value) in new and view_base(value) != value for value, _ in _operands(nest))
+        if views or any(len(factors) > 1 for factors in loops):
+            new |= zip(nest.op.results, _split(nest, loops, axes, new, scalars))
+    for old, value in new.items():
+        uses = [use.owner.operation for use in old.uses]
+        if uses:
+            with ir.InsertionPoint.after(value.owner), old.owner.location:
+                old.replace_all_uses_with(reshape(value, shape_of(old)))
+    for op in reversed(walk(function, lambda op: op.name in ("linalg.generic", "linalg.fill", "tensor.empty", *VIEWS))):
+        if not any(is_used(result) for result in op.results):
+            op.erase()
+
+
+def _split(nest: Generic, loops: list[list[int]], axes: _Axes, new: dict[ir.Value, ir.Value], scalars: Scalars) -> list[ir.Value]:
+    """The generic with a loop for each factor of its loops; its results."""
+    numbers = [0]
+    for factors in loops:
+        numbers.append(numbers[-1] + len(factors))
+    extents = [factor for factors in loops for factor in factors]
+    split = indices.loops(extents)
+    point = [indices.linearise(split[first:last], factors) for first, last, factors in zip(numbers, numbers[1:], loops)]
+    operands, maps = [], []
+    with ir.InsertionPoint(nest.op), nest.op.location:
+        for value, indexing in zip((*nest.inputs, *nest.outs), nest.maps):
+            at = [indices.at(expression, point) for expression in indexing.results]
+            if is_tensor(value):
+                value, at = _operand(value, at, indexing, loops, axes, new)
+                value = fitted(value, at, extents)
+            operands.append(value)
+            maps.append(generic.affine_map(len(extents), [indices.to_affine(index) for index in at]))
+        iterators = [kind for kind, factors in zip(nest.iterators, loops) for _ in factors]
+        count = len(nest.inputs)
+        op = generic.new_generic(operands[:count], operands[count:], maps, iterators)
+    _renumber(nest, numbers, loops, scalars)
+    block = nest.block
+    block.append_to(op.regions[0])
+    with ir.InsertionPoint(op), op.location:
+        return list(generic.lend_extents(op, extents).results)
+
+
+def _operand(value: ir.Value, at: list[indices.Index], indexing: ir.AffineMap, loops: list[list[int]], axes: _Axes, new):
+    """The operand as it is read now, and where: what another generic makes in its factors, others with their dims split as the loops."""
+    base = view_base(value)
+    if base in axes.made:
+        at = list(point_in_base(value, tuple(at)))
+        factors = [axes.factors((base, d), extent) for d, extent in enumerate(shape_of(base))]
+        return new.get(base, base), [index for each, parts in zip(at, factors) for index in indices.delinearise(each, parts)]
+    bare = [bare_dim(expression) for expression in indexing.results]
+    factors = [
+        loops[loop] if loop is not None and prod(loops[loop]) == extent else [extent] for loop, extent in zip(bare, shape_of(value))
+    ]
+    shape = [factor for parts in factors for factor in parts]
+    start = resized_start(value, shape)
+    split = start if start is not None else reshape(value, shape)
+    return split, [index for each, parts in zip(at, factors) for index in indices.delinearise(each, parts)]
+
+
+def _renumber(nest: Generic, numbers: list[int], loops: list[list[int]], scalars: Scalars) -> None:
+    """The index of a loop that was split is put together from those of its factors."""
+    for op in walk(nest.op, "linalg.index"):
+        loop = ir.IntegerAttr(op.attributes["dim"]).value
+        kind = op.results[0].type
+        with ir.InsertionPoint(op), op.location:
+            parts = [value_of("linalg.index", kind, dim=_i64(number)) for number in range(numbers[loop], numbers[loop + 1])]
+            index = parts[0]
+            for part, factor in zip(parts[1:], loops[loop][1:]):
+                scaled = create("arith.muli", [kind], [index, scalars.index(factor)]).results[0]
+                index = create("arith.addi", [kind], [scaled, part]).results[0]
+        op.results[0].replace_all_uses_with(index)
+        op.erase()
+
+
+def _i64(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

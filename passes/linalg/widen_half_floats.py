@@ -1,0 +1,115 @@
+"""widen-half-floats: arithmetic on bf16, and on f16 where the target has none, is done in f32 and rounded after every operation.
+
+Before, in the body of a linalg.generic:
+    %1 = arith.addf %a, %b : bf16
+    %2 = arith.maximumf %1, %c : bf16
+After:
+    %1 = arith.truncf (arith.addf (arith.extf %a), (arith.extf %b)) : f32 to bf16
+    %2 = bf16 of the upper bits of (arith.maximumf (arith.extf %1), (arith.extf %c)) : f32
+
+One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are
+unchanged. The vectoriser then sees the f32 lanes that the processor works on, and conversions can be chosen for the target
+(round-to-bf16); LLVM would split the vectors by way of memory and call a run-time library. A maximum or minimum needs no rounding: a
+bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes by way of an f32 rounded to odd. Integers become f32 first,
+so those beyond 2^24 are rounded twice.
+
+Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such
+vectors (without AVX512-BF16 LLVM would round their elements one by one); conversions between floats; what combines the accumulator of
+a reduction, which the vectoriser must recognise; other types than scalars.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView, target_of
+
+from ..common.rewriting import attributes_of, create, value_of, walk
+from ..registry import register_pass
+
+_KEPT = {f"arith.{name}" for name in ("constant", "bitcast", "extf", "truncf")}
+_MOVES = {"arith.select", "arith.negf", "math.absf", "math.copysign"}
+_OGT, _ONE = 2, 6
+_EXACT = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")} | _MOVES
+
+
+@register_pass("widen-half-floats", "computes in f32 what is bf16, or f16 without instructions")
+def widen_half_floats(module: ir.Operation) -> None:
+    target = target_of(module)
+    wide: dict[ir.Value, ir.Value] = {}
+    with module.context:
+        for op in walk(module, lambda op: op.name.split(".")[0] in ("arith", "math") and op.name not in _KEPT):
+            kept = op.name in _MOVES and (target.bf16_dot or not isinstance(op.results[0].type, ir.BF16Type))
+            if not kept and not _combines(op) and any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
+                _widen(op, target, wide)
+        for op in walk(module, "arith.truncf"):
+            if isinstance(op.operands[0].type, ir.F64Type) and _is_half(op.results[0].type, target):
+                _round_by_way_of_f32(op)
+
+
+def _is_half(type_: ir.Type, target: TargetView) -> bool:
+    return isinstance(type_, ir.BF16Type) or (isinstance(type_, ir.F16Type) and not target.f16_arithmetic)
+
+
+def _combines(op: ir.Operation) -> bool:
+    """Whether `op` combines the accumulator of a reduction with an element."""
+    for value in op.operands:
+        nest = value.owner.owner.operation if isinstance(value.owner, ir.Block) else None
+        if nest is not None and nest.name == "linalg.generic" and "reduction" in str(nest.attributes["iterator_types"]):
+            if ir.BlockArgument(value).arg_number >= len(nest.operands) - len(nest.results):
+                return True
+    return False
+
+
+def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value]) -> None:
+    """`wide` holds the f32 of values that are exactly so."""
+    f32 = ir.F32Type.get()
+    with ir.InsertionPoint(op), op.location:
+        operands = [_extended(v, wide) if _is_half(v.type, target) else v for v in op.operands]
+        types = [f32 if _is_half(r.type, target) else r.type for r in op.results]
+        new = create(op.name, types, operands, **attributes_of(op))
+        for old, result in zip(op.results, new.results):
+            if old.type == result.type:
+                old.replace_all_uses_with(result)
+                continue
+            exact = op.name in _EXACT
+            rounded = _upper_half(result) if exact and isinstance(old.type, ir.BF16Type) else value_of("arith.truncf", old.type, [result])
+            if exact:
+                wide[rounded] = result
+            old.replace_all_uses_with(rounded)
+    op.erase()
+
+
+def _round_by_way_of_f32(op: ir.Operation) -> None:
+    """f64 → f32 rounded to odd, then to the half: what f32 cannot hold stays visible in the last bit, so the second rounding is right."""
+    (x,) = op.operands
+    f32, i32, i1 = ir.F32Type.get(), ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(1)
+
+    def compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return value_of("arith.cmpf", i1, [a, b], predicate=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate))
+
+    with ir.InsertionPoint(op), op.location:
+        near = value_of("arith.truncf", f32, [x])
+        back = value_of("arith.extf", x.type, [near])
+        inexact = compare(_ONE, back, x)
+        beyond = compare(_OGT, value_of("math.absf", x.type, [back]), value_of("math.absf", x.type, [x]))
+        bits = value_of("arith.bitcast", i32, [near])
+        one, least = (value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, n)) for n in (1, -1))
+        other = value_of("arith.addi", i32, [bits, value_of("arith.select", i32, [beyond, least, one])])
+        is_odd = value_of("arith.trunci", i1, [bits])
+        kept = value_of("arith.select", i32, [is_odd, bits, other])
+        odd = value_of("arith.bitcast", f32, [value_of("arith.select", i32, [inexact, kept, bits])])
+        op.results[0].replace_all_uses_with(value_of("arith.truncf", op.results[0].type, [odd]))
+    op.erase()
+
+
+def _upper_half(value: ir.Value) -> ir.Value:
+    """The bf16 of an f32 that is one: its upper bits, so that nothing is rounded."""
+    i32, i16 = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(16)
+    bits = value_of("arith.bitcast", i32, [value])
+    sixteen = value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, 16))
+    return value_of("arith.bitcast", ir.BF16Type.get(), [value_of("arith.trunci", i16, [value_of("arith.shrui", i32, [bits, sixteen])])])
+
+
+def _extended(value: ir.Value, wide: dict[ir.Value, ir.Value]) -> ir.Value:
+    return wide[value] if value in wide else value_of("arith.extf", ir.F32Type.get(), [value])

@@ -1,0 +1,90 @@
+"""widen-shuffles: shuffles of values that the hardware does not shuffle become shuffles of 32-bit integers.
+
+Before:
+    %s, %ok = gpu.shuffle xor %v, %offset, %width : f16
+After:
+    %b = arith.bitcast %v : f16 to i16
+    %e = arith.extui %b : i16 to i32
+    %r, %ok = gpu.shuffle xor %e, %offset, %width : i32
+    %t = arith.trunci %r : i32 to i16
+    %s = arith.bitcast %t : i16 to f16
+
+Vectors are shuffled 32 bits at a time, or element by element where they do not fill whole words or hold i1.
+
+Must hold: nothing. Declined: scalars of 32 and 64 bits, which upstream lowers.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.rewriting import create, value_of, walk
+from ..registry import register_pass
+
+_WORD = 32
+
+
+@register_pass("widen-shuffles", "shuffles narrow values and vectors as 32-bit integers")
+def widen_shuffles(module: ir.Operation) -> None:
+    for shuffle in walk(module, "gpu.shuffle"):
+        if _is_word(shuffle.operands[0].type):
+            continue
+        with ir.InsertionPoint(shuffle), shuffle.location:
+            value, valid = _shuffle(shuffle, shuffle.operands[0])
+        shuffle.results[0].replace_all_uses_with(value)
+        shuffle.results[1].replace_all_uses_with(valid)
+        shuffle.erase()
+
+
+def _is_word(kind: ir.Type) -> bool:
+    return not isinstance(kind, ir.VectorType) and _bits(kind) in (_WORD, 2 * _WORD)
+
+
+def _bits(kind: ir.Type) -> int:
+    return (ir.IntegerType(kind) if isinstance(kind, ir.IntegerType) else ir.FloatType(kind)).width
+
+
+def _shuffle(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The value as the other lane has it, and whether there is such a lane."""
+    if isinstance(value.type, ir.VectorType):
+        return _shuffle_vector(shuffle, value)
+    if _is_word(value.type):
+        types, operands = [value.type, ir.IntegerType.get_signless(1)], [value, *list(shuffle.operands)[1:]]
+        result, valid = create("gpu.shuffle", types, operands, mode=shuffle.attributes["mode"]).results
+        return result, valid
+    narrow, word = ir.IntegerType.get_signless(_bits(value.type)), ir.IntegerType.get_signless(_WORD)
+    bits = value if value.type == narrow else value_of("arith.bitcast", narrow, [value])
+    wide, valid = _shuffle(shuffle, value_of("arith.extui", word, [bits]))
+    result = value_of("arith.trunci", narrow, [wide])
+    return (result if value.type == narrow else value_of("arith.bitcast", value.type, [result])), valid
+
+
+def _shuffle_vector(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value]:
+    whole = ir.VectorType(value.type)
+    count = _elements(whole)
+    bits = count * _bits(whole.element_type)
+    fills_words = bits % _WORD == 0 and _bits(whole.element_type) > 1
+    element = ir.IntegerType.get_signless(_WORD) if fills_words else whole.element_type
+    parts = ir.VectorType.get([bits // _WORD if fills_words else count], element)
+    flat = ir.VectorType.get([count], whole.element_type)
+    if whole != flat:
+        value = value_of("vector.shape_cast", flat, [value])
+    if parts != flat:
+        value = value_of("vector.bitcast", parts, [value])
+    pieces = [_shuffle(shuffle, _extract(value, number)) for number in range(parts.shape[0])]
+    result = value_of("vector.from_elements", parts, [piece for piece, _ in pieces])
+    if parts != flat:
+        result = value_of("vector.bitcast", flat, [result])
+    return (result if whole == flat else value_of("vector.shape_cast", whole, [result])), pieces[0][1]
+
+
+def _elements(kind: ir.VectorType) -> int:
+    count = 1
+    for extent in kind.shape:
+        count *= extent
+    return count
+
+
+def _extract(vector: ir.Value, number: int) -> ir.Value:
+    element = ir.VectorType(vector.type).element_type
+    return value_of("vector.extract", element, [vector], static_position=ir.DenseI64ArrayAttr.get([number]))

@@ -1,0 +1,200 @@
+"""channels-last: for CUDA targets, convolutions take activations and weights with the channels last, as tensor cores want them.
+
+Before:
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1] …
+    %1 = stablehlo.maximum %0, %zero
+    %2 = stablehlo.convolution(%1, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1] …
+After:
+    %a = stablehlo.transpose %x, dims = [0, 2, 3, 1]
+    %b = stablehlo.transpose %w, dims = [0, 2, 3, 1]            // of bound weights: split-init moves them to @init
+    %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f] …
+    %1 = stablehlo.maximum %0, %zero'
+    %c = stablehlo.transpose %v, dims = [0, 2, 3, 1]
+    %2 = stablehlo.convolution(%1, %c) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f] …
+    %3 = stablehlo.transpose %2, dims = [0, 3, 1, 2]
+
+The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
+anyway, windowed reductions, pads, slices, concatenations, reductions), until they meet the next convolution's and both go.
+
+Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: other targets; convolutions that
+no library takes (buffers/conv.py), which become generated kernels that read any layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.rewriting import defining_op, i64_array, value_of, walk
+from ..lhlo.assignment.conv import conv_of
+from ..registry import register_pass
+from .rules.shapes import SHAPES
+from .support import build, constants
+from .support.dimensions import ConvDims, padding_of
+from .support.driver import Rule, merged, rewrite, with_region
+from .support.ops import ELEMENTWISE
+
+Values = list[ir.Value] | None
+
+
+@register_pass("channels-last", "gives convolutions of CUDA targets the channels as their last dimension")
+def channels_last(module: ir.Operation) -> None:
+    if target_of(module).kind != "cuda" or not any(conv_of(op) for op in walk(module, "stablehlo.convolution")):
+        return
+    rules: dict[str, list[Rule]] = {
+        "stablehlo.convolution": [_convolution],
+        "stablehlo.transpose": SHAPES["stablehlo.transpose"],
+        "stablehlo.pad": [_pad],
+        "stablehlo.slice": [_slice],
+        "stablehlo.concatenate": [_concatenate],
+        "stablehlo.reduce": [_reduce],
+        "stablehlo.reduce_window": [_reduce_window],
+    }
+    sinking = {f"stablehlo.{name}": [_elementwise] for name in ELEMENTWISE if name != "bitcast_convert"}
+    rewrite(module, merged(rules, sinking))
+
+
+def _to_last(rank: int) -> list[int]:
+    """The permutation that takes channels from dimension 1 to the end."""
+    return [0, *range(2, rank), 1]
+
+
+def _to_first(rank: int) -> list[int]:
+    return [0, rank - 1, *range(1, rank - 1)]
+
+
+def _back(value: ir.Value) -> ir.Value:
+    """The tensor with the channels in dimension 1 of one that has them last."""
+    return build.transpose(value, _to_first(len(build.shape_of(value))))
+
+
+def _source(value: ir.Value) -> ir.Value | None:
+    """The tensor with the channels last of which `value` is the transpose."""
+    op = defining_op(value)
+    if op is None or op.name != "stablehlo.transpose":
+        return None
+    permutation = build.integers(op, "permutation")
+    return op.operands[0] if len(permutation) > 2 and permutation == _to_first(len(permutation)) else None
+
+
+def _convolution(op: ir.Operation) -> Values:
+    if conv_of(op) is None:
+        return None
+    dims = ConvDims.of(op)
+    rank = len(dims.spatial[0]) + 2
+    orders = [
+        [dims.first[0], *dims.spatial[0], dims.second[0]],
+        [dims.second[1], *dims.spatial[1], dims.first[1]],
+        [dims.first[2], *dims.spatial[2], dims.second[2]],
+    ]
+    if all(order == list(range(rank)) for order in orders):
+        return None
+    x, w = (build.transpose(value, order) for value, order in zip(op.operands, orders))
+    shape = [build.shape_of(op.results[0])[d] for d in orders[2]]
+    spatial = tuple(range(1, rank - 1))
+    last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3)
+    y = last.emit(op, x, w, build.tensor(shape, build.element_of(op.results[0])))
+    return [build.transpose(y, [orders[2].index(d) for d in range(rank)])]
+
+
+def _elementwise(op: ir.Operation) -> Values:
+    shape = build.shape_of(op.results[0])
+    if not any(_source(value) for value in op.operands) or not all(map(_is_there, op.operands)):
+        return None
+    operands = [_with_channels_last(value, len(shape)) for value in op.operands]
+    kind = build.tensor([shape[d] for d in _to_last(len(shape))], build.element_of(op.results[0]))
+    return [_back(value_of(op.name, kind, operands, **build.attributes_of(op)))]
+
+
+def _is_there(value: ir.Value) -> bool:
+    """Whether having the value with the channels last takes no new transpose."""
+    if _source(value) or not build.shape_of(value) or constants.splat_attribute(value) is not None or _is_broadcast(value):
+        return True
+    order = _to_last(len(build.shape_of(value)))
+    users = [use.owner.operation for use in value.uses]
+    return any(user.name == "stablehlo.transpose" and build.integers(user, "permutation") == order for user in users)
+
+
+def _is_broadcast(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "stablehlo.broadcast_in_dim"
+
+
+def _with_channels_last(value: ir.Value, rank: int) -> ir.Value:
+    source, splat, shape = _source(value), constants.splat_attribute(value), build.shape_of(value)
+    if source or not shape:
+        return source or value
+    order = _to_last(rank)
+    moved = [shape[d] for d in order]
+    if splat is not None:
+        return build.splat(build.tensor(moved, build.element_of(value)), splat)
+    if not _is_broadcast(value):
+        return build.transpose(value, order)
+    op = value.owner.operation
+    extents = build.shape_of(op.operands[0])
+    long = [(d, extent) for d, extent in zip(build.integers(op, "broadcast_dimensions"), extents) if extent != 1]
+    flat = build.reshape(op.operands[0], [extent for _, extent in long])
+    return build.broadcast(flat, moved, [order.index(d) for d, _ in long])
+
+
+def _permuted(values: Sequence[int]) -> ir.Attribute:
+    return i64_array(values[d] for d in _to_last(len(values)))
+
+
+def _pad(op: ir.Operation) -> Values:
+    x = _source(op.operands[0])
+    if not x:
+        return None
+    amounts = ([build.integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in _PADDINGS)
+    return [_back(build.pad(x, op.operands[1], *amounts))]
+
+
+_PADDINGS = ("edge_padding_low", "edge_padding_high", "interior_padding")
+
+
+def _slice(op: ir.Operation) -> Values:
+    x = _source(op.operands[0])
+    if not x:
+        return None
+    names = ("start_indices", "limit_indices", "strides")
+    return [_back(build.slice_(x, *([build.integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in names)))]
+
+
+def _concatenate(op: ir.Operation) -> Values:
+    operands = [_source(value) for value in op.operands]
+    rank = len(build.shape_of(op.results[0]))
+    if rank < 3 or not all(operands):
+        return None
+    return [_back(build.concatenate([x for x in operands if x], _to_last(rank).index(build.integer(op, "dimension"))))]
+
+
+def _reduce(op: ir.Operation) -> Values:
+    """Reductions of one value whose result has its dimensions in the same order either way."""
+    x = _source(op.operands[0])
+    if not x or len(op.operands) != 2:
+        return None
+    order = _to_last(len(build.shape_of(x)))
+    reduced = build.integers(op, "dimensions")
+    kept = [d for d in order if d not in reduced]
+    if kept != sorted(kept):
+        return None
+    dimensions = sorted(order.index(d) for d in reduced)
+    return list(with_region(op, [x, op.operands[1]], [op.results[0].type], dimensions=i64_array(dimensions)).results)
+
+
+def _reduce_window(op: ir.Operation) -> Values:
+    x = _source(op.operands[0])
+    if not x or len(op.operands) != 2:
+        return None
+    rank = len(build.shape_of(x))
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    changed: dict[str, ir.Attribute] = {name: _permuted(build.integers(op, name)) for name in names if name in op.attributes}
+    pairs = padding_of(op, rank)
+    changed["padding"] = ir.DenseElementsAttr.get(np.array([pairs[d] for d in _to_last(rank)], np.int64))
+    shape = build.shape_of(op.results[0])
+    kind = build.tensor([shape[d] for d in _to_last(rank)], build.element_of(op.results[0]))
+    return [_back(with_region(op, [x, op.operands[1]], [kind], **changed).results[0])]

@@ -1,0 +1,22 @@
+"""check-canonical: refuses what the stages after `stablehlo` do not take. Changes nothing.
+
+    %0 = stablehlo.dynamic_gather %x, %i, %sizes …        // refused: %sizes is no constant, or it would be a gather by now
+
+Raises UnsupportedOpError naming the op, its location and a remedy.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.rewriting import functions, walk
+from ..errors import UnsupportedOpError
+from ..registry import register_pass
+from .support.ops import CANONICAL, remedy
+
+
+@register_pass("check-canonical", "refuses ops that the later stages do not take")
+def check_canonical(module: ir.Operation) -> None:
+    for function in functions(module):
+        for op in walk(function, lambda op: op.name not in CANONICAL and op.name not in ("func.func", "func.return")):
+            raise UnsupportedOpError(f"{op.name} is left after canonicalisation", op=op.name, loc=str(op.location), remedy=remedy(op.name))

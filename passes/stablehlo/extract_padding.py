@@ -1,0 +1,118 @@
+"""extract-padding: convolutions and windowed reductions without padding, base dilation, window reversal or batch groups.
+
+Before:
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]], …}
+After:
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %p = stablehlo.pad %x, %zero, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0]
+    %0 = stablehlo.convolution(%p, %w) …, window = {pad = [[0, 0], [0, 0]], …}
+
+Base (lhs) dilation is interior padding; negative padding stays negative in the pad, which then cuts. A reversed window dimension reverses
+the kernel. Batch groups become feature groups: the batch splits into (group, rest) and the group moves in front of the features.
+reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
+of it.
+
+For a CUDA target a convolution that a library can take (buffers/conv.py) keeps padding that is the same on both sides; should the planner
+choose a generated kernel for it after all, it comes back here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.rewriting import i64_array
+from ..lhlo.assignment.conv import conv_of
+from ..registry import register_pass
+from .support import build
+from .support.dimensions import ConvDims, padding_of
+from .support.driver import rewrite, with_region
+
+Values = list[ir.Value] | None
+
+
+@register_pass("extract-padding", "gives convolutions and windowed reductions operands that are padded already")
+def extract_padding(module: ir.Operation) -> None:
+    convolution = _unless_a_library_pads if target_of(module).kind == "cuda" else without_padding
+    rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [_reduce_window]})
+
+
+def _unless_a_library_pads(op: ir.Operation) -> Values:
+    conv = conv_of(op)
+    return without_padding(op) if conv is None or conv.padding_low != conv.padding_high else None
+
+
+def _no_padding(rank: int) -> ir.Attribute:
+    return ir.DenseElementsAttr.get(np.zeros((rank, 2), np.int64))
+
+
+def _cut(pair: tuple[int, int], extent: int, base: int, count: int, reach: int) -> tuple[int, int]:
+    """The padding of a dimension with `count` windows of `reach` elements, less what a single one does not see."""
+    low, high = pair
+    span = (extent - 1) * base + 1 if extent else 0
+    excess = low + span + high - reach
+    return (low, high - excess) if count == 1 and 0 < excess <= span + high else pair
+
+
+def without_padding(op: ir.Operation) -> Values:
+    """The convolution on an operand that is padded already; None if it has neither padding, base dilation nor reversed windows."""
+    lhs, rhs = op.operands
+    dims = ConvDims.of(op)
+    rank = len(dims.spatial[0])
+    pairs, dilation = padding_of(op, rank), build.integers(op, "lhs_dilation", [1] * rank)
+    extents, sizes = ([build.shape_of(v)[d] for d in dims.spatial[i]] for i, v in enumerate((lhs, rhs)))
+    counts = [build.shape_of(op.results[0])[d] for d in dims.spatial[2]]
+    reaches = [(n - 1) * step + 1 for n, step in zip(sizes, build.integers(op, "rhs_dilation", [1] * rank))]
+    pairs = list(map(_cut, pairs, extents, dilation, counts, reaches))
+    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * rank
+    if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversal):
+        return None
+    low, high, interior = ([0] * (rank + 2) for _ in range(3))
+    for d, pair, step in zip(dims.spatial[0], pairs, dilation):
+        (low[d], high[d]), interior[d] = pair, step - 1
+    padded = build.pad_with_zeros(lhs, low, high, interior)
+    turned = [d for d, reverse in zip(dims.spatial[1], reversal) if reverse and build.shape_of(rhs)[d] > 1]
+    kernel = build.reverse(rhs, turned) if turned else rhs
+    changed = {
+        "padding": _no_padding(rank),
+        "lhs_dilation": i64_array([1] * rank),
+        "window_reversal": ir.DenseBoolArrayAttr.get([False] * rank),
+    }
+    return [dims.emit(op, padded, kernel, op.results[0].type, **changed)]
+
+
+def _batch_groups(op: ir.Operation) -> Values:
+    groups = build.integer(op, "batch_group_count")
+    if groups == 1:
+        return None
+    lhs, rhs = op.operands
+    dims, shape = ConvDims.of(op), build.shape_of(lhs)
+    batch, feature = dims.first[0], dims.second[0]
+    split = build.reshape(lhs, [*shape[:batch], groups, shape[batch] // groups, *shape[batch + 1 :]])
+    after = feature + (feature > batch)  # where the features are now; the groups go right before them
+    order = [d for d in range(len(shape) + 1) if d != batch]
+    order.insert(order.index(after), batch)
+    grouped = list(shape)
+    grouped[batch], grouped[feature] = shape[batch] // groups, shape[feature] * groups
+    merged = build.reshape(build.transpose(split, order), grouped)
+    i64 = ir.IntegerType.get_signless(64)
+    counts = {"batch_group_count": ir.IntegerAttr.get(i64, 1), "feature_group_count": ir.IntegerAttr.get(i64, groups)}
+    return [dims.emit(op, merged, rhs, op.results[0].type, **counts)]
+
+
+def _reduce_window(op: ir.Operation) -> Values:
+    count = len(op.operands) // 2
+    inputs, inits = list(op.operands)[:count], list(op.operands)[count:]
+    rank = len(build.shape_of(inputs[0]))
+    pairs, dilation = padding_of(op, rank), build.integers(op, "base_dilations", [1] * rank)
+    window, steps = build.integers(op, "window_dimensions"), build.integers(op, "window_dilations", [1] * rank)
+    reaches = [(n - 1) * step + 1 for n, step in zip(window, steps)]
+    pairs = list(map(_cut, pairs, build.shape_of(inputs[0]), dilation, build.shape_of(op.results[0]), reaches))
+    if not any(map(any, pairs)) and set(dilation) <= {1}:
+        return None
+    low, high = [a for a, _ in pairs], [b for _, b in pairs]
+    padded = [build.pad(x, init, low, high, [step - 1 for step in dilation]) for x, init in zip(inputs, inits)]
+    changed = {"padding": _no_padding(rank), "base_dilations": i64_array([1] * rank)}
+    return list(with_region(op, [*padded, *inits], [r.type for r in op.results], **changed).results)

@@ -1,0 +1,26 @@
+"""legalize-constants: arith.constant of tensors becomes stablehlo.constant.
+
+Before:
+    %0 = arith.constant dense<7> : tensor<1xi64>
+After:
+    %0 = stablehlo.constant dense<7> : tensor<1xi64>
+
+Scalars that are no tensors (`arith.constant 7 : i64`) stay: no StableHLO op reads them.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.rewriting import walk
+from ..registry import register_pass
+from .support import build
+from .support.driver import replace
+
+
+@register_pass("legalize-constants", "turns arith.constant of tensors into stablehlo.constant")
+def legalize_constants(module: ir.Operation) -> None:
+    for op in walk(module, "arith.constant"):
+        if isinstance(op.results[0].type, ir.RankedTensorType):
+            with op.location, ir.InsertionPoint(op):
+                replace(op, [build.constant(op.attributes["value"])])

@@ -1,0 +1,58 @@
+"""Dots that are simpler than dots."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ...common.rewriting import defining_op
+from ..support import build
+from ..support.constants import splat_value
+from ..support.dimensions import DotDims
+from ..support.driver import Rule
+
+_HALVES = ("f16", "bf16")
+
+
+def _with_ones(op: ir.Operation) -> list[ir.Value] | None:
+    """A product with ones sums the other operand along what is contracted, as the gradient of a sum does. Halves are summed in f32."""
+    ones = next((side for side, value in enumerate(op.operands) if splat_value(value) == 1), None)
+    if ones is None:
+        return None
+    dims, kind = DotDims.of(op), ir.RankedTensorType(op.results[0].type)
+    other = 1 - ones
+    element = ir.F32Type.get() if str(kind.element_type) in _HALVES else kind.element_type
+    operand = op.operands[other]
+    if not isinstance(element, (ir.FloatType, ir.IntegerType)) or element.width < build.element_of(operand).width or element.width == 1:
+        return None
+    total = build.sum_along(build.convert(operand, element), dims.contracting[other])
+    left_over = sorted((*dims.batch[other], *dims.free(other)))
+    total = build.transpose(total, [left_over.index(d) for d in (*dims.batch[other], *dims.free(other))])
+    batches, left = len(dims.batch[0]), len(dims.free(0))
+    kept = [*range(batches), *range(batches + (0 if other == 0 else left), batches + (left if other == 0 else kind.rank - batches))]
+    return [build.broadcast(build.convert(total, kind.element_type), list(kind.shape), kept)]
+
+
+def _with_shared_right(op: ir.Operation) -> list[ir.Value] | None:
+    """Batches that share their right operand are rows of one product: dot(x[b, m, k], broadcast(w[k, n])) → dot(x[(b, m), k], w).
+
+    Where that keeps the order of the result: the batches come last among those of the dot, and before the rows in the left operand.
+    """
+    broadcast = defining_op(op.operands[1])
+    if broadcast is None or broadcast.name != "stablehlo.broadcast_in_dim":
+        return None
+    shape, source = build.shape_of(broadcast.results[0]), broadcast.operands[0]
+    kept = build.integers(broadcast, "broadcast_dimensions")
+    dims = DotDims.of(op)
+    lefts, rights = dims.batch
+    count = next((i for i, d in enumerate(reversed(rights)) if d in kept), len(rights))  # the last batches, as many as are shared
+    rows = list(lefts[len(lefts) - count :])
+    if not count or sorted((*rows, *dims.free(0))) != [*rows, *dims.free(0)]:
+        return None
+    remaining = [d for d in range(len(shape)) if d not in rights[len(rights) - count :]]
+    right = build.broadcast(source, [shape[d] for d in remaining], [remaining.index(d) for d in kept])
+    batch = lefts[: len(lefts) - count], tuple(remaining.index(d) for d in rights[: len(rights) - count])
+    contracting = dims.contracting[0], tuple(remaining.index(d) for d in dims.contracting[1])
+    return [DotDims(batch, contracting, (dims.ranks[0], len(remaining))).emit(op, op.operands[0], right, op.results[0].type)]
+
+
+DOTS: dict[str, list[Rule]] = {"stablehlo.dot_general": [_with_ones, _with_shared_right]}

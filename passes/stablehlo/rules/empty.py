@@ -1,0 +1,22 @@
+"""What has no elements is a constant, so that no later stage meets an op without points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from ..support import build
+from ..support.driver import Rule
+from ..support.ops import CANONICAL, CONTROL
+
+
+def _empty(op: ir.Operation) -> Sequence[ir.Value] | None:
+    if not all(build.count_of(result) == 0 for result in op.results):
+        return None
+    return [build.constant(ir.Attribute.parse(f"dense<> : {result.type}")) for result in op.results]
+
+
+EMPTY: dict[str, Sequence[Rule]] = {
+    name: [_empty] for name in sorted(CANONICAL - {"stablehlo.constant", *(f"stablehlo.{name}" for name in CONTROL)})
+}

@@ -1,0 +1,315 @@
+"""Rules of ops that only move elements: chains of reshape, broadcast, transpose, slice and concatenate become one op or none.
+
+Canonical forms: a change of unit dimensions alone is a reshape; a broadcast reads an operand without the unit dimensions that a reshape had
+put in; an elementwise op stands before the reshape that adds unit dimensions, not after it; a splat is one constant of the full shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from torch_mlir import ir
+
+from ...common.rewriting import defining_op
+from ..support import build, constants
+from ..support.driver import Rule, has_one_use
+from ..support.evaluate import EVALUATORS
+
+Values = list[ir.Value] | None
+
+
+def _producer(value: ir.Value, name: str) -> ir.Operation | None:
+    op = defining_op(value)
+    return op if op is not None and op.name == f"stablehlo.{name}" else None
+
+
+def unit_mapping(source: Sequence[int], target: Sequence[int]) -> list[int] | None:
+    """For a reshape that only adds and drops dimensions of extent 1: the target's dimension of each source dimension, -1 for a dropped one.
+
+    None for any other reshape.
+    """
+    if [e for e in source if e != 1] != [e for e in target if e != 1]:
+        return None
+    mapping, position = [], 0
+    for extent in source:
+        while position < len(target) and target[position] == 1 != extent:
+            position += 1
+        if position < len(target) and target[position] == extent:
+            mapping.append(position)
+            position += 1
+        else:
+            mapping.append(-1)
+    return mapping
+
+
+# -- broadcast_in_dim ------------------------------------------------------------------------------------------------------------------
+
+
+def _broadcast(op: ir.Operation) -> Values:
+    x, result = op.operands[0], op.results[0]
+    dimensions, shape = build.integers(op, "broadcast_dimensions"), build.shape_of(result)
+    if x.type == result.type and dimensions == sorted(dimensions):
+        return [x]
+    if inner := _producer(x, "broadcast_in_dim"):
+        composed = [dimensions[d] for d in build.integers(inner, "broadcast_dimensions")]
+        return [build.broadcast(inner.operands[0], shape, composed)]
+    if inner := _producer(x, "iota"):
+        axis = build.integer(inner, "iota_dimension")
+        if build.shape_of(x)[axis] == shape[dimensions[axis]]:
+            return [build.iota(shape, build.element_of(x), dimensions[axis])]
+    if inner := _producer(x, "reshape"):
+        source = inner.operands[0]
+        mapping = unit_mapping(build.shape_of(source), build.shape_of(x))
+        if mapping is not None and -1 not in mapping:
+            return [build.broadcast(source, shape, [dimensions[d] for d in mapping])]
+    if _is_unit_change(x, shape, dimensions):
+        return [build.reshape(x, shape)]
+    return None
+
+
+def _is_unit_change(x: ir.Value, shape: list[int], dimensions: list[int]) -> bool:
+    wide = [d for d, extent in zip(dimensions, build.shape_of(x)) if extent != 1]
+    return wide == sorted(wide) and build.count_of(x) == _product(shape) and _product(shape) > 0
+
+
+def _product(shape: Sequence[int]) -> int:
+    return list(accumulate(shape, lambda a, b: a * b, initial=1))[-1]
+
+
+# -- reshape, transpose, reverse --------------------------------------------------------------------------------------------------------
+
+
+def _reshape(op: ir.Operation) -> Values:
+    x, shape = op.operands[0], build.shape_of(op.results[0])
+    if x.type == op.results[0].type:
+        return [x]
+    if inner := _producer(x, "reshape"):
+        return [build.reshape(inner.operands[0], shape)]
+    mapping = unit_mapping(build.shape_of(x), shape)
+    if mapping is None:
+        return None
+    if inner := _producer(x, "broadcast_in_dim"):
+        source = inner.operands[0]
+        moved = [mapping[d] for d in build.integers(inner, "broadcast_dimensions")]
+        if -1 not in moved:
+            return [build.broadcast(source, shape, moved)]
+    if inner := _producer(x, "iota"):
+        axis = mapping[build.integer(inner, "iota_dimension")]
+        if axis >= 0:
+            return [build.iota(shape, build.element_of(x), axis)]
+    return None
+
+
+def _transpose(op: ir.Operation) -> Values:
+    x, permutation = op.operands[0], build.integers(op, "permutation")
+    if permutation == sorted(permutation):
+        return [x]
+    if inner := _producer(x, "transpose"):
+        first = build.integers(inner, "permutation")
+        return [build.transpose(inner.operands[0], [first[d] for d in permutation])]
+    wide = [d for d in permutation if build.shape_of(x)[d] != 1]
+    if wide == sorted(wide):
+        return [build.reshape(x, build.shape_of(op.results[0]))]
+    if inner := _producer(x, "broadcast_in_dim"):
+        moved = [permutation.index(d) for d in build.integers(inner, "broadcast_dimensions")]
+        return [build.broadcast(inner.operands[0], build.shape_of(op.results[0]), moved)]
+    return None
+
+
+def _reverse(op: ir.Operation) -> Values:
+    x, dimensions = op.operands[0], build.integers(op, "dimensions")
+    kept = [d for d in dimensions if build.shape_of(x)[d] > 1]
+    if kept == dimensions:
+        return None
+    return [build.reverse(x, kept) if kept else x]
+
+
+# -- slice ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _slice(op: ir.Operation) -> Values:
+    x, shape = op.operands[0], build.shape_of(op.results[0])
+    if x.type == op.results[0].type:
+        return [x]
+    starts, limits, strides = (build.integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
+    if inner := _producer(x, "slice"):
+        first = [build.integers(inner, name) for name in ("start_indices", "strides")]
+        begin = [a + s * b for a, s, b in zip(*first, starts)]
+        steps = [s * t for s, t in zip(first[1], strides)]
+        return [build.slice_(inner.operands[0], begin, [b + max(n - 1, 0) * s + (n > 0) for b, n, s in zip(begin, shape, steps)], steps)]
+    if inner := _producer(x, "concatenate"):
+        return _slice_of_concatenate(op, inner, starts, limits, strides)
+    if inner := _producer(x, "broadcast_in_dim"):
+        return _slice_of_broadcast(inner, shape, starts, limits, strides)
+    if inner := _producer(x, "iota"):
+        axis = build.integer(inner, "iota_dimension")
+        if starts[axis] == 0 and strides[axis] == 1:
+            return [build.iota(shape, build.element_of(x), axis)]
+    if inner := _producer(x, "reshape"):
+        return _slice_of_reshape(inner, shape, starts, limits, strides)
+    return None
+
+
+def _slice_of_concatenate(op: ir.Operation, inner: ir.Operation, starts: list[int], limits: list[int], strides: list[int]) -> Values:
+    """The operands that the slice reads, sliced; more than one only without stride."""
+    axis = build.integer(inner, "dimension")
+    ends = list(accumulate(build.shape_of(v)[axis] for v in inner.operands))
+    pieces = []
+    for operand, end in zip(inner.operands, ends):
+        begin = end - build.shape_of(operand)[axis]
+        lo, hi = max(starts[axis], begin), min(limits[axis], end)
+        if lo < hi:
+            pieces.append((operand, lo - begin, hi - begin))
+    if not pieces or (len(pieces) > 1 and strides[axis] != 1) or len(pieces) == len(ends) > 1:
+        return None
+    if len(pieces) > 1 and not has_one_use(inner.results[0]):
+        return None
+    cut = []
+    for operand, lo, hi in pieces:
+        from_, to = list(starts), list(limits)
+        from_[axis], to[axis] = lo, hi
+        cut.append(build.slice_(operand, from_, to, strides))
+    return [build.concatenate(cut, axis)]
+
+
+def _slice_of_broadcast(inner: ir.Operation, shape: list[int], starts: list[int], limits: list[int], strides: list[int]) -> Values:
+    source, dimensions = inner.operands[0], build.integers(inner, "broadcast_dimensions")
+    begin, end, step = [], [], []
+    for d, extent in zip(dimensions, build.shape_of(source)):
+        whole = extent == 1
+        begin.append(0 if whole else starts[d])
+        end.append(1 if whole else limits[d])
+        step.append(1 if whole else strides[d])
+    if any(shape[d] == 0 for d in range(len(shape))):
+        return None
+    return [build.broadcast(build.slice_(source, begin, end, step), shape, dimensions)]
+
+
+def _slice_of_reshape(inner: ir.Operation, shape: list[int], starts: list[int], limits: list[int], strides: list[int]) -> Values:
+    """Past a reshape that only adds or drops unit dimensions."""
+    source = inner.operands[0]
+    mapping = unit_mapping(build.shape_of(source), build.shape_of(inner.results[0]))
+    if mapping is None or 0 in shape:
+        return None
+    begin = [starts[d] if d >= 0 else 0 for d in mapping]
+    end = [limits[d] if d >= 0 else 1 for d in mapping]
+    step = [strides[d] if d >= 0 else 1 for d in mapping]
+    return [build.reshape(build.slice_(source, begin, end, step), shape)]
+
+
+# -- concatenate, pad -------------------------------------------------------------------------------------------------------------------
+
+
+def _concatenate(op: ir.Operation) -> Values:
+    axis, operands = build.integer(op, "dimension"), list(op.operands)
+    if len(operands) == 1:
+        return [operands[0]]
+    kept = [v for v in operands if build.shape_of(v)[axis] > 0]
+    if kept and len(kept) < len(operands):
+        return [build.concatenate(kept, axis)]
+    flat = [inner for v in operands for inner in _same_concatenate(v, axis)]
+    if len(flat) > len(operands):
+        return [build.concatenate(flat, axis)]
+    joined = _join_slices(operands, axis)
+    if len(joined) < len(operands):
+        return [build.concatenate(joined, axis)]
+    return None
+
+
+def _same_concatenate(value: ir.Value, axis: int) -> list[ir.Value]:
+    inner = _producer(value, "concatenate")
+    return list(inner.operands) if inner and build.integer(inner, "dimension") == axis and has_one_use(value) else [value]
+
+
+def _join_slices(operands: list[ir.Value], axis: int) -> list[ir.Value]:
+    """Neighbouring slices of one value, the second starting where the first ends, as one slice."""
+    joined = [operands[0]]
+    for value in operands[1:]:
+        left, right = _producer(joined[-1], "slice"), _producer(value, "slice")
+        merged = _adjacent(left, right, axis) if left and right else None
+        if left and merged:
+            starts, limits = merged
+            joined[-1] = build.slice_(left.operands[0], starts, limits)
+        else:
+            joined.append(value)
+    return joined
+
+
+def _adjacent(left: ir.Operation, right: ir.Operation, axis: int) -> tuple[list[int], list[int]] | None:
+    names = ("start_indices", "limit_indices", "strides")
+    a, b = ([build.integers(op, name) for name in names] for op in (left, right))
+    if left.operands[0] != right.operands[0] or set(a[2] + b[2]) != {1} or a[1][axis] != b[0][axis]:
+        return None
+    if any(a[i][d] != b[i][d] for i in (0, 1) for d in range(len(a[0])) if d != axis):
+        return None
+    limits = list(a[1])
+    limits[axis] = b[1][axis]
+    return a[0], limits
+
+
+def _pad(op: ir.Operation) -> Values:
+    amounts = [build.integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    x = op.operands[0]
+    if not any(map(any, amounts)):
+        return [x]
+    if build.count_of(x) == 0 and build.count_of(op.results[0]):
+        return [build.broadcast(op.operands[1], build.shape_of(op.results[0]), [])]
+    return None
+
+
+# -- elementwise ------------------------------------------------------------------------------------------------------------------------
+
+
+def _past_reshapes(op: ir.Operation) -> Values:
+    """f(reshape(x), reshape(y), splat) → reshape(f(x, y, splat)) where the reshapes add unit dimensions to the same shape."""
+    sources: list[ir.Value | None] = []
+    source = None
+    shape = build.shape_of(op.results[0])
+    for value in op.operands:
+        inner = _producer(value, "reshape")
+        if inner is None:
+            if constants.splat_attribute(value) is None:
+                return None
+            sources.append(None)
+            continue
+        source = source or inner.operands[0]
+        if build.shape_of(inner.operands[0]) != build.shape_of(source):
+            return None
+        sources.append(inner.operands[0])
+    if source is None or len(build.shape_of(source)) >= len(shape) or -1 in (unit_mapping(build.shape_of(source), shape) or [-1]):
+        return None
+    inner_shape = build.shape_of(source)
+    operands = []
+    for value, found in zip(op.operands, sources):
+        if found is None and build.shape_of(value):
+            found = build.splat(build.tensor(inner_shape, build.element_of(value)), constants.splat_attribute(value))
+        operands.append(found if found is not None else value)
+    kind = build.tensor(inner_shape, build.element_of(op.results[0]))
+    moved = ir.Operation.create(op.name, results=[kind], operands=operands, attributes=build.attributes_of(op)).results[0]
+    return [build.reshape(moved, shape)]
+
+
+def _empty(op: ir.Operation) -> Values:
+    """An op whose result has no elements."""
+    kind = op.results[0].type
+    if not isinstance(kind, ir.RankedTensorType) or 0 not in kind.shape or constants.dtype_of(kind.element_type) is None:
+        return None
+    return [build.constant(ir.Attribute.parse(f"dense<> : {kind}"))]
+
+
+SHAPES: dict[str, list[Rule]] = {
+    "stablehlo.broadcast_in_dim": [_empty, _broadcast],
+    "stablehlo.reshape": [_empty, _reshape],
+    "stablehlo.transpose": [_empty, _transpose],
+    "stablehlo.reverse": [_empty, _reverse],
+    "stablehlo.slice": [_empty, _slice],
+    "stablehlo.concatenate": [_empty, _concatenate],
+    "stablehlo.pad": [_empty, _pad],
+    "stablehlo.gather": [_empty],
+    "stablehlo.dynamic_slice": [_empty],
+    "stablehlo.dot_general": [_empty],
+    "stablehlo.convolution": [_empty],
+    **{f"stablehlo.{name}": [_empty, _past_reshapes] for name in (*EVALUATORS, "atan2", "cbrt", "logistic", "tan")},
+}
+SHAPES["stablehlo.bitcast_convert"] = [_empty]  # may change the shape

@@ -1,0 +1,36 @@
+"""simplify-stablehlo: algebra, data movement, constants and dead code, to a fixed point.
+
+Before:
+    %one = stablehlo.convert %c1 : (tensor<i64>) -> tensor<f32>                      // %c1 = dense<1>
+    %b = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<f32>) -> tensor<8x4xf32>
+    %0 = stablehlo.multiply %x, %b : tensor<8x4xf32>
+    %1 = stablehlo.reshape %s : (tensor<8xf32>) -> tensor<8x1xf32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
+After:
+    %2 = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>      // and %x for %0
+
+The rules stand in stablehlo/: algebra, dots, shapes (canonical forms of data movement), dynamic (ops with constant indices), control (known
+branches) and fold (constants up to `max-elements`, splats of any size). None changes a result by more than rounding, most not at all;
+upstream's stablehlo-aggressive-simplification is not used because it turns x + 0.0 into x and reads unsigned start indices as signed.
+Declined: constants in resource blobs, division of constants by zero, anything with effects.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..registry import register_pass
+from .rules.algebra import ALGEBRA
+from .rules.control import CONTROL
+from .rules.dots import DOTS
+from .rules.dynamic import DYNAMIC
+from .rules.empty import EMPTY
+from .rules.fold import folding_rules
+from .rules.shapes import SHAPES
+from .support.driver import drop_dead, merged, rewrite
+
+
+@register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
+def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
+    drop_dead(module)
+    rewrite(module, merged(EMPTY, SHAPES, folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS))

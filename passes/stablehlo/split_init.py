@@ -1,0 +1,112 @@
+"""split-init: what depends on bound arguments alone is computed once, in @init, and not at every call of @main.
+
+Before:
+    func.func public @main(%x: tensor<8x16xf32>, %w: tensor<4x16xf32> {hloom.bound}) -> tensor<8x4xf32> {
+      %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x16xf32>) -> tensor<16x4xf32>
+      … %0 …
+    }
+After:
+    func.func public @main(%x: tensor<8x16xf32>, %w: … {hloom.bound}, %0: tensor<16x4xf32> {hloom.init_result = 0 : i64}) { … }
+    func.func public @init(%w: tensor<4x16xf32> {hloom.argument = 1 : i64}) -> tensor<16x4xf32> { … }
+
+Results that are larger than what they are made of (broadcasts, converts to a wider type) stay in @main, as do views (reshape, slice): there
+they cost nothing, in memory they would. A module in which nothing is left to compute gets no @init.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.init_function import argument_attributes, compute_once, entry
+from ..common.rewriting import defining_op, is_block_argument, walk
+from ..registry import register_pass
+from .support import build, constants
+from .support.driver import drop_dead
+
+_VIEWS = {f"stablehlo.{name}" for name in ("constant", "iota", "broadcast_in_dim", "reshape", "slice")}
+
+
+@register_pass("split-init", "moves what depends on bound arguments alone into @init")
+def split_init(module: ir.Operation) -> None:
+    main = entry(module, "main")
+    if main is None or entry(module, "init") is not None:
+        return
+    block = main.regions[0].blocks[0]
+    bound = [i for i, attributes in enumerate(argument_attributes(main)) if "hloom.bound" in attributes]
+    early = _early_values(block, {block.arguments[i] for i in bound})
+    results = _frontier(block, early)
+    if not results:
+        return
+    wanted = _producers(results)
+    ops = [view.operation for view in block.operations if any(result in wanted for result in view.operation.results)]
+    compute_once(module, main, ops, results)
+    drop_dead(main)
+
+
+def _early_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
+    """Values that are made of bound arguments and constants, with a bound argument among them."""
+    fixed: set[ir.Value] = set()
+    early = set(bound)
+    for view in list(block.operations)[:-1]:
+        op = view.operation
+        reads = [*op.operands, *_captured(op)]
+        if all(v in early or v in fixed for v in reads):
+            (early if any(v in early for v in reads) else fixed).update(op.results)
+    return early
+
+
+def _captured(op: ir.Operation) -> list[ir.Value]:
+    """Values from outside that the op's regions read."""
+    if not op.regions:
+        return []
+    inner = walk(op)
+    inside = {r for o in inner if o != op for r in o.results} | {a for o in inner for g in o.regions for b in g.blocks for a in b.arguments}
+    return [v for o in inner if o != op for v in o.operands if v not in inside]
+
+
+def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:
+    """The values that @init returns: read by what is not early, and worth their memory."""
+    ops = [view.operation for view in block.operations]
+    late = [op for op in ops if not op.results or any(result not in early for result in op.results)]
+    pending = [value for op in late for value in [*op.operands, *_captured(op)]][::-1]
+    found: list[ir.Value] = []
+    seen: set[ir.Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in seen or value not in early or is_block_argument(value):
+            continue
+        seen.add(value)
+        op = defining_op(value)
+        assert op is not None
+        if _stays(op):
+            pending += list(op.operands)[::-1]
+        else:
+            found.append(value)
+    return found
+
+
+def _stays(op: ir.Operation) -> bool:
+    if op.name in _VIEWS:
+        return True
+    if len(op.results) != 1 or op.regions:
+        return False
+    sources = [v for v in op.operands if constants.splat_attribute(v) is None]
+    return _bytes(op.results[0]) > sum(map(_bytes, sources))
+
+
+def _bytes(value: ir.Value) -> int:
+    element = build.element_of(value)
+    return build.count_of(value) * max(1, element.width // 8)
+
+
+def _producers(values: list[ir.Value]) -> set[ir.Value]:
+    """All values of the block that `values` are made of."""
+    found: set[ir.Value] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        op = defining_op(value)
+        if value not in found and op is not None:
+            found.add(value)
+            pending.extend([*op.operands, *_captured(op)])
+    return found

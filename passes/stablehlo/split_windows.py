@@ -1,0 +1,127 @@
+"""split-windows: a long windowed reduction, as a cumulative sum is one, becomes several short ones.
+
+Before:
+    %0 = reduce_window(%x, %zero) {window_dimensions = [1, 1024], padding = [[0, 0], [1023, 0]]} : add
+After:
+    %1 = reduce_window(%x, %zero) {window_dimensions = [1, 8], padding = [[0, 0], [7, 0]]} : add
+    %2 = reduce_window(%1, %zero) {window_dimensions = [1, 8], window_dilations = [1, 8], padding = [[0, 0], [56, 0]]} : add
+    %0 = reduce_window(%2, %zero) {window_dimensions = [1, 16], window_dilations = [1, 64], padding = [[0, 0], [960, 0]]} : add
+
+A window of a·b elements is b windows of a elements, a apart: a + b steps an element instead of a·b. Of a cumulative reduction, whose window
+reaches beyond the first (or last) element wherever it stands, the window may as well be longer, so its length need not be a product.
+
+Must hold: one operand; an associative and commutative body with its neutral element as the initial value, which more windows than one
+take in; one dimension with a window, without strides and dilations. Declined: all else, and windows of at most 16 elements, or whose length
+has no factors of at most 32.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from torch_mlir import ir
+
+from ..common.rewriting import i64_array
+from ..registry import register_pass
+from .support import build
+from .support.constants import splat_value
+from .support.dimensions import padding_of
+from .support.driver import rewrite, with_region
+
+_LONG = 16
+"""Windows that are longer are split."""
+_LONGEST_PART = 32
+_RADIX = 8
+
+
+@register_pass("split-windows", "turns long windowed reductions, such as cumulative sums, into several short ones")
+def split_windows(module: ir.Operation) -> None:
+    rewrite(module, {"stablehlo.reduce_window": [_split]})
+
+
+def _split(op: ir.Operation) -> list[ir.Value] | None:
+    if len(op.operands) != 2 or not _neutral(op):
+        return None
+    operand, init = op.operands
+    shape, window = build.shape_of(operand), build.integers(op, "window_dimensions")
+    rank = len(shape)
+    sides = {n for name in ("window_strides", "window_dilations", "base_dilations") for n in build.integers(op, name, [1] * rank)}
+    dims = [d for d, n in enumerate(window) if n > 1]
+    if sides - {1} or len(dims) != 1 or window[dims[0]] <= _LONG:
+        return None
+    dim, pairs = dims[0], padding_of(op, rank)
+    extent, length = shape[dim], window[dim]
+    others = [pair for d, pair in enumerate(pairs) if d != dim]
+    cumulative = extent == length and pairs[dim] in ((length - 1, 0), (0, length - 1)) and not any(map(any, others))
+    parts = _covering(length) if cumulative else _factors(length)
+    if not parts:
+        return None
+    step, value = 1, operand
+    for number, part in enumerate(parts):
+        reach = (part - 1) * step
+        if cumulative:
+            pairs[dim] = (reach, 0) if pairs[dim][0] else (0, reach)
+        elif number:
+            pairs = [(0, 0)] * rank
+        value = _window(op, value, init, dim, part, step, pairs)
+        step *= part
+    return [value]
+
+
+def _covering(length: int) -> list[int]:
+    """Lengths of parts whose product is at least `length`."""
+    count = math.ceil(math.log(length, _RADIX) - 0.5)
+    parts: list[int] = []
+    for left in range(max(2, count), 0, -1):
+        rest = math.ceil(length / math.prod(parts))
+        parts.append(max(1, math.ceil(round(rest ** (1 / left), 9))))
+    return [part for part in parts if part > 1]
+
+
+def _factors(length: int) -> list[int]:
+    """Lengths of parts whose product is `length`, its prime factors merged while they stay short; empty if one is too long."""
+    primes, rest, prime = [], length, 2
+    while rest > 1:
+        if rest % prime:
+            prime += 1
+            continue
+        primes.append(prime)
+        rest //= prime
+    parts = [1]
+    for factor in primes:
+        if parts[-1] * factor <= _RADIX:
+            parts[-1] *= factor
+        else:
+            parts.append(factor)
+    return parts if max(parts) <= _LONGEST_PART and len(parts) > 1 else []
+
+
+def _neutral(op: ir.Operation) -> bool:
+    """Whether the body is one associative op on its arguments, and the initial value the element that it leaves as it is."""
+    block = op.regions[0].blocks[0]
+    ops, element, value = list(block.operations), build.element_of(op.operands[0]), splat_value(op.operands[1])
+    if len(ops) != 2 or value is None or list(ops[0].operation.operands) not in (list(block.arguments), list(block.arguments)[::-1]):
+        return False
+    name = ops[0].operation.name.removeprefix("stablehlo.")
+    if isinstance(element, ir.FloatType):
+        known = {"add": 0.0, "multiply": 1.0, "maximum": -math.inf, "minimum": math.inf}
+        return known.get(name) == value
+    known = {"add": 0, "multiply": 1, "or": 0}
+    return isinstance(element, ir.IntegerType) and known.get(name) == value
+
+
+def _window(op: ir.Operation, value: ir.Value, init: ir.Value, dim: int, length: int, step: int, pairs: list[tuple[int, int]]) -> ir.Value:
+    """The op on `value` with a window of `length` elements, `step` apart, along `dim`."""
+    shape = [n + low + high for n, (low, high) in zip(build.shape_of(value), pairs)]
+    shape[dim] -= (length - 1) * step
+    along, dilations = [1] * len(shape), [1] * len(shape)
+    along[dim], dilations[dim] = length, step
+    changed = {
+        "window_dimensions": i64_array(along),
+        "window_dilations": i64_array(dilations),
+        "window_strides": i64_array([1] * len(shape)),
+        "base_dilations": i64_array([1] * len(shape)),
+        "padding": ir.DenseElementsAttr.get(np.array(pairs, np.int64)),
+    }
+    return with_region(op, [value, init], [build.tensor(shape, build.element_of(value))], **changed).results[0]

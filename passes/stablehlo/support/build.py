@@ -1,0 +1,251 @@
+"""Builds StableHLO ops at the current insertion point; the bindings have no classes for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from ...common.rewriting import create, i64_array, value_of
+
+
+def shape_of(value: ir.Value) -> list[int]:
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+def element_of(value: ir.Value) -> ir.Type:
+    return ir.RankedTensorType(value.type).element_type
+
+
+def count_of(value: ir.Value) -> int:
+    return prod(shape_of(value))
+
+
+def tensor(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
+    return ir.RankedTensorType.get(list(shape), element)
+
+
+def constant(attribute: ir.Attribute) -> ir.Value:
+    """A constant of a typed elements attribute."""
+    return value_of("stablehlo.constant", attribute.type, value=attribute)
+
+
+def splat(kind: ir.Type, element: ir.Attribute) -> ir.Value:
+    """A constant of tensor type `kind` whose elements are all `element`."""
+    return constant(ir.DenseElementsAttr.get_splat(kind, element))
+
+
+def elementwise(name: str, *operands: ir.Value, result: ir.Type | None = None) -> ir.Value:
+    return value_of(f"stablehlo.{name}", result or operands[0].type, operands)
+
+
+def convert(value: ir.Value, element: ir.Type) -> ir.Value:
+    return value if element_of(value) == element else value_of("stablehlo.convert", tensor(shape_of(value), element), [value])
+
+
+def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    if shape_of(value) == list(shape):
+        return value
+    return value_of("stablehlo.reshape", tensor(shape, element_of(value)), [value])
+
+
+def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
+    if list(permutation) == list(range(len(permutation))):
+        return value
+    shape = shape_of(value)
+    kind = tensor([shape[d] for d in permutation], element_of(value))
+    return value_of("stablehlo.transpose", kind, [value], permutation=i64_array(permutation))
+
+
+def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) -> ir.Value:
+    """`dimensions[i]` is the result's dimension that operand dimension `i` becomes."""
+    if shape_of(value) == list(shape) and list(dimensions) == list(range(len(shape))):
+        return value
+    kind = tensor(shape, element_of(value))
+    return value_of("stablehlo.broadcast_in_dim", kind, [value], broadcast_dimensions=i64_array(dimensions))
+
+
+def iota(shape: Sequence[int], element: ir.Type, dimension: int) -> ir.Value:
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    return value_of("stablehlo.iota", tensor(shape, element), iota_dimension=attribute)
+
+
+def slice_(value: ir.Value, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> ir.Value:
+    strides = strides or [1] * len(starts)
+    shape = [max(0, -(-(limit - start) // stride)) for start, limit, stride in zip(starts, limits, strides)]
+    if shape == shape_of(value):
+        return value
+    attributes = {"start_indices": i64_array(starts), "limit_indices": i64_array(limits), "strides": i64_array(strides)}
+    return value_of("stablehlo.slice", tensor(shape, element_of(value)), [value], **attributes)
+
+
+def slice_dim(value: ir.Value, dimension: int, start: int, limit: int) -> ir.Value:
+    """`value[start:limit]` along one dimension."""
+    starts, limits = [0] * len(shape_of(value)), shape_of(value)
+    starts[dimension], limits[dimension] = start, limit
+    return slice_(value, starts, limits)
+
+
+def concatenate(values: Sequence[ir.Value], dimension: int) -> ir.Value:
+    if len(values) == 1:
+        return values[0]
+    shape = shape_of(values[0])
+    shape[dimension] = sum(shape_of(v)[dimension] for v in values)
+    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    return value_of("stablehlo.concatenate", tensor(shape, element_of(values[0])), values, dimension=attribute)
+
+
+def take(value: ir.Value, dimension: int, places: ir.Value) -> ir.Value:
+    """The elements at `places`, integers, along one dimension, in whose place the result has the dimensions of `places`."""
+    shape, at = shape_of(value), shape_of(places)
+    numbers = _stablehlo.GatherDimensionNumbers.get(
+        offset_dims=[*range(dimension), *range(dimension + len(at), len(shape) - 1 + len(at))],
+        collapsed_slice_dims=[dimension],
+        operand_batching_dims=[],
+        start_indices_batching_dims=[],
+        start_index_map=[dimension],
+        index_vector_dim=len(at),
+    )
+    kind = tensor([*shape[:dimension], *at, *shape[dimension + 1 :]], element_of(value))
+    sizes = i64_array([*shape[:dimension], 1, *shape[dimension + 1 :]])
+    return value_of("stablehlo.gather", kind, [value, places], dimension_numbers=numbers, slice_sizes=sizes)
+
+
+def pad(value: ir.Value, filling: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None) -> ir.Value:
+    """`interior[i]` elements between neighbours along dimension `i`; negative `low` and `high` cut."""
+    interior = interior or [0] * len(low)
+    if not any((*low, *high, *interior)):
+        return value
+    shape = [lo + size + max(size - 1, 0) * gap + hi for size, lo, hi, gap in zip(shape_of(value), low, high, interior)]
+    attributes = {"edge_padding_low": i64_array(low), "edge_padding_high": i64_array(high), "interior_padding": i64_array(interior)}
+    return value_of("stablehlo.pad", tensor(shape, element_of(value)), [value, filling], **attributes)
+
+
+def pad_with_zeros(value: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None) -> ir.Value:
+    return pad(value, zero([], element_of(value)), low, high, interior) if any((*low, *high, *(interior or ()))) else value
+
+
+def reverse(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    return value_of("stablehlo.reverse", value.type, [value], dimensions=i64_array(dimensions))
+
+
+def sum_along(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    """The sum along those dimensions, which the result lacks."""
+    element = element_of(value)
+    return reduce([value], [zero([], element)], dimensions, lambda x, y: [elementwise("add", x, y)])[0]
+
+
+Combine = Callable[..., Sequence[ir.Value]]
+"""The body of a reduction of n operands: from n scalars gathered so far and n that come, the n that both make."""
+
+
+def reduce(values: Sequence[ir.Value], starts: Sequence[ir.Value], dimensions: Sequence[int], combine: Combine) -> list[ir.Value]:
+    """The values, of one shape, reduced together along those dimensions, which the results lack."""
+    shape = [n for d, n in enumerate(shape_of(values[0])) if d not in dimensions]
+    kinds = [tensor(shape, element_of(value)) for value in values]
+    return _reduction("reduce", kinds, values, starts, combine, dimensions=i64_array(sorted(dimensions)))
+
+
+def reduce_window(
+    values: Sequence[ir.Value],
+    starts: Sequence[ir.Value],
+    window: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    combine: Combine,
+) -> list[ir.Value]:
+    """The values, of one shape, reduced together over windows; each list holds one entry a dimension."""
+    spans = [(size - 1) * step + 1 for size, step in zip(window, dilations)]
+    padded = [low + size + high for size, (low, high) in zip(shape_of(values[0]), padding)]
+    shape = [max(0, (size - span) // stride + 1) for size, span, stride in zip(padded, spans, strides)]
+    pairs = np.array(padding, np.int64).reshape(len(shape), 2)
+    return _reduction(
+        "reduce_window",
+        [tensor(shape, element_of(value)) for value in values],
+        values,
+        starts,
+        combine,
+        window_dimensions=i64_array(window),
+        window_strides=i64_array(strides),
+        window_dilations=i64_array(dilations),
+        padding=ir.DenseElementsAttr.get(pairs, type=ir.IntegerType.get_signless(64)),
+    )
+
+
+def _reduction(
+    name: str, kinds: Sequence[ir.Type], values: Sequence[ir.Value], starts: Sequence[ir.Value], combine: Combine, **given: ir.Attribute
+) -> list[ir.Value]:
+    op = create(f"stablehlo.{name}", kinds, [*values, *starts], regions=1, **given)
+    scalars = [tensor([], element_of(value)) for value in values]
+    block = op.regions[0].blocks.append(*scalars, *scalars)
+    with ir.InsertionPoint(block):
+        create("stablehlo.return", [], combine(*block.arguments))
+    return list(op.results)
+
+
+def compare(direction: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    """`direction` is EQ, NE, LT, LE, GT or GE."""
+    kind = tensor(shape_of(x), ir.IntegerType.get_signless(1))
+    return value_of("stablehlo.compare", kind, [x, y], comparison_direction=_stablehlo.ComparisonDirectionAttr.get(direction))
+
+
+def select(chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
+    """`x` where `chosen` holds, else `y`."""
+    return value_of("stablehlo.select", x.type, [chosen, x, y])
+
+
+def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:
+    """A splat of 0 (false for i1)."""
+    return splat(tensor(shape, element), scalar(element, 0))
+
+
+def scalar(element: ir.Type, value: float | int | bool | np.generic) -> ir.Attribute:
+    """The attribute of one element, `value` rounded to the element type."""
+    if isinstance(element, ir.FloatType):
+        return ir.FloatAttr.get(element, float(value))
+    bits = element.width
+    number = int(value) & ((1 << bits) - 1)
+    if not element.is_unsigned and number >> (bits - 1):
+        number -= 1 << bits
+    if element.is_unsigned and bits == 64 and number >> 63:  # IntegerAttr.get takes no more than 63 bits
+        return ir.Attribute.parse(f"{number} : ui64")
+    return ir.IntegerAttr.get(element, number)
+
+
+def extreme(element: ir.Type, sign: int) -> float | int:
+    """The neutral element of maximum (sign -1) or minimum (sign 1): an infinity, or the least or the largest integer."""
+    if isinstance(element, ir.FloatType):
+        return sign * math.inf
+    if element.width == 1 or element.is_unsigned:
+        return 0 if sign < 0 else (1 << element.width) - 1
+    return -(1 << (element.width - 1)) if sign < 0 else (1 << (element.width - 1)) - 1
+
+
+def dot_dimensions(
+    lhs_batch: Sequence[int], rhs_batch: Sequence[int], lhs_contracting: Sequence[int], rhs_contracting: Sequence[int]
+) -> ir.Attribute:
+    return _stablehlo.DotDimensionNumbers.get(
+        lhs_batching_dimensions=list(lhs_batch),
+        rhs_batching_dimensions=list(rhs_batch),
+        lhs_contracting_dimensions=list(lhs_contracting),
+        rhs_contracting_dimensions=list(rhs_contracting),
+    )
+
+
+def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """An op's attributes, to build another with."""
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def integers(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:
+    """The values of an i64 array attribute, or `default` where the op has none."""
+    return list(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else list(default)
+
+
+def integer(op: ir.Operation, name: str) -> int:
+    return ir.IntegerAttr(op.attributes[name]).value

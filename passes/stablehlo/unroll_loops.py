@@ -1,0 +1,59 @@
+"""unroll-loops: short counted loops become straight code.
+
+Before:
+    %r:2 = stablehlo.while(%i = %c0, %x = %arg0) cond { %i < 3 } do { %0 = stablehlo.tanh %x; stablehlo.return %i + 1, %0 }
+After:
+    %0 = stablehlo.tanh %arg0
+    %1 = stablehlo.tanh %0
+    %2 = stablehlo.tanh %1
+
+For loops with a known trip count of at most `max-trips` and a body of at most `max-ops` ops that is nested in a loop or only computes
+elementwise and moves data (threefry's rounds are such loops); inner loops first. A loop that turns once or never is inlined whatever its
+size.
+Declined: unknown trip counts, and outermost loops over dots, convolutions and reductions, whose kernels would be compiled once a turn.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.rewriting import walk
+from ..registry import register_pass
+from .rules import loops
+from .support.driver import clone_into, replace
+
+_HEAVY = {f"stablehlo.{name}" for name in ("dot_general", "dot", "convolution", "reduce", "reduce_window", "while", "case", "if")}
+
+
+@register_pass("unroll-loops", "unrolls short counted loops")
+def unroll_loops(module: ir.Operation, *, max_trips: int = 16, max_ops: int = 64) -> None:
+    for loop in loops.while_ops(module):
+        counter = loops.find_counter(loop)
+        if counter is not None and (counter.trips <= 1 or _is_small(loop, counter.trips, max_trips, max_ops)):
+            _unroll(loop, counter.trips)
+
+
+def _unroll(loop: ir.Operation, trips: int) -> None:
+    body = loops.body_block(loop)
+    values = list(loop.operands)
+    with ir.InsertionPoint(loop):
+        for _ in range(trips):
+            values = clone_into(body, dict(zip(body.arguments, values)))
+    replace(loop, values)
+
+
+def _is_small(loop: ir.Operation, trips: int, max_trips: int, max_ops: int) -> bool:
+    ops = [op for op in walk(loop) if op.name not in ("stablehlo.constant", "stablehlo.return")]
+    in_body = len(ops) - 1 - len(list(loops.condition_block(loop).operations))
+    if trips > max_trips or in_body > max_ops:
+        return False
+    return _is_nested(loop) or not any(op.name in _HEAVY for op in ops[:-1])
+
+
+def _is_nested(loop: ir.Operation) -> bool:
+    parent = loop.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.name == "stablehlo.while":
+            return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,199 @@
+"""emit-thunks: lhlo → thunk. Each host function becomes a thunk.program: what the runtime does on a call, over slices of numbered buffers.
+
+Before:
+
+    func.func @main(%a: memref<8xf32>, %out: memref<8xf32>, %arena: memref<64xi8>) {
+      %c0 = arith.constant 0 : index
+      %t = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf32>
+      %0 = "lhlo.ref"(%a) …
+      "lhlo.fusion"(%0, %1) {callee = @fusion_0, …}
+      "lhlo.copy"(%t, %out)
+
+After:
+
+    "thunk.program"() ({
+      "thunk.kernel"() {callee = @fusion_0, reads = array<i64: 0, 0, 32>, writes = array<i64: 2, 0, 32>, cost_ps = …, tiles = -1, …}
+      "thunk.copy"() {reads = array<i64: 2, 0, 32>, writes = array<i64: 1, 0, 32>}
+    }) {sym_name = "main", argument_bytes = array<i64: 32>, result_bytes = array<i64: 32>, arena_bytes = 64 : i64, constants = [], …}
+
+Must hold: the lhlo stage. Constants stay in the module as memref.global ops. A kernel's cost is the callee's `hloom.cost_ps`, or what
+moving its bytes takes; its tiles are the callee's `hloom.tiles`, -1 if it has none yet (lower-thunks fills them in).
+
+Declined, with an error: memref ops other than views of the arena at constant offsets and reads of globals.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects import lhlo
+from hloom.dialects.storage import byte_size
+from hloom.dialects.thunk import Slice
+
+from ..common.rewriting import attributes_of, create, functions, i64_array, symbol_name, walk
+from ..errors import PassFailure
+from ..lhlo.assignment.tiles import parallelism
+from ..registry import register_pass
+
+# What one core moves: an estimate for groups whose cost nobody priced.
+_PS_PER_BYTE = 60
+
+
+@register_pass("emit-thunks", "turns the host functions into thunk programs: lhlo to thunk")
+def emit_thunks(module: ir.Operation) -> None:
+    named = {symbol_name(function): function for function in [*functions(module), *walk(module, "gpu.func")]}
+    hosts = [function for function in named.values() if "hloom.signature" in function.attributes]
+    with module.context, ir.Location.unknown():
+        for host in hosts:
+            _Emitter(host, named).emit()
+            host.erase()
+
+
+class _Emitter:
+    def __init__(self, host: ir.Operation, named: dict[str, ir.Operation]):
+        self.host, self.named = host, named
+        self.signature = ir.FunctionType(ir.TypeAttr(host.attributes["hloom.signature"]).value)
+        names = dict.fromkeys(symbol.value for symbol in self._globals())
+        self.constants = {name: i for i, name in enumerate(names)}
+        self.slices: dict[ir.Value, Slice] = {}
+
+    def _globals(self) -> list[ir.FlatSymbolRefAttr]:
+        return [ir.FlatSymbolRefAttr(op.attributes["name"]) for op in walk(self.host, "memref.get_global")]
+
+    def emit(self) -> None:
+        block = self.host.regions[0].blocks[0]
+        sizes = [byte_size(argument.type) for argument in block.arguments]
+        inputs, outputs = len(self.signature.inputs), len(self.signature.results)
+        for i, argument in enumerate(block.arguments):
+            self.slices[argument] = (i, 0, sizes[i])
+        with self.host.location, ir.InsertionPoint(self.host):
+            program = create(
+                "thunk.program",
+                regions=1,
+                sym_name=self.host.attributes["sym_name"],
+                signature=ir.TypeAttr.get(self.signature),
+                value_attributes=self._value_attributes(),
+                argument_bytes=i64_array(sizes[:inputs]),
+                result_bytes=i64_array(sizes[inputs : inputs + outputs]),
+                arena_bytes=_integer(sizes[-1]),
+                constants=ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in self.constants]),
+            )
+        self._block(block, program.regions[0].blocks.append())
+
+    def _value_attributes(self) -> ir.ArrayAttr:
+        """The attributes of the arguments and results; the arena's are none of the caller's business."""
+        if "arg_attrs" in self.host.attributes:
+            return ir.ArrayAttr.get(list(self.host.attributes["arg_attrs"])[:-1])
+        return ir.ArrayAttr.get([ir.DictAttr.get({})] * (len(self.signature.inputs) + len(self.signature.results)))
+
+    def _block(self, source: ir.Block, target: ir.Block) -> None:
+        with ir.InsertionPoint(target):
+            for op in source.operations:
+                op = op.operation
+                with op.location:
+                    if not self._value(op) and op.name != "func.return":
+                        self._convert(op)
+
+    def _value(self, op: ir.Operation) -> bool:
+        """Notes the slice that an op names; False if it names none."""
+        if op.name == "memref.get_global":
+            first = len(self.signature.inputs) + len(self.signature.results) + 1
+            number = first + self.constants[ir.FlatSymbolRefAttr(op.attributes["name"]).value]
+            self.slices[op.results[0]] = (number, 0, byte_size(op.results[0].type))
+        elif op.name == "memref.view":
+            buffer, start, _ = self.slices[op.operands[0]]
+            offset = ir.IntegerAttr(op.operands[1].owner.operation.attributes["value"]).value
+            self.slices[op.results[0]] = (buffer, start + offset, byte_size(op.results[0].type))
+        elif op.name == "lhlo.ref":
+            self.slices[op.results[0]] = self.slices[op.operands[0]]
+        else:
+            return op.name == "arith.constant"
+        return True
+
+    def _convert(self, op: ir.Operation) -> None:
+        view = op.opview
+        if isinstance(view, lhlo.FusionOp):
+            self._kernel(view)
+        elif isinstance(view, lhlo.GemmOp):
+            self._gemm(view)
+        elif isinstance(view, lhlo.ConvOp):
+            self._conv(view)
+        elif isinstance(view, lhlo.CopyOp):
+            create("thunk.copy", reads=self._of(view.input), writes=self._of(view.out))
+        elif isinstance(view, lhlo.FillOp):
+            create("thunk.fill", writes=self._of(view.out), pattern=view.pattern)
+        elif isinstance(view, lhlo.WhileOp):
+            self._regions(op, create("thunk.while", regions=2, reads=self._of(view.pred)))
+        elif isinstance(view, lhlo.ForOp):
+            self._regions(op, create("thunk.for", regions=1, trip_count=view.trip_count))
+        elif isinstance(view, lhlo.CaseOp):
+            self._regions(op, create("thunk.case", regions=1, reads=self._of(view.index)))
+        elif isinstance(view, lhlo.BranchOp):
+            self._regions(op, create("thunk.sequence", regions=1))
+        else:
+            raise PassFailure("the host function holds an op that is no lhlo op", op=op.name, loc=str(op.location), stage="thunk")
+
+    def _regions(self, op: ir.Operation, thunk: ir.Operation) -> None:
+        for source, target in zip(op.regions, thunk.regions):
+            block = target.blocks.append()
+            if source.blocks:
+                self._block(source.blocks[0], block)
+
+    def _of(self, *values: ir.Value) -> ir.Attribute:
+        return i64_array(number for value in values for number in self.slices[value])
+
+    def _kernel(self, op: lhlo.FusionOp) -> None:
+        callee = self.named[ir.FlatSymbolRefAttr(op.callee).value]
+        if "hloom.cost_ps" in callee.attributes:
+            cost = ir.IntegerAttr(callee.attributes["hloom.cost_ps"]).value
+        else:
+            cost = _PS_PER_BYTE * sum(self.slices[value][2] for value in op.operands)
+        tiles, grain = parallelism(callee, cost)
+        create(
+            "thunk.kernel",
+            callee=op.callee,
+            reads=self._of(*op.inputs),
+            writes=self._of(*op.outputs),
+            cost_ps=_integer(cost),
+            tiles=_integer(tiles),
+            grain=_integer(grain),
+            source=op.attributes["source"],
+        )
+
+    def _gemm(self, op: lhlo.GemmOp) -> None:
+        sizes, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("sizes", "strides"))
+        _, m, n, k = sizes
+        a, b = _layout(strides[1], strides[2], m, k), _layout(strides[4], strides[5], k, n)
+        create(
+            "thunk.gemm",
+            reads=self._of(op.a, op.b, *op.more),
+            writes=self._of(op.out),
+            transposed=i64_array([a[0], b[0]]),
+            sizes=i64_array(sizes),
+            leading=i64_array([a[1], b[1], strides[7]]),
+            strides=i64_array(strides[::3]),
+            element=_element(op.a),
+            result=_element(op.out),
+            epilogue=op.epilogue,
+            accumulate=op.accumulate,
+            source=op.attributes["source"],
+        )
+
+    def _conv(self, op: lhlo.ConvOp) -> None:
+        attributes = {name: value for name, value in attributes_of(op.operation).items() if name != "operandSegmentSizes"}
+        create("thunk.conv", reads=self._of(op.x, op.w, *op.more), writes=self._of(op.out), element=_element(op.x), **attributes)
+
+
+def _layout(row: int, column: int, rows: int, columns: int) -> tuple[int, int]:
+    """(transposed, leading dimension) of a matrix with these strides, one of which is 1 or of no account."""
+    if column == 1 or columns == 1:
+        return 0, row if rows > 1 else max(columns, 1)
+    return 1, column
+
+
+def _element(memref: ir.Value) -> ir.TypeAttr:
+    return ir.TypeAttr.get(ir.MemRefType(memref.type).element_type)
+
+
+def _integer(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

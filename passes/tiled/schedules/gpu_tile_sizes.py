@@ -1,0 +1,159 @@
+"""Tile sizes for GPUs: a tile is what one block computes.
+
+- elementwise: runs along the result's memory, 256 threads with one 16-byte access each; where an input runs across, tiles of 32 × 32;
+- rows that are reduced: as many as give a warp about a thousand elements; long rows one by one;
+- columns that are kept while others are summed: a warp's width of them;
+- contractions that no kernel for tensor cores takes: 32 × 32 results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd, prod
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.axes import Axes, TileOp, dim_position, used_dims
+
+WARP = 32
+LOOP_THREADS = 256
+"""Threads of an elementwise tile, at most; each has one access."""
+ACCESS_BYTES = 16
+"""The widest access of a thread."""
+ROW_POINTS = 4096
+"""Points of a tile of rows, at most, unless one row is longer."""
+ACROSS = 32
+"""The tile's side where memory is read along one axis and written along another."""
+CONTRACTION_SIDE = 32
+
+
+def choose_gpu_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
+    """The tile size of each tiled axis of the group, in the order of the tile loops."""
+    if not axes.ops:
+        return {}
+    reductions = [op for op in axes.ops if not all(op.parallel)]
+    if not reductions:
+        return _loop_sizes(max(axes.ops, key=lambda op: op.points), axes, target)
+    root = max(reductions, key=lambda op: op.points)
+    outputs = prod(extent for extent, parallel in zip(root.extents, root.parallel) if parallel)
+    if _contracts(root):
+        return _spread(_output_order(root), {}, CONTRACTION_SIDE, axes)
+    return _row_sizes(root, outputs, axes, target)
+
+
+def vector_elements(types: Iterable[ir.Type]) -> int:
+    """Elements in the widest access: of the smallest type that is not a byte, or of bytes where there is nothing else."""
+    tensors = [ir.RankedTensorType(t) for t in types if isinstance(t, ir.RankedTensorType)]
+    sizes = [1 if isinstance(t.element_type, ir.IndexType) else max(8, t.element_type.width) // 8 for t in tensors if t.rank]
+    return ACCESS_BYTES // min([s for s in sizes if s > 1] or sizes or [ACCESS_BYTES])
+
+
+def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
+    order = [root.axes[d] for d in reversed(range(len(root.axes)))]
+    across = _read_across(root, axes)
+    if across is not None:
+        sizes = {axis: 1 for axis in order if axis in axes.tileable}
+        for axis in (order[0], across):
+            if axis in axes.tileable:
+                sizes[axis] = min(ACROSS, axes.extent[axis])
+        return _kept(sizes, order, axes)
+    vector = vector_elements(v.type for op in axes.ops for v in [*op.inputs, *op.inits])
+    points = _per_block(root.points, LOOP_THREADS * vector, WARP * vector, target)
+    return _runs(order, points, axes)
+
+
+def _row_sizes(root: TileOp, outputs: int, axes: Axes, target: TargetView) -> dict[int, int]:
+    """Rows (or columns) of a reduction in a tile, by whether memory runs along what is reduced.
+
+    Along an axis that the reduction does not have, each tile would reduce anew: as few tiles as a block can hold.
+    """
+    inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
+    innermost = _memory_axis(root)
+    order = [root.axes[d] for d in reversed(range(len(root.axes))) if root.axes[d] in axes.tileable]
+    more = sorted(a for a in axes.tileable if a not in order)
+    if innermost in axes.tileable:
+        order = [innermost, *(a for a in order if a != innermost)]
+        width = max(WARP, ROW_POINTS // max(1, inside))
+        cut = _runs(order, min(width, 4 * WARP) if outputs >= 4 * WARP * max(1, target.multiprocessors) else WARP, axes)
+    else:
+        rows = max(1, ROW_POINTS // max(1, inside))
+        cut = _runs(order, _per_block(outputs, rows, 1, target), axes)
+    points = prod(cut.get(axis, axes.extent[axis]) for axis in order)
+    return {**_runs(more, max(1, ROW_POINTS // points), axes), **cut}
+
+
+def _per_block(total: int, most: int, least: int, target: TargetView) -> int:
+    """A power of two so that there are two blocks a multiprocessor, if there is enough to do."""
+    wanted = total // max(1, 2 * target.multiprocessors)
+    size = least
+    while size * 2 <= min(most, wanted):
+        size *= 2
+    return max(1, min(size, most))
+
+
+def _runs(order: list[int], points: int, axes: Axes) -> dict[int, int]:
+    """Inner axes whole until the tile has so many points, the axis that exceeds it cut into even pieces, those outside one by one."""
+    sizes: dict[int, int] = {}
+    for axis in order:
+        if axis not in axes.tileable:
+            points = max(1, points // axes.extent[axis])
+            continue
+        extent = axes.extent[axis]
+        sizes[axis] = min(extent, _even(extent, points)) if extent > points else extent
+        points = max(1, points // extent)
+    return _kept(sizes, order, axes)
+
+
+def _even(extent: int, points: int) -> int:
+    """A size near `points`: a power of two that divides the extent, if it is at least a warp and a quarter of `points`."""
+    power = gcd(extent, 1 << points.bit_length() - 1)
+    return power if power >= min(WARP, points) and 4 * power >= points else points
+
+
+def _kept(sizes: dict[int, int], order: list[int], axes: Axes) -> dict[int, int]:
+    """Cut axes only, the outermost first."""
+    return {axis: sizes[axis] for axis in reversed(order) if axis in sizes and sizes[axis] < axes.extent[axis]}
+
+
+def _spread(order: list[int], sizes: dict[int, int], side: int, axes: Axes) -> dict[int, int]:
+    """The two innermost axes that are long enough cut to `side`, the others one by one."""
+    for axis in order:
+        if axis in axes.tileable:
+            sizes[axis] = min(side, axes.extent[axis])
+            side = side if sum(n > 1 for n in sizes.values()) < 2 else 1
+    rest = [a for a in axes.tileable if a not in order]
+    return _kept({**sizes, **{a: 1 for a in rest}}, [*order, *rest], axes)
+
+
+def _output_order(op: TileOp) -> list[int]:
+    dims = [dim_position(e) for e in op.output_maps[0].results]
+    return [op.axes[d] for d in reversed(dims) if d is not None]
+
+
+def _contracts(op: TileOp) -> bool:
+    """Whether each point combines elements of two inputs, neither of which has all loops."""
+    seen = [{d for e in m.results for d in used_dims(e, 0)} for m in op.maps[: len(op.inputs)]]
+    return len([s for s in seen if s and len(s) < len(op.parallel)]) >= 2 and not any(len(s) == len(op.parallel) for s in seen)
+
+
+def _memory_axis(op: TileOp) -> int | None:
+    """The axis along which the input that most loops move is contiguous."""
+    best = max(range(len(op.inputs)), key=lambda i: len({d for e in op.maps[i].results for d in used_dims(e, 0)}), default=None)
+    results = list(op.maps[best].results) if best is not None else []
+    dims = used_dims(results[-1], 0) if results else set()
+    return op.axes[max(dims)] if dims else None
+
+
+def _read_across(root: TileOp, axes: Axes) -> int | None:
+    """An axis along which an input with all loops is contiguous, where the result is not."""
+    for m in root.maps[: len(root.inputs)]:
+        dims = [dim_position(e) for e in m.results]
+        if None in dims or len(set(dims)) < len([a for a in root.axes if axes.extent[a] > 1]):
+            continue
+        last = next((d for d in reversed(dims) if d is not None and root.extents[d] > 1), None)
+        inner = next((d for d in reversed(range(len(root.axes))) if root.extents[d] > 1), None)
+        if last is not None and last != inner:
+            return root.axes[last]
+    return None

@@ -1,0 +1,345 @@
+"""Emission of one tile: the ops of a group, each on the slices that the tile needs, inside the scf.forall."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ...common.axes import Axes, TileOp, dim_position, loop_index, loop_of, used_dims
+from ...common.rewriting import DYNAMIC, create, defining_op, i64_array, index_constant, split_mixed, value_of, walk
+from .temporaries import destinations
+
+
+class Tile:
+    """Emits the body of `forall` for the ops of `axes`, tiled by `sizes`; `results` are the values that the forall yields, in order."""
+
+    def __init__(self, axes: Axes, sizes: dict[int, int], forall: ir.Operation, results: list[ir.Value]):
+        self.axes, self.sizes, self.forall, self.results = axes, sizes, forall, results
+        self.block = forall.regions[0].blocks[0]
+        self.offset: dict[int, ir.Value] = {}
+        self.size: dict[int, int | ir.Value] = {}
+        self.made: dict[tuple[int, int], ir.Value] = {}
+        self.goes_to = destinations(axes, results)
+
+    def emit(self) -> None:
+        with ir.InsertionPoint(self.block):
+            self._bind_axes()
+            for number, tile_op in enumerate(self.axes.ops):
+                with tile_op.op.location:
+                    self._emit_op(number)
+            self._yield()
+
+    def _bind_axes(self) -> None:
+        for position, (axis, size) in enumerate(self.sizes.items()):
+            start = self.block.arguments[position]
+            extent = self.axes.extent[axis]
+            self.offset[axis] = start
+            self.size[axis] = size
+            if extent % size:
+                left = ir.AffineExpr.get_add(ir.AffineConstantExpr.get(extent), ir.AffineExpr.get_mul(ir.AffineDimExpr.get(0), -1))
+                bound = ir.AffineMapAttr.get(ir.AffineMap.get(1, 0, [left, ir.AffineConstantExpr.get(size)]))
+                self.size[axis] = value_of("affine.min", ir.IndexType.get(), [start], map=bound)
+
+    def _emit_op(self, number: int) -> None:
+        tile_op = self.axes.ops[number]
+        maps, operands, extracted = [], [], []
+        for position, (m, value) in enumerate(zip(tile_op.maps, tile_op.inputs)):
+            if not isinstance(value.type, ir.RankedTensorType):
+                maps.append(m)
+                operands.append(value)
+            elif self._sliceable(tile_op, m):
+                maps.append(self._local_map(tile_op, m))
+                operands.append(self._slice(tile_op, m, value))
+            else:
+                extracted.append(position)
+        self._lend_extents(tile_op, maps, operands, extracted)
+        for result, (m, init) in enumerate(zip(tile_op.output_maps, tile_op.inits)):
+            maps.append(m)
+            operands.append(self._init(number, result, m, init))
+        clone = self._clone(tile_op, maps, operands, extracted)
+        for result in range(len(tile_op.inits)):
+            self.made[number, result] = clone.results[result]
+
+    def _lend_extents(self, tile_op: TileOp, maps, operands, extracted: list[int]) -> None:
+        """An empty input for the loops whose extents only inputs told that are extracted from now."""
+        told = {d for m in [*maps, *tile_op.output_maps] for d in map(dim_position, m.results)}
+        loops = [d for d in range(len(tile_op.parallel)) if d not in told]
+        if not extracted or not loops:
+            return
+        sizes = [self.size.get(tile_op.axes[d], tile_op.extents[d]) for d in loops]
+        element = ir.RankedTensorType(tile_op.inputs[extracted[0]].type).element_type
+        operands.append(value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)]))
+        maps.append(ir.AffineMap.get(len(tile_op.parallel), 0, [ir.AffineDimExpr.get(d) for d in loops]))
+
+    def _sliceable(self, tile_op: TileOp, m: ir.AffineMap) -> bool:
+        """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, or the number of a panel or a place
+        in it.
+        """
+        return all(
+            not self._tiled_dims(tile_op, e) or linear_coefficients(e) is not None or self._panel(tile_op, e) is not None for e in m.results
+        )
+
+    def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> tuple[str, int] | None:
+        """("number" | "place", loop) where `expr` is loop floordiv or mod the size of the loop's tiles: the same number all over a tile."""
+        for kind, name in ((ir.AffineFloorDivExpr, "number"), (ir.AffineModExpr, "place")):
+            if isinstance(expr, kind):
+                loop, size = dim_position(kind(expr).lhs), kind(expr).rhs
+                if loop is None or not isinstance(size, ir.AffineConstantExpr):
+                    return None
+                aligned = self.sizes.get(tile_op.axes[loop]) == ir.AffineConstantExpr(size).value
+                return (name, loop) if aligned else None
+        return None
+
+    def _local_map(self, tile_op: TileOp, m: ir.AffineMap) -> ir.AffineMap:
+        """`m` on the tile's slices: a panel's number is 0 there, and a place in a panel is the loop itself."""
+        results = []
+        for expr in m.results:
+            panel = self._panel(tile_op, expr) if self._tiled_dims(tile_op, expr) else None
+            if panel is None:
+                results.append(expr)
+            else:
+                results.append(ir.AffineConstantExpr.get(0) if panel[0] == "number" else ir.AffineDimExpr.get(panel[1]))
+        return ir.AffineMap.get(m.n_dims, 0, results)
+
+    def _tiled_dims(self, tile_op: TileOp, expr: ir.AffineExpr) -> set[int]:
+        return {d for d in used_dims(expr, 0) if tile_op.axes[d] in self.sizes}
+
+    def _slice(self, tile_op: TileOp, m: ir.AffineMap, value: ir.Value) -> ir.Value:
+        made = self.axes.producer(value)
+        source = value if made is None else self.made[made]
+        shape = list(ir.RankedTensorType(value.type).shape)
+        offsets: list[int | ir.Value] = []
+        sizes: list[int | ir.Value] = []
+        for position, expr in enumerate(m.results):
+            dims = self._tiled_dims(tile_op, expr)
+            if not dims or (made is not None and self._produced_tiled(made, position)):
+                axis = tile_op.axes[next(iter(dims))] if dims else None
+                offsets.append(0)
+                sizes.append(shape[position] if axis is None else self.size[axis])
+            elif (panel := self._panel(tile_op, expr)) is not None:
+                axis = tile_op.axes[panel[1]]
+                number = panel[0] == "number"
+                offsets.append(
+                    value_of("arith.divui", ir.IndexType.get(), [self.offset[axis], index_constant(self.sizes[axis])]) if number else 0
+                )
+                sizes.append(1 if number else self.size[axis])
+            else:
+                offsets.append(self._sum(expr, tile_op, self.offset))
+                sizes.append(self._span(expr, tile_op))
+        if all(isinstance(o, int) for o in offsets):
+            return source
+        return extract_slice(source, offsets, sizes)
+
+    def _produced_tiled(self, made: tuple[int, int], position: int) -> bool:
+        producer = self.axes.ops[made[0]]
+        loop = dim_position(producer.output_maps[made[1]].results[position])
+        return loop is not None and producer.axes[loop] in self.sizes
+
+    def _sum(self, expr: ir.AffineExpr, tile_op: TileOp, of: dict[int, ir.Value]) -> ir.Value:
+        """The value of `expr` without its constant, tiled loops at the tile's offset and the others at 0."""
+        linear = linear_coefficients(expr)
+        assert linear is not None
+        terms = {d: c for d, c in linear[0].items() if tile_op.axes[d] in self.sizes}
+        total = None
+        for dim, coefficient in sorted(terms.items()):
+            term = of[tile_op.axes[dim]]
+            if coefficient != 1:
+                term = value_of("arith.muli", term.type, [term, index_constant(coefficient)])
+            total = term if total is None else value_of("arith.addi", term.type, [total, term])
+        return total
+
+    def _span(self, expr: ir.AffineExpr, tile_op: TileOp) -> int | ir.Value:
+        """How many elements `expr` spans in a tile, its constant included."""
+        linear, position = linear_coefficients(expr), dim_position(expr)
+        assert linear is not None
+        if position is not None:
+            return self.size[tile_op.axes[position]]
+        coefficients, constant = linear
+        static, dynamic = constant + 1, None
+        for dim, coefficient in sorted(coefficients.items()):
+            size = self.size.get(tile_op.axes[dim], tile_op.extents[dim])
+            if isinstance(size, int):
+                static += coefficient * (size - 1)
+                continue
+            static -= coefficient
+            term = value_of("arith.muli", size.type, [size, index_constant(coefficient)])
+            dynamic = term if dynamic is None else value_of("arith.addi", term.type, [dynamic, term])
+        return static if dynamic is None else value_of("arith.addi", dynamic.type, [dynamic, index_constant(static)])
+
+    def _init(self, number: int, result: int, m: ir.AffineMap, init: ir.Value) -> ir.Value:
+        made = self.axes.producer(init)
+        if made is not None:
+            return self.made[made]
+        tile_op = self.axes.ops[number]
+        owner = defining_op(init)
+        if owner is None or owner.name != "tensor.empty":
+            return self._slice(tile_op, m, init)
+        axes = [tile_op.axes[loop_of(e)] for e in m.results]
+        shape = list(ir.RankedTensorType(init.type).shape)
+        sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
+        goes_to = self.goes_to.get((number, result))
+        if goes_to is not None:
+            shared = self.block.arguments[len(self.block.arguments) - len(self.results) + goes_to]
+            if not any(axis in self.sizes for axis in axes):
+                return shared
+            return extract_slice(shared, [self.offset.get(axis, 0) for axis in axes], sizes)
+        element = ir.RankedTensorType(init.type).element_type
+        return value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)])
+
+    def _clone(self, tile_op: TileOp, maps, operands, extracted: list[int]) -> ir.Operation:
+        if tile_op.op.name == "linalg.fill":
+            clone = tile_op.op.clone()
+            clone.operands[1] = operands[1]
+            clone.results[0].set_type(operands[1].type)
+            return clone
+        inits = len(tile_op.inits)
+        clone = create(
+            "linalg.generic",
+            [v.type for v in operands[len(operands) - inits :]],
+            operands,
+            regions=1,
+            indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+            iterator_types=tile_op.op.attributes["iterator_types"],
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands) - inits, inits]),
+        )
+        old = tile_op.op.regions[0].blocks[0]
+        kept = [i for i in range(len(old.arguments)) if i not in extracted]
+        lent = len(operands) - len(kept)  # an empty input takes the argument of one that is extracted
+        kept[len(kept) - inits : len(kept) - inits] = extracted[:lent]
+        new = clone.regions[0].blocks.append(*[old.arguments[i].type for i in kept])
+        mapping = {old.arguments[i]: new.arguments[k] for k, i in enumerate(kept)}
+        with ir.InsertionPoint(new):
+            for position in extracted:
+                mapping[old.arguments[position]] = self._extract(tile_op, position)
+            for op in old.operations:
+                self._clone_body_op(op.operation, mapping, tile_op)
+        return clone
+
+    def _clone_body_op(self, op: ir.Operation, mapping: dict[ir.Value, ir.Value], tile_op: TileOp) -> None:
+        if op.name == "linalg.index":
+            mapping[op.results[0]] = self._index(tile_op, ir.IntegerAttr(op.attributes["dim"]).value)
+            return
+        clone = op.clone()
+        with ir.InsertionPoint(clone):
+            for inner in walk(clone):
+                made = self.axes.producer(inner.operands[0]) if inner.name == "tensor.extract" else None
+                for i, operand in enumerate(inner.operands):
+                    if made is not None:
+                        inner.operands[i] = self.made[made] if i == 0 else self._index_within(operand, mapping, tile_op, made, i - 1)
+                    elif operand in mapping:
+                        inner.operands[i] = mapping[operand]
+        for before, after in zip(op.results, clone.results):
+            mapping[before] = after
+
+    def _index_within(self, index: ir.Value, mapping, tile_op: TileOp, made: tuple[int, int], position: int) -> ir.Value:
+        """An index into the tile's part of a value that the group makes: where that is tiled, the index is the loop's own."""
+        loop = loop_index(index)
+        return _loop(loop) if loop is not None and self._produced_tiled(made, position) else mapping.get(index, index)
+
+    def _index(self, tile_op: TileOp, dim: int) -> ir.Value:
+        """The loop's index in the whole program."""
+        index = _loop(dim)
+        offset = self.offset.get(tile_op.axes[dim])
+        return index if offset is None else value_of("arith.addi", index.type, [index, offset])
+
+    def _extract(self, tile_op: TileOp, position: int) -> ir.Value:
+        value = tile_op.inputs[position]
+        made = self.axes.producer(value)
+        source = value if made is None else self.made[made]
+        indices = [self._evaluate(e, tile_op) for e in tile_op.maps[position].results]
+        return value_of("tensor.extract", ir.RankedTensorType(value.type).element_type, [source, *indices])
+
+    def _evaluate(self, expr: ir.AffineExpr, tile_op: TileOp) -> ir.Value:
+        index = ir.IndexType.get()
+        if isinstance(expr, ir.AffineConstantExpr):
+            return index_constant(ir.AffineConstantExpr(expr).value)
+        if isinstance(expr, ir.AffineDimExpr):
+            return self._index(tile_op, ir.AffineDimExpr(expr).position)
+        binary = ir.AffineBinaryExpr(expr)
+        operands = [self._evaluate(binary.lhs, tile_op), self._evaluate(binary.rhs, tile_op)]
+        for kind, name in (
+            (ir.AffineAddExpr, "addi"),
+            (ir.AffineMulExpr, "muli"),
+            (ir.AffineFloorDivExpr, "divui"),
+            (ir.AffineModExpr, "remui"),
+        ):
+            if isinstance(expr, kind):
+                return value_of(f"arith.{name}", index, operands)
+        raise ValueError(f"affine expression {expr} in an indexing map")
+
+    def _yield(self) -> None:
+        terminator = create("scf.forall.in_parallel", regions=1)
+        inside = terminator.regions[0].blocks.append()
+        shared = list(self.block.arguments)[-len(self.results) :]
+        with ir.InsertionPoint(inside):
+            for destination, value in zip(shared, self.results):
+                made = self.axes.producer(value)
+                assert made is not None
+                tile_op = self.axes.ops[made[0]]
+                axes = [tile_op.axes[loop_of(e)] for e in tile_op.output_maps[made[1]].results]
+                shape = list(ir.RankedTensorType(value.type).shape)
+                sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
+                insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
+
+
+def _loop(dim: int) -> ir.Value:
+    return value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim))
+
+
+def linear_coefficients(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
+    """`expr` as non-negative multiples of loops plus a non-negative constant, or None if it is nothing of the kind."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return {ir.AffineDimExpr(expr).position: 1}, 0
+    if isinstance(expr, ir.AffineConstantExpr):
+        value = ir.AffineConstantExpr(expr).value
+        return None if value < 0 else ({}, value)
+    if isinstance(expr, ir.AffineAddExpr):
+        left, right = linear_coefficients(ir.AffineAddExpr(expr).lhs), linear_coefficients(ir.AffineAddExpr(expr).rhs)
+        if left is None or right is None:
+            return None
+        total = dict(left[0])
+        for dim, coefficient in right[0].items():
+            total[dim] = total.get(dim, 0) + coefficient
+        return total, left[1] + right[1]
+    if isinstance(expr, ir.AffineMulExpr):
+        product = ir.AffineMulExpr(expr)
+        inner, factor = linear_coefficients(product.lhs), product.rhs
+        if inner is None or not isinstance(factor, ir.AffineConstantExpr) or ir.AffineConstantExpr(factor).value < 0:
+            return None
+        k = ir.AffineConstantExpr(factor).value
+        return {d: c * k for d, c in inner[0].items()}, inner[1] * k
+    return None
+
+
+def tensor_type(sizes: list[int | ir.Value], element: ir.Type) -> ir.RankedTensorType:
+    """A tensor type whose dimensions that are values are dynamic."""
+    return ir.RankedTensorType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
+
+
+def extract_slice(source: ir.Value, offsets, sizes) -> ir.Value:
+    """tensor.extract_slice with unit strides; offsets and sizes are ints or values."""
+    static_offsets, dynamic_offsets = split_mixed(offsets)
+    static_sizes, dynamic_sizes = split_mixed(sizes)
+    return value_of(
+        "tensor.extract_slice",
+        tensor_type(sizes, ir.RankedTensorType(source.type).element_type),
+        [source, *dynamic_offsets, *dynamic_sizes],
+        static_offsets=static_offsets,
+        static_sizes=static_sizes,
+        static_strides=i64_array([1] * len(sizes)),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, len(dynamic_offsets), len(dynamic_sizes), 0]),
+    )
+
+
+def insert_slice(value: ir.Value, destination: ir.Value, offsets, sizes) -> None:
+    """tensor.parallel_insert_slice with unit strides; offsets and sizes are ints or values."""
+    static_offsets, dynamic_offsets = split_mixed(offsets)
+    static_sizes, dynamic_sizes = split_mixed(sizes)
+    create(
+        "tensor.parallel_insert_slice",
+        [],
+        [value, destination, *dynamic_offsets, *dynamic_sizes],
+        static_offsets=static_offsets,
+        static_sizes=static_sizes,
+        static_strides=i64_array([1] * len(sizes)),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic_offsets), len(dynamic_sizes), 0]),
+    )

@@ -1,0 +1,184 @@
+"""Schedules: the tile size of each axis of a group, chosen by its hero, the target and the shapes.
+
+A schedule is a small function `(ops, axes, target) -> {axis: size}` over the tileable axes, innermost loop last; an axis that it
+leaves out is whole in every tile. The order of the returned dictionary is the order of the tile loops, outermost first.
+"""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.axes import Axes, TileOp, dim_position, used_dims
+from ...common.rewriting import defining_op
+from ...vector.nests.amx import multiplies_bf16
+from .gpu_tile_sizes import choose_gpu_tile_sizes
+
+LOOP_TILE_POINTS = 8192
+"""Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
+SQUARE_TILE_SIDE = 64
+ROW_TILE_POINTS = 1024
+"""A tile of rows has as many rows as make that many points, at least one."""
+
+
+def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
+    """The tile size of each tiled axis of the group, in the order of the tile loops."""
+    if target.kind == "cuda":
+        return choose_gpu_tile_sizes(axes, target)
+    ops = axes.ops
+    heroes = [op for op in ops if is_contraction(op)]
+    if heroes:
+        return contraction_schedule(max(heroes, key=lambda op: op.points), axes, target)
+    if any(not all(op.parallel) for op in ops):
+        return reduction_schedule(axes)
+    return loop_schedule(axes)
+
+
+def is_contraction(op: TileOp) -> bool:
+    """Whether `op` sums products of matrices: its first two inputs share the loops that are summed, and each may be read again along a
+    loop of the other. A sum of what is computed point by point, as a variance, is none; nor is a window, whose second input only lends its
+    extents.
+    """
+    if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1 or any(map(_is_empty, op.inputs[:2])):
+        return False
+    left, right = ({d for r in m.results for d in used_dims(r, 0)} for m in op.maps[:2])
+    summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
+    return summed <= left & right and left != right
+
+
+def _is_empty(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "tensor.empty"
+
+
+def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
+    ordered = [a for a in root.axes if a in axes.tileable]
+    return ordered + sorted(a for a in axes.tileable if a not in ordered)
+
+
+def loop_schedule(axes: Axes) -> dict[int, int]:
+    """Innermost loops whole until the tile has LOOP_TILE_POINTS points, the loop that exceeds it cut, those outside one by one.
+
+    Where an input is contiguous along another axis than the result, a tile is a square of both: of each line of memory all is used.
+    """
+    if not axes.ops:
+        return {}
+    root = max(axes.ops, key=lambda op: op.points)
+    order = _in_loop_order(axes, root)
+    inner = root.axes[-1] if root.axes else None
+    crossing = {_innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if inner in _outer_axes(op, number)} - {None}
+    room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
+    sizes: dict[int, int] = {}
+    for axis in reversed(order):
+        extent = axes.extent[axis]
+        side = SQUARE_TILE_SIDE if crossing and axis in (*crossing, inner) else extent
+        sizes[axis] = min(extent, room, side)
+        room = max(1, room // sizes[axis])
+    return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def reduction_schedule(axes: Axes) -> dict[int, int]:
+    """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines."""
+    root = max((op for op in axes.ops if not all(op.parallel)), key=lambda op: op.points)
+    order = _in_loop_order(axes, root)
+    innermost = root.axes[-1]
+    inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
+    room = max(1, ROW_TILE_POINTS // max(1, inside))
+    sizes: dict[int, int] = {}
+    for axis in reversed(order):
+        extent = axes.extent[axis]
+        if axis == innermost:
+            sizes[axis] = min(extent, 256)
+            continue
+        sizes[axis] = min(extent, room)
+        room = max(1, room // extent)
+    return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
+    """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one.
+
+    A vector-matrix product (few rows) has no reuse: its columns are cut into wide runs so that each row of the matrix is read in long
+    contiguous pieces.
+    """
+    output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
+    seen = [{d for r in m.results for d in used_dims(r, 0)} for m in hero.maps[:2]]
+    of = {axis: loop for loop, axis in enumerate(hero.axes)}
+    rows = [a for a in output if of[a] in seen[0] and of[a] not in seen[1]]
+    columns = [a for a in output if of[a] in seen[1] and of[a] not in seen[0]]
+    batch = [a for a in output if a not in rows and a not in columns]
+    row_count = prod(axes.extent[a] for a in rows)
+    sizes: dict[int, int] = {}
+    for axis in batch:
+        if axis in axes.tileable:
+            sizes[axis] = 1
+    if row_count < 8:
+        panel = 4096 if _innermost(hero, 1) in columns else 8
+        _cut(sizes, axes, columns, panel)
+        return sizes
+    column_count = prod(axes.extent[a] for a in columns)
+    if column_count < 8:
+        _cut(sizes, axes, rows, 8)
+        return sizes
+    panels = _panels(hero)
+    for axis in columns:
+        if axis in panels and axis in axes.tileable:
+            sizes[axis] = panels[axis]
+    wide, high = _block(hero, target, bool(panels))
+    _cut(sizes, axes, [a for a in columns if a not in sizes], wide)
+    _cut(sizes, axes, rows, high)
+    return sizes
+
+
+def _block(hero: TileOp, target: TargetView, packed: bool) -> tuple[int, int]:
+    """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
+    the left one than stays in L2."""
+    if not (target.amx_bf16 and hero.op.name == "linalg.generic" and multiplies_bf16(hero.op.regions[0].blocks[0])):
+        return 64, 96
+    if packed:
+        return 32, 32
+    depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
+    return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (2 * depth) // 32))
+
+
+def _panels(hero: TileOp) -> dict[int, int]:
+    """The panel width of each axis along which an operand is packed: read as `loop floordiv width` and `loop mod width`."""
+    widths = {}
+    for m in hero.maps[: len(hero.inputs)]:
+        for expr in m.results:
+            if isinstance(expr, ir.AffineModExpr):
+                loop, width = dim_position(ir.AffineModExpr(expr).lhs), ir.AffineModExpr(expr).rhs
+                if loop is not None and isinstance(width, ir.AffineConstantExpr):
+                    widths[hero.axes[loop]] = ir.AffineConstantExpr(width).value
+    return widths
+
+
+def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int) -> None:
+    """Cuts the innermost of `group` into even pieces of about `points`, and the others one by one, until tiles have so many points."""
+    for axis in reversed(group):
+        if axis not in axes.tileable:
+            continue
+        extent = axes.extent[axis]
+        if extent <= points:
+            points //= extent
+            continue
+        pieces = ceil(extent / max(points, 1))
+        size = max(1, ceil(extent / pieces))
+        sizes[axis] = min(extent, points) if points >= 64 else size
+        points = 1
+
+
+def _outer_axes(op: TileOp, operand: int) -> list[int]:
+    """The axes along which `operand` lies in pieces."""
+    positions = [dim_position(expr) for expr in list(op.maps[operand].results)[:-1]]
+    return [op.axes[position] for position in positions if position is not None]
+
+
+def _innermost(hero: TileOp, operand: int) -> int | None:
+    """The axis along which `operand` is contiguous."""
+    results = hero.maps[operand].results
+    position = dim_position(results[len(results) - 1]) if len(results) else None
+    return None if position is None else hero.axes[position]

@@ -1,0 +1,258 @@
+"""split-groups: a value of a group that no tile can hold gets a buffer in the arena, between two groups.
+
+Before, where a window over %v keeps its rows and columns whole in every tile:
+    "lhlo.fusion"(%x, %out) {callee = @fusion_0, …}
+    func.func private @fusion_0(%x) -> … { %v = generic ins(%x); %r = generic (windows) ins(%v); return %r }
+After:
+    %v = memref.view %arena[…]
+    "lhlo.fusion"(%x, %v) {callee = @fusion_0_part_0, …}
+    "lhlo.fusion"(%v, %out) {callee = @fusion_0, …}
+    func.func private @fusion_0_part_0(%x) -> … { %v = generic ins(%x); return %v }
+    func.func private @fusion_0(%v) -> … { %r = generic (windows) ins(%v); return %r }
+
+The planner prices a group as if each tile had what it needs of every value; here is known what its tiles are. As long as the values that
+a tile keeps are more than its share of the cache (TargetView.tile_bytes), the largest is cut out: what it depends on becomes a group of
+its own, which returns it and whatever else the rest needs. Such buffers live from one call to the next, so that those of different groups
+share one place behind the arena. Each cut is a record in `hloom.decisions`.
+
+Must hold: the linalg stage. Declined: library groups, and groups whose largest value depends on everything in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import byte_size, storage_type
+from hloom.dialects.target import target_of
+
+from ..common.axes import Axes, read_tile_op
+from ..common.edge import before_edge
+from ..common.rewriting import create, defining_op, functions, i64_array, index_constant, symbol_name, value_of, walk
+from ..fused.planner.decisions import append_note
+from ..lhlo.assignment.arena import aligned
+from ..registry import register_pass
+from .schedules.temporaries import temporaries
+from .schedules.tile_sizes import choose_tile_sizes
+
+_LINALG = ("linalg.generic", "linalg.fill")
+_SHARING = ("hloom.inplace", "hloom.window_update")
+_OF_THE_WHOLE = ("hloom.cost_ps", "hloom.flops")
+
+
+@register_pass("split-groups", "gives values that no tile can hold a buffer between two groups")
+def split_groups(module: ir.Operation) -> None:
+    target = target_of(module)
+    with module.context, ir.Location.unknown():
+        hosts = [_Host(f) for f in functions(module) if "hloom.arena_bytes" in f.attributes]
+        groups = [f for f in functions(module) if "hloom.kind" in f.attributes and "hloom.library" not in f.attributes]
+        for group in groups:
+            if not walk(group, "scf.forall"):
+                _split(module, group, target, hosts)
+        for host in hosts:
+            host.finish()
+
+
+def _split(module: ir.Operation, group: ir.Operation, target, hosts: list[_Host]) -> None:
+    """Cuts `group`, and the parts cut off, until every tile has room."""
+    for host in hosts:
+        host.begin_group()
+    pending, parts = [group], 0
+    while pending:
+        function = pending.pop()
+        while (found := _too_large(function, target)) is not None:
+            value, size = found
+            kind = str(value.type)
+            cut = _cut(function, value, f"{symbol_name(group)}_part_{parts}")
+            if cut is None:
+                break
+            parts += 1
+            for host in hosts:
+                host.rewrite_calls(function, cut)
+            pending.append(cut.first)
+            names = [symbol_name(cut.first), symbol_name(function)]
+            append_note(module, "SPLIT", names, f"a value of which every tile would hold {size} bytes has a buffer", kind)
+
+
+def _too_large(function: ir.Operation, target) -> tuple[ir.Value, int] | None:
+    """The largest value that a tile keeps, if all of them are more than its share."""
+    ops = [o.operation for o in function.regions[0].blocks[0].operations]
+    tiled = [read_tile_op(op) for op in ops if op.name in _LINALG]
+    if len(tiled) < 2:
+        return None
+    axes = Axes(tiled, [before_edge(v) for v in ops[-1].operands])
+    kept = temporaries(axes, choose_tile_sizes(axes, target))
+    if sum(kept.values()) <= target.tile_bytes:
+        return None
+    computed = [item for item in kept.items() if (op := defining_op(item[0])) is not None and op.name == "linalg.generic"]
+    return max(computed, key=lambda item: item[1], default=None)
+
+
+@dataclass
+class _Cut:
+    """The first part; which arguments of the group each part takes; and the types of the values between the two."""
+
+    first: ir.Operation
+    first_takes: list[int]
+    second_takes: list[int]
+    types: list[ir.Type]
+
+
+def _cut(function: ir.Operation, value: ir.Value, name: str) -> _Cut | None:
+    """Leaves in `function` what does not make `value`; the new function of that name makes it. None where nothing would be left."""
+    block = function.regions[0].blocks[0]
+    ops = [o.operation for o in block.operations]
+    above = _above(ops, value)
+    between = [
+        (i, r)
+        for i in above
+        if ops[i].name == "linalg.generic"
+        for r, v in enumerate(ops[i].results)
+        if _read_outside(v, [ops[j] for j in above])
+    ]
+    if all(i in above for i, op in enumerate(ops) if op.name == "linalg.generic"):
+        return None
+    values = [ops[i].results[r] for i, r in between]
+    types = [v.type for v in values]
+    first = function.clone(ip=ir.InsertionPoint(function)).operation
+    first.attributes["sym_name"] = ir.StringAttr.get(name)
+    copies = [o.operation for o in first.regions[0].blocks[0].operations]
+    with ir.InsertionPoint(copies[-1]):
+        create("func.return", [], [copies[i].results[r] for i, r in between])
+    copies[-1].erase()
+    arguments = len(block.arguments)
+    for v in values:
+        v.replace_all_uses_with(block.add_argument(v.type, v.owner.location))
+    cut = _Cut(first, _prune(first), _prune(function), types)
+    cut.second_takes = [i for i in cut.second_takes if i < arguments]
+    _set_sharing(first, [])
+    _set_sharing(function, cut.second_takes)
+    return cut
+
+
+def _above(ops: list[ir.Operation], value: ir.Value) -> list[int]:
+    """The numbers of the ops that `value` depends on, the one that makes it included."""
+    number = {op: i for i, op in enumerate(ops)}
+    found: set[int] = set()
+    pending = [value]
+    while pending:
+        op = defining_op(pending.pop())
+        if op is None or op not in number or number[op] in found:
+            continue
+        found.add(number[op])
+        pending.extend(operand for inner in walk(op) for operand in inner.operands)
+    return sorted(found)
+
+
+def _read_outside(value: ir.Value, above: list[ir.Operation]) -> bool:
+    def in_block(op: ir.Operation) -> ir.Operation:
+        while op.parent.operation.name != "func.func":
+            op = op.parent.operation
+        return op
+
+    return any(in_block(use.owner.operation) not in above for use in value.uses)
+
+
+def _prune(function: ir.Operation) -> list[int]:
+    """Erases the ops and arguments that nothing needs, and says which arguments are left."""
+    block = function.regions[0].blocks[0]
+    *ops, returned = [o.operation for o in block.operations]
+    for op in reversed(ops):
+        if not any(list(result.uses) for result in op.results):
+            op.erase()
+    kept = [i for i, argument in enumerate(block.arguments) if list(argument.uses)]
+    for i in reversed(range(len(block.arguments))):
+        if i not in kept:
+            block.erase_argument(i)
+    kind = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+    moved = sum(byte_size(t) for t in (*kind.inputs, *kind.results))
+    function.attributes["hloom.bytes"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), moved)
+    if "hloom.kind" in function.attributes and all(
+        "reduction" not in str(op.attributes["iterator_types"]) for op in walk(function, "linalg.generic")
+    ):
+        function.attributes["hloom.kind"] = ir.StringAttr.get("loop")
+    for name in _OF_THE_WHOLE:
+        if name in function.attributes:
+            del function.attributes[name]
+    return kept
+
+
+def _set_sharing(function: ir.Operation, taken: list[int]) -> None:
+    """Keeps the pairs of an argument and a result that share a buffer, under the arguments' new numbers."""
+    for name in _SHARING:
+        if name in function.attributes:
+            function.attributes[name] = _renumbered(function.attributes[name], taken)
+
+
+def _renumbered(pairs: ir.Attribute, taken: list[int]) -> ir.Attribute:
+    flat = list(ir.DenseI64ArrayAttr(pairs))
+    return i64_array(n for a, r in zip(flat[::2], flat[1::2]) if a in taken for n in (taken.index(a), r))
+
+
+@dataclass
+class _Host:
+    """A host function, and how far its arena is used by what was cut."""
+
+    function: ir.Operation
+    arena: int = field(init=False)
+    used: int = 0
+    most: int = 0
+
+    def __post_init__(self) -> None:
+        self.arena = aligned(ir.IntegerAttr(self.function.attributes["hloom.arena_bytes"]).value)
+
+    def begin_group(self) -> None:
+        """The buffers of the group before are free again."""
+        self.used = 0
+
+    def rewrite_calls(self, second: ir.Operation, cut: _Cut) -> None:
+        """Calls both parts wherever the group was called."""
+        name = symbol_name(second)
+        calls = [op for op in walk(self.function, "lhlo.fusion") if ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name]
+        if not calls:
+            return
+        buffers = [self._buffer(t) for t in cut.types]
+        for op in calls:
+            count = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[0]
+            inputs, outputs = list(op.operands)[:count], list(op.operands)[count:]
+            inplace = _renumbered(op.attributes["inplace"], cut.second_takes)
+            with ir.InsertionPoint(op), op.location:
+                _call(op, symbol_name(cut.first), [inputs[i] for i in cut.first_takes], buffers, i64_array([]))
+                _call(op, name, [*(inputs[i] for i in cut.second_takes), *buffers], outputs, inplace)
+            op.erase()
+
+    def _buffer(self, tensor: ir.Type) -> ir.Value:
+        """A new buffer behind the arena."""
+        block = self.function.regions[0].blocks[0]
+        offset, self.used = self.arena + self.used, self.used + aligned(byte_size(tensor))
+        self.most = max(self.most, self.used)
+        with ir.InsertionPoint.at_block_begin(block), self.function.location:
+            view = value_of("memref.view", storage_type(tensor), [block.arguments[-1], index_constant(offset)])
+            return value_of("lhlo.ref", ir.Type.parse("!lhlo.buffer"), [view])
+
+    def finish(self) -> None:
+        """Makes the arena as large as is needed now."""
+        if not self.most:
+            return
+        i64 = ir.IntegerType.get_signless(64)
+        live = ir.IntegerAttr(self.function.attributes["hloom.live_bytes"]).value
+        self.function.attributes["hloom.live_bytes"] = ir.IntegerAttr.get(i64, live + self.most)
+        self.function.attributes["hloom.arena_bytes"] = ir.IntegerAttr.get(i64, self.arena + self.most)
+        arguments = self.function.regions[0].blocks[0].arguments
+        arguments[len(arguments) - 1].set_type(ir.MemRefType.get([self.arena + self.most], ir.IntegerType.get_signless(8)))
+        self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in arguments], []))
+
+
+def _call(original: ir.Operation, callee: str, inputs: Iterable[ir.Value], outputs: Iterable[ir.Value], inplace: ir.Attribute) -> None:
+    inputs, outputs = list(inputs), list(outputs)
+    create(
+        "lhlo.fusion",
+        operands=[*inputs, *outputs],
+        callee=ir.FlatSymbolRefAttr.get(callee),
+        inplace=inplace,
+        source=original.attributes["source"],
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+    )

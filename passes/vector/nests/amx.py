@@ -1,0 +1,281 @@
+"""Contractions of bf16 operands by AMX tiles: 2 × 2 tiles of 16 × 16 f32 are summed over the whole depth, then stored to the tile's
+f32 buffer.
+
+    for n in blocks of 32: for m in blocks of 32:
+      c00, c01, c10, c11 = tile_zero
+      for k in steps of 32:
+        a0, a1 = tile_load A[m…, k];  b0, b1 = tile_load B[k/2, n…, 2];  cij = tile_mulf ai, bj, cij
+      tile_store c → C[m, n]
+
+The epilogue (bias, activation, rounding) is the next nest of the tile. Rows or columns beyond an edge are computed and dropped: they
+are stored where the buffer has room, else by way of a scratch block. How operands get into the tiles' layout is told in amx_panels.py.
+
+Must hold: the target has amx_bf16. Declined (other code then computes the contraction): other bodies and types, accumulators that do
+not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, 16 columns or a depth of 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.index import Lin
+from ...common.rewriting import defining_op, value_of
+from ...common.storage import Storage
+from .amx_panels import DEPTH, Depth, Operand, load_tile, pack_columns, pack_rows, store_tile
+from .lanes import Lanes
+from .loops import for_loop, if_some, nest, whole_part
+from .nests import chunks
+from .packing import Scratch
+from .work import Work, stride_along
+
+LEAST_ROWS, LEAST_COLUMNS, LEAST_DEPTH = 8, 16, 16
+_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
+
+Bound = Callable[["int | ir.Value"], int]
+
+
+def emit_amx(work: Work, target: TargetView, bound: Bound, scratch: Scratch) -> bool:
+    """Emits `work` by AMX tiles, or returns False if it is not for them."""
+    if not target.amx_bf16 or work.block is None or not multiplies_bf16(work.block) or not _starts_from_zero(work):
+        return False
+    plan = _plan(work, target, bound)
+    if plan is None:
+        return False
+    _Amx(work, plan, bound, scratch).emit()
+    return True
+
+
+def multiplies_bf16(block: ir.Block) -> bool:
+    """Whether the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16 and an f32."""
+    arguments = list(block.arguments)
+    ops = [o.operation for o in block.operations]
+    if [str(a.type) for a in arguments] != ["bf16", "bf16", "f32"] or sorted(op.name for op in ops) != _BODY:
+        return False
+    total = defining_op(ops[-1].operands[0])
+    once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])
+    return once and total is not None and total.name == "arith.addf" and arguments[2] in list(total.operands)
+
+
+def _starts_from_zero(work: Work) -> bool:
+    value = work.fill[0]
+    op = defining_op(value) if value is not None else None
+    return op is not None and op.name == "arith.constant" and ir.FloatAttr(op.attributes["value"]).value == 0.0
+
+
+@dataclass(frozen=True)
+class _Access:
+    """How an operand of the work lies in memory: its stride along each loop, and the address at which all loops are 0."""
+
+    storage: Storage
+    strides: list[int]
+    origin: Lin
+
+    @staticmethod
+    def of(m: ir.AffineMap, storage: object, loops: int) -> _Access | None:
+        """None where the operand is no tensor, or its map not linear."""
+        if not isinstance(storage, Storage):
+            return None
+        strides = [stride for d in range(loops) if (stride := stride_along(m, storage, d)) is not None]
+        if len(strides) != loops:
+            return None
+        zeros = ir.AffineMap.get(0, 0, [ir.AffineConstantExpr.get(0)] * m.n_dims)
+        constants = [ir.AffineConstantExpr(e.compose(zeros)).value for e in m.results]
+        return _Access(storage, strides, storage.offset + sum(c * s for c, s in zip(constants, storage.strides)))
+
+    def at(self, fixed: dict[int, Lin]) -> Lin:
+        address = self.origin
+        for dim, index in fixed.items():
+            address = address + index * self.strides[dim]
+        return address
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The operands, `left` with rows and `right` with columns, and which loop is what.
+
+    `pair` is the loop over the two elements of a pair of depth, where the right operand is packed so. Other parallel loops are
+    `outer`, other reduced loops `reduced`.
+    """
+
+    left: _Access
+    right: _Access
+    out: _Access
+    rows: int
+    columns: int
+    depth: int
+    pair: int | None
+    outer: list[int]
+    reduced: list[int]
+
+
+def _plan(work: Work, target: TargetView, bound: Bound) -> _Plan | None:
+    loops, extents = range(len(work.extents)), work.extents
+    operands = [_Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
+    accesses = [a for a in operands if a is not None]
+    summed = [d for d in loops if not work.parallel[d]]
+    if len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
+        return None
+    out = accesses[2]
+    for left, right in (accesses[:2], accesses[1::-1]):
+        a, b = left.strides, right.strides
+        columns = [d for d in loops if out.strides[d] == 1 and not a[d] and b[d] and bound(extents[d]) >= LEAST_COLUMNS]
+        rows = [d for d in loops if work.parallel[d] and a[d] and not b[d] and bound(extents[d]) >= LEAST_ROWS]
+        if columns and rows:
+            break
+    else:
+        return None
+    row, column = max(rows, key=lambda d: bound(extents[d])), columns[0]
+    depth, pair = _depth(work, a, b, row, column, summed)
+    if depth is None:
+        return None
+    outer = [d for d in loops if work.parallel[d] and d not in (row, column)]
+    plan = _Plan(left, right, out, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)])
+    extent = bound(extents[depth]) * (1 if pair is None else 2)
+    if pair is not None and not (isinstance(extents[column], int) or bound(extents[column]) % 32 == 0):
+        return None  # blocks of 32 columns would reach beyond what is packed
+    direct = a[depth if pair is None else pair] == 1 and extent % DEPTH == 0
+    most = bound(extents[row])
+    packed = (DEPTH if pair is None else 0) + (most + DEPTH if not direct else DEPTH if extents[row] != most or most % DEPTH else 0)
+    panel_bytes = 2 * prod(bound(extents[d]) for d in plan.reduced) * (extent + DEPTH) * packed
+    return plan if extent >= LEAST_DEPTH and panel_bytes <= target.tile_bytes else None
+
+
+def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:
+    """The loop that walks along the depth, and the loop over pairs where the right operand (strides b) is packed so, in whole tiles."""
+    depths = [d for d in summed if a[d] and b[d] and 1 in (a[d], a[row]) and 1 in (b[d], b[column])]
+    for pair in summed:
+        if work.extents[pair] != 2 or b[pair] != 1 or b[column] != 2 or 1 not in (a[pair], a[row]):
+            continue
+        for d in summed:
+            whole = isinstance(extent := work.extents[d], int) and 2 * extent % DEPTH == 0
+            if d != pair and whole and a[d] == 2 * a[pair] and b[d] and b[d] % 64 == 0:
+                return d, pair
+    return max(depths, key=lambda d: (a[d] == 1, work.extents[d]), default=None), None
+
+
+class _Amx:
+    def __init__(self, work: Work, plan: _Plan, bound: Bound, scratch: Scratch):
+        self.work, self.plan, self.scratch = work, plan, scratch
+        self.m, self.n = work.extents[plan.rows], work.extents[plan.columns]
+        self.most_rows, self.most_columns = bound(self.m), bound(self.n)
+        self.block = (16 if self.most_rows <= 16 else 32, 16 if self.most_columns <= 16 else 32)
+        extent = bound(work.extents[plan.depth]) * (1 if plan.pair is None else 2)
+        self.depth = Depth({d: bound(work.extents[d]) for d in plan.reduced}, extent)
+
+    def emit(self) -> None:
+        def at(indices: list[Lin], carried):
+            self._product(dict(zip(self.plan.outer, indices)))
+            return carried
+
+        nest([self.work.extents[d] for d in self.plan.outer], [], at)
+
+    def _operand(self, access: _Access, across: int, fixed: dict[int, Lin]) -> Operand:
+        plan, strides = self.plan, access.strides
+        along = plan.depth if plan.pair is None else plan.pair
+        pairs = strides[plan.depth] if plan.pair is not None and access is plan.right else 0
+        return Operand(access.storage, access.at(fixed), strides[across], strides[along], {d: strides[d] for d in plan.reduced}, pairs)
+
+    def _product(self, fixed: dict[int, Lin]) -> None:
+        """Blocks of rows × columns for fixed outer loops: rows read where they lie, then those that need packing."""
+        a, b = self._operand(self.plan.left, self.plan.rows, fixed), self._operand(self.plan.right, self.plan.columns, fixed)
+        rows, columns = self.block
+        direct = a.along == 1 and self.depth.extent % DEPTH == 0
+        whole = whole_part(self.m, rows) if direct else 0
+        edge = self._pack_edge(a, whole, DEPTH if direct else -(-self.most_rows // DEPTH) * DEPTH)
+
+        def column(n: Lin, carried):
+            right, at = b, n
+            if not b.pairs:
+                right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), Lin()
+                pack_columns(b, right, n, self.n, columns, self.depth)
+
+            def block(m: Lin, inner):
+                self._block(a, m, right, at, m, n, fixed)
+                return inner
+
+            for_loop(0, whole, rows, [], block)
+            if edge is None:
+                return carried
+            packed = edge
+
+            def edge_block(m: Lin, inner):
+                self._block(packed, m - Lin.of(whole), right, at, m, n, fixed)
+                return inner
+
+            for_loop(whole, self.m, rows, [], edge_block)
+            return carried
+
+        for_loop(0, self.n, columns, [], column)
+
+    def _pack_edge(self, a: Operand, whole: int | ir.Value, count: int) -> Operand | None:
+        """The rows from `whole` on in a panel of `count` rows, or None if there are none."""
+        rest = Lin.of(self.m) - Lin.of(whole)
+        if rest.is_constant and rest.constant == 0:
+            return None
+        panel = self.depth.panel_of_rows(self.scratch, a.storage.element, count)
+        if rest.is_constant:
+            pack_rows(a, panel, Lin.of(whole), self.m, count, self.depth)
+        else:
+            if_some(rest.value(), lambda: pack_rows(a, panel, Lin.of(whole), self.m, count, self.depth))
+        return panel
+
+    def _block(self, a: Operand, row: Lin, b: Operand, column: Lin, m: Lin, n: Lin, fixed: dict[int, Lin]) -> None:
+        """One block: rows from `row` of `a`, columns from `column` of `b`, stored at (m, n) of the result."""
+        rows, columns = (range(0, size, 16) for size in self.block)
+        kind = ir.Type.parse("!x86.amx.tile<16x16xf32>")
+        zeros = [value_of("x86.amx.tile_zero", kind) for _ in rows for _ in columns]
+
+        def outer(indices: list[Lin], sums: list[ir.Value]) -> list[ir.Value]:
+            reduced = dict(zip(self.depth.outer, indices))
+
+            def step(k: Lin, sums: list[ir.Value]) -> list[ir.Value]:
+                left = [load_tile(a, a.at(row + i, k, reduced)) for i in rows]
+                right = [load_tile(b, b.at(column + j, k, reduced)) for j in columns]
+                pairs = [(x, y) for x in left for y in right]
+                return [value_of("x86.amx.tile_mulf", kind, [x, y, c]) for (x, y), c in zip(pairs, sums)]
+
+            return for_loop(0, self.depth.padded, DEPTH, sums, step)
+
+        sums = nest(list(self.depth.outer.values()), zeros, outer)
+        self._store([(i, j) for i in rows for j in columns], sums, m, n, fixed)
+
+    def _store(self, places: list[tuple[int, int]], sums: list[ir.Value], m: Lin, n: Lin, fixed: dict[int, Lin]) -> None:
+        out, row = self.plan.out.storage, self.plan.out.strides[self.plan.rows]
+        start = self.plan.out.at({**fixed, self.plan.rows: m, self.plan.columns: n})
+        if self._has_room(out):
+            for (i, j), tile in zip(places, sums):
+                store_tile(tile, out, start + i * row + j, row)
+            return
+        rows, columns = self.block
+        block = self.scratch(self.block, out.element)
+        for (i, j), tile in zip(places, sums):
+            store_tile(tile, block, Lin(constant=i * columns + j), columns)
+        width = _least(Lin.of(self.n) - n, columns)
+
+        def copy(i: Lin, carried):
+            def chunk(j: Lin, lanes: Lanes) -> None:
+                j = Lin(j.terms, j.constant, 1)
+                lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)
+
+            chunks(width, 16, 16, chunk)
+            return carried
+
+        for_loop(0, _least(Lin.of(self.m) - m, rows), 1, [], copy)
+
+    def _has_room(self, out: Storage) -> bool:
+        """Whether whole blocks may be stored: no edge within one, or a buffer on the stack that is as large as the largest tile."""
+        rows, columns = self.block
+        exact = isinstance(self.m, int) and isinstance(self.n, int)
+        return (exact or out.root is None) and self.most_rows % rows == 0 and self.most_columns % columns == 0
+
+
+def _least(count: Lin, most: int) -> int | ir.Value:
+    if count.is_constant:
+        return min(count.constant, most)
+    return value_of("arith.minsi", ir.IndexType.get(), [count.value(), Lin(constant=most).value()])

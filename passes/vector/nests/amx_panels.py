@@ -1,0 +1,228 @@
+"""Operands of AMX tile products: read where they lie, or copied to panels on the stack.
+
+A tile of the left operand is 16 rows × 32 bf16 of depth, a tile of the right one 16 pairs of depth × 16 columns of 2 bf16. What does
+not lie so in memory is packed, the depth filled up with zeros to a multiple of 32:
+
+    left    A[m, k]              as it is; copied where the depth or the rows end within a tile
+            A[k, m]              squares of 32 × 32 transposed in registers
+    right   B[k/2, n, 2]         as it is (packed when bound)
+            B[k, n]              pairs of rows interleaved
+            B[n, k]              squares of 16 × 16 pairs transposed in registers
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil
+
+from torch_mlir import ir
+
+from ...common.index import Lin
+from ...common.rewriting import DYNAMIC, create, i64_array, value_of
+from ...common.storage import Storage
+from .lanes import Lanes
+from .loops import for_loop, nest
+from .nests import chunks, dynamic_mask, static_mask
+from .packing import Scratch, transpose_square
+
+DEPTH = 32
+"""bf16 elements of depth that a tile holds."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """How an operand lies in memory: element (i, k, reduced…) is at `offset + i * across + k * along + …`.
+
+    `pairs` > 0: k is split in two, pairs lie side by side and are that far apart; `along` is then 1 within a pair.
+    """
+
+    storage: Storage
+    offset: Lin
+    across: int
+    along: int
+    reduced: dict[int, int] = field(default_factory=dict)
+    pairs: int = 0
+
+    def at(self, i: Lin, k: Lin, reduced: dict[int, Lin]) -> Lin:
+        """The address of an element; k must be even where the operand is stored in pairs."""
+        total = self.offset + i * self.across + k * (self.pairs // 2 if self.pairs else self.along)
+        for dim, index in reduced.items():
+            total = total + index * self.reduced[dim]
+        return total
+
+
+def load_tile(operand: Operand, address: Lin) -> ir.Value:
+    """The 16 × 32 tile at `address`: rows are `across` apart, or `pairs` for a right operand."""
+    kind = ir.Type.parse("!x86.amx.tile<16x32xbf16>")
+    window, zero = _window(operand.storage, address, DEPTH, operand.pairs or operand.across), Lin().value()
+    return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
+
+
+def store_tile(tile: ir.Value, storage: Storage, address: Lin, row: int) -> None:
+    """Stores a 16 × 16 tile of f32 with rows that are `row` apart."""
+    window, zero = _window(storage, address, 16, row), Lin().value()
+    create("x86.amx.tile_store", [], [window, zero, zero, tile], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 1, 0]))
+
+
+def _window(storage: Storage, address: Lin, width: int, row: int) -> ir.Value:
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, [row, 1])
+    kind = ir.MemRefType.get([16, width], storage.element, layout)
+    return value_of(
+        "memref.reinterpret_cast",
+        kind,
+        [storage.base, address.value()],
+        static_offsets=i64_array([DYNAMIC]),
+        static_sizes=i64_array([16, width]),
+        static_strides=i64_array([row, 1]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
+    )
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The reduced loops of a contraction: the outer ones (dim: extent), and how far the depth goes."""
+
+    outer: dict[int, int]
+    extent: int
+
+    @property
+    def padded(self) -> int:
+        return ceil(self.extent / DEPTH) * DEPTH
+
+    def panel_of_rows(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:
+        """A left operand on the stack: [count][outer…][depth]."""
+        buffer = scratch((count, *self.outer.values(), self.padded), element)
+        return Operand(buffer, buffer.offset, buffer.strides[0], 1, dict(zip(self.outer, buffer.strides[1:])))
+
+    def panel_of_columns(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:
+        """A right operand on the stack: [outer…][depth / 2][count][2]."""
+        buffer = scratch((*self.outer.values(), self.padded // 2, 2 * count), element)
+        return Operand(buffer, buffer.offset, 2, 1, dict(zip(self.outer, buffer.strides)), 2 * count)
+
+    def over_outer(self, body) -> None:
+        """`body(indices by dim)` for all indices of the outer loops."""
+
+        def at(indices: list[Lin], carried):
+            body(dict(zip(self.outer, indices)))
+            return carried
+
+        nest(list(self.outer.values()), [], at)
+
+
+def pack_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
+    """Copies `count` rows from row `start` of `extent` on; rows beyond the last repeat it, or are zero. `count` is a multiple of 32."""
+    if source.along == 1:
+        _copy_rows(source, target, start, extent, count, depth)
+    else:
+        _transpose_rows(source, target, start, extent, count, depth)
+
+
+def _copy_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
+    last = Lin.of(extent) - 1
+
+    def row(i: Lin, carried):
+        index = _least(start + i, last)
+
+        def at(reduced: dict[int, Lin]) -> None:
+            def chunk(k: Lin, lanes: Lanes) -> None:
+                value = lanes.load(source.storage, _lanes(source.at(index, k, reduced)))
+                Lanes(lanes.count).store(value, target.storage, _lanes(target.at(i, k, reduced)))
+
+            chunks(depth.extent, DEPTH, DEPTH, chunk)
+
+        depth.over_outer(at)
+        return carried
+
+    for_loop(0, count, 1, [], row)
+
+
+def _transpose_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
+    left = Lin.of(extent) - start
+
+    def square(i: Lin, carried):
+        lanes = _live_lanes(left - i)
+
+        def at(reduced: dict[int, Lin]) -> None:
+            def chunk(k: Lin, wide: Lanes) -> None:
+                whole = wide.mask is None
+                live = DEPTH if whole else depth.extent % DEPTH
+                first = source.at(start + i, Lin(), reduced)
+                rows = [lanes.load(source.storage, _lanes(first + (k + j) * source.along)) for j in range(live)]
+                rows += [_zeros(source.storage.element)] * (DEPTH - live)
+                for j, value in enumerate(transpose_square(rows)):
+                    Lanes(DEPTH).store(value, target.storage, _lanes(target.at(i + j, k, reduced)))
+
+            chunks(depth.extent, DEPTH, DEPTH, chunk)
+
+        depth.over_outer(at)
+        return carried
+
+    for_loop(0, count, DEPTH, [], square)
+
+
+def pack_columns(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
+    """Copies `count` columns (16 or 32) from column `start` of `extent` on, as pairs of depth side by side."""
+    fill = _interleave if source.across == 1 else _transpose_pairs
+    depth.over_outer(lambda reduced: fill(source, target, start, extent, count, depth, reduced))
+
+
+def _interleave(source: Operand, target: Operand, start: Lin, extent, count: int, depth: Depth, reduced: dict[int, Lin]) -> None:
+    lanes = _live_lanes(Lin.of(extent) - start, count)
+    element = source.storage.element
+    pair = ir.VectorType.get([2 * count], element)
+
+    def load(k: Lin) -> ir.Value:
+        return lanes.load(source.storage, _lanes(source.at(start, k, reduced)))
+
+    def store(k: Lin, low: ir.Value, high: ir.Value) -> None:
+        value = value_of("vector.interleave", pair, [low, high])
+        Lanes(2 * count).store(value, target.storage, _lanes(target.at(Lin(), k, reduced)))
+
+    def step(k: Lin, carried):
+        store(k, load(k), load(k + 1))
+        return carried
+
+    even = depth.extent - depth.extent % 2
+    for_loop(0, even, 2, [], step)
+    zeros = _zeros(element, count)
+    for k in range(even, depth.padded, 2):
+        store(Lin(constant=k), load(Lin(constant=k)) if k < depth.extent else zeros, zeros)
+
+
+def _transpose_pairs(source: Operand, target: Operand, start: Lin, extent, count: int, depth: Depth, reduced: dict[int, Lin]) -> None:
+    last = Lin.of(extent) - 1
+    i32 = ir.VectorType.get([16], ir.IntegerType.get_signless(32))
+    bf16 = ir.VectorType.get([DEPTH], source.storage.element)
+    rows = [_least(start + i, last) for i in range(count)]
+
+    def chunk(k: Lin, lanes: Lanes) -> None:
+        for first in range(0, count, 16):
+            loads = [lanes.load(source.storage, _lanes(source.at(row, k, reduced))) for row in rows[first : first + 16]]
+            square = transpose_square([value_of("vector.bitcast", i32, [v]) for v in loads])
+            for j, value in enumerate(square):
+                address = target.at(Lin(constant=first), k + 2 * j, reduced)
+                Lanes(DEPTH).store(value_of("vector.bitcast", bf16, [value]), target.storage, _lanes(address))
+
+    chunks(depth.extent, DEPTH, DEPTH, chunk)
+
+
+def _lanes(address: Lin) -> Lin:
+    return Lin(address.terms, address.constant, 1)
+
+
+def _live_lanes(left: Lin, count: int = DEPTH) -> Lanes:
+    """`count` lanes of which the first `left` are live."""
+    if left.is_constant:
+        return Lanes(count, None if left.constant >= count else static_mask(count, left.constant))
+    return Lanes(count, dynamic_mask(count, left.value()))
+
+
+def _least(index: Lin, last: Lin) -> Lin:
+    if index.is_constant and last.is_constant:
+        return min(index, last, key=lambda i: i.constant)
+    return Lin.of(value_of("arith.minsi", ir.IndexType.get(), [index.value(), last.value()]))
+
+
+def _zeros(element: ir.Type, count: int = DEPTH) -> ir.Value:
+    vector = ir.VectorType.get([count], element)
+    return value_of("arith.constant", vector, value=ir.DenseElementsAttr.get_splat(vector, ir.FloatAttr.get(element, 0.0)))

@@ -1,0 +1,67 @@
+"""Code of elementwise nests: every loop but the vector loop in order, then chunks along the vector loop.
+
+An input that lies in one piece along another loop, as in a transposition, is first copied to where the vector loop is contiguous
+(packing.py): lane by lane, each element would be loaded with a cache line of its own.
+"""
+
+from __future__ import annotations
+
+from hloom.dialects.target import TargetView
+
+from ...common.index import Lin
+from .lanes import Lanes
+from .loops import nest
+from .nests import chunks, lane_count, point_indices, vector_loop
+from .packing import Bound, Scratch, pack, transposed
+from .work import Point, Work
+
+
+def emit_elementwise(works: list[Work], captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
+    """A nest of parallel works of equal extents, which read each other at their own point alone.
+
+    `bound` gives the largest value of an extent, `scratch` a buffer on the stack.
+    """
+    extents = works[0].extents
+    vector = vector_loop(works)
+    one = max(1, target.vector_bits // max(work.widest() for work in works))
+    crossing, turned = (None, []) if vector is None else _turned(works, vector, one)
+    outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
+    inner = [] if crossing is None else [crossing]
+
+    def at(indices: list[Lin], carried):
+        here = list(works)
+        for place, number in turned:
+            assert vector is not None
+            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, bound, scratch)
+
+        def row(index: list[Lin], carried):
+            def chunk(start: Lin | None, lanes: Lanes) -> None:
+                at = point_indices(len(extents), [*outer, *inner], [*indices, *index], vector, start, lanes)
+                _evaluate(here, Point(lanes, at, captured))
+
+            if vector is None:
+                chunk(None, Lanes(1))
+            else:
+                chunks(extents[vector], lane_count(here, vector, target), one, chunk)
+            return carried
+
+        nest([extents[d] for d in inner], [], row)
+        return carried
+
+    nest([extents[d] for d in outer], [], at)
+
+
+def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:
+    """The loop other than the vector loop along which inputs lie in one piece, the first if there are several; and those: work, input."""
+    places = [(place, number) for place, work in enumerate(works) for number in range(len(work.inputs))]
+    found = {(place, number): transposed(works[place], number, vector, least) for place, number in places}
+    crossing = next((along for along in found.values() if along is not None), None)
+    return crossing, [key for key, along in found.items() if crossing is not None and along == crossing]
+
+
+def _evaluate(works: list[Work], point: Point) -> None:
+    for work in works:
+        for number, value in enumerate(point.evaluate(work)):
+            point.known[work.values[number]] = value
+            if work.outputs[number] is not None:
+                point.store(work, number, value)

@@ -1,0 +1,105 @@
+"""Loop nests for the works of a tile: which loop is vectorised, and its chunks.
+
+Works of equal extents that read each other only at the point where they are share one nest: softmax's exponential and its sum are one
+pass over the row. A nest has vector loops of whole chunks and one masked chunk for what is left.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.index import Lin
+from ...common.rewriting import value_of
+from .lanes import Lanes
+from .loops import for_loop, if_some, whole_part
+from .work import Work, stride_along
+
+_LONG_BODY = 512
+"""Beyond so many ops a chunk is half as wide: more of its values would be spilled than computed in parallel."""
+
+
+def vector_loop(works: list[Work]) -> int | None:
+    """The loop to vectorise: the one along which most operands are contiguous; None where every loop is a single step."""
+    extents = works[0].extents
+    best, best_score = None, 0
+    for dim, extent in enumerate(extents):
+        if extent == 1:
+            continue
+        score = 0
+        for work in works:
+            inputs = len(work.inputs)
+            for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
+                if storage is None or not hasattr(storage, "strides"):
+                    continue
+                stride = stride_along(m, storage, dim)
+                weight = 4 if number >= inputs else 3
+                score += weight if stride == 1 else 0 if stride == 0 else -weight
+            score += 1 if work.parallel[dim] else 0
+        if best is None or score >= best_score:
+            best, best_score = dim, score
+    return best
+
+
+def lane_count(works: list[Work], vector: int, target: TargetView, registers: int | None = None) -> int:
+    """Lanes of a chunk of the loop `vector`: `registers` registers of the widest type; fewer for long bodies, short loops and gathers."""
+    extent = works[0].extents[vector]
+    widest = max(work.widest() for work in works)
+    most = 16
+    if any(work.gathers(vector) for work in works):
+        widest, most = max(widest, 32), 4
+    one = max(1, target.vector_bits // widest)
+    if registers is None:
+        size = sum(work.body_size() for work in works)
+        registers = 4 if size <= _LONG_BODY else 2
+    registers = min(registers, most)
+    lanes = one * registers
+    while isinstance(extent, int) and lanes > 2 and lanes // 2 >= extent:
+        lanes //= 2
+    return lanes
+
+
+def chunks(extent: int | ir.Value, count: int, least: int, body) -> None:
+    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked."""
+    whole = whole_part(extent, count)
+
+    def whole_chunk(start: Lin, _):
+        body(start, Lanes(count))
+        return []
+
+    for_loop(0, whole, count, [], whole_chunk)
+    if isinstance(extent, int):
+        lanes = count
+        while whole < extent:
+            rest = extent - whole
+            while lanes > least and lanes // 2 >= rest:
+                lanes //= 2
+            if lanes > 2 * least and rest <= lanes - lanes // 4:  # half of them and a masked quarter: less than all of them masked
+                lanes //= 2
+            live = min(lanes, rest)
+            body(Lin(constant=whole), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
+            whole += live
+        return
+    rest = value_of("arith.subi", extent.type, [extent, whole])
+    if_some(rest, lambda: body(Lin.of(whole), Lanes(count, dynamic_mask(count, rest))))
+
+
+def static_mask(lanes: int, live: int) -> ir.Value:
+    i1 = ir.IntegerType.get_signless(1)
+    bits = [ir.IntegerAttr.get(i1, int(lane < live)) for lane in range(lanes)]
+    vector = ir.VectorType.get([lanes], i1)
+    return value_of("arith.constant", vector, value=ir.DenseElementsAttr.get(bits, vector))
+
+
+def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:
+    return value_of("vector.create_mask", ir.VectorType.get([lanes], ir.IntegerType.get_signless(1)), [live])
+
+
+def point_indices(rank: int, outer: list[int], indices: list[Lin], vector: int | None, start: Lin | None, lanes: Lanes) -> list[Lin]:
+    at: list[Lin] = [Lin()] * rank
+    for dim, index in zip(outer, indices):
+        at[dim] = index
+    if vector is not None and start is not None:
+        at[vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+    return at

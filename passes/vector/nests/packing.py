@@ -1,0 +1,203 @@
+"""Packing: an operand of a contraction, or of a transposition, copied to a buffer on the stack where the vector loop is contiguous.
+
+A panel of the right operand that is read once for every block of rows is worth copying when its rows lie far apart in memory (each on a
+page and a cache set of its own), and must be transposed when the vector loop is not its innermost dimension:
+
+    B[k, n…] → P[k, n]            rows copied
+    B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
+
+What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
+for all tiles in a row that read the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.index import Lin
+from ...common.rewriting import create, value_of
+from ...common.storage import Storage, bit_width, is_i1
+from .lanes import Body, Lanes, affine_reps
+from .loops import for_loop, nest
+from .work import Work, stride_along
+
+_FAR_BYTES = 1024
+_LEAST_ROWS = 16
+_LEAST_DEPTH = 16
+
+Bound = Callable[[int | ir.Value], int]
+Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
+
+
+def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView, bound: Bound) -> bool:
+    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache."""
+    storage, m = work.inputs[number], work.maps[number]
+    if not isinstance(storage, Storage) or jam is None or bound(work.extents[jam]) < _LEAST_ROWS:
+        return False
+    steps = _steps(m, storage)
+    if steps is None or jam in steps or vector not in steps:
+        return False
+    reduced = [d for d in steps if not work.parallel[d]]
+    extents = [extent for extent in (work.extents[d] for d in reduced) if isinstance(extent, int)]
+    if not reduced or len(extents) != len(reduced):
+        return False
+    depth, width = prod(extents), bound(work.extents[vector])
+    if depth < _LEAST_DEPTH or depth * width * bit_width(storage.element) // 8 > target.tile_bytes:
+        return False
+    far = steps[reduced[-1]] * bit_width(storage.element) // 8 >= _FAR_BYTES
+    return (steps[vector] != 1 or far) and _apart([(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])])
+
+
+def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
+    """The loop along which input `number` of an elementwise work lies in one piece, where that is not the vector loop and squares of
+    `least` lanes fit both loops: read through a copy, whole lines are used."""
+    storage, m = work.inputs[number], work.maps[number]
+    if not isinstance(storage, Storage) or number in work.forward or is_i1(storage.element):
+        return None
+    steps = _steps(m, storage)
+    if steps is None or steps.get(vector, 0) <= 1:
+        return None
+    along = next((d for d, step in steps.items() if step == 1), None)
+    wide = along is not None and all(isinstance(n, int) and n >= least for n in (work.extents[along], work.extents[vector]))
+    return along if wide else None
+
+
+def _steps(m: ir.AffineMap, storage: Storage) -> dict[int, int] | None:
+    """How far each loop that moves through `storage` steps in memory, or None where some loop's step is not constant."""
+    steps = {d: stride_along(m, storage, d) for d in range(m.n_dims)}
+    return None if None in steps.values() else {d: step for d, step in steps.items() if step}
+
+
+def _apart(loops: list[tuple[int, int]]) -> bool:
+    """Whether loops of these (step, extent) never come to an element twice. The windows of a convolution do: a copy would be larger."""
+    ordered = sorted((loop for loop in loops if loop[1] > 1), reverse=True)
+    return all(step >= inner * extent for (step, _), (inner, extent) in zip(ordered, ordered[1:]))
+
+
+def summed(work: Work, number: int) -> list[int]:
+    """The loops that a contraction sums and that move through input `number`: its panel has them, and the vector loop."""
+    storage = work.inputs[number]
+    assert isinstance(storage, Storage)
+    return [d for d in _steps(work.maps[number], storage) or () if not work.parallel[d]]
+
+
+def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int, Lin], lanes: int, bound: Bound, scratch: Scratch) -> Work:
+    """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
+    copy."""
+    storage, m = work.inputs[number], work.maps[number]
+    assert isinstance(storage, Storage)
+    steps = _steps(m, storage)
+    assert steps is not None
+    extents = [work.extents[d] for d in along]
+    width = -(-bound(work.extents[vector]) // lanes) * lanes
+    depth = -(-extents[-1] // lanes) * lanes
+    shape = (*extents[:-1], depth, width)
+    packed = scratch(shape, storage.element)
+    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, Lin()) for d in range(m.n_dims)], None), m))
+    copy = _copy_rows if steps[vector] == 1 else _transpose
+
+    def at(outer: list[Lin], carried):
+        start, target = base, packed.offset
+        for d, index, stride in zip(along, outer, packed.strides):
+            start, target = start + index * steps[d], target + index * stride
+        source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], work.extents[vector]))
+        copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
+        return carried
+
+    if isinstance(storage.base.owner, ir.Block) and not storage.writable:
+        _unless_repeated(base, scratch, lambda: nest(extents[:-1], [], at))
+    else:
+        nest(extents[:-1], [], at)
+    new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
+    inputs, maps = list(work.inputs), list(work.maps)
+    inputs[number] = replace(packed, sizes=(*extents, work.extents[vector]))
+    maps[number] = new_map
+    return replace(work, inputs=inputs, maps=maps)
+
+
+def _unless_repeated(address: Lin, scratch: Scratch, body: Callable[[], object]) -> None:
+    """Emits `body` under a test that it did not run for the same address last. What it reads must not change while the kernel runs."""
+    index = ir.IndexType.get()
+    last = scratch((1,), index).base
+    with ir.InsertionPoint.after(last.owner):
+        create("memref.store", [], [Lin(constant=-1).value(), last, Lin().value()])
+    now = address.value()
+    before = value_of("memref.load", index, [last, Lin().value()])
+    unequal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
+    new = value_of("arith.cmpi", ir.IntegerType.get_signless(1), [before, now], predicate=unequal)
+    branch = create("scf.if", [], [new], regions=2)
+    with ir.InsertionPoint(branch.regions[0].blocks.append()):
+        create("memref.store", [], [now, last, Lin().value()])
+        body()
+        create("scf.yield")
+
+
+def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
+    from .nests import chunks
+
+    def row(k: Lin, carried):
+        def chunk(start: Lin, wide: Lanes) -> None:
+            value = wide.load(source, source.address([k, Lin(start.terms, start.constant, 1)]))
+            plain = Lanes(wide.count)
+            plain.store(value, target, target.address([k, Lin(start.terms, start.constant, 1)]))
+
+        chunks(source.sizes[1], lanes, lanes, chunk)
+        return carried
+
+    for_loop(0, source.sizes[0], 1, [], row)
+
+
+def _transpose(source: Storage, target: Storage, lanes: int) -> None:
+    """Squares of lanes × lanes: rows along k are loaded (the last ones again where the edge is passed), transposed, stored along n."""
+    depth, width = source.sizes
+    last = Lin.of(width) - 1
+
+    def column(n: Lin, carried):
+        from .nests import chunks
+
+        rows = []
+        for i in range(lanes):
+            row = n + i
+            if not (row.is_constant and last.is_constant):
+                row = Lin.of(value_of("arith.minui", ir.IndexType.get(), [row.value(), last.value()]))
+            elif row.constant > last.constant:
+                row = last
+            rows.append(row)
+
+        def chunk(k: Lin, wide: Lanes) -> None:
+            ks = Lin(k.terms, k.constant, 1)
+            square = [wide.load(source, source.offset + ks * source.strides[0] + row * source.strides[1]) for row in rows]
+            for i, value in enumerate(transpose_square(square)):
+                Lanes(lanes).store(value, target, target.address([k + i, Lin(n.terms, n.constant, 1)]))
+
+        chunks(depth, lanes, lanes, chunk)
+        return carried
+
+    for_loop(0, width, lanes, [], column)
+
+
+def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
+    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs: round s swaps blocks of s lanes across rows s
+    apart.
+    """
+    count = len(rows)
+    vector = rows[0].type
+    distance = 1
+    while distance < count:
+        low = [i if (i // distance) % 2 == 0 else count + i - distance for i in range(count)]
+        high = [i + distance if (i // distance) % 2 == 0 else count + i for i in range(count)]
+        rows = list(rows)
+        for i in range(count):
+            if (i // distance) % 2:
+                continue
+            pair = [rows[i], rows[i + distance]]
+            rows[i] = value_of("vector.shuffle", vector, pair, mask=ir.DenseI64ArrayAttr.get(low))
+            rows[i + distance] = value_of("vector.shuffle", vector, pair, mask=ir.DenseI64ArrayAttr.get(high))
+        distance *= 2
+    return rows

@@ -1,0 +1,149 @@
+"""Reductions along the vector loop: accumulators as wide as a chunk, combined across the lanes after the loop.
+
+    for row: acc = neutral; for chunks of the row: acc = op(acc, f(chunk)); result = op(init, reduce(acc))
+
+Elementwise works of equal loops take part: softmax's exponential is stored and summed in one pass. Where an input is the same for all
+rows (a matrix stored by rows times a vector), several rows are jammed, so that it is loaded once for them.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...common.index import Lin
+from ...common.rewriting import attributes_of, value_of
+from ...common.storage import Storage
+from .lanes import Lanes, neutral_element, reduction_kind
+from .loops import for_loop, nest, whole_part
+from .nests import dynamic_mask, lane_count, point_indices, static_mask
+from .work import Point, Work, stride_along
+
+_JAMMED_ROWS = 4
+
+
+def sums_along(works: list[Work], vector: int | None) -> bool:
+    """Whether every reducing work is a sum (maximum, …) along the vector loop whose lanes can be combined at the end."""
+    reducing = [w for w in works if w.reduces]
+    return vector is not None and all(not w.parallel[vector] and len(w.outputs) == 1 and reduction_kind(w.block) for w in reducing)
+
+
+def emit_row_sums(works: list[Work], vector: int, captured, target: TargetView) -> None:
+    """Emits works of which some reduce along the loop `vector`."""
+    _RowSums(works, vector, captured, target).emit()
+
+
+class _RowSums:
+    def __init__(self, works: list[Work], vector: int, captured, target: TargetView):
+        self.works, self.vector, self.captured = works, vector, captured
+        self.extents = works[0].extents
+        self.reducing = [w for w in works if w.reduces]
+        self.kinds = [kind for w in self.reducing if (kind := reduction_kind(w.block)) is not None]
+        kept = [d for d in range(len(self.extents)) if all(w.parallel[d] for w in works)]
+        self.summed = [d for d in range(len(self.extents)) if d not in kept and d != vector]
+        self.jam = self._jam_loop(kept)
+        self.kept = [d for d in kept if d != self.jam]
+        self.count = lane_count(works, vector, target, 2 if self.jam is not None else None)
+
+    def _jam_loop(self, kept: list[int]) -> int | None:
+        """A loop over rows along which an input that moves with the vector loop stands still."""
+        if len(self.reducing) != len(self.works):
+            return None
+        for dim in reversed(kept):
+            for work in self.works:
+                for m, storage in zip(work.maps, work.inputs):
+                    if not isinstance(storage, Storage) or self.extents[dim] == 1:
+                        continue
+                    if stride_along(m, storage, dim) == 0 and stride_along(m, storage, self.vector):
+                        return dim
+        return None
+
+    def emit(self) -> None:
+        nest([self.extents[d] for d in self.kept], [], self._rows)
+
+    def _rows(self, at: list[Lin], carried):
+        jam = self.jam
+        if jam is None:
+            self._block(dict(zip(self.kept, at)), 1)
+            return carried
+        extent = self.extents[jam]
+        whole = whole_part(extent, _JAMMED_ROWS)
+        for lower, upper, rows in ((0, whole, _JAMMED_ROWS), (whole, extent, 1)):
+
+            def block(row: Lin, values, rows=rows):
+                self._block({**dict(zip(self.kept, at)), jam: row}, rows)
+                return values
+
+            for_loop(lower, upper, rows, [], block)
+        return carried
+
+    def _block(self, fixed: dict[int, Lin], rows: int) -> None:
+        """`rows` neighbouring rows of the jam loop, the first at `fixed`."""
+        starts = [self._neutral(work, kind) for _ in range(rows) for work, (kind, _) in zip(self.reducing, self.kinds)]
+        totals = nest([self.extents[d] for d in self.summed], starts, lambda inner, values: self._along(fixed, rows, inner, values))
+        for u in range(rows):
+            point = Point(Lanes(1), self._at(fixed, u, [], None, Lanes(1)), self.captured)
+            for number, (work, (kind, op)) in enumerate(zip(self.reducing, self.kinds)):
+                value = _across_lanes(totals[u * len(self.reducing) + number], kind)
+                combined = value_of(op.name, value.type, [point.init(work, 0), value], **attributes_of(op))
+                point.store(work, 0, combined)
+
+    def _neutral(self, work: Work, kind: str) -> ir.Value:
+        assert work.block is not None
+        element = work.block.arguments[len(work.block.arguments) - 1].type
+        neutral = neutral_element(kind, element)
+        wide = Lanes(self.count).type(element)
+        return value_of("arith.constant", wide, value=ir.DenseElementsAttr.get_splat(wide, neutral) if self.count > 1 else neutral)
+
+    def _along(self, fixed: dict[int, Lin], rows: int, inner: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
+        extent = self.extents[self.vector]
+        whole = whole_part(extent, self.count)
+
+        def chunk(start: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+            return self._accumulate(fixed, rows, inner, start, Lanes(self.count), carried)
+
+        values = for_loop(0, whole, self.count, values, chunk)
+        if isinstance(extent, int):
+            rest: int | ir.Value = extent - whole
+            if not rest:
+                return values
+            mask = static_mask(self.count, rest)
+        else:
+            mask = dynamic_mask(self.count, value_of("arith.subi", extent.type, [extent, whole]))
+        return self._accumulate(fixed, rows, inner, Lin.of(whole), Lanes(self.count, mask), values)
+
+    def _accumulate(self, fixed, rows: int, inner: list[Lin], start: Lin, lanes: Lanes, values: list[ir.Value]) -> list[ir.Value]:
+        updated: list[ir.Value] = []
+        for u in range(rows):
+            point = Point(lanes, self._at(fixed, u, inner, start, lanes), self.captured)
+            for work in self.works:
+                if work.reduces:
+                    before = values[len(updated)]
+                    after = lanes.widen(point.evaluate(work, [before])[0])
+                    updated.append(lanes.select(lanes.mask, after, before))
+                    continue
+                for number, value in enumerate(point.evaluate(work)):
+                    point.known[work.values[number]] = value
+                    if work.outputs[number] is not None:
+                        point.store(work, number, value)
+        return updated
+
+    def _at(self, fixed: dict[int, Lin], u: int, inner: list[Lin], start: Lin | None, lanes: Lanes) -> list[Lin]:
+        dims = {**fixed, **dict(zip(self.summed, inner))}
+        if self.jam is not None:
+            dims[self.jam] = fixed[self.jam] + u
+        vector = None if start is None else self.vector
+        return point_indices(len(self.extents), list(dims), list(dims.values()), vector, start, lanes)
+
+
+def _across_lanes(total: ir.Value, kind: str) -> ir.Value:
+    """One value from the lanes of an accumulator."""
+    if not isinstance(total.type, ir.VectorType):
+        return total
+    scalar = ir.VectorType(total.type).element_type
+    flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>")} if isinstance(scalar, ir.FloatType) else {}
+    operands = [total]
+    if kind == "add" and isinstance(scalar, ir.FloatType):  # LLVM's own start is +0, and -0 + +0 is +0
+        operands.append(value_of("arith.constant", scalar, value=neutral_element(kind, scalar)))
+    return value_of("vector.reduction", scalar, operands, kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), **flags)

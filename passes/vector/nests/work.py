@@ -1,0 +1,156 @@
+"""One linalg op of a tile as the nest emitters see it: loops, extents, storage of each operand, and which operands it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from torch_mlir import ir
+
+from ...common.axes import used_dims
+from ...common.index import Lin
+from ...common.storage import Storage, bit_width
+from .lanes import Body, Lanes, Rep, affine_reps
+
+_BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
+"""What an index is computed by that is linear in no loop."""
+
+
+@dataclass
+class Work:
+    """`inputs` holds a Storage per tensor input, or the scalar itself, or None for an input that only gives a shape. `outputs` is where
+    the results go, `inits` where the outs are read from.
+
+    `fill[i]` is the scalar that init i is filled with, if it is known: then it is not read. `forward[i]` is the value (of a work of the
+    same nest) that input i is at the very point that is evaluated.
+    """
+
+    op: ir.Operation
+    maps: list[ir.AffineMap]
+    inputs: list[Storage | ir.Value | None]
+    inits: list[Storage | None]
+    fill: list[ir.Value | None]
+    outputs: list[Storage | None]
+    parallel: list[bool]
+    extents: list[int | ir.Value]
+    values: list[ir.Value]
+    forward: dict[int, ir.Value] = field(default_factory=dict)
+    block: ir.Block | None = None
+
+    @property
+    def output_maps(self) -> list[ir.AffineMap]:
+        return self.maps[len(self.inputs) :]
+
+    @property
+    def reduces(self) -> bool:
+        return not all(self.parallel)
+
+    def reads_init(self, number: int) -> bool:
+        return self.block is not None and len(list(self.block.arguments[len(self.inputs) + number].uses)) > 0
+
+    def operands(self) -> list[tuple[ir.AffineMap, Storage]]:
+        """Map and storage of every operand in memory."""
+        pairs = list(zip(self.maps, [*self.inputs, *self.outputs]))
+        return [(m, s) for m, s in pairs if isinstance(s, Storage)]
+
+    def gathers(self, vector: int) -> bool:
+        """Whether elements along the loop `vector` lie where no stride tells, and so are read at vectors of 64-bit indices."""
+        bent = any(op.name in _BENDING and isinstance(op.results[0].type, ir.IndexType) for op in self._computing())
+        return bent or any(stride_along(m, s, vector) is None for m, s in self.operands())
+
+    def widest(self) -> int:
+        """Bits of the widest float or integer that the op computes with."""
+        widths = [bit_width(s.element) for _, s in self.operands()]
+        for op in self._computing():
+            widths += [bit_width(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
+        return max(widths, default=32)
+
+    def body_size(self) -> int:
+        return len(self._computing())
+
+    def _computing(self) -> list[ir.Operation]:
+        """The ops of the body, rare branches counted as one and constants not at all."""
+        ops = [] if self.block is None else [op.operation for op in self.block.operations]
+        return [op for op in ops if op.name != "arith.constant"]
+
+
+def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
+    """How far apart in memory neighbours along loop `dim` are, or None where the map is not linear in it."""
+    total = 0
+    for expr, stride in zip(m.results, storage.strides):
+        coefficient = _coefficient(expr, dim)
+        if coefficient is None:
+            return None
+        total += coefficient * stride
+    return total
+
+
+def _coefficient(expr: ir.AffineExpr, dim: int) -> int | None:
+    if dim not in used_dims(expr, 0):
+        return 0
+    if isinstance(expr, ir.AffineDimExpr):
+        return 1
+    binary = ir.AffineBinaryExpr(expr)
+    left, right = _coefficient(binary.lhs, dim), _coefficient(binary.rhs, dim)
+    if isinstance(expr, ir.AffineAddExpr):
+        return None if left is None or right is None else left + right
+    if isinstance(expr, ir.AffineMulExpr) and isinstance(binary.rhs, ir.AffineConstantExpr):
+        return None if left is None else left * ir.AffineConstantExpr(binary.rhs).value
+    return None
+
+
+def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
+    """The same access with constants that a map adds to a loop moved into the storage's offset."""
+    offset, results = storage.offset, []
+    for expr, stride in zip(m.results, storage.strides):
+        if isinstance(expr, ir.AffineAddExpr) and isinstance(ir.AffineAddExpr(expr).rhs, ir.AffineConstantExpr):
+            offset = offset + ir.AffineConstantExpr(ir.AffineAddExpr(expr).rhs).value * stride
+            expr = ir.AffineAddExpr(expr).lhs
+        results.append(expr)
+    return ir.AffineMap.get(m.n_dims, 0, results), replace(storage, offset=offset)
+
+
+class Point:
+    """Evaluates works at one point of their loops. `scalars` caches loads that do not depend on the lane."""
+
+    def __init__(self, lanes: Lanes, indices: list[Lin], captured, known: dict[ir.Value, Rep] | None = None):
+        self.lanes, self.indices, self.captured = lanes, indices, captured
+        self.known: dict[ir.Value, Rep] = known if known is not None else {}
+
+    def evaluate(self, work: Work, accumulators: list[Rep] | None = None) -> list[Rep]:
+        """What the work yields here; reduction accumulators are given, other inits are read where the body uses them."""
+        body = Body(self.lanes, self.indices, self.captured)
+        if work.block is None:
+            return [self._input(work, body, 0)]
+        arguments: list[Rep] = [self._input(work, body, i) for i in range(len(work.inputs))]
+        for number in range(len(work.outputs)):
+            if accumulators is not None:
+                arguments.append(accumulators[number])
+            elif work.reads_init(number):
+                arguments.append(self.init(work, number))
+            else:
+                arguments.append(Lin())
+        return body.evaluate(work.block, arguments)
+
+    def _input(self, work: Work, body: Body, number: int) -> Rep:
+        source = work.inputs[number]
+        if number in work.forward:
+            return self.known[work.forward[number]]
+        if not isinstance(source, Storage):
+            return Lin() if source is None else source
+        return body.read(source, affine_reps(body, work.maps[number]))
+
+    def init(self, work: Work, number: int) -> Rep:
+        """The value that output `number` starts from."""
+        if work.fill[number] is not None:
+            return work.fill[number]
+        storage = work.inits[number]
+        assert storage is not None
+        body = Body(self.lanes, self.indices, self.captured)
+        return body.read(storage, affine_reps(body, work.output_maps[number]))
+
+    def store(self, work: Work, number: int, value: Rep) -> None:
+        body = Body(self.lanes, self.indices, self.captured)
+        reps = affine_reps(body, work.output_maps[number])
+        storage = work.outputs[number]
+        assert storage is not None
+        self.lanes.store(value, storage, storage.address(reps))
