@@ -27,6 +27,7 @@ from hloom.runtime import pytree
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import TensorSpec
 
+from .frontends.imported import Imported
 from .validate import prepare, readable_names, validate
 
 _JAX = {"jax", "jaxlib"}
@@ -64,21 +65,6 @@ class Program:
 
     def unflatten_outputs(self, leaves: list[Any]) -> Any:
         return pytree.builder(self.out_tree)(leaves)
-
-
-@dataclass
-class Imported:
-    """What a front end hands back: a module that is not checked yet, and the little that only the front end knows."""
-
-    module: ir.Module
-    kind: str = "numpy"
-    in_tree: pytree.Structure | None = None
-    out_tree: pytree.Structure | None = None
-    kwarg_tree: pytree.Structure | None = None
-    bound: dict[int, np.ndarray] = field(default_factory=dict)
-    names: Sequence[str] | None = None
-    """Names of the arguments, by which they may be bound."""
-    updates: dict[int, int] = field(default_factory=dict)
 
 
 def load_program(

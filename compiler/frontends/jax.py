@@ -16,8 +16,8 @@ from torch_mlir import ir
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
 from hloom.passes.stablehlo.support.ops import ANNOTATIONS
 
-from ..frontend import Imported
 from ..validate import unsupported_call
+from .imported import Imported
 from .mlir_text import parse_bytecode
 from .trees import described
 

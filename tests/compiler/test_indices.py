@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hloom.passes.linalg.lowering.lowering.lowering.indices import (
+from hloom.passes.linalg.lowering.indices import (
     Atom,
     Index,
     add,

@@ -9,8 +9,8 @@ import pytest
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
-from hloom.passes.linalg.lowering.lowering.lowering.scalars import FLOAT_PREDICATES
-from hloom.passes.linalg.lowering.select_to_maximum import select_to_maximum
+from hloom.passes.linalg.lowering.scalars import FLOAT_PREDICATES
+from hloom.passes.linalg.select_to_maximum import select_to_maximum
 
 VALUES = [math.nan, 0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, 2.0, -2.0]
 CONSTANTS = {"0.0": 0.0, "-0.0": -0.0, "1.0": 1.0, "-1.0": -1.0, "0x7F800000": math.inf, "0xFF800000": -math.inf, "0x7FC00000": math.nan}

@@ -14,7 +14,7 @@ from hloom.compiler.frontends import torch_registry
 from hloom.compiler.verify import VerificationError
 from hloom.passes import registry
 from hloom.passes.common.rewriting import value_of, walk
-from hloom.passes.linalg.lowering.lowering.lowering import elementwise
+from hloom.passes.linalg.lowering import elementwise
 
 PROGRAM = """func.func @main(%x: tensor<40x6xf32>, %w: tensor<6x5xf32>) -> (tensor<40x5xf32>, tensor<40xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

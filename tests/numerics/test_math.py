@@ -16,7 +16,7 @@ from torch_mlir.execution_engine import ExecutionEngine
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
-from hloom.passes.linalg.lowering.expand_math import expand_math
+from hloom.passes.linalg.expand_math import expand_math
 from hloom.passes.llvm.scale_to_avx512 import scale_to_avx512
 
 CHUNK = 1 << 12
