@@ -1,11 +1,11 @@
-"""`hloom.compile`: a program, from whichever front end, made ready to run."""
+"""A program, from whichever front end, taken through all stages to a file or to what runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch_mlir import ir
 
@@ -38,30 +38,29 @@ from .validate import readable_names
 _SIMULATED = "sim:"
 
 
-def compile(
+class Compiled(NamedTuple):
+    executable: Executable
+    program: Program
+    original: bytes
+    """The program's module before it was compiled, where that was asked for."""
+    values: dict[int, Any]
+    """Of the arguments that are bound, by index."""
+
+
+def compile_source(
     source: Any,
-    *example_inputs: Any,
-    kwargs: Mapping[str, Any] | None = None,
+    examples: Sequence[Any] = (),
+    keywords: Mapping[str, Any] | None = None,
+    *,
     target: str | TargetView = "auto",
     bind: Mapping[int | str, Any] | None = None,
     policy: PolicySource | None = None,
-    verify: bool = False,
-) -> Executable:
-    """Compiles a program and returns it ready to be called.
-
-    `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module, ExportedProgram or
-    function, a function that JAX traces or a jax.export.Exported. `example_inputs` and `kwargs`, the arguments of a call, tell the shapes
-    where the source does not; a torch module's numbers, flags and strings among them are compiled in, and checked at each call. `bind`
-    gives values, by argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters
-    are bound by themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file,
-    or "sim:" and the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. `policy`
-    overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. `verify` runs the program
-    once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and raises VerificationError where they differ.
-    Raises CompileErrors.
-    """
+    keep_original: bool = False,
+) -> Compiled:
+    """What `hloom.compile` does (api.py), without verifying."""
     policy = None if policy is None else Policy.of(policy)
-    program = load_program(source, example_inputs, example_keywords=kwargs)
-    original = bytecode_of(program.module) if verify else b""
+    program = load_program(source, examples, example_keywords=keywords)
+    original = bytecode_of(program.module) if keep_original else b""
     values = {**program.bound, **_by_index(program, bind or {})}
     name, simulated = split_target(target)
     given_once = values.keys() - program.state
@@ -69,12 +68,7 @@ def compile(
     exe = Executable(artifact, simulator() if simulated else None)
     if values:
         exe.bind(dict(values))
-    if verify:
-        from .verify import reference_of, verify_executable  # it compiles programs of its own
-
-        reference = reference_of(source, example_inputs, kwargs or {}, program, original, name)
-        verify_executable(exe, program, original, reference, values, name)
-    return exe
+    return Compiled(exe, program, original, values)
 
 
 def split_target(target: str | TargetView) -> tuple[str | TargetView, bool]:

@@ -21,24 +21,18 @@ from hloom.passes.errors import CompileError
 from hloom.runtime.comparison import conditioned, difference, neighbours
 from hloom.runtime.executable import Executable
 
+from .compile import compile_program
 from .extraction import extracted, outer_values
 from .frontend import load_program, main_function
 from .frontends.trial import bytecode_of
 from .interpreter import Interpreter, InterpreterError
 from .parsing import parse_module
 from .pipeline import STAGES, Pipeline
+from .reference import Culprit
+from .resume import load_stage
 
 _PLANNED = "plan-fusion"
 """The pass that makes the groups. What follows it in its stage moves groups to @init, where the interpreter would not see them."""
-
-
-@dataclass(frozen=True)
-class Culprit:
-    """What differs first. `op` names an op, a group or a pass, `loc` its place in the source, `stage` where it went wrong."""
-
-    op: str
-    loc: str | None = None
-    stage: str | None = None
 
 
 def find_culprit(
@@ -79,9 +73,6 @@ def first_wrong_op(
     program: bytes, stage: str, target: TargetView, inputs: Sequence[np.ndarray], interpreter: Interpreter
 ) -> _WrongOp | None:
     """The first op of @main (of a program at `stage`) that the compiled program computes otherwise than the interpreter."""
-    from .compile import compile_program  # this module is part of it
-    from .resume import load_stage
-
     with make_context() as context, ir.Location.unknown():
         module = parse_module(program, context)
         watched = [op for op in _ops(main_function(module)) if op.name != "stablehlo.constant"]

@@ -7,8 +7,7 @@ Where a result differs, culprit.py looks for the first op that does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ from hloom.runtime.absent import AbsentDevice
 from hloom.runtime.comparison import Difference, conditioned, difference, neighbours, random_array
 from hloom.runtime.executable import Executable
 
-from .culprit import Culprit, find_culprit
+from .culprit import find_culprit
 from .frontend import Program
 from .interpreter import Interpreter, interpret
+from .reference import Culprit, Reference
 from .target import resolve
 
 
@@ -42,21 +42,6 @@ class VerificationError(CompileError):
             remedy="report it: this is a fault of hloom or of the front end; a policy (docs/policy.md) may go around it",
         )
         self.result, self.difference, self.culprit = result, apart, culprit
-
-
-@dataclass
-class Reference:
-    """What computes the expected results.
-
-    `run` takes the program's inputs (all arguments but those that the front end bound) in order, and gives the program's results: the
-    new values of what a call changes come last. It changes nothing that it is given.
-    """
-
-    name: str
-    inputs: list[np.ndarray]
-    run: Callable[[Sequence[np.ndarray]], list[np.ndarray]]
-    blame: Callable[[], Culprit | None] = lambda: None
-    """Finds the op that the front end translated wrongly."""
 
 
 def reference_of(

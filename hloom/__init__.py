@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hloom.compiler.compile import compile as compile
+    from hloom.compiler.api import compile as compile
     from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
     from hloom.compiler.frontends.torch_lowerings import torch_decomposition as torch_decomposition
     from hloom.compiler.frontends.torch_lowerings import torch_lowering as torch_lowering
@@ -30,7 +30,7 @@ CpuFeatureError NotBoundError LoadError MissingDriverError MissingLibraryError G
 _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramError PipelineError PassFailure".split()
 
 _HOME = {
-    "compile": "hloom.compiler.compile",
+    "compile": "hloom.compiler.api",
     "Pipeline": "hloom.compiler.pipeline",
     "Target": "hloom.compiler.target",
     "Policy": "hloom.passes.fused.planner.policy",

@@ -12,7 +12,7 @@ from hloom.runtime.comparison import random_array
 from hloom.runtime.dtypes import dtype_name
 from hloom.runtime.signature import TensorSpec
 
-from ..verify import Reference
+from ..reference import Reference
 
 
 def jax_reference(source: Any, examples: Sequence[Any], given: Mapping[str, Any]) -> Reference:

@@ -16,9 +16,9 @@ from hloom.passes.errors import CompileError
 from hloom.runtime.comparison import difference
 from hloom.runtime.tensors import TO_KIND
 
-from ..culprit import Culprit
+from ..compile import compile_source
 from ..frontend import Program
-from ..verify import Reference
+from ..reference import Culprit, Reference
 from .torch_export import exported_module
 from .torch_import import as_array, line_of
 
@@ -95,11 +95,9 @@ class _WrongOp(torch.fx.Interpreter):
         return expected
 
     def _right(self, op: _OneOp, expected: Any) -> bool:
-        from ..compile import compile as compile_program  # this module is part of it
-
         wanted = [as_array(leaf) for leaf in torch_pytree.tree_leaves(expected) if isinstance(leaf, torch.Tensor)]
         try:
-            found = compile_program(op, *op.tensors, target=self.target).flat([as_array(tensor) for tensor in op.tensors])
+            found = compile_source(op, op.tensors, target=self.target).executable.flat([as_array(tensor) for tensor in op.tensors])
         except CompileError:
             return True  # it was compiled as part of the program, so it is not known to be wrong
         return all(difference(np.asarray(one), other).ok for one, other in zip(found, wanted, strict=True))
