@@ -10,7 +10,7 @@ from .records import Decision, Program
 
 ATTRIBUTE = "hloom.decisions"
 KERNEL_CODES = ("KERNEL_CHOSEN", "POLICY_FORCED", "POLICY_FORBIDDEN", "POLICY_UNMET")
-"""Of a contraction's kernel: chosen by price; a library, or none, because the policy says so; and what it says but cannot be."""
+"""Kernel-choice codes: by cost; library forced by policy; library forbidden; policy cannot be met."""
 
 
 def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program, names: Mapping[int, Sequence[str]]) -> None:

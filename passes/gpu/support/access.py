@@ -83,7 +83,7 @@ def _reads_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...], seen: 
 
 
 def _steps(expr: ir.AffineExpr, loops: tuple[Strides, ...]) -> Strides:
-    """The steps of an index expression; what is divided steps rarely, and a remainder like what it is of."""
+    """Strides per loop: a floordiv counts as stride 0, a mod as its operand's stride."""
     if isinstance(expr, ir.AffineDimExpr):
         return loops[ir.AffineDimExpr(expr).position]
     if isinstance(expr, (ir.AffineConstantExpr, ir.AffineFloorDivExpr)):
@@ -107,6 +107,6 @@ def memory_order(strides: Strides, extents: list[int]) -> list[int]:
 
 
 def hero(found: list[Access], extents: list[int]) -> Access | None:
-    """The view that the most points of the op read apart from each other."""
+    """The view read at the most distinct points; None if no view is read."""
     views = [a for a in found if isinstance(a.value, View)]
     return max(views, key=lambda a: prod(extents[d] for d in a.loops()), default=None)

@@ -2,7 +2,7 @@
 
 A read of global memory loads it; a read of an elementwise op evaluates its body there, which reads on; a reduction's result is looked up
 among the registers that hold it. What is computed is remembered by its indices, so ops whose layouts agree share loads and values without
-being told so. Where a thread does not have what it needs (`Elsewhere`), the value goes through shared memory: passes/gpu/kernel.py.
+being told so. Where a thread does not have what it needs (`Elsewhere`), the value goes through shared memory (distribute.py).
 """
 
 from __future__ import annotations
