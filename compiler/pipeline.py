@@ -38,16 +38,19 @@ class Stage:
         return self.on_cuda if kind == "cuda" and self.on_cuda else self.passes
 
 
-_LINALG = (
-    "lower-to-linalg",
-    "generalize-contractions",
-    "inline-producers",
-    "narrow-producers",
-    "select-to-maximum",
-    "split-loops",
-    "collapse-loop-dims",
-    "fold-views",
-    "outs-style",
+register_bundle(
+    "canonicalize-ingress",
+    (
+        "generalize-contractions",
+        "inline-producers",
+        "narrow-producers",
+        "select-to-maximum",
+        "split-loops",
+        "collapse-loop-dims",
+        "fold-views",
+        "outs-style",
+    ),
+    "linalg as the schedules want it: contractions as generics, producers inlined, compare and select as maximumf",
 )
 
 STAGES = (
@@ -70,8 +73,9 @@ STAGES = (
     Stage(
         "linalg",
         "the body of each group as linalg on tensors, canonicalised",
-        (*_LINALG, "expand-math", "widen-half-floats"),
-        on_cuda=(*_LINALG, "widen-half-floats"),  # math ops stay what they are up to nvvm, where libdevice has most of them
+        ("lower-to-linalg", "canonicalize-ingress", "expand-math", "widen-half-floats"),
+        # math ops stay what they are up to nvvm, where libdevice has most of them
+        on_cuda=("lower-to-linalg", "canonicalize-ingress", "widen-half-floats"),
     ),
     Stage(
         "tiled",

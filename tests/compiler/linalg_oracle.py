@@ -10,16 +10,13 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import memref, scf
 from torch_mlir.execution_engine import ExecutionEngine
-from torch_mlir.passmanager import PassManager
 
+from hloom.compiler import pipeline  # noqa: F401  registers canonicalize-ingress
+from hloom.compiler.passmanager import parse_pipeline, run_steps
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import walk
-from hloom.passes.registry import find_pass
 
-INGRESS = [
-    "lower-to-linalg", "generalize-contractions", "inline-producers", "narrow-producers", "select-to-maximum", "collapse-loop-dims",
-    "fold-views", "outs-style",
-]  # fmt: skip
+INGRESS = ["lower-to-linalg", "canonicalize-ingress"]
 TYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
     **{f"i{n}": np.dtype(f"i{n // 8}").type for n in (8, 16, 32, 64)},
@@ -40,13 +37,7 @@ _TO_LLVM = (
 
 
 def run_passes(module: ir.Module, names: list[str]) -> None:
-    for name in names:
-        own = find_pass(name)
-        if own is not None:
-            own.fn(module.operation)
-        else:
-            PassManager.parse(f"builtin.module({name})", module.context).run(module.operation)
-    module.operation.verify()
+    run_steps(module.operation, parse_pipeline(",".join(names), module.context))
 
 
 def lowered(text: str, passes: list[str] | None = None) -> str:

@@ -25,10 +25,7 @@ from hloom.dialects.target import attach_target
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.runtime.dtypes import numpy_dtype
 
-ROAD = (
-    "lower-to-linalg,generalize-contractions,inline-producers,narrow-producers,select-to-maximum,collapse-loop-dims,fold-views,outs-style,widen-half-floats,"
-    "tile-and-fuse"
-)
+ROAD = "lower-to-linalg,canonicalize-ingress,widen-half-floats,tile-and-fuse"
 TOLERANCE = {"f64": 1e-12, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}
 """Relative to the largest expected value."""
 

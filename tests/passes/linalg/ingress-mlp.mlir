@@ -1,4 +1,4 @@
-// RUN: hloom-opt %s --lower-to-linalg --generalize-contractions --inline-producers --select-to-maximum --collapse-loop-dims --outs-style --cse --split-input-file | filecheck %s
+// RUN: hloom-opt %s --lower-to-linalg --canonicalize-ingress --cse --split-input-file | filecheck %s
 
 // An MLP layer as PyTorch hands it over in linalg, as one writes it by hand, and in StableHLO: the same IR.
 // CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
