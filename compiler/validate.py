@@ -75,6 +75,7 @@ def validate(module: ir.Module) -> None:
     by_name = _functions(module)
     for function in by_name.values():
         _check_nesting(function)
+        _check_end(function)
     _check_signature(by_name["main"])
     _check_size(_call_order(by_name), by_name)
     if _make_static(module):
@@ -145,6 +146,15 @@ def _check_nesting(function: ir.Operation) -> None:
             raise InvalidProgramError(
                 f"regions nest deeper than {MAX_NESTING}", stage=STAGE, remedy="call a function that does less", **where
             )
+
+
+def _check_end(function: ir.Operation) -> None:
+    """MLIR's verifier lets a function end in the return of a region; the inliner then crashes."""
+    for block in function.regions[0].blocks:
+        last = [view.operation for view in block.operations][-1:]
+        if last and last[0].name == "stablehlo.return":
+            where = {"op": last[0].name, "loc": str(last[0].location), "stage": STAGE}
+            raise InvalidProgramError("a function that ends in stablehlo.return", remedy="end it in func.return", **where)
 
 
 def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:

@@ -158,6 +158,12 @@ REFUSED = {
     "index": ("func.func @main(%a: tensor<4xindex>) { return }", UnsupportedOpError, "index"),
     "scalar": ("func.func @main(%a: f32) { return }", UnsupportedOpError, "type f32"),
     "branch": (f"func.func @main(%a: {ONE}) {{ cf.br ^end \n ^end: return }}", UnsupportedOpError, "cf.br"),
+    "region's return": (
+        f"func.func @main(%a: {ONE}) -> {ONE} {{ %0 = call @f(%a) : ({ONE}) -> {ONE} return %0 : {ONE} }}"
+        f" func.func private @f(%a: {ONE}) -> {ONE} {{ stablehlo.return %a : {ONE} }}",
+        InvalidProgramError,
+        "ends in stablehlo.return",
+    ),
     "top level": ("memref.global @x : memref<4xf32> func.func @main() { return }", UnsupportedOpError, "memref.global"),
     "custom call": (
         f"func.func @main(%a: {ONE}) -> {ONE} {{ %0 = stablehlo.custom_call @kernel(%a) : ({ONE}) -> {ONE} return %0 : {ONE} }}",
