@@ -139,9 +139,7 @@ def _described(imported: Imported) -> Program:
     if out_tree is None and imported.kind == "numpy":
         out_tree = pytree.LEAF if len(outputs) == 1 else pytree.flat(len(outputs))
     kwarg_tree = imported.kwarg_tree if imported.kwarg_tree is not None else {"dict": []}
-    return Program(
-        imported.module, inputs, outputs, in_tree, out_tree, kwarg_tree, imported.bound, imported.kind, updates=imported.updates
-    )
+    return Program(imported.module, inputs, outputs, in_tree, out_tree, kwarg_tree, imported.bound, imported.kind, updates=imported.updates)
 
 
 def _spec(name: str, kind: ir.Type) -> TensorSpec:

@@ -64,7 +64,8 @@ _MANIFEST = record(
         "updates": each(row(integer(0), integer(0))),
         "state": each(integer(0)),
         "name": text,
-        "programs": record({"main": PROGRAM}, {"init": PROGRAM}), "kernels": table(LAUNCH),
+        "programs": record({"main": PROGRAM}, {"init": PROGRAM}),
+        "kernels": table(LAUNCH),
         "report": lambda _: None,
     },
 )

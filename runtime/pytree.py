@@ -62,7 +62,7 @@ def check(structure: Structure) -> None:
         return
     if not isinstance(structure, dict) or len(structure) != 1:
         raise ValueError("neither a leaf nor a dictionary of one kind")
-    (kind, body), = structure.items()
+    ((kind, body),) = structure.items()
     if kind in ("tuple", "list"):
         _check_list(body, kind)
         children = body
@@ -116,7 +116,7 @@ def _pruned(part: Structure, numbers: Iterator[int], dropped: Collection[int]) -
         return None if next(numbers) in dropped else LEAF
     if part is None:
         return None
-    (kind, body), = part.items()
+    ((kind, body),) = part.items()
     if kind == "constant":
         return part
     if kind in ("tuple", "list"):
@@ -158,7 +158,7 @@ def _flatten(structure: Structure, value: Any, where: str, leaves: list[Any]) ->
         if value is not None:
             raise ArityError(f"{where} should be None, got {type(value).__name__}")
         return
-    (kind, body), = structure.items()
+    ((kind, body),) = structure.items()
     if kind == "constant":
         _check_constant(structure, value, where)
     elif kind in ("tuple", "list"):
@@ -205,7 +205,7 @@ def _maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
         return next
     if structure is None:
         return lambda leaves: None
-    (kind, _), = structure.items()
+    ((kind, _),) = structure.items()
     if kind == "constant":
         value = constant_value(structure)
         return lambda leaves: value
@@ -222,7 +222,7 @@ def _maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
 def _children(structure: Structure) -> list[tuple[Any, Structure]]:
     if structure is None:
         return []
-    (kind, body), = structure.items()
+    ((kind, body),) = structure.items()
     if kind == "constant":
         return []
     if kind in ("tuple", "list"):

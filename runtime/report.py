@@ -88,6 +88,7 @@ class Report:
 
     def _chart(self) -> str:
         """Bars of the bytes that each group moves, widest first."""
+
         def moved_by(group: dict[str, Any]) -> int:
             return group.get("calls", 1) * (group.get("reads", 0) + group.get("writes", 0))
 
@@ -98,7 +99,7 @@ class Report:
         for index, (name, size) in enumerate(moved):
             width, y = max(1, round(400 * size / moved[0][1])), 20 * index
             bars.append(
-                f'<text x=0 y={y + 14}>{_escape(name)}</text><rect x=220 y={y + 3} width={width} height=14 />'
+                f"<text x=0 y={y + 14}>{_escape(name)}</text><rect x=220 y={y + 3} width={width} height=14 />"
                 f"<text x={226 + width} y={y + 14}>{_bytes(size)}</text>"
             )
         return f"<h2>bytes moved</h2><svg width=760 height={20 * len(moved)}>{''.join(bars)}</svg>"

@@ -1,8 +1,8 @@
 """Values on a command line.
 
-    4x8xf32            zeros                    @x.npy     an array; @x.npz: one after the other
-    4x8xf32=1.5        all alike                random     values that suit the type, from seed 0
-    2x2xi32=1,2,3,4    each (brackets ignored)  random:7   from seed 7
+4x8xf32            zeros                    @x.npy     an array; @x.npz: one after the other
+4x8xf32=1.5        all alike                random     values that suit the type, from seed 0
+2x2xi32=1,2,3,4    each (brackets ignored)  random:7   from seed 7
 """
 
 from __future__ import annotations

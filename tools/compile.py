@@ -1,12 +1,12 @@
 """hloom-compile: compiles a program to one file that runs without a compiler, or to any stage on the way.
 
-    hloom-compile mlp.mlir -o mlp.hloom
-    hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
-    hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
-    hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks for goes before what cost decides
-    hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
-    hloom-compile mlp.mlir --verify -o mlp.hloom         checked against the reference interpreter before it is written
-    hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
+hloom-compile mlp.mlir -o mlp.hloom
+hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
+hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
+hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks for goes before what cost decides
+hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
+hloom-compile mlp.mlir --verify -o mlp.hloom         checked against the reference interpreter before it is written
+hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
 """
 
 from __future__ import annotations

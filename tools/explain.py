@@ -1,8 +1,8 @@
 """hloom-explain: what became of every op of a program, and why.
 
-    hloom-explain mlp.mlir                      tables: groups, ops, decisions, times
-    hloom-explain mlp.hloom --json=mlp.json     a compiled program tells the same
-    hloom-explain mlp.mlir --html=mlp.html      one page that needs nothing beside it
+hloom-explain mlp.mlir                      tables: groups, ops, decisions, times
+hloom-explain mlp.hloom --json=mlp.json     a compiled program tells the same
+hloom-explain mlp.mlir --html=mlp.html      one page that needs nothing beside it
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What hloom-explain tells of a program for a GPU: each kernel beside the limits of its target, each library call with the reason for it.
 
-    asked    bytes that the threads ask global memory for (traffic.py)
-    moved    bytes that have to come from memory: a buffer that fits half the L2 is taken to come once, a larger one as often as asked for
-    least    each byte that the group needs of its inputs once, each result once
-    roofline launch + max(least / bandwidth, flops / rate): no kernel of the group is faster, unless its inputs are in the L2
+asked    bytes that the threads ask global memory for (traffic.py)
+moved    bytes that have to come from memory: a buffer that fits half the L2 is taken to come once, a larger one as often as asked for
+least    each byte that the group needs of its inputs once, each result once
+roofline launch + max(least / bandwidth, flops / rate): no kernel of the group is faster, unless its inputs are in the L2
 """
 
 from __future__ import annotations

@@ -57,9 +57,7 @@ class KernelStatistics:
     """Others that say what a kernel does: shuffles, barriers, tensor-core steps, atomics, divisions, local memory."""
 
 
-def kernel_statistics(
-    gpu_module: ir.Operation, target: TargetView, compiled: CompiledKernels | None = None
-) -> dict[str, KernelStatistics]:
+def kernel_statistics(gpu_module: ir.Operation, target: TargetView, compiled: CompiledKernels | None = None) -> dict[str, KernelStatistics]:
     """Statistics by kernel name of a gpu.module at stage gpu; compiles it, or reads the cache, unless given. Raises CompileError."""
     made = compiled or compile_kernels(gpu_module, target)
     bodies = split_entries(made.ptx)

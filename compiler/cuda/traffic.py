@@ -25,6 +25,8 @@ _SAMPLED_TRIPS = (64, 8, 2)
 _READS = ("vector.load", "vector.maskedload", "memref.load", "nvgpu.device_async_copy", "nvgpu.tma.async.load")
 _WRITES = ("vector.store", "vector.maskedstore", "memref.store", "nvgpu.tma.async.store")
 _BOTH = ("memref.atomic_rmw",)
+
+
 @dataclass(frozen=True)
 class Traffic:
     """Bytes of global memory that all threads of a launch read and write, by the number of the kernel's argument."""

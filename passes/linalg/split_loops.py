@@ -221,9 +221,7 @@ def _operand(value: ir.Value, at: list[indices.Index], indexing: ir.AffineMap, l
         factors = [axes.factors((base, d), extent) for d, extent in enumerate(shape_of(base))]
         return new.get(base, base), [index for each, parts in zip(at, factors) for index in indices.delinearise(each, parts)]
     bare = [bare_dim(expression) for expression in indexing.results]
-    factors = [
-        loops[loop] if loop is not None and prod(loops[loop]) == extent else [extent] for loop, extent in zip(bare, shape_of(value))
-    ]
+    factors = [loops[loop] if loop is not None and prod(loops[loop]) == extent else [extent] for loop, extent in zip(bare, shape_of(value))]
     shape = [factor for parts in factors for factor in parts]
     start = resized_start(value, shape)
     split = start if start is not None else reshape(value, shape)

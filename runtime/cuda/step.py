@@ -1,8 +1,8 @@
 """What every kind of thunk is to the CUDA runtime: a step with three moments.
 
-    prepare     while loading, before there is memory: says what it needs (workspace, counters) and finds its libraries
-    initialise  once memory and code are there: looks kernels up, makes descriptors, asks for heuristics
-    execute     while a graph is recorded: enqueues its work
+prepare     while loading, before there is memory: says what it needs (workspace, counters) and finds its libraries
+initialise  once memory and code are there: looks kernels up, makes descriptors, asks for heuristics
+execute     while a graph is recorded: enqueues its work
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class Machine:
         for function in functions(module):
             function.erase()
         for name, kernel in self.kernels.items():
-            declaration = f'llvm.func @{name}(i64, i64, !llvm.ptr) attributes {{hloom.tiles = {tiles} : i64}}'
+            declaration = f"llvm.func @{name}(i64, i64, !llvm.ptr) attributes {{hloom.tiles = {tiles} : i64}}"
             parsed = ir.Module.parse(declaration)
             op = parsed.body.operations[0].operation
             op.detach_from_parent()

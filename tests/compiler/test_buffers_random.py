@@ -16,36 +16,52 @@ TYPES = {"v": "tensor<4xi32>", "m": "tensor<3x4xi32>", "s": "tensor<i32>"}
 GROUPS = {
     "add": ("loop", "v v", "v", "%r = stablehlo.add %a0, %a1 : tensor<4xi32>", "%r"),
     "both": (
-        "loop", "v v", "v v", "%r = stablehlo.subtract %a0, %a1 : tensor<4xi32>\n %q = stablehlo.xor %a1, %r : tensor<4xi32>", "%r, %q"
+        "loop",
+        "v v",
+        "v v",
+        "%r = stablehlo.subtract %a0, %a1 : tensor<4xi32>\n %q = stablehlo.xor %a1, %r : tensor<4xi32>",
+        "%r, %q",
     ),
     "turn": ("loop", "v", "v", "%r = stablehlo.reverse %a0, dims = [0] : tensor<4xi32>", "%r"),
     "mixed": (
-        "loop", "v", "v",
-        "%t = stablehlo.reverse %a0, dims = [0] : tensor<4xi32>\n %r = stablehlo.subtract %a0, %t : tensor<4xi32>", "%r"
+        "loop",
+        "v",
+        "v",
+        "%t = stablehlo.reverse %a0, dims = [0] : tensor<4xi32>\n %r = stablehlo.subtract %a0, %t : tensor<4xi32>",
+        "%r",
     ),
     "row": (
-        "loop", "m v s", "m",
-        "%z = stablehlo.constant dense<0> : tensor<i32>\n %u = stablehlo.reshape %a1 : (tensor<4xi32>) -> tensor<1x4xi32>\n"
-        + UPDATE,
+        "loop",
+        "m v s",
+        "m",
+        "%z = stablehlo.constant dense<0> : tensor<i32>\n %u = stablehlo.reshape %a1 : (tensor<4xi32>) -> tensor<1x4xi32>\n" + UPDATE,
         "%r",
     ),
     "step": (
-        "loop", "m v s", "m s",
+        "loop",
+        "m v s",
+        "m s",
         "%z = stablehlo.constant dense<0> : tensor<i32>\n %one = stablehlo.constant dense<1> : tensor<i32>\n"
-        "%u = stablehlo.reshape %a1 : (tensor<4xi32>) -> tensor<1x4xi32>\n"
-        + UPDATE + "%q = stablehlo.add %a2, %one : tensor<i32>",
+        "%u = stablehlo.reshape %a1 : (tensor<4xi32>) -> tensor<1x4xi32>\n" + UPDATE + "%q = stablehlo.add %a2, %one : tensor<i32>",
         "%r, %q",
     ),
     "sum": (
-        "reduce", "m", "v",
+        "reduce",
+        "m",
+        "v",
         "%z = stablehlo.constant dense<0> : tensor<i32>\n"
         "%r = stablehlo.reduce(%a0 init: %z) applies stablehlo.add across dimensions = [0]\n"
         "  : (tensor<3x4xi32>, tensor<i32>) -> tensor<4xi32>",
         "%r",
     ),
     "inc": ("loop", "s", "s", "%o = stablehlo.constant dense<1> : tensor<i32>\n %r = stablehlo.add %a0, %o : tensor<i32>", "%r"),
-    "spread": ("loop", "v s", "v", "%b = stablehlo.broadcast_in_dim %a1, dims = [] : (tensor<i32>) -> tensor<4xi32>\n"
-               "%r = stablehlo.add %a0, %b : tensor<4xi32>", "%r"),
+    "spread": (
+        "loop",
+        "v s",
+        "v",
+        "%b = stablehlo.broadcast_in_dim %a1, dims = [] : (tensor<i32>) -> tensor<4xi32>\n%r = stablehlo.add %a0, %b : tensor<4xi32>",
+        "%r",
+    ),
 }
 
 
@@ -154,7 +170,7 @@ cond {{
 }} do {{
   {body}
   {following} = func.call @inc({carries[0]}) : (tensor<i32>) -> tensor<i32>
-  stablehlo.return {', '.join(yielded)} : {types}
+  stablehlo.return {", ".join(yielded)} : {types}
 }}""".replace(capped, "")
 
     def carried(self, env: dict[str, list[str]], kind: str, carries: list[str], kinds: list[str]) -> str:

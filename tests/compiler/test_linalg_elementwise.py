@@ -33,7 +33,28 @@ def edge_values(element: str) -> np.ndarray:
         return np.array([low, low + 1, high, high - 1, 0, 1, 2, 3, 7, 100, *([-1, -2, -7] if low else [])], object).astype(dtype)
     info = ml_dtypes.finfo(dtype)
     tiny = float(info.smallest_subnormal)
-    numbers = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49, 3.7, -3.7, 100, -100, tiny, -tiny, float(info.max), np.inf, -np.inf, np.nan]
+    numbers = [
+        0.0,
+        -0.0,
+        1,
+        -1,
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        -2.5,
+        0.49,
+        3.7,
+        -3.7,
+        100,
+        -100,
+        tiny,
+        -tiny,
+        float(info.max),
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
     return np.array(numbers, np.float64).astype(dtype)
 
 
@@ -200,12 +221,16 @@ def test_integer_power(element):
 
 
 @pytest.mark.parametrize("direction", ["EQ", "NE", "LT", "LE", "GT", "GE"])
-@pytest.mark.parametrize("element, kind", [("f32", "FLOAT"), ("f32", "TOTALORDER"), ("bf16", "FLOAT"), ("i8", "SIGNED"), ("ui8", "UNSIGNED")])
+@pytest.mark.parametrize(
+    "element, kind", [("f32", "FLOAT"), ("f32", "TOTALORDER"), ("bf16", "FLOAT"), ("i8", "SIGNED"), ("ui8", "UNSIGNED")]
+)
 def test_compare(interpreter, direction, element, kind):
     if kind == "TOTALORDER":
         x, y = pairs("f32")
         keys = [np.where(v.view(np.int32) < 0, v.view(np.int32) ^ 0x7FFFFFFF, v.view(np.int32)) for v in (x, y)]
-        wanted = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal}[direction](*keys)
+        wanted = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal}[
+            direction
+        ](*keys)
         (got,) = run_lowered(compare(direction, kind, len(x), element), [x, y], PASSES)
         np.testing.assert_array_equal(got, wanted)
         return
@@ -274,9 +299,13 @@ def test_select_with_scalar_predicate_and_clamp_with_scalar_bounds(interpreter):
 
 @pytest.mark.parametrize("exponent, mantissa", [(5, 10), (8, 7), (4, 3), (8, 23), (3, 0)])
 def test_reduce_precision(interpreter, exponent, mantissa):
-    x = np.concatenate([edge_values("f32"), np.random.default_rng(0).normal(size=64).astype(np.float32) * np.float32(10.0) ** np.arange(-32, 32)])
+    x = np.concatenate(
+        [edge_values("f32"), np.random.default_rng(0).normal(size=64).astype(np.float32) * np.float32(10.0) ** np.arange(-32, 32)]
+    )
     t = f"tensor<{len(x)}xf32>"
-    text = f"func.func @main(%x: {t}) -> {t} {{ %0 = stablehlo.reduce_precision %x, format = e{exponent}m{mantissa} : {t} return %0 : {t} }}"
+    text = (
+        f"func.func @main(%x: {t}) -> {t} {{ %0 = stablehlo.reduce_precision %x, format = e{exponent}m{mantissa} : {t} return %0 : {t} }}"
+    )
     check(interpreter, text, [x.astype(np.float32)])
 
 

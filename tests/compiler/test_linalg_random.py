@@ -141,7 +141,9 @@ class Program:
         dims = [d for d in range(len(shape)) if self.rng.random() < 0.5]
         op, init = self.rng.choice([("add", "%zero"), ("maximum", "%low")])
         new = tuple(e for d, e in enumerate(shape) if d not in dims)
-        self.emit(f"stablehlo.reduce({name} init: {init}) applies stablehlo.{op} across dimensions = {dims}", [(name, shape), ("", ())], new)
+        self.emit(
+            f"stablehlo.reduce({name} init: {init}) applies stablehlo.{op} across dimensions = {dims}", [(name, shape), ("", ())], new
+        )
 
     def dot(self) -> None:
         (x, a), (y, b) = self.pick(), self.pick()
@@ -214,7 +216,11 @@ class Program:
         name, shape = self.pick()
         if not shape:
             return
-        size, stride, dilation = [self.rng.choice([1, 1, 2, 3]) for _ in shape], [self.rng.choice([1, 1, 2]) for _ in shape], [1] * len(shape)
+        size, stride, dilation = (
+            [self.rng.choice([1, 1, 2, 3]) for _ in shape],
+            [self.rng.choice([1, 1, 2]) for _ in shape],
+            [1] * len(shape),
+        )
         dilation[-1] = self.rng.choice([1, 2])
         pads = [(self.rng.choice([-1, 0, 0, 1]), self.rng.choice([0, 0, s - 1])) for s in size]
         spans = [low + e + high - (s - 1) * d - 1 for (low, high), e, s, d in zip(pads, shape, size, dilation)]
@@ -255,7 +261,7 @@ class Program:
         dim, pair, scalar = self.rng.randrange(len(shape)), f"%v{len(self.lines)}", "tensor<f32>"
         kind, new = self.kind(shape), shape[:dim] + shape[dim + 1 :]
         body = f"^bb0(%x: {scalar}, %s: {scalar}, %y: {scalar}, %t: {scalar}):\n%z = stablehlo.maximum %x, %y : {scalar}\n"
-        body += f"%u = stablehlo.add %s, %t : {scalar}\n\"stablehlo.return\"(%z, %u) : ({scalar}, {scalar}) -> ()"
+        body += f'%u = stablehlo.add %s, %t : {scalar}\n"stablehlo.return"(%z, %u) : ({scalar}, {scalar}) -> ()'
         types = f"({kind}, {kind}, {scalar}, {scalar}) -> ({self.kind(new)}, {self.kind(new)})"
         inputs = f"{name}, {other[0]}, %low, %zero"
         self.lines.append(f'{pair}:2 = "stablehlo.reduce"({inputs}) ({{\n{body}\n}}) {{dimensions = array<i64: {dim}>}} : {types}')

@@ -52,8 +52,10 @@ class Case:
         left, right, bias, out = ("x".join(map(str, s)) for s in self.shapes)
         is_float = self.accumulator.startswith("f")
         extend = "arith.extf" if is_float else "arith.extsi"
-        widen = "" if self.element == self.accumulator else "\n".join(
-            f"    %{side}w = {extend} %{side} : {self.element} to {self.accumulator}" for side in "ab"
+        widen = (
+            ""
+            if self.element == self.accumulator
+            else "\n".join(f"    %{side}w = {extend} %{side} : {self.element} to {self.accumulator}" for side in "ab")
         )
         suffix = "w" if widen else ""
         multiply, add = ("arith.mulf", "arith.addf") if is_float else ("arith.muli", "arith.addi")

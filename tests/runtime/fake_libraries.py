@@ -205,7 +205,6 @@ class OneHandle:
 
 
 class Cusolver(OneHandle):
-
     def set_stream(self, handle: int, stream: int) -> None:
         self.stream = stream
 

@@ -178,4 +178,3 @@ def _is_zero(attribute: ir.Attribute) -> bool:
     if isinstance(attribute, ir.FloatAttr):
         return ir.FloatAttr(attribute).value == 0.0
     return isinstance(attribute, ir.IntegerAttr) and ir.IntegerAttr(attribute).value == 0
-

@@ -150,4 +150,3 @@ def _load(ring: ir.Value, at: list[ir.Value], length: int) -> ir.Value:
     """Always a vector, of at most 16 bytes an access."""
     loaded = load(ring, at, length)
     return loaded if length > 1 else from_elements([loaded])
-

@@ -84,9 +84,7 @@ def _shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
     return ir.Type.parse(f"memref<{'x'.join(map(str, shape))}x{element}, {WORKGROUP}>")
 
 
-def open_kernel(
-    function: ir.Operation, blocks: int, threads: int, layout: dict[str, str | int], maps: Sequence[TensorMap] = ()
-) -> Kernel:
+def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[str, str | int], maps: Sequence[TensorMap] = ()) -> Kernel:
     """The kernel of `function`'s name in the module's @kernels, with `blocks` x `threads` and the readable `layout` as attributes.
 
     Behind its buffers it takes tensor maps of them.

@@ -287,4 +287,3 @@ def _rename_inside(op: ir.Operation, code: Scope) -> None:
                 for i, operand in enumerate(inner.operands):
                     inner.operands[i] = code.value(operand)
                 _rename_inside(inner, code)
-

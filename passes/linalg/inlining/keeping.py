@@ -204,4 +204,3 @@ def _joinable(groups: list[list[Node]], node: Node) -> list[Node] | None:
             return group
         needed |= set().union(*(n.depends for n in group))
     return None
-

@@ -158,9 +158,7 @@ def _gather(low: Lowering, op: ir.Operation) -> None:
     index_dims = [d for d in range(index_rank) if d != vector]  # the start indices' dims, in the order of the result's batch dims
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     offset_of = dict(zip([d for d in range(len(sizes)) if d not in gone], offsets))
-    batch_of = {
-        o: batch[index_dims.index(i)] for o, i in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims)
-    }
+    batch_of = {o: batch[index_dims.index(i)] for o, i in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims)}
 
     def index_map(component: int) -> ir.AffineMap:
         expressions = dict(zip(index_dims, generic.dims(batch)))

@@ -54,7 +54,7 @@ class Index:
         """The loop's number if the expression is that loop alone, else None."""
         if len(self.terms) != 1 or self.offset:
             return None
-        (atom, coefficient), = self.terms
+        ((atom, coefficient),) = self.terms
         return atom.number if atom.kind == "dim" and coefficient == 1 else None
 
     @property

@@ -18,9 +18,7 @@ from .reduction import accumulator, narrowed, reducer
 from .scalars import signless
 
 
-def _grown(
-    low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequence[tuple[int, int]], dilation: Sequence[int]
-) -> ir.Value:
+def _grown(low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequence[tuple[int, int]], dilation: Sequence[int]) -> ir.Value:
     """The new tensor of `old`, padded and dilated."""
     if not any(map(any, pairs)) and set(dilation) <= {1}:
         return low.tensor(old)
