@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -56,7 +57,7 @@ def _cast(arrays: Callable[[], Arrays], dtype: type) -> Arrays:
 def _layers(*widths: int) -> Arrays:
     """Weights as [in, out] and biases of the linear layers between these widths."""
     arrays = []
-    for seed, (n_in, n_out) in enumerate(zip(widths, widths[1:])):
+    for seed, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
         arrays += [_random(10 + seed, n_in, n_out, scale=n_in**-0.5), _random(30 + seed, n_out, scale=0.1)]
     return arrays
 
@@ -104,7 +105,7 @@ def _sentence() -> Arrays:
 
 
 def _gflop(rows: int, *widths: int) -> float:
-    return 2e-9 * rows * sum(a * b for a, b in zip(widths, widths[1:]))
+    return 2e-9 * rows * sum(a * b for a, b in itertools.pairwise(widths))
 
 
 _MLP = (1024, 1024, 1024, 1024)

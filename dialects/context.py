@@ -7,7 +7,7 @@ import importlib.util
 import sys
 import types
 
-import torch_mlir.dialects.gpu.passes  # noqa: F401  registers upstream's passes
+import torch_mlir.dialects.gpu.passes
 import torch_mlir.dialects.linalg.passes  # noqa: F401
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo

@@ -25,7 +25,7 @@ from .tensors import TO_KIND, refuse_overlap, view
 class _Frame:
     """The buffers of one running call: those that never change are set, arguments and results are not."""
 
-    __slots__ = ("pointers", "address", "arena")
+    __slots__ = ("address", "arena", "pointers")
 
     def __init__(self, fixed: Sequence[int], arena: tuple[int, int] | None):
         self.pointers = (ctypes.c_uint64 * max(1, len(fixed)))(*fixed)

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
 
@@ -55,13 +56,15 @@ def main() -> int:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--compare", action="store_true", help="name the files that differ between two folders")
     parser.add_argument("--targets", nargs="+", default=TARGETS)
+    parser.add_argument("--programs", default="*", metavar="GLOB", help="programs by the names of their folders here")
     arguments = parser.parse_args()
     if arguments.compare:
         found = differences(*arguments.folders)
         print("\n".join(found) or "no difference")
         return bool(found)
     (folder,) = arguments.folders
-    jobs = list(product(programs().items(), arguments.targets))
+    chosen = [(name, path) for name, path in programs().items() if fnmatch(name, arguments.programs)]
+    jobs = list(product(chosen, arguments.targets))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, _ in enumerate(pool.map(lambda job: write(job[0][1], job[1], folder / job[1] / job[0][0]), jobs), 1):
             print(f"\r{number} of {len(jobs)}", end="", flush=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes  # noqa: F401  gives NumPy bfloat16
+import ml_dtypes
 import numpy as np
 import torch
 from torch.fx import Node

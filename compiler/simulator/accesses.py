@@ -97,7 +97,7 @@ class Accesses(Lockstep):
         count = self.active(mask)
         self._count_bytes(memory, count * nbytes, write)
         logged = launch.checks and memory.log is not None
-        if not (logged or self.samples(memory, at, peek=True) or align and launch.checks):
+        if not (logged or self.samples(memory, at, peek=True) or (align and launch.checks)):
             return
         flat = self.full(address).reshape(-1)
         chosen = None if mask is None else np.flatnonzero(self.full(mask))

@@ -131,7 +131,7 @@ class WarpGroups:
         start, leading, stride = (_field(word[:, :, 0], shift)[..., None, None] for shift in (0, 16, 32))
         swizzle = int(word.flat[0] >> np.uint64(62))
         width = _WIDTHS.get(swizzle)
-        if width is None or depth * itemsize > width and along_k or int(_field(word, 49).max()) & 7 * _UNIT:
+        if width is None or (depth * itemsize > width and along_k) or int(_field(word, 49).max()) & 7 * _UNIT:
             batch.fail("a wgmma descriptor without swizzle, or with a base offset, is not simulated", at)
         if not along_k and itemsize != 2:
             batch.fail("wgmma wants operands that are no 16-bit types contiguous along k", at)

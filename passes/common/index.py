@@ -12,7 +12,7 @@ from .rewriting import index_constant, value_of
 class Lin:
     """`constant + sum(coefficient * value) + lanes * lane`, over SSA values of type index; immutable."""
 
-    __slots__ = ("terms", "constant", "lanes")
+    __slots__ = ("constant", "lanes", "terms")
 
     def __init__(self, terms: Mapping[ir.Value, int] | None = None, constant: int = 0, lanes: int = 0):
         self.terms = {v: c for v, c in (terms or {}).items() if c}

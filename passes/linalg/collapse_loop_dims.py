@@ -19,6 +19,7 @@ in one piece.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -105,7 +106,7 @@ def _read(source: Generic) -> _Loops:
     loops = [i for i, extent in enumerate(source.extents) if extent != 1]
     nest = _Loops(source, loops)
     asked = {int(ir.IntegerAttr(op.attributes["dim"]).value) for op in walk(source.op, "linalg.index")}
-    for i, following in zip(loops, loops[1:]):
+    for i, following in itertools.pairwise(loops):
         alike = source.iterators[i] == source.iterators[following]
         nest.joined[i] = alike and not {i, following} & asked
     return nest
@@ -130,7 +131,7 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
                     changed = True
             if value not in between:
                 continue
-            for dim, following_dim in zip(dims, dims[1:]):
+            for dim, following_dim in itertools.pairwise(dims):
                 loop, after = bare_dim(indexing.results[dim]), bare_dim(indexing.results[following_dim])
                 together = loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == after
                 if not together and (value, dim) not in split:
@@ -193,7 +194,7 @@ def _operand_runs(value: ir.Value, indexing: ir.AffineMap, nest: _Loops) -> list
     """The value's dims that become one: those whose loops do."""
     dims = _wide_dims(value)
     joined = {}
-    for dim, following in zip(dims, dims[1:]):
+    for dim, following in itertools.pairwise(dims):
         loop = bare_dim(indexing.results[dim])
         joined[dim] = bool(loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == bare_dim(indexing.results[following]))
     return _runs(dims, joined)

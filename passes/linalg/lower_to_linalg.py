@@ -112,7 +112,7 @@ def _check_types(op: ir.Operation) -> None:
         if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
             raise unsupported(op, f"{op.name} has a value of type {value.type}; only static ranked tensors are compiled")
         element = value.type.element_type
-        if isinstance(element, ir.IntegerType) and element.width in _INTEGER_WIDTHS or str(element) in _FLOATS:
+        if (isinstance(element, ir.IntegerType) and element.width in _INTEGER_WIDTHS) or str(element) in _FLOATS:
             continue
         raise unsupported(op, f"{op.name} has elements of type {element}, which is not compiled")
 

@@ -216,7 +216,7 @@ class _Host:
             return
         buffers = [self._buffer(t) for t in cut.types]
         for op in calls:
-            count = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[0]
+            count = next(iter(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])))
             inputs, outputs = list(op.operands)[:count], list(op.operands)[count:]
             inplace = _renumbered(op.attributes["inplace"], cut.second_takes)
             with ir.InsertionPoint(op), op.location:

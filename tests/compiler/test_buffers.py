@@ -26,7 +26,7 @@ def context():
 
 
 @pytest.mark.parametrize(
-    "text, expected",
+    ("text", "expected"),
     [
         ("dense<[true, false, true]> : tensor<3xi1>", np.array([1, 0, 1], np.uint8)),
         ("dense<true> : tensor<9xi1>", np.ones(9, np.uint8)),
@@ -54,7 +54,9 @@ def resource(kind: str, blob: str) -> ir.Attribute:
     return walk(module.operation, "stablehlo.constant")[0].attributes["value"]
 
 
-@pytest.mark.parametrize("kind, data", [("tensor<2xbf16>", "803f0040"), ("tensor<3xi1>", "010001"), ("tensor<2xui32>", "01000000ffffffff")])
+@pytest.mark.parametrize(
+    ("kind", "data"), [("tensor<2xbf16>", "803f0040"), ("tensor<3xi1>", "010001"), ("tensor<2xui32>", "01000000ffffffff")]
+)
 def test_resource_bytes(context, kind: str, data: str) -> None:
     attribute = resource(kind, f'r: "0x04000000{data}"')
     assert constant_bytes(attribute) == bytes.fromhex(data)
@@ -109,7 +111,7 @@ def test_sequential_copies_act_at_once(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "a, b, batch, contracted, expected",
+    ("a", "b", "batch", "contracted", "expected"),
     [
         ((3, 5), (5, 7), ([], []), ([1], [0]), ((1, 3, 7, 5), (1, 5, 1, 1, 7, 1, 21, 7, 1))),
         ((5, 3), (7, 5), ([], []), ([0], [1]), ((1, 3, 7, 5), (1, 1, 3, 1, 1, 5, 21, 7, 1))),
@@ -176,7 +178,7 @@ func.func private @next(%x: tensor<i32>) -> tensor<i32> attributes {{hloom.kind 
 
 
 @pytest.mark.parametrize(
-    "start, limit, step, direction, operation, kind, operands, counted",
+    ("start", "limit", "step", "direction", "operation", "kind", "operands", "counted"),
     [
         (0, 5, 1, "LT", "add", "i32", "%i, %l", True),
         (0, 5, 2, "LE", "add", "i64", "%i, %l", True),

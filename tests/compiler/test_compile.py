@@ -157,7 +157,7 @@ CAUSAL = """func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 }"""
 
 
-@pytest.mark.parametrize("text, once, expected", [
+@pytest.mark.parametrize(("text", "once", "expected"), [
     (CONSTANT_TABLE, 512, lambda x: x * np.cos(np.sin(np.arange(128, dtype=np.float32)))),
     (CAUSAL, 0, np.tril),  # to compare is cheaper than to read
 ])  # fmt: skip

@@ -52,7 +52,7 @@ def kernels_of(kernels, target):
     return bodies, cubin.statistics
 
 
-@pytest.mark.parametrize("target", ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"))
+@pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
 def test_elementwise_moves_128_bits(target):
     bodies, _ = kernels_of(module_of(*map(elementwise, ("f32", "f16", "bf16", "f64"))), target)
     for name, body in bodies.items():
@@ -105,8 +105,8 @@ def test_atomics(target):
     assert "cas" in bodies["mulf_f32"]
 
 
-@pytest.mark.parametrize("target", ("sm_80", "sm_90a"))
-@pytest.mark.parametrize("element", ("f32", "f16", "bf16", "f64"))
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("element", ["f32", "f16", "bf16", "f64"])
 def test_every_math_function(target, element):
     bodies, _ = kernels_of(module_of(*(math_function(op, element) for op in (*UNARY, *BINARY))), target)
     assert len(bodies) == len(UNARY) + len(BINARY)

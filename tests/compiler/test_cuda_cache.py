@@ -47,7 +47,7 @@ def test_locations_are_no_part_of_the_key():
     assert compile_kernels(module_of("\n\n", elementwise("f32")).operation, TARGET).cached
 
 
-@pytest.mark.parametrize("damage", (b"", b"short", None))
+@pytest.mark.parametrize("damage", [b"", b"short", None])
 def test_damaged_entries_are_made_again(folder, damage):
     kernels = module_of(elementwise("f32")).operation
     made = compile_kernels(kernels, TARGET)

@@ -52,7 +52,7 @@ def test_constants_that_are_closed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad, kind, pattern",
+    ("bad", "kind", "pattern"),
     [
         (lambda x: x.nothing, InvalidProgramError, "AttributeError"),
         (jnp.sort, UnsupportedOpError, "stablehlo.sort"),

@@ -100,7 +100,7 @@ MOVES = [
 ]
 
 
-@pytest.mark.parametrize("text, shape", MOVES)
+@pytest.mark.parametrize(("text", "shape"), MOVES)
 def test_access_maps_name_the_elements_that_the_op_reads(text, shape):
     """The op moves row-major positions; the map must name the very position that arrives."""
     result = f"tensor<{'x'.join(map(str, shape))}xi32>"

@@ -39,7 +39,7 @@ def at_thunk(text: str, context: ir.Context, use: str = "library") -> ir.Module:
 
 
 @pytest.mark.parametrize(
-    "body, name",
+    ("body", "name"),
     [
         ("%r = stablehlo.maximum %zero, %x : !t", "relu"),
         ("%r = stablehlo.maximum %x, %one : !t", None),
@@ -81,7 +81,7 @@ GELU = """func.func @f(%x: !t) -> !t {{
 
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 @pytest.mark.parametrize(
-    "c, root, name", [(0.044715, 0.7978845608, "gelu"), (0.044715, 0.7, None), (0.06, 0.7978845608, None), (0.0, 0.851, None)]
+    ("c", "root", "name"), [(0.044715, 0.7978845608, "gelu"), (0.044715, 0.7, None), (0.06, 0.7978845608, None), (0.0, 0.851, None)]
 )
 def test_gelu_is_known_by_its_values(context, element, c, root, name) -> None:
     module = ir.Module.parse(GELU.format(c=c, root=root).replace("!t", f"tensor<4x{element}>"))
@@ -119,7 +119,7 @@ func.func @main(%x: tensor<2x3x5xf32>, %w: tensor<5x7xf32>, %b: tensor<7xf32>, %
 }"""
 
 
-@pytest.mark.parametrize("text, kind", [(CONV, "conv"), (PRODUCT, "gemm")])
+@pytest.mark.parametrize(("text", "kind"), [(CONV, "conv"), (PRODUCT, "gemm")])
 @pytest.mark.parametrize("use", ["library", "generated"])
 def test_library_and_generated_kernels_agree_with_the_interpreter(context, text, kind, use) -> None:
     random = np.random.default_rng(0)

@@ -139,14 +139,16 @@ def reduce_text(kind: str, result: str, op: str, init: str, dims: str, element: 
         %0 = stablehlo.reduce(%x init: %c) applies stablehlo.{op} across dimensions = [{dims}] : ({kind}, tensor<{element}>) -> {result}""")  # fmt: skip
 
 
-@pytest.mark.parametrize("dims, result", [("0", "5x6"), ("1", "4x6"), ("2", "4x5"), ("0, 2", "5"), ("1, 2", "4"), ("0, 1, 2", "")])
-@pytest.mark.parametrize("op, init", [("add", "0.0"), ("maximum", "0xFF800000")])
+@pytest.mark.parametrize(("dims", "result"), [("0", "5x6"), ("1", "4x6"), ("2", "4x5"), ("0, 2", "5"), ("1, 2", "4"), ("0, 1, 2", "")])
+@pytest.mark.parametrize(("op", "init"), [("add", "0.0"), ("maximum", "0xFF800000")])
 def test_reduce(interpreter, dims, result, op, init):
     out = f"tensor<{result}xf32>" if result else "tensor<f32>"
     check(interpreter, reduce_text("tensor<4x5x6xf32>", out, op, init, dims, "f32"))
 
 
-@pytest.mark.parametrize("element, op, init", [("i32", "add", "3"), ("ui8", "maximum", "0"), ("i1", "or", "false"), ("i1", "and", "true")])
+@pytest.mark.parametrize(
+    ("element", "op", "init"), [("i32", "add", "3"), ("ui8", "maximum", "0"), ("i1", "or", "false"), ("i1", "and", "true")]
+)
 def test_reduce_integers(interpreter, element, op, init):
     check(interpreter, reduce_text(f"tensor<4x5x{element}>", f"tensor<4x{element}>", op, init, "1", element))
 
@@ -214,7 +216,7 @@ WINDOWS = {
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-@pytest.mark.parametrize("op, init", [("add", "0.0"), ("maximum", "0xFF800000")])
+@pytest.mark.parametrize(("op", "init"), [("add", "0.0"), ("maximum", "0xFF800000")])
 def test_reduce_window(interpreter, name, op, init):
     check(interpreter, window_text(*WINDOWS[name], op, init))
 

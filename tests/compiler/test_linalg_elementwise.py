@@ -1,7 +1,5 @@
 """Every elementwise op on edge values: lowered to linalg and run, against the reference interpreter."""
 
-# ruff: noqa: E501  ops of programs stay on one line
-
 from __future__ import annotations
 
 import itertools
@@ -222,7 +220,7 @@ def test_integer_power(element):
 
 @pytest.mark.parametrize("direction", ["EQ", "NE", "LT", "LE", "GT", "GE"])
 @pytest.mark.parametrize(
-    "element, kind", [("f32", "FLOAT"), ("f32", "TOTALORDER"), ("bf16", "FLOAT"), ("i8", "SIGNED"), ("ui8", "UNSIGNED")]
+    ("element", "kind"), [("f32", "FLOAT"), ("f32", "TOTALORDER"), ("bf16", "FLOAT"), ("i8", "SIGNED"), ("ui8", "UNSIGNED")]
 )
 def test_compare(interpreter, direction, element, kind):
     if kind == "TOTALORDER":
@@ -297,7 +295,7 @@ def test_select_with_scalar_predicate_and_clamp_with_scalar_bounds(interpreter):
         check(interpreter, text, [np.array(predicate), np.float32(-1).reshape(()), x, np.float32(1).reshape(())])
 
 
-@pytest.mark.parametrize("exponent, mantissa", [(5, 10), (8, 7), (4, 3), (8, 23), (3, 0)])
+@pytest.mark.parametrize(("exponent", "mantissa"), [(5, 10), (8, 7), (4, 3), (8, 23), (3, 0)])
 def test_reduce_precision(interpreter, exponent, mantissa):
     x = np.concatenate(
         [edge_values("f32"), np.random.default_rng(0).normal(size=64).astype(np.float32) * np.float32(10.0) ** np.arange(-32, 32)]
@@ -309,7 +307,7 @@ def test_reduce_precision(interpreter, exponent, mantissa):
     check(interpreter, text, [x.astype(np.float32)])
 
 
-@pytest.mark.parametrize("source, target", [("f32", "ui32"), ("i16", "bf16"), ("f64", "i64")])
+@pytest.mark.parametrize(("source", "target"), [("f32", "ui32"), ("i16", "bf16"), ("f64", "i64")])
 def test_bitcast_same_width(source, target):
     x = np.arange(1, 9).astype(TYPES[source])
     text = f"""func.func @main(%x: tensor<8x{source}>) -> tensor<8x{target}> {{
@@ -319,7 +317,7 @@ def test_bitcast_same_width(source, target):
     np.testing.assert_array_equal(got.view(np.uint8), x.view(np.uint8))
 
 
-@pytest.mark.parametrize("source, target", [("ui32", "ui8"), ("f32", "i16"), ("i64", "f16")])
+@pytest.mark.parametrize(("source", "target"), [("ui32", "ui8"), ("f32", "i16"), ("i64", "f16")])
 def test_bitcast_between_widths(source, target):
     x = np.random.default_rng(1).integers(0, 255, 24 * 8, np.uint8).view(TYPES[source])[:6].reshape(2, 3)
     ratio = x.itemsize // np.dtype(TYPES[target]).itemsize

@@ -127,7 +127,7 @@ class Program:
             self.emit(f"stablehlo.pad {name}, %low, low = {low}, high = {high}, interior = {interior}", [(name, shape), ("", ())], new)
 
     def concatenate(self) -> None:
-        name, shape = self.pick()
+        _name, shape = self.pick()
         if not shape:
             return
         axis = self.rng.randrange(len(shape))

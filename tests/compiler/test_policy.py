@@ -59,7 +59,7 @@ def test_files_dictionaries_and_modules_hold_the_same_policy(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    ("text", "message"),
     [
         ("[[kernels]]\nuse = 'library'", "p.toml: there is no 'kernels'"),
         ("kernel = 'library'", "p.toml: kernel is a list of entries, not 'library'"),
@@ -92,7 +92,7 @@ def test_a_malformed_attribute_is_refused(attribute) -> None:
         Pipeline("plan-fusion").run(module)
 
 
-@pytest.mark.parametrize("policy, code, calls", [(LIBRARY, "POLICY_FORCED", True), (GENERATED, "POLICY_FORBIDDEN", False)])
+@pytest.mark.parametrize(("policy", "code", "calls"), [(LIBRARY, "POLICY_FORCED", True), (GENERATED, "POLICY_FORBIDDEN", False)])
 def test_a_dot_on_the_processor(policy, code, calls) -> None:
     rng = np.random.default_rng(0)
     x, w, b = (rng.standard_normal(shape, np.float32) for shape in ((24, 16), (16, 8), (8,)))

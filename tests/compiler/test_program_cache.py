@@ -49,7 +49,7 @@ def test_another_program_target_or_option_is_another_entry(compiles):
     assert len(compiles) == 4
 
 
-@pytest.mark.parametrize("asked", ("timing", "dump={0}", "print-after-all", "statistics"))
+@pytest.mark.parametrize("asked", ["timing", "dump={0}", "print-after-all", "statistics"])
 def test_whoever_looks_on_sees_the_compile(compiles, monkeypatch, tmp_path, asked):
     compiled()
     monkeypatch.setenv("HLOOM_DEBUG", asked.format(tmp_path / "dump"))

@@ -36,7 +36,7 @@ def extreme(name: str, x: float, y: float) -> float:
 
 
 def same(x: float, y: float) -> bool:
-    return math.isnan(x) and math.isnan(y) or (x == y and math.copysign(1, x) == math.copysign(1, y))
+    return (math.isnan(x) and math.isnan(y)) or (x == y and math.copysign(1, x) == math.copysign(1, y))
 
 
 def rewritten(predicate: str, text: str, constant_left: bool, constant_first: bool) -> str | None:

@@ -62,7 +62,7 @@ def test_no_attribute_is_the_default_and_entries_override_it():
 @pytest.mark.parametrize("attribute", ["{vector_bits = true}", "{nosuch = 1 : i64}", "{name = 1.0 : f32}", '"text"', "{cores = -1 : i64}"])
 def test_malformed_attributes_are_refused(attribute):
     module = parse_module(f"module attributes {{hloom.target = {attribute}}} {{}}", make_context())
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="target"):
         target_of(module.operation)
 
 
@@ -82,7 +82,7 @@ class _Gpu:
 
 
 @pytest.mark.parametrize(
-    ("capability", "name"), ((80, "sm_80"), (87, "sm_86"), (89, "sm_89"), (90, "sm_90a"), (100, "sm_100a"), (103, None), (75, None))
+    ("capability", "name"), [(80, "sm_80"), (87, "sm_86"), (89, "sm_89"), (90, "sm_90a"), (100, "sm_100a"), (103, None), (75, None)]
 )
 def test_auto_is_the_known_target_that_fits_the_gpu_best(monkeypatch, capability, name):
     monkeypatch.delenv("HLOOM_TARGET")

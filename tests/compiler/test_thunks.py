@@ -101,7 +101,7 @@ def test_large_kernels_are_shared_among_threads() -> None:
     assert seen == [(8, 3)]
 
 
-@pytest.mark.parametrize("index, chosen", [(0, 10), (1, 20), (2, 30), (7, 30), (-1, 30)])
+@pytest.mark.parametrize(("index", "chosen"), [(0, 10), (1, 20), (2, 30), (7, 30), (-1, 30)])
 def test_case_takes_the_last_branch_for_what_is_out_of_range(index: int, chosen: int) -> None:
     fills = ""
     for n in (10, 20, 30):
@@ -113,7 +113,7 @@ def test_case_takes_the_last_branch_for_what_is_out_of_range(index: int, chosen:
     np.testing.assert_array_equal(result, chosen)
 
 
-@pytest.mark.parametrize("dtype, value", [("u1", 200), ("f2", -1.5), ("f4", np.nan), ("f8", 0.1), ("c16", 1 - 2j), ("i8", -(2**63))])
+@pytest.mark.parametrize(("dtype", "value"), [("u1", 200), ("f2", -1.5), ("f4", np.nan), ("f8", 0.1), ("c16", 1 - 2j), ("i8", -(2**63))])
 def test_fill(dtype: str, value) -> None:
     expected = np.full(5, value, dtype)
     pattern = ", ".join(str(byte) for byte in np.frombuffer(expected[:1].tobytes(), np.int8))

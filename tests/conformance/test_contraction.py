@@ -93,7 +93,9 @@ def close(left: np.ndarray, right: np.ndarray, element: str) -> dict:
     return {"ulps": 1, "absolute": float(products.max()) * accumulator * max(4, depth**0.5)}
 
 
-@pytest.mark.parametrize("source, result", [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("i8", "i32"), ("ui8", "i32"), ("i8", "f32")])
+@pytest.mark.parametrize(
+    ("source", "result"), [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("i8", "i32"), ("ui8", "i32"), ("i8", "f32")]
+)
 def test_results_of_a_wider_type(interpreter, source, result):
     p = Program()
     for label, left, right, batch, contracting in FORMS[:14]:

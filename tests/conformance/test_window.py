@@ -63,7 +63,7 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16", "i32", "i8", "ui8", "i64"])
-@pytest.mark.parametrize("name, init", [("maximum", 0), ("add", 0), ("minimum", 3), ("add", 2)])
+@pytest.mark.parametrize(("name", "init"), [("maximum", 0), ("add", 0), ("minimum", 3), ("add", 2)])
 def test_windows(interpreter, element, name, init):
     p = Program()
     for label, shape, window, options in WINDOWS:

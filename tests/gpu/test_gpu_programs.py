@@ -70,7 +70,7 @@ def test_bound_weights_are_kept_on_the_device(tmp_path, dtype):
     np.testing.assert_array_equal(load(tmp_path / "with.hloom")(x), exe(x))
 
 
-@pytest.mark.parametrize("m, k, n", [(64, 128, 96), (256, 200, 264), (130, 66, 70), (512, 1024, 512), (65, 333, 77)])
+@pytest.mark.parametrize(("m", "k", "n"), [(64, 128, 96), (256, 200, 264), (130, 66, 70), (512, 1024, 512), (65, 333, 77)])
 def test_matrix_products(tmp_path, m, k, n):
     x, w = RNG.standard_normal((m, k)).astype(np.float16), RNG.standard_normal((k, n)).astype(np.float16)
     exe = build(matmul("f16", m, k, n), tmp_path)

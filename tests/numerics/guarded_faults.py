@@ -13,10 +13,10 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-from faults import FAULTS, TILE_FAULT  # noqa: E402
-from guards import guarded  # noqa: E402
+from faults import FAULTS, TILE_FAULT
+from guards import guarded
 
-from hloom.compiler.target import resolve  # noqa: E402
+from hloom.compiler.target import resolve
 
 
 def signal_of(run: Callable[[], object]) -> int:

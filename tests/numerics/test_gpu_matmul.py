@@ -309,8 +309,8 @@ def test_prologue(element, rows):
 
 def test_a_removed_barrier_is_a_race():
     _, printed = kernel_of(Case(64, 64, 96, "f16").text())
+    operands = [x.reshape(-1) for x in Case(64, 64, 96, "f16").operands()]
     with pytest.raises(SimulationError, match="race|barrier"):
-        operands = [x.reshape(-1) for x in Case(64, 64, 96, "f16").operands()]
         Kernels(re.sub(r"\n *gpu\.barrier", "", printed)).launch("k", [*operands, np.zeros(64 * 64, np.float32)])
 
 

@@ -12,7 +12,7 @@ from numerics.gpu_groups import check_program, random_array
 from hloom.compiler.interpreter import Interpreter
 
 sys.path.append(str(Path(__file__).parents[1] / "compiler"))
-from test_linalg_random import Program  # noqa: E402
+from test_linalg_random import Program
 
 
 class Wide(Program):

@@ -40,7 +40,7 @@ def test_operands_lie_either_way(element, transposed):
 
 
 @pytest.mark.parametrize(
-    "case, tile",
+    ("case", "tile"),
     [
         (Case(64, 32, 64), "64x32x64"),
         (Case(65, 33, 31, "bf16", result="bf16", bias_relu=True), "64x32x64"),
@@ -55,7 +55,7 @@ def test_odd_sizes(case, tile):
 
 
 @pytest.mark.parametrize(
-    "case, tile",
+    ("case", "tile"),
     [
         (Case(128, 256, 130, "bf16", result="bf16", bias_relu=True), "128x256x64"),
         (Case(100, 256, 64, right_transposed=True), "128x256x64"),
@@ -129,7 +129,7 @@ def test_prologue():
 
 
 @pytest.mark.parametrize(
-    "case, target",
+    ("case", "target"),
     [
         (Case(63, 128, 64), TARGET),
         (Case(64, 64, 64), load_target("sm_80")),
@@ -171,7 +171,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("case, pattern, by, message", FAULTS)
+@pytest.mark.parametrize(("case", "pattern", "by", "message"), FAULTS)
 def test_faults(case, pattern, by, message):
     _, printed = kernel_of(case.text(), TARGET)
     faulty = re.sub(pattern, by, printed)

@@ -145,7 +145,7 @@ def test_unary(op: str, dtype: type) -> None:
 
 
 # The reference in f64 is libm's, good to 1 ulp itself.
-@pytest.mark.parametrize("op, bound32, bound64", [("erf", 1.5, 2), ("erfc", 1, 4)])
+@pytest.mark.parametrize(("op", "bound32", "bound64"), [("erf", 1.5, 2), ("erfc", 1, 4)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
 def test_error_function(op: str, bound32: float, bound64: float, dtype: type) -> None:
     rng = np.random.default_rng(7)
@@ -227,7 +227,7 @@ def test_integer_power() -> None:
     np.testing.assert_array_equal(evaluate("ipowi", x.astype(np.int32), n.astype(np.int32)).view(np.uint32), wrapped.astype(np.uint32))
 
 
-@pytest.mark.parametrize("op, reference", [("exp", np.exp), ("log", np.log), ("tanh", np.tanh), ("sin", np.sin)])
+@pytest.mark.parametrize(("op", "reference"), [("exp", np.exp), ("log", np.log), ("tanh", np.tanh), ("sin", np.sin)])
 def test_half_is_rounded_from_single(op: str, reference: Callable[..., np.ndarray]) -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     with np.errstate(all="ignore"):

@@ -56,7 +56,7 @@ def test_cartpole_workload(name):
     state, reset = (rng.uniform(-0.05, 0.05, (4, 2048)).astype(np.float32) for _ in range(2))
     randoms = rng.random((1000, 2048), np.float32)
     exe = hloom.compile(ROOT / "workloads" / f"{name}.stablehlo.mlir")
-    found, ended = exe(state, randoms, reset)
-    expected, counts = numpy_cartpole(state, randoms, reset)
+    _found, ended = exe(state, randoms, reset)
+    _expected, counts = numpy_cartpole(state, randoms, reset)
     np.testing.assert_array_equal(ended, counts)
     assert counts.sum() > 2048

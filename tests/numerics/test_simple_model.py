@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -17,7 +18,7 @@ class SimpleModel(torch.nn.Module):
         nn = torch.nn
         self.convolutions = nn.ModuleList([nn.Conv2d(3, 16, 3, padding=1), *(nn.Conv2d(16, 16, 3, padding=1) for _ in range(3))])
         sizes = [16 * 32 * 32, 2**12, 2**12, 2**10, 2**10, 10]
-        self.linears = nn.ModuleList([nn.Linear(a, b) for a, b in zip(sizes, sizes[1:])])
+        self.linears = nn.ModuleList([nn.Linear(a, b) for a, b in itertools.pairwise(sizes)])
 
     def forward(self, x):
         for convolution in self.convolutions:
@@ -28,7 +29,7 @@ class SimpleModel(torch.nn.Module):
         return self.linears[-1](x)
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float16, 4e-3)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float16, 4e-3)])
 def test_agrees_with_torch(dtype, tolerance):
     torch.manual_seed(0)
     model = SimpleModel().eval().to(dtype)

@@ -21,10 +21,10 @@ from hloom.runtime.profile import trace
 from hloom.runtime.signature import TensorSpec
 
 sys.path.append(str(Path(__file__).parent.parent / "runtime"))
-import cuda_programs  # noqa: E402
-from fake_driver import FakeDriver  # noqa: E402
-from fake_libraries import Cublas, CublasLt, Cufft, Cusolver, fake_libraries  # noqa: E402
-from test_cuda_libraries import gemm, library_program  # noqa: E402
+import cuda_programs
+from fake_driver import FakeDriver
+from fake_libraries import Cublas, CublasLt, Cufft, Cusolver, fake_libraries
+from test_cuda_libraries import gemm, library_program
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.mlir"))
 _MOST_BYTES = 1 << 26

@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).with_name("own_process.py")
 
 
 @pytest.mark.parametrize(
-    "name, count, most",
+    ("name", "count", "most"),
     [
         ("eight_threads_compile", 32, 500),
         ("one_executable_many_threads", 2, 50),

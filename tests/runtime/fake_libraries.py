@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -46,7 +46,7 @@ class CublasLt:
             self.ptr, self.state = 4242, 114  # not written yet
             CublasLt.results.append(self)
 
-    results: list[MatmulHeuristicResult] = []
+    results: ClassVar[list[MatmulHeuristicResult]] = []
 
     def __init__(self) -> None:
         self.objects: list[dict[Any, Any]] = []

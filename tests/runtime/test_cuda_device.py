@@ -84,7 +84,7 @@ def test_a_misaligned_array_is_copied_first():
 
 
 def test_host_arrays_go_through_memory_of_our_own():
-    exe, driver = loaded(chain())
+    exe, _driver = loaded(chain())
     for value in range(3):
         assert exe(value * ONES, ONES).tolist() == [2 * value + 2] * N
     out = np.zeros(N, np.float32)

@@ -52,7 +52,7 @@ def consume(driver, array, stream):
 
 
 def test_inputs_live_until_the_gpu_has_read_them():
-    exe, driver = loaded(chain())
+    exe, _driver = loaded(chain())
     kept = FakeGpuArray(ONES)
     given = FakeGpuArray(2 * ONES)
     alive = weakref.ref(given)
@@ -64,7 +64,7 @@ def test_inputs_live_until_the_gpu_has_read_them():
 
 
 def test_inputs_that_are_copied_first_live_until_they_are():
-    exe, driver = loaded(chain())
+    exe, _driver = loaded(chain())
     result = exe(FakeGpuArray(2 * ONES, offset=4), FakeGpuArray(ONES))
     assert result.numpy().tolist() == [6] * N
 
@@ -86,7 +86,7 @@ def test_inputs_of_a_call_that_fails_live_until_what_it_enqueued_has_run():
 
 
 def test_inputs_go_with_the_executable():
-    exe, driver = loaded(chain())
+    exe, _driver = loaded(chain())
     given = FakeGpuArray(ONES)
     alive = weakref.ref(given)
     result = exe(given, given)
@@ -290,7 +290,7 @@ def in_thread(function):
 
 
 def test_threads_without_a_context():
-    exe, driver = loaded(chain())
+    exe, _driver = loaded(chain())
     given = FakeGpuArray(ONES)
     result = in_thread(lambda: exe(given, given))
     assert in_thread(result.numpy).tolist() == [4] * N
@@ -322,7 +322,7 @@ def test_threads_that_call_one_program():
 
 
 def test_a_program_that_goes_waits_for_its_last_call():
-    exe, driver = loaded(chain())
+    exe, _driver = loaded(chain())
     given, out = FakeGpuArray(ONES), FakeGpuArray(ONES)
     exe.run((given, given), out)
     del exe

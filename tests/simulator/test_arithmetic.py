@@ -82,7 +82,7 @@ def test_float_arithmetic(kind):
         "remf": np.fmod,
     }
     cases = {name: (f"%r = arith.{name} %x0, %x1 : {kind}", [kind, kind], kind) for name in operations}
-    found = _run(cases, dict.fromkeys(cases, [a, b]))
+    found = _run(cases, {key: [a, b] for key in cases})
     with np.errstate(all="ignore"):
         for name, expected in operations.items():
             np.testing.assert_array_equal(found[name].astype(np.float64), expected(a, b).astype(np.float64), err_msg=name)
@@ -143,7 +143,7 @@ def test_booleans():
     cases["sitofp"] = ("%r = arith.sitofp %x0 : i1 to f32", ["i1", "i1"], "f32")
     cases["uitofp"] = ("%r = arith.uitofp %x0 : i1 to f32", ["i1", "i1"], "f32")
     exact |= {"slt": -a < -b, "ult": a < b, "extsi": -a, "sitofp": -a, "uitofp": a}
-    found = _run(cases, dict.fromkeys(cases, [a, b]))
+    found = _run(cases, {key: [a, b] for key in cases})
     for name, expected in exact.items():
         np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
@@ -157,7 +157,7 @@ def test_float_comparisons():
     expected |= {"ord": ~unordered, "uno": unordered, "false": a != a, "true": a == a}
     expected["false"], expected["true"] = np.zeros(COUNT), np.ones(COUNT)
     cases = {f"is_{name}": (f"%r = arith.cmpf {name}, %x0, %x1 : f32", ["f32", "f32"], "i1") for name in expected}
-    found = _run(cases, dict.fromkeys(cases, [a, b]))
+    found = _run(cases, {key: [a, b] for key in cases})
     for name, value in expected.items():
         np.testing.assert_array_equal(found[f"is_{name}"], value, err_msg=name)
 
@@ -169,7 +169,7 @@ def test_integer_comparisons():
     expected = {"eq": a == b, "ne": a != b, "slt": a < b, "sle": a <= b, "sgt": a > b, "sge": a >= b}
     expected |= {"ult": u < v, "ule": u <= v, "ugt": u > v, "uge": u >= v}
     cases = {name: (f"%r = arith.cmpi {name}, %x0, %x1 : i32", ["i32", "i32"], "i1") for name in expected}
-    found = _run(cases, dict.fromkeys(cases, [a, b]))
+    found = _run(cases, {key: [a, b] for key in cases})
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
@@ -280,7 +280,7 @@ def test_math_is_correctly_rounded():
         "absf": abs,
     }
     cases = {name: (f"%r = math.{name} %x0 : f32", ["f32"], "f32") for name in functions}
-    found = _run(cases, dict.fromkeys(cases, [x]))
+    found = _run(cases, {key: [x] for key in cases})
     for name, function_ in functions.items():
         np.testing.assert_allclose(found[name], np.array([function_(float(v)) for v in x], np.float32), rtol=6e-8, err_msg=name)
     pairs = {
@@ -291,7 +291,7 @@ def test_math_is_correctly_rounded():
     }
     y = _floats("f32", 1)
     y[~np.isfinite(y)] = -2.0
-    found = _run({name: (line, ["f32", "f32"], "f32") for name, (line, _) in pairs.items()}, dict.fromkeys(pairs, [x, y]))
+    found = _run({name: (line, ["f32", "f32"], "f32") for name, (line, _) in pairs.items()}, {key: [x, y] for key in pairs})
     for name, (_, function_) in pairs.items():
         np.testing.assert_array_equal(found[name], function_(x.astype(np.float64), y.astype(np.float64)).astype(np.float32), err_msg=name)
 
@@ -314,6 +314,6 @@ def test_index_arithmetic():
         "delinearized": i % 4 * 64 + i // 4,
     }
     cases = {name: (f"{line}\n %r = arith.index_cast %n : index to i64", [], "i64") for name, line in lines.items()}
-    found = _run(cases, dict.fromkeys(cases, []))
+    found = _run(cases, {key: [] for key in cases})
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)

@@ -239,7 +239,7 @@ def test_views_of_one_arena_share_what_is_known_of_it():
 
 
 @pytest.mark.parametrize(
-    "body, message",
+    ("body", "message"),
     [
         ('llvm.inline_asm "bar.sync 0;", "" : () -> ()', "llvm.inline_asm cannot be simulated"),
         ("%h = arith.constant 0.0 : f16\n %y, %ok = gpu.shuffle xor %h, %one, %w32 : f16", "there is no shuffle of f16"),

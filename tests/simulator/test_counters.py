@@ -7,7 +7,7 @@ from simulator_kernels import WORKGROUP, kernel
 X = np.zeros(4096, np.float32)
 
 
-@pytest.mark.parametrize("stride, sectors", [(1, 4.0), (2, 8.0), (8, 32.0)])
+@pytest.mark.parametrize(("stride", "sectors"), [(1, 4.0), (2, 8.0), (8, 32.0)])
 def test_sectors_of_a_request(stride, sectors):
     body = f"""
       %step = arith.constant {stride} : index
@@ -29,7 +29,7 @@ def test_vectors_are_one_request_only_where_alignment_is_promised():
     assert requests == [(8, 16.0), (32, 16.0)]
 
 
-@pytest.mark.parametrize("stride, conflicts", [(1, 1.0), (2, 2.0), (32, 32.0), (33, 1.0), (0, 1.0)])
+@pytest.mark.parametrize(("stride", "conflicts"), [(1, 1.0), (2, 2.0), (32, 32.0), (33, 1.0), (0, 1.0)])
 def test_bank_conflicts(stride, conflicts):
     shared = f"memref<1056xf32, {WORKGROUP}>"
     body = f"""

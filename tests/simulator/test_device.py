@@ -94,7 +94,7 @@ def test_loops():
     assert execution.kernels["below_1000"].launches == 3 and execution.kernels["next"].launches == 10
 
 
-@pytest.mark.parametrize("index, expected", [(0, X + 1), (1, 2 * X), (7, 2 * X), (-1, 2 * X)])
+@pytest.mark.parametrize(("index", "expected"), [(0, X + 1), (1, 2 * X), (7, 2 * X), (-1, 2 * X)])
 def test_cases(index, expected):
     branches = "".join(f'"thunk.sequence"() ({{ {_call(callee, (0, 0), (2, 0))} }}) : () -> ()\n' for callee in ("next", "twice"))
     thunks = f'"thunk.case"() ({{ {branches} }}) {{reads = array<i64: 1, 0, 4>}} : () -> ()\n'
@@ -136,7 +136,7 @@ def _gemm(epilogue: str, accumulate: int, reads: str, result: str = "f32") -> st
     )
 
 
-@pytest.mark.parametrize("epilogue, accumulate", [("none", 0), ("bias_relu", 0), ("gelu", 1), ("bias_gelu", 1)])
+@pytest.mark.parametrize(("epilogue", "accumulate"), [("none", 0), ("bias_relu", 0), ("gelu", 1), ("bias_gelu", 1)])
 def test_gemm(epilogue, accumulate):
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((16, 8)).astype(ml_dtypes.bfloat16) for _ in range(2))
@@ -179,7 +179,7 @@ def test_conv(groups):
 
 
 @pytest.mark.parametrize(
-    "thunks, message",
+    ("thunks", "message"),
     [
         (_call("twice", (ARENA, 0), (RESULT, 0)), "argument 0 of @twice: reads bytes 0 to 1024 of buffer 2, but nobody wrote byte 0"),
         (_copy((ARENA, 64), (RESULT, 0)), "the source of a copy: reads bytes 64"),

@@ -67,7 +67,7 @@ def test_private_memory_and_constants():
 
 
 @pytest.mark.parametrize(
-    "kind, function_", [("addi", np.add), ("maxs", np.maximum), ("mins", np.minimum), ("ori", np.bitwise_or), ("andi", np.bitwise_and)]
+    ("kind", "function_"), [("addi", np.add), ("maxs", np.maximum), ("mins", np.minimum), ("ori", np.bitwise_or), ("andi", np.bitwise_and)]
 )
 def test_atomics_of_many_threads(kind, function_):
     body = f"""

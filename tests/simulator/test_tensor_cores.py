@@ -26,7 +26,7 @@ def _fragments(m: int, k: int, kind: str) -> tuple[int, int, int]:
     return m // 8, k // (4 * elements), elements
 
 
-@pytest.mark.parametrize("m, k, kind, accumulator", MMA)
+@pytest.mark.parametrize(("m", "k", "kind", "accumulator"), MMA)
 def test_mma(m, k, kind, accumulator):
     """Each lane loads its registers element by element, as the PTX manual numbers them."""
     halves, ks, p = _fragments(m, k, kind)
@@ -184,7 +184,7 @@ def test_cp_async_pipeline():
 
 
 @pytest.mark.parametrize(
-    "change, message",
+    ("change", "message"),
     [
         ({"running": 2}, "reads memory that an asynchronous copy is still writing"),
         ({"barrier": ""}, "race: reads what another thread of the block wrote"),

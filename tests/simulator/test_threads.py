@@ -25,7 +25,7 @@ def _shuffled(mode: str, offset: int, width: int) -> tuple[np.ndarray, np.ndarra
 
 
 @pytest.mark.parametrize(
-    "mode, offset, width", [("xor", 16, 32), ("xor", 1, 8), ("up", 3, 32), ("down", 5, 16), ("idx", 7, 32), ("idx", 3, 8)]
+    ("mode", "offset", "width"), [("xor", 16, 32), ("xor", 1, 8), ("up", 3, 32), ("down", 5, 16), ("idx", 7, 32), ("idx", 3, 8)]
 )
 def test_shuffles(mode, offset, width):
     body = f"""

@@ -93,7 +93,7 @@ def test_elements_move(name):
     np.testing.assert_array_equal(_run(body), expected)
 
 
-@pytest.mark.parametrize("kind, function", [("add", np.add), ("mul", np.multiply), ("maximumf", np.maximum), ("minimumf", np.minimum)])
+@pytest.mark.parametrize(("kind", "function"), [("add", np.add), ("mul", np.multiply), ("maximumf", np.maximum), ("minimumf", np.minimum)])
 def test_reductions(kind, function):
     body = f"%e = vector.reduction <{kind}>, %v, %f1 : vector<4xf32> into f32\n %r = vector.broadcast %e : f32 to vector<4xf32>"
     expected = function(function.reduce(ROWS, axis=1), np.float32(1))

@@ -71,7 +71,7 @@ def _run(body: str, rows: int = 128, depth: int = 192):
     return a.astype(np.float32), w.astype(np.float32), out, counters
 
 
-@pytest.mark.parametrize("rows, depth", [(128, 192), (100, 150)])
+@pytest.mark.parametrize(("rows", "depth"), [(128, 192), (100, 150)])
 def test_matmul(rows, depth):
     """What lies outside the tensors is 0."""
     a, w, out, counters = _run(_matmul(), rows, depth)
@@ -92,7 +92,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("body, message", FAULTS)
+@pytest.mark.parametrize(("body", "message"), FAULTS)
 def test_faults(body, message):
     with pytest.raises(SimulationError, match=message):
         _run(body)

@@ -37,7 +37,7 @@ def test_three_settings_each():
     assert {len(set(settings)) for settings in CASES.values()} == {3}
 
 
-@pytest.mark.parametrize("name, setting", [("torch.add", "(f(3, 4), f(4), alpha=2)"), ("nn.Linear", "(3, 2)(f(4, 3))")])
+@pytest.mark.parametrize(("name", "setting"), [("torch.add", "(f(3, 4), f(4), alpha=2)"), ("nn.Linear", "(3, 2)(f(4, 3))")])
 def test_a_setting_is_the_same_each_time(name, setting):
     first, second = build(name, setting), build(name, setting)
     assert torch.equal(first(*first.inputs()), second(*second.inputs()))

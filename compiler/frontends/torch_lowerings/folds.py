@@ -30,7 +30,7 @@ def col2im(
         for size, pad, step, extent, jump in zip(output_size, padding, dilation, kernel, stride)
     ]
     channels = list(op.result.shape)[-3]
-    batch = list(op.result.shape)[0] if len(op.result.shape) == 4 else 1
+    batch = next(iter(op.result.shape)) if len(op.result.shape) == 4 else 1
     blocks = build.reshape(columns, [batch, channels, *kernel, *counts])
     zero = build.zero([], op.element)
     placed = []

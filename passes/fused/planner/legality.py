@@ -68,7 +68,7 @@ def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Unio
     if a.extents(mine) != b.extents(theirs):
         return Refusal("AXIS_CONFLICT", "the groups iterate over different extents")
     image = {axis: var(to, a.axes[to].extent) for axis, to in zip(theirs, mine, strict=True)}
-    small, large, moved = (a.reads, b.reads, False) if len(a.reads) < len(b.reads) else (b.reads, a.reads, True)
+    small, large = sorted((b.reads, a.reads), key=len)
     common = tuple(v for v in small if v in large and _same_read(a.reads[v], b.reads[v], image))
     if mine and not common:
         return Refusal("AXIS_CONFLICT", "no value is read at the same index")

@@ -42,7 +42,7 @@ class Kernel:
 
     def keep_resident(self, threads: int) -> None:
         """Bounds the registers of a thread so that a multiprocessor holds at least `threads` threads of this kernel at once."""
-        block = list(ir.DenseI32ArrayAttr(self.op.attributes["known_block_size"]))[0]
+        block = next(iter(ir.DenseI32ArrayAttr(self.op.attributes["known_block_size"])))
         self.op.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), max(1, threads // block))
 
     def arena(self, size: int, alignment: int = ALIGNMENT) -> ir.Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from torch_mlir import ir
@@ -86,7 +87,7 @@ def _concatenate(low: Lowering, op: ir.Operation) -> None:
             return read_at(low, operand, [*point[:axis], local, *point[axis + 1 :]])
 
         result = piece(*pieces[-1])
-        for (operand, start, extent), (_, following, _) in reversed(list(zip(pieces, pieces[1:]))):
+        for (operand, start, extent), (_, following, _) in reversed(list(itertools.pairwise(pieces))):
             before = s.cmpi("slt", point[axis], s.index(following))
             result = s.select(before, piece(operand, start, extent), result)
         return result

@@ -12,6 +12,7 @@ for all tiles in a row that read the same one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
@@ -77,7 +78,7 @@ def _steps(m: ir.AffineMap, storage: Storage) -> dict[int, int] | None:
 def _apart(loops: list[tuple[int, int]]) -> bool:
     """Whether loops of these (step, extent) never come to an element twice. The windows of a convolution do: a copy would be larger."""
     ordered = sorted((loop for loop in loops if loop[1] > 1), reverse=True)
-    return all(step >= inner * extent for (step, _), (inner, extent) in zip(ordered, ordered[1:]))
+    return all(step >= inner * extent for (step, _), (inner, extent) in itertools.pairwise(ordered))
 
 
 def summed(work: Work, number: int) -> list[int]:
