@@ -19,6 +19,7 @@ check: lint lit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	mkdir -p $(TYPES)
 	ln -sfn $(addprefix $(CURDIR)/,compiler dialects passes runtime tools hloom/__init__.py) $(TYPES)
 	$(BIN)/mypy -p hloom
