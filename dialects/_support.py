@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import ext
@@ -34,7 +35,7 @@ class DestinationEffects(ir.MemoryEffectsOpInterface):
     """Reads every operand but those in the segment or operand `outputs`; writes those."""
 
     @staticmethod
-    def get_effects(op, effects):
+    def get_effects(op: ir.Operation, effects: Any) -> None:
         written = len(op.opview.outputs) if hasattr(op.opview, "outputs") else 1
         operands = list(op.operation.op_operands)
         for operand in operands[: len(operands) - written]:
@@ -47,7 +48,7 @@ class AnyEffects(ir.MemoryEffectsOpInterface):
     """Reads and writes buffers that the op does not name as operands: what its regions or its slices say."""
 
     @staticmethod
-    def get_effects(op, effects):
+    def get_effects(op: ir.Operation, effects: Any) -> None:
         effects.append(ir.MemoryEffect.Read)
         effects.append(ir.MemoryEffect.Write)
 

@@ -32,6 +32,8 @@ from ._common import POLICY_HELP, ToolParser, read_input, run_tool, target_help,
 from ._counters import print_counters
 from ._values import indices, is_artifact, read_values
 
+Arrays = Sequence[np.ndarray]
+
 _PROFILED_CALLS = 3
 _SIMULATED = "sm_90a"
 """What --simulate runs where no --target is given."""
@@ -138,7 +140,7 @@ class _Run:
 
         return simulator()
 
-    def _write(self, exe: Executable, results: Sequence[np.ndarray]) -> None:
+    def _write(self, exe: Executable, results: Arrays) -> None:
         wanted = self.options.output
         if len(wanted) > len(results):
             raise ExecutionError(f"{len(wanted)} outputs are wanted, the program has {len(results)}")
@@ -154,7 +156,7 @@ class _Run:
             for spec, result in zip(exe.signature.outputs, results):
                 print(f"{spec.name}: {spec} = {np.array2string(result, separator=', ', threshold=100)}")
 
-    def _check(self, exe: Executable, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+    def _check(self, exe: Executable, inputs: Arrays, results: Arrays) -> bool:
         from hloom.compiler.interpreter import Interpreter
 
         if not self.source:
@@ -169,7 +171,7 @@ class _Run:
             moved = interpreter.run(self.source, neighbours(inputs), self.options.function)
         return self._compare_conditioned(exe, results, outcome.results, moved.results)
 
-    def _compare_conditioned(self, exe: Executable, results, expected, moved) -> bool:
+    def _compare_conditioned(self, exe: Executable, results: Arrays, expected: Arrays, moved: Arrays) -> bool:
         """Whether every output is near enough, be it only as an ill-conditioned program's are."""
         ok = True
         for spec, found, wanted, other in zip(exe.signature.outputs, results, expected, moved):
@@ -179,7 +181,7 @@ class _Run:
             print(f"conditioned {spec.name}: {'ok' if near else 'FAILED'}, absolute {apart:.3g} of {limit:.3g} allowed")
         return ok
 
-    def _compare(self, with_: str, exe: Executable, results: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> bool:
+    def _compare(self, with_: str, exe: Executable, results: Arrays, expected: Arrays) -> bool:
         ok = True
         for spec, found, wanted in zip(exe.signature.outputs, results, expected):
             apart = difference(found, wanted, self.options.rtol, self.options.atol)
@@ -187,7 +189,7 @@ class _Run:
             print(f"{with_} {spec.name} {spec}: {'ok' if apart.ok else 'FAILED'}, {apart}")
         return ok
 
-    def _benchmark(self, exe: Executable, inputs: Sequence[np.ndarray]) -> None:
+    def _benchmark(self, exe: Executable, inputs: Arrays) -> None:
         outputs = exe.flat(inputs)
         times: list[float] = []
         end = time.perf_counter() + self.options.min_time
@@ -198,7 +200,7 @@ class _Run:
         low, middle, mean = min(times), statistics.median(times), statistics.mean(times)
         print(f"{len(times)} calls, {get_threads()} threads: min {low:.4f} ms, median {middle:.4f} ms, mean {mean:.4f} ms")
 
-    def _profile(self, exe: Executable, inputs: Sequence[np.ndarray]) -> None:
+    def _profile(self, exe: Executable, inputs: Arrays) -> None:
         outputs = exe.flat(inputs)
         exe.device.measurements()
         measured: list[tuple[int, int, int]] = []

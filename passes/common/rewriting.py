@@ -16,7 +16,7 @@ def walk(root: ir.Operation, wanted: Callable[[ir.Operation], bool] | str | None
     found: list[ir.Operation] = []
     matches = (lambda op: op.name == wanted) if isinstance(wanted, str) else wanted
 
-    def visit(op):
+    def visit(op: ir.Operation) -> ir.WalkResult:
         op = op.operation
         if matches is None or matches(op):
             found.append(op)

@@ -106,7 +106,9 @@ class _Axes:
             pass
         return bool(self.cuts)
 
-    def _view(self, nest: Generic, value: ir.Value, indexing: ir.AffineMap):
+    def _view(
+        self, nest: Generic, value: ir.Value, indexing: ir.AffineMap
+    ) -> tuple[list[tuple[Place, int]], list[tuple[Place, int]]] | None:
         """The axes of the dims of a reshape of what another generic makes, and of the loops that read it."""
         base = before_edge(value, RESHAPES)
         if base == value or base not in self.made:
@@ -116,7 +118,7 @@ class _Axes:
         if any(loop is None or nest.extents[loop] != extent for loop, extent in read):
             return None
         theirs = [((base, d), extent) for d, extent in enumerate(shape_of(base)) if extent != 1]
-        return theirs, [((nest.op, loop), extent) for loop, extent in read]
+        return theirs, [((nest.op, loop), extent) for loop, extent in read if loop is not None]
 
     def _agree(self, base: list[tuple[Place, int]], reader: list[tuple[Place, int]]) -> bool:
         """Cuts the axes on both sides of a view where either has a border; whether that changed any."""
@@ -213,7 +215,9 @@ def _split(nest: Generic, loops: list[list[int]], axes: _Axes, new: dict[ir.Valu
         return list(generic.lend_extents(op, extents).results)
 
 
-def _operand(value: ir.Value, at: list[indices.Index], indexing: ir.AffineMap, loops: list[list[int]], axes: _Axes, new):
+def _operand(
+    value: ir.Value, at: list[indices.Index], indexing: ir.AffineMap, loops: list[list[int]], axes: _Axes, new: dict[ir.Value, ir.Value]
+) -> tuple[ir.Value, list[indices.Index]]:
     """The operand as it is read now, and where: what another generic makes in its factors, others with their dims split as the loops."""
     base = view_base(value)
     if base in axes.made:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from hloom.dialects.storage import byte_size, storage_type
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import before_edge
@@ -55,7 +55,7 @@ def split_groups(module: ir.Operation) -> None:
             host.finish()
 
 
-def _split(module: ir.Operation, group: ir.Operation, target, hosts: list[_Host]) -> None:
+def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts: list[_Host]) -> None:
     """Cuts `group`, and the parts cut off, until every tile has room."""
     for host in hosts:
         host.begin_group()
@@ -76,7 +76,7 @@ def _split(module: ir.Operation, group: ir.Operation, target, hosts: list[_Host]
             append_note(module, "SPLIT", names, f"a value of which every tile would hold {size} bytes has a buffer", kind)
 
 
-def _too_large(function: ir.Operation, target) -> tuple[ir.Value, int] | None:
+def _too_large(function: ir.Operation, target: TargetView) -> tuple[ir.Value, int] | None:
     """The largest value that a tile keeps, if all of them are more than its share."""
     ops = [o.operation for o in function.regions[0].blocks[0].operations]
     tiled = [read_tile_op(op) for op in ops if op.name in _LINALG]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import AT_EDGE, RESHAPES, before_edge, edge
@@ -51,7 +51,7 @@ def tile_and_fuse(module: ir.Operation) -> None:
             _tile(function, target)
 
 
-def _tile(function: ir.Operation, target) -> None:
+def _tile(function: ir.Operation, target: TargetView) -> None:
     block = function.regions[0].blocks[0]
     returned = [o.operation for o in block.operations][-1]
     _materialise_results(returned)
@@ -132,7 +132,9 @@ def _forall(axes: Axes, sizes: dict[int, int], inits: list[ir.Value]) -> ir.Oper
     return forall
 
 
-def _return_forall(function, returned, heads, distinct, forall) -> None:
+def _return_forall(
+    function: ir.Operation, returned: ir.Operation, heads: list[ir.Value], distinct: list[ir.Value], forall: ir.Operation
+) -> None:
     """Lets the function return the forall's results, through the views that stood at its edge."""
     for number, head in enumerate(heads):
         result = forall.results[distinct.index(head)]

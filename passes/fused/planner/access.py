@@ -93,37 +93,37 @@ def _integer(op: ir.Operation, name: str) -> int:
     return ir.IntegerAttr(op.attributes[name]).value
 
 
-def _free(op, number, operands, results) -> Facts:
+def _free(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     return Facts("loop", tuple(SCALAR for _ in operands))
 
 
-def _broadcast(op, number, operands, results) -> Facts:
+def _broadcast(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     out = _dims(results[0])
     index = tuple(ZERO if extent == 1 else out[d] for d, extent in zip(_ints(op, "broadcast_dimensions"), operands[0].shape, strict=True))
     return Facts("loop", (AccessMap(index),), work=0)
 
 
-def _transpose(op, number, operands, results) -> Facts:
+def _transpose(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     out, index = _dims(results[0]), [ZERO] * len(results[0].shape)
     for i, dim in enumerate(_ints(op, "permutation")):
         index[dim] = out[i]
     return Facts("loop", (AccessMap(tuple(index)),), work=0)
 
 
-def _reverse(op, number, operands, results) -> Facts:
+def _reverse(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     index = _dims(results[0])
     for dim in _ints(op, "dimensions"):
         index[dim] = index[dim] * -1 + (results[0].shape[dim] - 1)
     return Facts("loop", (AccessMap(tuple(index)),), work=0)
 
 
-def _slice(op, number, operands, results) -> Facts:
+def _slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     starts, strides = _ints(op, "start_indices"), _ints(op, "strides")
     index = tuple(d * stride + start for d, stride, start in zip(_dims(results[0]), strides, starts))
     return Facts("loop", (AccessMap(index),), work=0)
 
 
-def _reshape(op, number, operands, results) -> Facts:
+def _reshape(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     """Dimensions are grouped into runs of equal product first, so that a split or merge touches only its own run."""
     source, target = operands[0].shape, results[0].shape
     if 0 in source:
@@ -152,7 +152,7 @@ def _bitcast(source: Value, result: Value, number: int) -> Facts:
     return Facts("loop", (AccessMap(index),))
 
 
-def _dynamic_slice(op, number, operands, results) -> Facts:
+def _dynamic_slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, *starts = operands
     index = tuple(
         d + uniform(start.id, whole - size)
@@ -161,7 +161,7 @@ def _dynamic_slice(op, number, operands, results) -> Facts:
     return Facts("loop", (AccessMap(index), *(SCALAR for _ in starts)), work=0)
 
 
-def _dynamic_update_slice(op, number, operands, results) -> Facts:
+def _dynamic_update_slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, update, *starts = operands
     index = tuple(
         d + uniform(start.id, whole - size) * -1
@@ -170,7 +170,7 @@ def _dynamic_update_slice(op, number, operands, results) -> Facts:
     return Facts("loop", (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True)
 
 
-def _concatenate(op, number, operands, results) -> Facts:
+def _concatenate(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     axis, start, maps = _integer(op, "dimension"), 0, []
     for value in operands:
         index = _dims(results[0])
@@ -180,13 +180,13 @@ def _concatenate(op, number, operands, results) -> Facts:
     return Facts("loop", tuple(maps))
 
 
-def _pad(op, number, operands, results) -> Facts:
+def _pad(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     lows, interiors = _ints(op, "edge_padding_low"), _ints(op, "interior_padding")
     index = tuple((d + -low).floordiv(interior + 1) for d, low, interior in zip(_dims(results[0]), lows, interiors))
     return Facts("loop", (AccessMap(index, masked=True), SCALAR), work=2)
 
 
-def _gather(op, number, operands, results) -> Facts:
+def _gather(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, indices = operands
     numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     sizes, out, vector_dim = _ints(op, "slice_sizes"), _dims(results[0]), numbers.index_vector_dim
@@ -211,7 +211,7 @@ def _body_work(op: ir.Operation) -> int:
     return max(1, sum(WORK.get(inner.operation.name.removeprefix("stablehlo."), 1) for inner in op.regions[0].blocks[0].operations) - 1)
 
 
-def _reduce(op, number, operands, results) -> Facts:
+def _reduce(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, reduced = operands[0], _ints(op, "dimensions")
     kept = iter(_dims(results[0]))
     ranges: list[int] = []
@@ -227,7 +227,7 @@ def _reduce(op, number, operands, results) -> Facts:
     return Facts("reduce", (AccessMap(tuple(index)),) * half + (SCALAR,) * half, tuple(ranges), _body_work(op), row)
 
 
-def _reduce_window(op, number, operands, results) -> Facts:
+def _reduce_window(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     window = _ints(op, "window_dimensions")
     ones, rank, half = [1] * len(window), len(window), len(operands) // 2
     strides, base, dilation = (_ints(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))
@@ -240,7 +240,7 @@ def _reduce_window(op, number, operands, results) -> Facts:
     return Facts("window", (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window), _body_work(op))
 
 
-def _dot_general(op, number, operands, results) -> Facts:
+def _dot_general(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     dims = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     (lhs, rhs), out = operands, _dims(results[0])
     rank, batches = len(out), len(dims.lhs_batching_dimensions)
@@ -263,7 +263,7 @@ def _dot_general(op, number, operands, results) -> Facts:
     return Facts("matmul", tuple(maps), tuple(contracted), 2)
 
 
-def _convolution(op, number, operands, results) -> Facts:
+def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     """Grouped and dilated dimensions are opaque: a contraction's operands are whole buffers, and only what they touch is priced."""
     dims = _stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     (lhs, rhs), out = operands, _dims(results[0])

@@ -11,7 +11,7 @@ Each merge moves the smaller adjacency into the larger, so all merges together c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 BUDGET = 4096
 """A search that visits more nodes than this gives up."""
@@ -88,7 +88,7 @@ class Dag:
                 self.order[node] = slot
         return merged
 
-    def _gather(self, start: int, end: int, adjacent: list[set[int]], between) -> set[int] | str:
+    def _gather(self, start: int, end: int, adjacent: list[set[int]], between: Callable[[int], bool]) -> set[int] | str:
         """What `start` reaches strictly between the two, without the direct edge; 'CYCLE' if that reaches `end`."""
         found = {x for x in adjacent[start] if x != end and between(self.order[x])}
         todo = list(found)

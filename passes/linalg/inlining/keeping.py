@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -137,7 +137,7 @@ def _decide_one(node: Node, number: int, without_reductions: bool) -> None:
         node.points.append((None, indices.loops(node.generic.extents)))
 
 
-def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int):
+def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int) -> Iterator[tuple[Node, tuple[Index, ...] | int]]:
     """(root, loops of `node`) for each point at which a root's body would evaluate `node` if it were inlined."""
     for result, use in uses:
         reader = use.node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
@@ -38,7 +38,7 @@ def _accumulator(elements: list[ir.Type]) -> ir.Type:
     return ir.F64Type.get() if any(isinstance(e, ir.F64Type) for e in elements) else ir.F32Type.get()
 
 
-def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type):
+def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type) -> Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]:
     contract_flag = {"fastmath": ir.Attribute.parse("#arith.fastmath<contract>")} if is_float(accumulator) else {}
     names = ("arith.mulf", "arith.addf") if contract_flag else ("arith.muli", "arith.addi")
     if is_bool(accumulator):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from . import generic
@@ -55,7 +57,7 @@ def _barrier(low: Lowering, op: ir.Operation) -> None:
         low.set(result, low.tensor(old))
 
 
-def _moving(lower):
+def _moving(lower: Callable[[Lowering, ir.Operation], None]) -> Callable[[Lowering, ir.Operation], None]:
     def emit(low: Lowering, op: ir.Operation) -> None:
         if not _keeps_splat(low, op):
             lower(low, op)

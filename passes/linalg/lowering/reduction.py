@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from . import generic
@@ -38,7 +40,7 @@ def accumulator(block: ir.Block, element: ir.Type) -> ir.Type:
     return ir.F32Type.get() if is_sum and is_float(element) and element.width == 16 else element
 
 
-def reducer(low: Lowering, block: ir.Block, accumulators: list[ir.Type]):
+def reducer(low: Lowering, block: ir.Block, accumulators: list[ir.Type]) -> Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]:
     """The body that applies the reduction's region to (accumulators…, elements…), as stablehlo orders them."""
     widened = [a for a, old in zip(accumulators, block.arguments) if a != signless(old.type.element_type)]
 

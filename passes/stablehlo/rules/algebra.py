@@ -117,7 +117,7 @@ def _xor(op: ir.Operation) -> Values:
     return [found[0]] if found is not None and found[1] == 0 else None
 
 
-def _extremum(sign: int):
+def _extremum(sign: int) -> Rule:
     def rule(op: ir.Operation) -> Values:
         if op.operands[0] == op.operands[1]:
             return [op.operands[0]]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from torch_mlir import ir
 
 from ...common.axes import Axes, TileOp, dim_position, loop_index, loop_of, used_dims
 from ...common.rewriting import DYNAMIC, create, defining_op, i64_array, index_constant, split_mixed, value_of, walk
 from .temporaries import destinations
+
+Mixed: TypeAlias = "Sequence[int | ir.Value]"
 
 
 class Tile:
@@ -59,7 +64,7 @@ class Tile:
         for result in range(len(tile_op.inits)):
             self.made[number, result] = clone.results[result]
 
-    def _lend_extents(self, tile_op: TileOp, maps, operands, extracted: list[int]) -> None:
+    def _lend_extents(self, tile_op: TileOp, maps: list[ir.AffineMap], operands: list[ir.Value], extracted: list[int]) -> None:
         """An empty input for the loops whose extents only inputs told that are extracted from now."""
         told = {d for m in [*maps, *tile_op.output_maps] for d in map(dim_position, m.results)}
         loops = [d for d in range(len(tile_op.parallel)) if d not in told]
@@ -185,7 +190,7 @@ class Tile:
         element = ir.RankedTensorType(init.type).element_type
         return value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)])
 
-    def _clone(self, tile_op: TileOp, maps, operands, extracted: list[int]) -> ir.Operation:
+    def _clone(self, tile_op: TileOp, maps: list[ir.AffineMap], operands: list[ir.Value], extracted: list[int]) -> ir.Operation:
         if tile_op.op.name == "linalg.fill":
             clone = tile_op.op.clone()
             clone.operands[1] = operands[1]
@@ -230,7 +235,9 @@ class Tile:
         for before, after in zip(op.results, clone.results):
             mapping[before] = after
 
-    def _index_within(self, index: ir.Value, mapping, tile_op: TileOp, made: tuple[int, int], position: int) -> ir.Value:
+    def _index_within(
+        self, index: ir.Value, mapping: dict[ir.Value, ir.Value], tile_op: TileOp, made: tuple[int, int], position: int
+    ) -> ir.Value:
         """An index into the tile's part of a value that the group makes: where that is tiled, the index is the loop's own."""
         loop = loop_index(index)
         return _loop(loop) if loop is not None and self._produced_tiled(made, position) else mapping.get(index, index)
@@ -310,12 +317,12 @@ def linear_coefficients(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | Non
     return None
 
 
-def tensor_type(sizes: list[int | ir.Value], element: ir.Type) -> ir.RankedTensorType:
+def tensor_type(sizes: Mixed, element: ir.Type) -> ir.RankedTensorType:
     """A tensor type whose dimensions that are values are dynamic."""
     return ir.RankedTensorType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
 
 
-def extract_slice(source: ir.Value, offsets, sizes) -> ir.Value:
+def extract_slice(source: ir.Value, offsets: Mixed, sizes: Mixed) -> ir.Value:
     """tensor.extract_slice with unit strides; offsets and sizes are ints or values."""
     static_offsets, dynamic_offsets = split_mixed(offsets)
     static_sizes, dynamic_sizes = split_mixed(sizes)
@@ -330,7 +337,7 @@ def extract_slice(source: ir.Value, offsets, sizes) -> ir.Value:
     )
 
 
-def insert_slice(value: ir.Value, destination: ir.Value, offsets, sizes) -> None:
+def insert_slice(value: ir.Value, destination: ir.Value, offsets: Mixed, sizes: Mixed) -> None:
     """tensor.parallel_insert_slice with unit strides; offsets and sizes are ints or values."""
     static_offsets, dynamic_offsets = split_mixed(offsets)
     static_sizes, dynamic_sizes = split_mixed(sizes)

@@ -169,7 +169,7 @@ class _Amx:
         self.depth = Depth({d: bound(work.extents[d]) for d in plan.reduced}, extent)
 
     def emit(self) -> None:
-        def at(indices: list[Lin], carried):
+        def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
             self._product(dict(zip(self.plan.outer, indices)))
             return carried
 
@@ -189,13 +189,13 @@ class _Amx:
         whole = whole_part(self.m, rows) if direct else 0
         edge = self._pack_edge(a, whole, DEPTH if direct else -(-self.most_rows // DEPTH) * DEPTH)
 
-        def column(n: Lin, carried):
+        def column(n: Lin, carried: list[ir.Value]) -> list[ir.Value]:
             right, at = b, n
             if not b.pairs:
                 right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), Lin()
                 pack_columns(b, right, n, self.n, columns, self.depth)
 
-            def block(m: Lin, inner):
+            def block(m: Lin, inner: list[ir.Value]) -> list[ir.Value]:
                 self._block(a, m, right, at, m, n, fixed)
                 return inner
 
@@ -204,7 +204,7 @@ class _Amx:
                 return carried
             packed = edge
 
-            def edge_block(m: Lin, inner):
+            def edge_block(m: Lin, inner: list[ir.Value]) -> list[ir.Value]:
                 self._block(packed, m - Lin.of(whole), right, at, m, n, fixed)
                 return inner
 
@@ -258,7 +258,7 @@ class _Amx:
             store_tile(tile, block, Lin(constant=i * columns + j), columns)
         width = _least(Lin.of(self.n) - n, columns)
 
-        def copy(i: Lin, carried):
+        def copy(i: Lin, carried: list[ir.Value]) -> list[ir.Value]:
             def chunk(j: Lin, lanes: Lanes) -> None:
                 j = Lin(j.terms, j.constant, 1)
                 lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)

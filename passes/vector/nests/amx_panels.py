@@ -12,6 +12,7 @@ not lie so in memory is packed, the depth filled up with zeros to a multiple of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -99,10 +100,10 @@ class Depth:
         buffer = scratch((*self.outer.values(), self.padded // 2, 2 * count), element)
         return Operand(buffer, buffer.offset, 2, 1, dict(zip(self.outer, buffer.strides)), 2 * count)
 
-    def over_outer(self, body) -> None:
+    def over_outer(self, body: Callable[[dict[int, Lin]], None]) -> None:
         """`body(indices by dim)` for all indices of the outer loops."""
 
-        def at(indices: list[Lin], carried):
+        def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
             body(dict(zip(self.outer, indices)))
             return carried
 
@@ -120,7 +121,7 @@ def pack_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Val
 def _copy_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
     last = Lin.of(extent) - 1
 
-    def row(i: Lin, carried):
+    def row(i: Lin, carried: list[ir.Value]) -> list[ir.Value]:
         index = _least(start + i, last)
 
         def at(reduced: dict[int, Lin]) -> None:
@@ -139,7 +140,7 @@ def _copy_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Va
 def _transpose_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
     left = Lin.of(extent) - start
 
-    def square(i: Lin, carried):
+    def square(i: Lin, carried: list[ir.Value]) -> list[ir.Value]:
         lanes = _live_lanes(left - i)
 
         def at(reduced: dict[int, Lin]) -> None:
@@ -166,7 +167,9 @@ def pack_columns(source: Operand, target: Operand, start: Lin, extent: int | ir.
     depth.over_outer(lambda reduced: fill(source, target, start, extent, count, depth, reduced))
 
 
-def _interleave(source: Operand, target: Operand, start: Lin, extent, count: int, depth: Depth, reduced: dict[int, Lin]) -> None:
+def _interleave(
+    source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, Lin]
+) -> None:
     lanes = _live_lanes(Lin.of(extent) - start, count)
     element = source.storage.element
     pair = ir.VectorType.get([2 * count], element)
@@ -178,7 +181,7 @@ def _interleave(source: Operand, target: Operand, start: Lin, extent, count: int
         value = value_of("vector.interleave", pair, [low, high])
         Lanes(2 * count).store(value, target.storage, _lanes(target.at(Lin(), k, reduced)))
 
-    def step(k: Lin, carried):
+    def step(k: Lin, carried: list[ir.Value]) -> list[ir.Value]:
         store(k, load(k), load(k + 1))
         return carried
 
@@ -189,7 +192,9 @@ def _interleave(source: Operand, target: Operand, start: Lin, extent, count: int
         store(Lin(constant=k), load(Lin(constant=k)) if k < depth.extent else zeros, zeros)
 
 
-def _transpose_pairs(source: Operand, target: Operand, start: Lin, extent, count: int, depth: Depth, reduced: dict[int, Lin]) -> None:
+def _transpose_pairs(
+    source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, Lin]
+) -> None:
     last = Lin.of(extent) - 1
     i32 = ir.VectorType.get([16], ir.IntegerType.get_signless(32))
     bf16 = ir.VectorType.get([DEPTH], source.storage.element)

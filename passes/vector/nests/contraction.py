@@ -21,14 +21,14 @@ from hloom.dialects.target import TargetView
 
 from ...common.index import Lin
 from ...common.storage import Storage
-from .lanes import Lanes
+from .lanes import Captured, Lanes, Rep
 from .loops import for_loop, nest, whole_part
 from .nests import chunks, lane_count
 from .packing import Bound, Scratch, pack, packable, summed
 from .work import Point, Work, stride_along
 
 
-def emit_contraction(work: Work, vector: int | None, captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
+def emit_contraction(work: Work, vector: int | None, captured: Captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
     """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code).
 
     `bound` gives the largest value of an extent, `scratch` a buffer on the stack.
@@ -66,7 +66,7 @@ def jam_loop(work: Work, vector: int | None) -> int | None:
 
 
 class _Contraction:
-    def __init__(self, work: Work, vector: int | None, captured, target: TargetView, bound: Bound, scratch: Scratch):
+    def __init__(self, work: Work, vector: int | None, captured: Captured, target: TargetView, bound: Bound, scratch: Scratch):
         self.work, self.vector, self.captured, self.target = work, vector, captured, target
         self.bound, self.scratch = bound, scratch
         self.rank = len(work.extents)
@@ -77,7 +77,7 @@ class _Contraction:
     def emit(self) -> None:
         extents = self.work.extents
 
-        def at(indices: list[Lin], carried):
+        def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
             fixed = dict(zip(self.outer, indices))
             if self.vector is None:
                 self._rows(fixed, Lin(), Lanes(1))
@@ -111,7 +111,7 @@ class _Contraction:
                 left = (Lin.of(extent) - Lin.of(done)).value()
                 upper = (Lin.of(done) + Lin.of(whole_part(left, rows))).value()
 
-            def block(row: Lin, carried, rows=rows):
+            def block(row: Lin, carried: list[ir.Value], rows: int = rows) -> list[ir.Value]:
                 self._block(fixed, start, lanes, row, rows)
                 return carried
 
@@ -141,7 +141,9 @@ class _Contraction:
             sizes.append(max(1, sizes[-1] // 3))
         return sizes
 
-    def _point(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes, row: Lin, inner: list[Lin], known=None) -> Point:
+    def _point(
+        self, fixed: dict[int, Lin], start: Lin, lanes: Lanes, row: Lin, inner: list[Lin], known: dict[ir.Value, Rep] | None = None
+    ) -> Point:
         at: list[Lin] = [Lin()] * self.rank
         for dim, index in fixed.items():
             at[dim] = index

@@ -6,17 +6,19 @@ An input that lies in one piece along another loop, as in a transposition, is fi
 
 from __future__ import annotations
 
+from torch_mlir import ir
+
 from hloom.dialects.target import TargetView
 
 from ...common.index import Lin
-from .lanes import Lanes
+from .lanes import Captured, Lanes
 from .loops import nest
 from .nests import chunks, lane_count, point_indices, vector_loop
 from .packing import Bound, Scratch, pack, transposed
 from .work import Point, Work
 
 
-def emit_elementwise(works: list[Work], captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
+def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
     """A nest of parallel works of equal extents, which read each other at their own point alone.
 
     `bound` gives the largest value of an extent, `scratch` a buffer on the stack.
@@ -28,13 +30,13 @@ def emit_elementwise(works: list[Work], captured, target: TargetView, bound: Bou
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
-    def at(indices: list[Lin], carried):
+    def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
         here = list(works)
         for place, number in turned:
             assert vector is not None
             here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, bound, scratch)
 
-        def row(index: list[Lin], carried):
+        def row(index: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
             def chunk(start: Lin | None, lanes: Lanes) -> None:
                 at = point_indices(len(extents), [*outer, *inner], [*indices, *index], vector, start, lanes)
                 _evaluate(here, Point(lanes, at, captured))

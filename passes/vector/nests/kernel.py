@@ -187,7 +187,7 @@ class _Kernel:
         base = value_of("memref.get_global", buffer, name=ir.FlatSymbolRefAttr.get(name))
         return Storage(base, element, Lin(), row_major(shape), shape)
 
-    def _captured(self, value: ir.Value):
+    def _captured(self, value: ir.Value) -> Storage | Lin | ir.Value:
         """Storage of a tensor, or the scalar that stands for `value` in the kernel."""
         if isinstance(value.type, ir.RankedTensorType):
             return self.storage[value]
@@ -223,7 +223,7 @@ class _Kernel:
             operands = [s.value() if isinstance(s, Lin) else s for s in map(self._scalar, op.operands)]
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
 
-    def _scalar(self, value: ir.Value):
+    def _scalar(self, value: ir.Value) -> Lin | ir.Value:
         return self.scalars[value]
 
     def _lin(self, value: int | ir.Value) -> Lin:

@@ -7,8 +7,9 @@ load contiguous.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from torch_mlir import ir
@@ -18,6 +19,8 @@ from ...common.rewriting import attributes_of, create, value_of
 from ...common.storage import Storage, bit_width, is_i1, memory_type
 
 Rep: TypeAlias = "Lin | ir.Value"
+Captured = Callable[[ir.Value], Any]
+"""The storage of a tensor or the value of a scalar that a body uses from outside."""
 
 _LINE_BYTES = 64
 
@@ -148,7 +151,7 @@ class Body:
     `indices` are the loops' indices; `captured` maps values from outside the body to their storage (tensors) or value (scalars).
     """
 
-    def __init__(self, lanes: Lanes, indices: list[Lin], captured):
+    def __init__(self, lanes: Lanes, indices: list[Lin], captured: Captured):
         self.lanes, self.indices, self.captured = lanes, indices, captured
         self.reps: dict[ir.Value, Rep] = {}
 

@@ -6,6 +6,8 @@ pass over the row. A nest has vector loops of whole chunks and one masked chunk 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
@@ -60,13 +62,13 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
     return lanes
 
 
-def chunks(extent: int | ir.Value, count: int, least: int, body) -> None:
+def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Lin, Lanes], None]) -> None:
     """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked."""
     whole = whole_part(extent, count)
 
-    def whole_chunk(start: Lin, _):
+    def whole_chunk(start: Lin, carried: list[ir.Value]) -> list[ir.Value]:
         body(start, Lanes(count))
-        return []
+        return carried
 
     for_loop(0, whole, count, [], whole_chunk)
     if isinstance(extent, int):

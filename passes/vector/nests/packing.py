@@ -100,10 +100,10 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
     depth = -(-extents[-1] // lanes) * lanes
     shape = (*extents[:-1], depth, width)
     packed = scratch(shape, storage.element)
-    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, Lin()) for d in range(m.n_dims)], None), m))
+    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, Lin()) for d in range(m.n_dims)], {}.__getitem__), m))
     copy = _copy_rows if steps[vector] == 1 else _transpose
 
-    def at(outer: list[Lin], carried):
+    def at(outer: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
         start, target = base, packed.offset
         for d, index, stride in zip(along, outer, packed.strides):
             start, target = start + index * steps[d], target + index * stride
@@ -142,7 +142,7 @@ def _unless_repeated(address: Lin, scratch: Scratch, body: Callable[[], object])
 def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
     from .nests import chunks
 
-    def row(k: Lin, carried):
+    def row(k: Lin, carried: list[ir.Value]) -> list[ir.Value]:
         def chunk(start: Lin, wide: Lanes) -> None:
             value = wide.load(source, source.address([k, Lin(start.terms, start.constant, 1)]))
             plain = Lanes(wide.count)
@@ -159,7 +159,7 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
     depth, width = source.sizes
     last = Lin.of(width) - 1
 
-    def column(n: Lin, carried):
+    def column(n: Lin, carried: list[ir.Value]) -> list[ir.Value]:
         from .nests import chunks
 
         rows = []

@@ -15,7 +15,7 @@ from hloom.dialects.target import TargetView
 from ...common.index import Lin
 from ...common.rewriting import attributes_of, value_of
 from ...common.storage import Storage
-from .lanes import Lanes, neutral_element, reduction_kind
+from .lanes import Captured, Lanes, neutral_element, reduction_kind
 from .loops import for_loop, nest, whole_part
 from .nests import dynamic_mask, lane_count, point_indices, static_mask
 from .work import Point, Work, stride_along
@@ -29,13 +29,13 @@ def sums_along(works: list[Work], vector: int | None) -> bool:
     return vector is not None and all(not w.parallel[vector] and len(w.outputs) == 1 and reduction_kind(w.block) for w in reducing)
 
 
-def emit_row_sums(works: list[Work], vector: int, captured, target: TargetView) -> None:
+def emit_row_sums(works: list[Work], vector: int, captured: Captured, target: TargetView) -> None:
     """Emits works of which some reduce along the loop `vector`."""
     _RowSums(works, vector, captured, target).emit()
 
 
 class _RowSums:
-    def __init__(self, works: list[Work], vector: int, captured, target: TargetView):
+    def __init__(self, works: list[Work], vector: int, captured: Captured, target: TargetView):
         self.works, self.vector, self.captured = works, vector, captured
         self.extents = works[0].extents
         self.reducing = [w for w in works if w.reduces]
@@ -62,7 +62,7 @@ class _RowSums:
     def emit(self) -> None:
         nest([self.extents[d] for d in self.kept], [], self._rows)
 
-    def _rows(self, at: list[Lin], carried):
+    def _rows(self, at: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
         jam = self.jam
         if jam is None:
             self._block(dict(zip(self.kept, at)), 1)
@@ -71,7 +71,7 @@ class _RowSums:
         whole = whole_part(extent, _JAMMED_ROWS)
         for lower, upper, rows in ((0, whole, _JAMMED_ROWS), (whole, extent, 1)):
 
-            def block(row: Lin, values, rows=rows):
+            def block(row: Lin, values: list[ir.Value], rows: int = rows) -> list[ir.Value]:
                 self._block({**dict(zip(self.kept, at)), jam: row}, rows)
                 return values
 
@@ -113,7 +113,9 @@ class _RowSums:
             mask = dynamic_mask(self.count, value_of("arith.subi", extent.type, [extent, whole]))
         return self._accumulate(fixed, rows, inner, Lin.of(whole), Lanes(self.count, mask), values)
 
-    def _accumulate(self, fixed, rows: int, inner: list[Lin], start: Lin, lanes: Lanes, values: list[ir.Value]) -> list[ir.Value]:
+    def _accumulate(
+        self, fixed: dict[int, Lin], rows: int, inner: list[Lin], start: Lin, lanes: Lanes, values: list[ir.Value]
+    ) -> list[ir.Value]:
         updated: list[ir.Value] = []
         for u in range(rows):
             point = Point(lanes, self._at(fixed, u, inner, start, lanes), self.captured)

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from ...common.axes import used_dims
 from ...common.index import Lin
 from ...common.storage import Storage, bit_width
-from .lanes import Body, Lanes, Rep, affine_reps
+from .lanes import Body, Captured, Lanes, Rep, affine_reps
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
 """What an index is computed by that is linear in no loop."""
@@ -112,7 +112,7 @@ def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
 class Point:
     """Evaluates works at one point of their loops. `scalars` caches loads that do not depend on the lane."""
 
-    def __init__(self, lanes: Lanes, indices: list[Lin], captured, known: dict[ir.Value, Rep] | None = None):
+    def __init__(self, lanes: Lanes, indices: list[Lin], captured: Captured, known: dict[ir.Value, Rep] | None = None):
         self.lanes, self.indices, self.captured = lanes, indices, captured
         self.known: dict[ir.Value, Rep] = known if known is not None else {}
 
