@@ -8,7 +8,7 @@ BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.installed
 TYPES   = build/types/hloom
 
-.PHONY: run test check lint lit pytest clean
+.PHONY: run test check lint types lit pytest clean
 
 run: $(STAMP)
 	$(BIN)/python examples/run_all.py
@@ -17,9 +17,11 @@ test: lint lit pytest
 
 check: lint lit
 
-lint: $(STAMP)
+lint: $(STAMP) types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(STAMP)
 	mkdir -p $(TYPES)
 	ln -sfn $(addprefix $(CURDIR)/,compiler dialects passes runtime tools hloom/__init__.py) $(TYPES)
 	$(BIN)/mypy -p hloom
