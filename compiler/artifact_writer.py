@@ -12,11 +12,11 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 from hloom.dialects.thunk_json import programs
+from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.rewriting import symbol_name, walk
 from hloom.passes.errors import CompileError
 from hloom.passes.gpu.contraction.tma import box_of
 from hloom.passes.gpu.support.launch import TENSOR_MAPS, is_kernel
-from hloom.passes.lhlo.assignment.constants import constant_bytes
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.manifest import made_for
 from hloom.runtime.signature import TensorSpec

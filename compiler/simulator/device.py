@@ -17,8 +17,8 @@ from hloom.compiler.parsing import parse_module
 from hloom.dialects import thunk
 from hloom.dialects.context import make_context
 from hloom.dialects.thunk import Slice, buffer_sizes, slices
+from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.rewriting import symbol_name, walk
-from hloom.passes.lhlo.assignment.constants import constant_bytes
 from hloom.runtime.artifact import Buffer
 from hloom.runtime.dtypes import numpy_dtype
 

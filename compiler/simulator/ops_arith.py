@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.lhlo.assignment.constants import constant_bytes
+from hloom.passes.common.dense_constants import constant_bytes
 
 from .translate import Translator, emits, integer
 from .values import DTYPES, element_name, vector_shape

@@ -16,9 +16,9 @@ After:
     }
 
 On sm_90a, from 64 rows on, the loop holds nvgpu.tma.async.load and nvvm.wgmma.mma_async instead, and the kernel takes tensor maps behind
-its buffers (gpu/wgmma.py, gpu/tma.py).
+its buffers (contraction/wgmma.py, contraction/tma.py).
 
-Which kernel a contraction gets: gpu/matmul.py. Tile sizes: schedules/gpu_contraction.py.
+Which kernel a contraction gets: contraction/choose_kernel.py. Tile sizes: tiled/schedules/gpu_contraction.py.
 
 Must hold: the linalg stage. Declined: targets that are no GPUs, library groups, and groups that are no contraction with an elementwise
 epilogue; they are left as they are.
@@ -32,7 +32,7 @@ from hloom.dialects.target import target_of
 
 from ..common.rewriting import functions
 from ..registry import register_pass
-from .contraction.matmul import try_distribute
+from .contraction.choose_kernel import try_distribute
 
 
 @register_pass("distribute-contractions", "makes contractions GPU kernels: tensor cores, fused multiply-adds, or few rows")

@@ -34,7 +34,7 @@ from ..common.rewriting import create, defining_op, functions, i64_array, index_
 from ..fused.planner.decisions import append_note
 from ..lhlo.assignment.arena import aligned
 from ..registry import register_pass
-from .schedules.temporaries import temporaries
+from .emission.temporaries import temporaries
 from .schedules.tile_sizes import choose_tile_sizes
 
 _LINALG = ("linalg.generic", "linalg.fill")

@@ -13,7 +13,7 @@ After:
       scf.forall.in_parallel { tensor.parallel_insert_slice … into %o }
     }
 
-Which axes are tiled is found in schedules/axes.py, and how in schedules/tile_sizes.py. A chain of ops that update one buffer ("outs"
+Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes.py. A chain of ops that update one buffer ("outs"
 style) up to a result updates the result's slice: no allocation and no copy. An input read along a tiled axis by an expression that no
 slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead.
 
@@ -31,7 +31,7 @@ from ..common.edge import AT_EDGE, RESHAPES, before_edge, edge
 from ..common.rewriting import create, defining_op, functions, i64_array, value_of, walk
 from ..errors import PassFailure
 from ..registry import register_pass
-from .schedules.tile import Tile
+from .emission.tile_body import Tile
 from .schedules.tile_sizes import choose_tile_sizes
 
 _BETWEEN = (*RESHAPES, "tensor.extract_slice")

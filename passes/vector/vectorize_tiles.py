@@ -10,7 +10,7 @@ After:
       scf.for %t = %lo to %hi { vector loops }
     }
 
-Each linalg op of the tile becomes a loop nest (cpu/nests.py: elementwise, and sums along the vector loop; cpu/contraction.py: other
+Each linalg op of the tile becomes a loop nest (nests/nests.py: elementwise, and sums along the vector loop; nests/contraction.py: other
 reductions); ops that meet at the same point share one. Results are written to the kernel's outputs where the tile inserts them; other
 values live on the stack, or only in registers. Ops of the target's vector width: `hloom.target`.
 

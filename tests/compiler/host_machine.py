@@ -18,9 +18,9 @@ from torch_mlir.dialects.llvm import translate_module_to_llvmir
 from hloom.dialects.context import make_context
 from hloom.dialects.storage import byte_size
 from hloom.dialects.thunk import buffer_sizes, integers
+from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.lhlo.assign_buffers import assign_buffers
-from hloom.passes.lhlo.assignment.constants import constant_bytes
 from hloom.passes.lhlo.verify_lhlo import verify_lhlo
 from hloom.passes.llvm.lower_thunks import lower_thunks
 from hloom.passes.thunk.emit_thunks import emit_thunks

@@ -11,10 +11,10 @@ from host_machine import Machine, interpret
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.dense_constants import constant_bytes, storage_constant
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import PassFailure
 from hloom.passes.lhlo.assignment.arena import Block, live_bytes, place
-from hloom.passes.lhlo.assignment.constants import constant_bytes, storage_constant
 from hloom.passes.lhlo.assignment.gemm import gemm_of
 from hloom.passes.lhlo.assignment.moves import sequentialise
 

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.compiler.simulator import Counters, Kernels, SimulationError
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView
-from hloom.passes.gpu.contraction.matmul import try_distribute
+from hloom.passes.gpu.contraction.choose_kernel import try_distribute
 
 TARGET = TargetView(name="sm_80", kind="cuda", cpu="sm_80", compute_capability=80, multiprocessors=108)
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}

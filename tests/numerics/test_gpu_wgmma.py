@@ -16,7 +16,7 @@ from hloom.compiler.cuda.statistics import split_entries
 from hloom.compiler.simulator import Kernels, SimulationError
 from hloom.compiler.target import load_target
 from hloom.dialects.context import make_context
-from hloom.passes.gpu.contraction.matmul import try_distribute
+from hloom.passes.gpu.contraction.choose_kernel import try_distribute
 
 TARGET = load_target("sm_90a")
 ONE_PROCESSOR = replace(TARGET, multiprocessors=1)

@@ -21,7 +21,7 @@ from ...common.axes import TileOp, read_tile_op
 from ...common.index import Lin
 from ...common.rewriting import defining_op, index_constant, is_block_argument, value_of, walk
 from ...tiled.schedules.gpu_contraction import Sizes
-from ..support.linear_form import Form, forms_of, row_major
+from .linear_form import Form, forms_of, row_major
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")

@@ -19,9 +19,9 @@ from torch_mlir import ir
 from ...common.index import Lin
 from ...common.rewriting import create, index_constant, value_of
 from ..support.emit import all_of, choose, digits, divide, element_bytes, less_than, remainder, store, vector_of, xor
-from ..support.vectors import Run
 from .contraction import Access, Contraction, LoopGroup, Operand
 from .factors import read_stored
+from .runs import Run
 
 _CHUNK_BYTES = 16
 _SMALLEST_COPY = 4

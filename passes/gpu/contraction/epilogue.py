@@ -14,9 +14,9 @@ from ...common.axes import TileOp
 from ...common.index import Lin
 from ...common.rewriting import defining_op, is_block_argument, value_of
 from ..support.emit import broadcast, clone_elementwise, is_vector, vector_of
-from ..support.linear_form import Form, forms_of
-from ..support.vectors import Run
 from .contraction import Contraction, element_access, loops_of, result_number, tile_ops
+from .linear_form import Form, forms_of
+from .runs import Run
 
 
 class Epilogue:

@@ -10,8 +10,8 @@ from torch_mlir import ir
 from ...common.index import Lin
 from ...common.rewriting import create, index_constant, value_of
 from ..support.emit import all_of, broadcast, clone_elementwise, compare_integers, divide, element_bytes, is_vector, remainder
-from ..support.vectors import Run
 from .contraction import Operand
+from .runs import Run
 
 _FULL_MASK_WIDTH = 32
 

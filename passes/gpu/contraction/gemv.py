@@ -43,11 +43,11 @@ from ..support.emit import (
     zero,
 )
 from ..support.launch import Kernel, open_kernel, shared_bytes, shared_view
-from ..support.vectors import ACCESS_BYTES, Run
 from .contraction import Contraction, LoopGroup, Operand
 from .cp_async import contiguous_width
 from .epilogue import Epilogue
 from .factors import add, add_lanes, factor_of, multiply_add, read_stored
+from .runs import ACCESS_BYTES, Run
 
 _LOADS_IN_FLIGHT = 4
 _ACCUMULATORS = 32

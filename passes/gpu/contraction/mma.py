@@ -16,11 +16,11 @@ from ...common.index import Lin
 from ...common.rewriting import value_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule
 from ..support.emit import digits, divide, element_bytes, extract, from_elements, load, part, remainder, zero
-from ..tile.tile_results import Results
+from ..support.layout import Factor, Layout
 from .contraction import Contraction
 from .cp_async import TileShape, is_asynchronous, tile_shape
-from .layout import Factor, Layout
 from .pipeline import emit_tiled
+from .tile_results import Results
 
 _FIRST_WITH_ASYNC_COPIES = 80
 

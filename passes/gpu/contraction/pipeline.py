@@ -20,11 +20,11 @@ from ...common.rewriting import create, index_constant
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import barrier, block_id, compare_integers, digits, loop, remainder, thread_id
 from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, open_kernel, shared_bytes, shared_view
-from ..tile.tile_results import Multiplier, TileResults
+from ..support.layout import Layout
 from .contraction import Contraction
 from .cp_async import TileCopy, TileShape, commit, wait
 from .epilogue import Epilogue
-from .layout import Layout
+from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
 
 MakeMultiplier = Callable[[TileSchedule, tuple[TileShape, TileShape], ir.Value], Multiplier]

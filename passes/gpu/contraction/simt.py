@@ -30,12 +30,12 @@ from ..support.emit import (
     vector_of,
     zero,
 )
-from ..tile.tile_results import Results
+from ..support.layout import Factor, Layout
 from .contraction import Contraction, Operand
 from .cp_async import TileShape, tile_shape
 from .factors import factor_of, multiply_add
-from .layout import Factor, Layout
 from .pipeline import emit_tiled
+from .tile_results import Results
 
 _LANES = (4, 8)
 _INNER_VECTOR = 4

@@ -26,12 +26,12 @@ from ...common.index import Lin
 from ...common.rewriting import create, value_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
 from ..support.emit import divide, element_bytes, from_elements, remainder, zero
-from ..tile.tile_results import Results
+from ..support.layout import Factor, Layout
 from . import mma
 from .contraction import Contraction
 from .cp_async import TileShape, is_asynchronous, tile_shape
-from .layout import Factor, Layout
 from .pipeline import emit_tiled
+from .tile_results import Results
 
 _GROUP_ROWS = 64
 _GROUP_THREADS = 128

@@ -15,7 +15,7 @@ from ...common.axes import TileOp
 from ...common.index import Lin
 from ...common.rewriting import attributes_of, create
 from ...errors import PassFailure
-from ..support.memory import is_vector, widened
+from .memory import is_vector, widened
 
 if TYPE_CHECKING:
     from .tile import Tile

@@ -18,21 +18,21 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import TileOp, read_tile_op
+from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
 from ...common.index import Lin
 from ...common.rewriting import attributes_of, create, mixed, symbol_name, value_of, walk
 from ...common.storage import Storage, bit_width, buffer_type, row_major
 from ...errors import PassFailure
-from ...lhlo.assignment.constants import constant_bytes
-from ..support.index import Indices, Memo
 from ..support.launch import open_kernel
-from ..support.memory import Memory, NoRoom
-from ..support.threads import Threads
-from ..support.values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, View
 from .extents import Extent, loop_extents, shape_of
+from .index import Indices, Memo
+from .memory import Memory, NoRoom
 from .roots import Roots
-from .schedule import choose_warps
+from .threads import Threads
 from .tile import Narrow, Tile
+from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, View
+from .warps import choose_warps
 
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 

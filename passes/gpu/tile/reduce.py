@@ -14,15 +14,15 @@ from torch_mlir import ir
 from ...common.axes import TileOp, dim_position
 from ...common.index import Lin
 from ...common.rewriting import create, value_of
-from ..contraction.layout import WARP, Factor, Key, Layout
-from ..support.index import key_of
-from ..support.loops import nest
-from ..support.memory import from_lanes, is_vector, lane_of, widened
-from ..support.values import Reduced
+from ..support.layout import WARP, Factor, Key, Layout
 from .body import Body
 from .combiner import Combiner
 from .extents import Extent
+from .index import key_of
+from .loops import nest
+from .memory import from_lanes, is_vector, lane_of, widened
 from .tile import Tile
+from .values import Reduced
 
 Partials = dict[Key, list[ir.Value]]
 """The accumulators of each register of the kept dimensions."""

@@ -13,15 +13,15 @@ from ...common.index import Lin
 from ...common.rewriting import create
 from ...common.storage import memory_type
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
-from ..contraction.layout import WARP, Layout, blocked, ordered, serial
-from ..support.access import Access, Strides, accesses, accesses_of, address_strides, hero, memory_order
-from ..support.loops import nest
-from ..support.memory import NoRoom, element_bytes
-from ..support.values import Reduced, View
+from ..support.layout import WARP, Layout, blocked, ordered, serial
+from .access import Access, Strides, accesses, accesses_of, address_strides, hero, memory_order
 from .combiner import split
 from .extents import Extent, shape_of
+from .loops import nest
+from .memory import NoRoom, element_bytes
 from .reduce import emit_reduction
 from .tile import Tile
+from .values import Reduced, View
 
 if TYPE_CHECKING:
     from .distribute import Output

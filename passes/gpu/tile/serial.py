@@ -9,10 +9,10 @@ from torch_mlir import ir
 
 from ...common.axes import TileOp
 from ...common.index import Lin
-from ..support.loops import nest_over
-from ..support.memory import widened
 from .body import Body, Rep
 from .extents import loop_extents
+from .loops import nest_over
+from .memory import widened
 
 if TYPE_CHECKING:
     from .tile import Tile

@@ -17,13 +17,13 @@ from ...common.index import Lin
 from ...common.rewriting import value_of
 from ...common.storage import bit_width
 from ...errors import PassFailure
-from ..support.index import Indices, Memo, key_of
-from ..support.memory import Memory, from_lanes, is_vector, lane_of, widened
-from ..support.threads import Threads
-from ..support.values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, Value, View
 from .body import Body, Rep
 from .extents import shape_of
+from .index import Indices, Memo, key_of
+from .memory import Memory, from_lanes, is_vector, lane_of, widened
 from .serial import reduce_at
+from .threads import Threads
+from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, Value, View
 
 SECTOR_BYTES = 32
 """Global memory is read in pieces of that size."""

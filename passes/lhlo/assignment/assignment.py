@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
+from ...common.dense_constants import is_splat
 from .arena import Block, aligned, live_bytes, place
 from .coalesce import Coalescing, Storage
-from .constants import is_splat
 from .inplace import InPlace
 from .liveness import Liveness
 from .moves import sequentialise

@@ -6,12 +6,12 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 
+from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.rewriting import create, i64_array, index_constant, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import Contraction, contraction_in
 from .assignment import Assignment
 from .coalesce import Storage
-from .constants import is_splat, splat_bytes, storage_constant
 from .gemm import Gemm
 from .program import Call, Loop, Move, Node
 from .source import source_names

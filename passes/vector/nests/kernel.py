@@ -12,11 +12,11 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import dim_position, read_tile_op
+from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
 from ...common.index import Lin
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, symbol_name, value_of, walk
 from ...common.storage import Storage, bit_width, buffer_type, row_major, stack_buffer
-from ...lhlo.assignment.constants import constant_bytes
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .elementwise import emit_elementwise

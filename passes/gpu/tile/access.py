@@ -14,7 +14,7 @@ from ...common.storage import Storage
 from .values import Lazy, Part, Recomputed, Reduced, View
 
 if TYPE_CHECKING:
-    from ..tile.tile import Tile
+    from .tile import Tile
 
 Strides = dict[int, int]
 """Steps of an index, or of an address, by the loop that takes them."""

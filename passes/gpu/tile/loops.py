@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from ...common.index import Lin
 from ...common.rewriting import create, index_constant
-from ..contraction.layout import Layout
+from ..support.layout import Layout
 from .index import Memo
 
 Inside = Callable[[dict[int, Lin], list[ir.Value]], list[ir.Value]]

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from ...common.axes import TileOp
 from ...common.index import Lin
 from ...common.storage import Storage
-from ..contraction.layout import Layout
+from ..support.layout import Layout
 
 
 @dataclass

@@ -15,10 +15,10 @@ from torch_mlir import ir
 
 from ...common.index import Lin
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..contraction.contraction import Contraction
-from ..contraction.epilogue import Epilogue
 from ..support.emit import all_of, barrier, digits, element_bytes, elements, if_then, is_vector, less_than, load, store
 from ..support.launch import shared_bytes, shared_view
+from .contraction import Contraction
+from .epilogue import Epilogue
 
 _SECTOR_BYTES = 32
 _WARP_ROW = 8

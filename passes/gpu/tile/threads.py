@@ -10,8 +10,8 @@ from torch_mlir import ir
 
 from ...common.index import Lin
 from ...common.rewriting import create, value_of
-from ..contraction.layout import WARP, Factor, Key, Layout
-from ..tile.extents import Extent
+from ..support.layout import WARP, Factor, Key, Layout
+from .extents import Extent
 from .index import Indices, key_of
 
 _SLT, _EQ = 2, 0

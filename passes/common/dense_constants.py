@@ -10,8 +10,8 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.storage import byte_size, element_bytes, storage_type
 
-from ...common.rewriting import create, value_of
-from ...errors import PassFailure
+from ..errors import PassFailure
+from .rewriting import create, value_of
 
 _RESOURCE_SECTION = 5
 

@@ -9,8 +9,7 @@ from torch_mlir import ir
 
 from ...common.index import Lin
 from ...common.rewriting import value_of
-from ..contraction.contraction import Access
-from .emit import (
+from ..support.emit import (
     broadcast,
     compare_integers,
     element_bytes,
@@ -24,6 +23,7 @@ from .emit import (
     vector_of,
     zero,
 )
+from .contraction import Access
 
 ACCESS_BYTES = 16
 """The widest access."""
