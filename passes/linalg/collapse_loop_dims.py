@@ -24,10 +24,12 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from ..common.affine import index_at
+from ..common.index_expression import loops_of
 from ..common.rewriting import defining_op, value_of, walk
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
-from .lowering import generic, indices
+from .lowering import generic
 from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
 from .lowering.scalars import Scalars
 from .lowering.views import fitted, reshape
@@ -216,7 +218,7 @@ def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value], 
 
 def _fitted(value: ir.Value, results: list[ir.AffineExpr], extents: list[int]) -> ir.Value:
     """A map's `d0 + d1`, d1 of one trip, is a bare `d0` now: linalg takes it to run over all of the dimension, so the rest is cut off."""
-    point = [indices.at(e, indices.loops(extents)) for e in results]
+    point = [index_at(e, loops_of(extents)) for e in results]
     return fitted(value, point, extents)
 
 

@@ -21,13 +21,14 @@ from math import prod
 
 from torch_mlir import ir
 
+from ..common.affine import index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
+from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import defining_op, i64_array, index_constant, value_of, walk
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, is_used, point_in_source, view_base, view_source
 from .lower_to_linalg import group_functions
 from .lowering.generic import Generic, affine_map, lend_extents, read_generic
-from .lowering.indices import Index, at, loops, to_affine
 from .lowering.views import collapse
 
 _LINALG = ("linalg.generic", "linalg.fill")
@@ -245,7 +246,7 @@ def _compose_into_readers(view: ir.Operation) -> None:
     while readers := _readers(view):  # found anew: an op that is lent extents is another one
         op, number = readers[0]
         reader = read_generic(op)
-        point = tuple(at(e, loops(reader.extents)) for e in reader.maps[number].results)
+        point = tuple(index_at(e, loops_of(reader.extents)) for e in reader.maps[number].results)
         point = point_in_source(view.results[0], source, point)
         maps = list(reader.maps)
         maps[number] = affine_map(len(reader.extents), [_partly(index, size, reader) for index, size in zip(point, _shape(source))])
@@ -255,10 +256,10 @@ def _compose_into_readers(view: ir.Operation) -> None:
             lend_extents(op, reader.extents)
 
 
-def _partly(index: Index, extent: int, reader: Generic) -> ir.AffineExpr:
+def _partly(index: Expr, extent: int, reader: Generic) -> ir.AffineExpr:
     """The expression of an index. linalg takes a bare loop to run over all of the dimension: one that does not is given as a remainder."""
     expression = to_affine(index)
-    partly = index.loop is not None and reader.extents[index.loop] < extent
+    partly = index.dim is not None and reader.extents[index.dim] < extent
     return ir.AffineExpr.get_mod(expression, extent) if partly else expression
 
 

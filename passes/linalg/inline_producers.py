@@ -26,11 +26,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.index_expression import reshape_point
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, Builder, Sources, is_used
 from .inlining.keeping import Node, clusters, decide, read_nodes
 from .lower_to_linalg import group_functions
-from .lowering import generic, indices
+from .lowering import generic
 from .lowering.views import reshape
 
 _REMOVABLE = ("linalg.generic", "linalg.fill", "tensor.empty", *VIEWS)
@@ -85,7 +86,7 @@ def _emit_parallel(sources: Sources, cluster: list[Node]) -> ir.Operation:
     results = [r for node in cluster for r in node.generic.op.results]
     members = {r: (node.generic, i) for node in cluster for i, r in enumerate(node.generic.op.results)}
     builder = Builder(sources, shape, members)
-    points = [indices.reshape_point(builder.loops, shape, generic.shape_of(r)) for r in results]
+    points = [reshape_point(builder.loops, shape, generic.shape_of(r)) for r in results]
     scalars = builder.scalars_of(list(zip(results, points)))
     outs = [generic.empty(shape, generic.element_of(r)) for r in results]
     op, _ = builder.finish(scalars, outs, [generic.identity(len(shape))] * len(outs), [generic.PARALLEL] * len(shape))

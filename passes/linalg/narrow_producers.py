@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.affine import index_at, to_affine
+from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import walk
 from ..registry import register_pass
 from .inlining.inlining import SLICE, view_source
 from .lower_to_linalg import group_functions
-from .lowering import generic, indices
+from .lowering import generic
 from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
-from .lowering.indices import Index
 from .lowering.scalars import Scalars
 from .lowering.views import fitted, window
 
@@ -49,13 +50,13 @@ def _narrow(function: ir.Operation, source: Generic) -> None:
     if box == whole:
         return
     extents = [stop - start for start, stop in box]
-    loops = tuple(indices.add(indices.loop(i, n), indices.constant(box[i][0])) for i, n in enumerate(extents))
+    inside = [loop + start for loop, (start, _) in zip(loops_of(extents), box)]
     operands, maps = [], []
     with ir.InsertionPoint(source.op), source.op.location:
         for value, indexing in zip(source.inputs, source.in_maps):
-            point = tuple(indices.at(e, loops) for e in indexing.results)
+            point = tuple(index_at(e, inside) for e in indexing.results)
             operands.append(fitted(value, point, extents) if is_tensor(value) else value)
-            maps.append(generic.affine_map(len(extents), [indices.to_affine(index) for index in point]))
+            maps.append(generic.affine_map(len(extents), [to_affine(index) for index in point]))
         outs = [_out(value, _of_dims(indexing, box)) for value, indexing in zip(source.outs, source.out_maps)]
         new = generic.new_generic(operands, outs, [*maps, *source.out_maps], source.iterators)
     _shift_indices(function, source, box)
@@ -87,8 +88,7 @@ def _dims_read(value: ir.Value) -> list[tuple[int, int] | None]:
             return list(whole)
         if op.name == "linalg.generic":
             reader = read_generic(op)
-            loops = indices.loops(reader.extents)
-            window = [_span(indices.at(e, loops), all_) for e, all_ in zip(reader.maps[number].results, whole)]
+            window = [_span(index_at(e, loops_of(reader.extents)), all_) for e, all_ in zip(reader.maps[number].results, whole)]
         elif op.name == SLICE and view_source(op.results[0]) == value:
             window = [(start, start + size) if step == 1 else all_ for (start, size, step), all_ in zip(_slice(op), whole)]
         else:
@@ -97,7 +97,7 @@ def _dims_read(value: ir.Value) -> list[tuple[int, int] | None]:
     return box
 
 
-def _span(index: Index, whole: tuple[int, int]) -> tuple[int, int]:
+def _span(index: Expr, whole: tuple[int, int]) -> tuple[int, int]:
     terms = [(atom, coefficient) for atom, coefficient in index.terms if atom.extent != 1]
     window = all(atom.kind == "dim" and coefficient == 1 for atom, coefficient in terms) and len(terms) <= 1
     return (index.low, index.high + 1) if window and index.low <= index.high else whole
@@ -148,11 +148,8 @@ def _move_readers(old: ir.Value, new: ir.Value, box: Box) -> None:
                 op.erase()
                 continue
             reader = read_generic(op)
-            point = tuple(
-                indices.add(indices.at(e, indices.loops(reader.extents)), indices.constant(-start))
-                for e, (start, _) in zip(reader.maps[number].results, box)
-            )
+            point = tuple(index_at(e, loops_of(reader.extents)) - start for e, (start, _) in zip(reader.maps[number].results, box))
             op.operands[number] = fitted(new, point, reader.extents)
             maps = list(reader.maps)
-            maps[number] = generic.affine_map(len(reader.extents), [indices.to_affine(index) for index in point])
+            maps[number] = generic.affine_map(len(reader.extents), [to_affine(index) for index in point])
             op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])

@@ -24,12 +24,14 @@ from math import prod
 
 from torch_mlir import ir
 
+from ..common.affine import index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
+from ..common.index_expression import Expr, cuts, delinearise, linearise, loops_of
 from ..common.rewriting import create, value_of, walk
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, is_used, point_in_base, view_base
 from .lower_to_linalg import group_functions
-from .lowering import generic, indices
+from .lowering import generic
 from .lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, resized_start, shape_of
 from .lowering.scalars import Scalars
 from .lowering.views import fitted, reshape
@@ -164,9 +166,8 @@ def _divide(borders: Iterable[int]) -> bool:
 
 def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
     """(loop, steps) of each quotient and remainder of one loop in the inputs' maps, and where they cut it."""
-    loops = indices.loops(nest.extents)
-    expressions = [indices.at(expression, loops) for indexing in nest.in_maps for expression in indexing.results]
-    found = [indices.cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
+    expressions = [index_at(expression, loops_of(nest.extents)) for indexing in nest.in_maps for expression in indexing.results]
+    found = [cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
     return [(loop, steps) for loop, steps in found if loop is not None]
 
 
@@ -194,17 +195,17 @@ def _split(nest: Generic, loops: list[list[int]], axes: _Axes, new: dict[ir.Valu
     for factors in loops:
         numbers.append(numbers[-1] + len(factors))
     extents = [factor for factors in loops for factor in factors]
-    split = indices.loops(extents)
-    point = [indices.linearise(split[first:last], factors) for first, last, factors in zip(numbers, numbers[1:], loops)]
+    split = loops_of(extents)
+    point = [linearise(split[first:last], factors) for first, last, factors in zip(numbers, numbers[1:], loops)]
     operands, maps = [], []
     with ir.InsertionPoint(nest.op), nest.op.location:
         for value, indexing in zip((*nest.inputs, *nest.outs), nest.maps):
-            at = [indices.at(expression, point) for expression in indexing.results]
+            at = [index_at(expression, point) for expression in indexing.results]
             if is_tensor(value):
                 value, at = _operand(value, at, indexing, loops, axes, new)
                 value = fitted(value, at, extents)
             operands.append(value)
-            maps.append(generic.affine_map(len(extents), [indices.to_affine(index) for index in at]))
+            maps.append(generic.affine_map(len(extents), [to_affine(index) for index in at]))
         iterators = [kind for kind, factors in zip(nest.iterators, loops) for _ in factors]
         count = len(nest.inputs)
         op = generic.new_generic(operands[:count], operands[count:], maps, iterators)
@@ -216,20 +217,20 @@ def _split(nest: Generic, loops: list[list[int]], axes: _Axes, new: dict[ir.Valu
 
 
 def _operand(
-    value: ir.Value, at: list[indices.Index], indexing: ir.AffineMap, loops: list[list[int]], axes: _Axes, new: dict[ir.Value, ir.Value]
-) -> tuple[ir.Value, list[indices.Index]]:
+    value: ir.Value, at: list[Expr], indexing: ir.AffineMap, loops: list[list[int]], axes: _Axes, new: dict[ir.Value, ir.Value]
+) -> tuple[ir.Value, list[Expr]]:
     """The operand as it is read now, and where: what another generic makes in its factors, others with their dims split as the loops."""
     base = view_base(value)
     if base in axes.made:
         at = list(point_in_base(value, tuple(at)))
         factors = [axes.factors((base, d), extent) for d, extent in enumerate(shape_of(base))]
-        return new.get(base, base), [index for each, parts in zip(at, factors) for index in indices.delinearise(each, parts)]
+        return new.get(base, base), [index for each, parts in zip(at, factors) for index in delinearise(each, parts)]
     bare = [bare_dim(expression) for expression in indexing.results]
     factors = [loops[loop] if loop is not None and prod(loops[loop]) == extent else [extent] for loop, extent in zip(bare, shape_of(value))]
     shape = [factor for parts in factors for factor in parts]
     start = resized_start(value, shape)
     split = start if start is not None else reshape(value, shape)
-    return split, [index for each, parts in zip(at, factors) for index in indices.delinearise(each, parts)]
+    return split, [index for each, parts in zip(at, factors) for index in delinearise(each, parts)]
 
 
 def _renumber(nest: Generic, numbers: list[int], loops: list[list[int]], scalars: Scalars) -> None:

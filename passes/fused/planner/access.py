@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index, substitute
 from ...errors import UnsupportedOpError
-from .axes import ZERO, Expr, Signature, linear, opaque, substitute, uniform, var
+from .axes import Signature, var
 from .records import Value
 
 
@@ -124,38 +125,22 @@ def _slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Se
 
 
 def _reshape(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    """Dimensions are grouped into runs of equal product first, so that a split or merge touches only its own run."""
     source, target = operands[0].shape, results[0].shape
-    if 0 in source:
-        return Facts("loop", (AccessMap(tuple(ZERO for _ in source)),), work=0)
-    out, index, i, j = _dims(results[0]), [ZERO] * len(source), 0, 0
-    while i < len(source) or j < len(target):
-        i0, j0, left, right = i, j, 1, 1
-        while True:
-            if left <= right and i < len(source):
-                left, i = left * source[i], i + 1
-            elif j < len(target):
-                right, j = right * target[j], j + 1
-            if left == right and (left > 1 or (i == len(source) and j == len(target))):
-                break
-        position, stride = linear(out[j0:j], target[j0:j]), 1
-        for dim in reversed(range(i0, i)):
-            index[dim] = position.floordiv(stride).mod(source[dim])
-            stride *= source[dim]
-    return Facts("loop", (AccessMap(tuple(index)),), work=0)
+    index = tuple(ZERO for _ in source) if 0 in source else reshape_point(_dims(results[0]), target, source)
+    return Facts("loop", (AccessMap(index),), work=0)
 
 
 def _bitcast(source: Value, result: Value, number: int) -> Facts:
     """To a narrower type a dimension is split off, to a wider one the last dimension is read whole."""
     dims = tuple(_dims(result))
-    index = dims[: len(source.shape)] if len(dims) > len(source.shape) else (*dims, opaque(number, (), source.shape[-1] - 1))
+    index = dims[: len(source.shape)] if len(dims) > len(source.shape) else (*dims, opaque(number, (), source.shape[-1]))
     return Facts("loop", (AccessMap(index),))
 
 
 def _dynamic_slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, *starts = operands
     index = tuple(
-        d + uniform(start.id, whole - size)
+        d + run_time_index(start.id, whole - size + 1)
         for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, results[0].shape, strict=True)
     )
     return Facts("loop", (AccessMap(index), *(SCALAR for _ in starts)), work=0)
@@ -164,7 +149,7 @@ def _dynamic_slice(op: ir.Operation, number: int, operands: Sequence[Value], res
 def _dynamic_update_slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, update, *starts = operands
     index = tuple(
-        d + uniform(start.id, whole - size) * -1
+        d + run_time_index(start.id, whole - size + 1) * -1
         for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, update.shape, strict=True)
     )
     return Facts("loop", (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True)
@@ -174,7 +159,7 @@ def _concatenate(op: ir.Operation, number: int, operands: Sequence[Value], resul
     axis, start, maps = _integer(op, "dimension"), 0, []
     for value in operands:
         index = _dims(results[0])
-        index[axis] = index[axis] + -start
+        index[axis] = index[axis] - start
         maps.append(AccessMap(tuple(index), masked=True))
         start += value.shape[axis]
     return Facts("loop", tuple(maps))
@@ -182,7 +167,7 @@ def _concatenate(op: ir.Operation, number: int, operands: Sequence[Value], resul
 
 def _pad(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     lows, interiors = _ints(op, "edge_padding_low"), _ints(op, "interior_padding")
-    index = tuple((d + -low).floordiv(interior + 1) for d, low, interior in zip(_dims(results[0]), lows, interiors))
+    index = tuple((d - low) // (interior + 1) for d, low, interior in zip(_dims(results[0]), lows, interiors))
     return Facts("loop", (AccessMap(index, masked=True), SCALAR), work=2)
 
 
@@ -193,7 +178,7 @@ def _gather(op: ir.Operation, number: int, operands: Sequence[Value], results: S
     batch = [out[i] for i in range(len(out)) if i not in numbers.offset_dims]
     where = list(batch)
     if vector_dim < len(indices.shape):
-        where.insert(vector_dim, opaque(number, (), indices.shape[vector_dim] - 1))
+        where.insert(vector_dim, opaque(number, (), indices.shape[vector_dim]))
     batching, collapsed = list(numbers.operand_batching_dims), {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     in_batch = [i for i in range(len(indices.shape)) if i != vector_dim]
     offsets, index = iter(out[i] for i in numbers.offset_dims), []
@@ -202,7 +187,7 @@ def _gather(op: ir.Operation, number: int, operands: Sequence[Value], results: S
         if dim in batching:
             expr = batch[in_batch.index(numbers.start_indices_batching_dims[batching.index(dim)])]
         elif dim in numbers.start_index_map:
-            expr = expr + opaque(number, batch, whole - sizes[dim])
+            expr = expr + opaque(number, batch, whole - sizes[dim] + 1)
         index.append(expr)
     return Facts("loop", (AccessMap(tuple(index)), AccessMap(tuple(where))), work=2)
 
@@ -233,8 +218,7 @@ def _reduce_window(op: ir.Operation, number: int, operands: Sequence[Value], res
     strides, base, dilation = (_ints(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))
     padding = [int(x) for x in ir.DenseIntElementsAttr(op.attributes["padding"])] if "padding" in op.attributes else [0] * (2 * rank)
     index = tuple(
-        (d * strides[i] + var(rank + i, window[i]) * dilation[i] + -padding[2 * i]).floordiv(base[i])
-        for i, d in enumerate(_dims(results[0]))
+        (d * strides[i] + var(rank + i, window[i]) * dilation[i] - padding[2 * i]) // base[i] for i, d in enumerate(_dims(results[0]))
     )
     masked = any(padding) or any(b != 1 for b in base)
     return Facts("window", (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window), _body_work(op))
@@ -278,10 +262,10 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
         right[d_kernel] = step
         left[d_in] = out[d_out] * strides[i] + step * rhs_dilation[i]
         if lhs_dilation[i] != 1:
-            left[d_in] = opaque(number, (out[d_out], step), lhs.shape[d_in] - 1)
+            left[d_in] = opaque(number, (out[d_out], step), lhs.shape[d_in])
     outer, inner, channel = out[dims.output_batch_dimension], var(rank + len(spatial), ranges[-1]), out[dims.output_feature_dimension]
     for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
-        left[dim] = opaque(number, (plain, channel), lhs.shape[dim] - 1) if grouped else plain
+        left[dim] = opaque(number, (plain, channel), lhs.shape[dim]) if grouped else plain
     right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
     return Facts("conv", (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges), 2)
 

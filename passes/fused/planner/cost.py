@@ -10,10 +10,12 @@ Arithmetic: work of every instance × the points at which it is evaluated, so th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from hloom.dialects.target import TargetView
 
-from .axes import Expr, Signature, axes_of, product, substitute
+from ...common.index_expression import Expr, dims_of, substitute
+from .axes import Signature
 from .group import Group, Union, with_signatures
 from .records import Op, Program, Value
 
@@ -77,7 +79,7 @@ class CostModel:
         """Bytes of the value that are read at all."""
         whole = self.values[value].bytes
         size = whole // max(1, self.values[value].elements)
-        return min(whole, size * sum(product(group.axes[axis].extent for axis in axes_of(s)) for s in signatures))
+        return min(whole, size * sum(prod(group.axes[axis].extent for axis in dims_of(s)) for s in signatures))
 
     def _arithmetic(self, group: Group) -> int:
         total = group.work() * SECOND // self.target.f32_flops
@@ -111,12 +113,12 @@ def lane_axis(group: Group) -> int | None:
 
 def across(signature: Signature, lane: int | None) -> bool:
     """A read whose contiguous dimension is not the one along the lanes."""
-    moving: list[Expr] = [expr for expr in signature if expr.axes]
-    return lane is not None and any(lane in expr.axes for expr in moving) and lane not in moving[-1].axes
+    moving: list[Expr] = [expr for expr in signature if expr.dims]
+    return lane is not None and any(lane in expr.dims for expr in moving) and lane not in moving[-1].dims
 
 
 def contraction_flops(op: Op, values: tuple[Value, ...]) -> int:
-    return 2 * values[op.results[0]].elements * product(op.ranges)
+    return 2 * values[op.results[0]].elements * prod(op.ranges)
 
 
 def constant_ops(program: Program) -> frozenset[int]:

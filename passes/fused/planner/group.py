@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
-from .axes import Axis, Expr, Signature, axes_of, product, substitute, var
+from ...common.index_expression import Expr, dims_of, substitute
+from .axes import Axis, Signature, var
 from .records import Op, Program
 
 Image = Mapping[int, Expr]
@@ -68,8 +70,8 @@ class Group:
 
     def points(self, signature: Signature) -> int:
         """How many times an instance is evaluated: in every tile, so an absent parallel axis counts, an absent reduced one does not."""
-        used = axes_of(signature)
-        return product(axis.extent for i, axis in self.axes.items() if not axis.reduced or i in used)
+        used = dims_of(signature)
+        return prod(axis.extent for i, axis in self.axes.items() if not axis.reduced or i in used)
 
     def work(self) -> int:
         return sum(self.points(signature) * bucket.work for signature, bucket in self.body.items())
@@ -126,7 +128,7 @@ class Union:
     @property
     def same_axes(self) -> bool:
         """The other group's axes keep their numbers."""
-        return len(self.images) == 1 and all(image.axis == axis for axis, image in self.images[0].items())
+        return len(self.images) == 1 and all(image.dim == axis for axis, image in self.images[0].items())
 
 
 def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
-from .axes import axes_of
+from ...common.index_expression import dims_of
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
 from .group import Group, work_of
 from .library import generated_ps, library_ps, offer_of
@@ -122,7 +122,7 @@ def _kind(group: Group, program: Program) -> str:
         return program.ops[group.contraction].kind
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:
-        rows = any(axes_of(signature) & reduced for signature in group.results.values())
+        rows = any(dims_of(signature) & reduced for signature in group.results.values())
         return "multi_reduce" if rows or group.phases > 1 or (group.row and group.reductions > 1) else "reduce"
     lane = lane_axis(group)
     return "transpose" if any(across(s, lane) for signatures in group.reads.values() for s in signatures) else "loop"
@@ -156,5 +156,5 @@ def _no_gemm(op: Op, program: Program) -> str:
         return "an operand is no buffer as it lies"
     batches = len(values[2].shape) - 2
     plain = len(op.ranges) == 1 and batches >= 0 and all(len(v.shape) == batches + 2 for v in values)
-    leading = plain and all(read.map.index is not None and all(read.map.index[i].axis == i for i in range(batches)) for read in op.reads)
+    leading = plain and all(read.map.index is not None and all(read.map.index[i].dim == i for i in range(batches)) for read in op.reads)
     return "" if leading else "its dimensions are none of the library's"

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
-from .axes import Axis, Expr, Signature, axes_of, linear, product, substitute, var
+from ...common.index_expression import Expr, dims_of, linearise, substitute
+from .axes import Axis, Signature, var
 from .group import Group, Image, Union
 from .records import Value
 
@@ -85,11 +87,11 @@ def _same_read(mine: tuple[Signature, ...], theirs: tuple[Signature, ...], image
 
 def _images(p: Group, c: Group, edge: Sequence[int]) -> tuple[Image, ...]:
     """One image of p's axes for each distinct index at which c reads a result of p."""
-    found: dict[tuple[tuple[int, str], ...], Image] = {}
+    found: dict[frozenset[tuple[int, Expr]], Image] = {}
     for value in edge:
         for signature in c.reads[value]:
-            image = {mine.axis: to for mine, to in zip(p.results[value], signature, strict=True) if mine.axis is not None}
-            found.setdefault(tuple(sorted((axis, to.text) for axis, to in image.items())), image)
+            image = {mine.dim: to for mine, to in zip(p.results[value], signature, strict=True) if mine.dim is not None}
+            found.setdefault(frozenset(image.items()), image)
     return tuple(found.values())
 
 
@@ -102,7 +104,7 @@ def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int,
                 return Refusal("RECOMPUTE_TOO_HIGH", "a reduced value is needed at several indices", len(images))
     parallel = p.parallel
     targets = tuple(image[axis] for axis in parallel)
-    taken = sorted(axes_of(targets))
+    taken = sorted(dims_of(targets))
     if any(c.axes[axis].reduced for axis in taken) and p.contraction is not None:
         return Refusal("GLOBAL_DEP", "a reduction over a contraction's result spans its tiles")
     if any(c.axes[axis].reduced for axis in taken):
@@ -129,7 +131,7 @@ def _cannot_fold(p: Group, c: Group, missing: list[int], folded: list[int]) -> R
     if p.contraction is not None and c.contraction is not None:
         return Refusal("AXIS_CONFLICT", "two contractions have no common tiles")
     if p.contraction is not None:
-        return Refusal("RECOMPUTE_TOO_HIGH", "the contraction would be repeated along an axis it lacks", product(c.extents(missing)))
+        return Refusal("RECOMPUTE_TOO_HIGH", "the contraction would be repeated along an axis it lacks", prod(c.extents(missing)))
     if p.window or c.window or c.contraction is not None:
         return Refusal("AXIS_CONFLICT", "a reduction has no common tiles with a window or a contraction")
     if p.extents(p.reduced) != c.extents(folded):
@@ -153,18 +155,18 @@ def _fresh(p: Group, axes: dict[int, Axis]) -> Image:
 
 def _in_order(targets: Sequence[Expr], extents: Sequence[int], taken: Sequence[int], c: Group) -> bool:
     """The image keeps the linear order (identity, dimensions split or merged), or is a window of it at unit stride."""
-    if any(target.lo < 0 or target.hi >= extent for target, extent in zip(targets, extents, strict=True)):
+    if any(target.low < 0 or target.high >= extent for target, extent in zip(targets, extents, strict=True)):
         return False
     whole = [var(axis, c.axes[axis].extent) for axis in taken]
-    if linear(targets, extents) == linear(whole, c.extents(taken)):
+    if linearise(targets, extents) == linearise(whole, c.extents(taken)):
         return True
-    window = [target for target in targets if target.axes]
-    return len(window) == len(taken) and all((target + -target.const) == axis for target, axis in zip(window, whole))
+    window = [target for target in targets if target.dims]
+    return len(window) == len(taken) and all((target - target.constant) == axis for target, axis in zip(window, whole))
 
 
 def _whole(signature: Signature, value: Value, axes: Mapping[int, Axis]) -> bool:
     """Each element of the value is produced exactly once, at its own place."""
-    used = [(expr.axis, extent) for expr, extent in zip(signature, value.shape, strict=True) if extent != 1]
+    used = [(expr.dim, extent) for expr, extent in zip(signature, value.shape, strict=True) if extent != 1]
     if any(axis is None or axes[axis].extent != extent for axis, extent in used):
         return False
     found = {axis for axis, _ in used}
@@ -176,7 +178,7 @@ def _check(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Li
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
         return Refusal("INSTANCE_LIMIT", f"{union.instances} instances of {p.ops + c.ops} ops", union.instances / (p.ops + c.ops))
     reduced = {i for i, axis in union.axes.items() if axis.reduced}
-    kept = [axes_of(signature) & reduced for signature in union.results.values()]
+    kept = [dims_of(signature) & reduced for signature in union.results.values()]
     persistent = any(kept)
     if persistent:
         if p.window or c.window or p.contraction is not None or c.contraction is not None or not (p.row and c.row):
@@ -184,7 +186,7 @@ def _check(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Li
         if any(used and used != reduced for used in kept):
             return Refusal("AXIS_CONFLICT", "a result lies on some of the reduced axes only")
     if union.phases > 1 or persistent:
-        row = product(union.axes[i].extent for i in reduced) * max(1, max(values[v].bits for v in (*p.results, *c.results)) // 8)
+        row = prod(union.axes[i].extent for i in reduced) * max(1, max(values[v].bits for v in (*p.results, *c.results)) // 8)
         if row > limits.row_bytes:
             alone = all(axis.reduced for axis in union.axes.values())
             return Refusal("GLOBAL_DEP" if alone else "ROW_TOO_LARGE", f"a row of {row} bytes does not stay in the cache")

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .axes import substitute
+from ...common.index_expression import substitute
 from .cost import CostModel
 from .graph import Dag
 from .group import Group, Union, absorb, copy, seed
@@ -305,11 +305,11 @@ def _accepted(candidate: Candidate, p: Group, c: Group) -> tuple[str, str]:
     if p.contraction is not None:
         return "FUSED_EPILOGUE", "applied to the contraction's tile before it is written"
     reduced: set[int] = {i for i, axis in union.axes.items() if axis.reduced}
-    persistent = any(expr.axes & reduced for signature in union.results.values() for expr in signature)
+    persistent = any(expr.dims & reduced for signature in union.results.values() for expr in signature)
     if p.reductions and (union.phases > 1 or persistent):
         return "FUSED_MULTI_REDUCE", "the row stays in the tile between its reduction and its use"
     if any(value in union.results for value in p.results):
         return "FUSED_MULTI_OUTPUT", "the value is written once and used at once"
-    if any("g" in expr.text for image in union.images for expr in image.values()):
+    if any(expr.depends_on("opaque") for image in union.images for expr in image.values()):
         return "FUSED_DEMAND", "evaluated only where it is needed"
     return "FUSED_VERTICAL", "the value is never written"

@@ -12,15 +12,15 @@ from collections.abc import Generator, Iterable, Sequence
 
 from torch_mlir import ir
 
+from ...common.affine import index_at, to_affine
+from ...common.index_expression import Expr, Point, loops_of, reshape_point
 from ...common.rewriting import defining_op
-from ..lowering import generic, indices
+from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
 from ..lowering.index_code import IndexCode, Scope
-from ..lowering.indices import Index
 from ..lowering.scalars import Scalars
 from ..lowering.views import fitted, restored
 
-Point = tuple[Index, ...]
 Request = tuple[ir.Value, Point]
 Steps = Generator[Request, ir.Value, ir.Value]
 
@@ -56,11 +56,9 @@ def point_in_source(value: ir.Value, source: ir.Value, point: Point) -> Point:
     """Where the element `point` of `value`, a view of `source`, lies there."""
     op = value.owner.operation
     if op.name != SLICE:
-        return indices.reshape_point(point, shape_of(value), shape_of(source))
+        return reshape_point(point, shape_of(value), shape_of(source))
     offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
-    return tuple(
-        indices.add(indices.scale(index, stride), indices.constant(offset)) for index, offset, stride in zip(point, offsets, strides)
-    )
+    return tuple(index * stride + offset for index, offset, stride in zip(point, offsets, strides))
 
 
 class Sources:
@@ -92,12 +90,12 @@ def is_used(value: ir.Value) -> bool:
 
 def loops_at(source: Generic, number: int, point: Point) -> Point:
     """The loops of a parallel generic at which its result `number` has the element `point`; the result's map must be a permutation."""
-    loops: dict[int, Index] = {}
+    found: dict[int, Expr] = {}
     for expression, index in zip(source.out_maps[number].results, point):
         position = generic.bare_dim(expression)
         assert position is not None
-        loops[position] = index
-    return tuple(loops[i] for i in range(len(source.extents)))
+        found[position] = index
+    return tuple(found[i] for i in range(len(source.extents)))
 
 
 class Builder:
@@ -115,7 +113,7 @@ class Builder:
 
     @property
     def loops(self) -> Point:
-        return indices.loops(self._extents)
+        return loops_of(self._extents)
 
     def scalars_of(self, requests: Iterable[Request]) -> list[ir.Value]:
         with ir.InsertionPoint(self._block):
@@ -207,7 +205,7 @@ class Builder:
             if not generic.is_tensor(operand):
                 env[argument] = operand
                 continue
-            env[argument] = yield operand, tuple(indices.at(e, loops) for e in indexing.results)
+            env[argument] = yield operand, tuple(index_at(e, loops) for e in indexing.results)
         code = self._index_code.scope(env, loops)
         for op in ops:
             if op.name == "tensor.extract":
@@ -234,13 +232,13 @@ class Builder:
         env.update(zip(op.results, new.results))
 
     def _load(self, value: ir.Value, point: Point) -> ir.Value:
-        if any(index.has_value for index in point):
+        if any(index.depends_on("value") for index in point):
             return self._sources.scalars.extract(value, [self._index_code.emit(index) for index in point])
         with self._anchor:
             value, point = restored(value, point)
             value = fitted(value, point, self._extents)
         self._inputs.append(value)
-        self._maps.append(generic.affine_map(len(self._extents), [indices.to_affine(index) for index in point]))
+        self._maps.append(generic.affine_map(len(self._extents), [to_affine(index) for index in point]))
         return self._block.add_argument(generic.element_of(value), ir.Location.unknown())
 
 

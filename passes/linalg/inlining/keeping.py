@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from ..lowering import indices
+from ...common.affine import index_at
+from ...common.index_expression import Atom, Point, cuts, loops_of
 from ..lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, shape_of
-from ..lowering.indices import Atom, Index
 from .costs import CAP, body_cost, only_moves_or_extends
 from .inlining import input_reads, is_used, loops_at, point_in_base, view_base, view_source
 
@@ -37,7 +37,7 @@ class Node:
     contraction: bool
     uses: list[list[Use]] = field(default_factory=list)  # a list a result
     cost: int = 0  # of one element with all producers inlined
-    points: list[tuple[Node | None, tuple[Index, ...] | int]] = field(default_factory=list)  # (root, or None for itself; its loops)
+    points: list[tuple[Node | None, Point | int]] = field(default_factory=list)  # (root, or None for itself; its loops)
     stored: bool = False  # has a generic in the rebuilt function
     inlined: bool = False  # is emitted in the bodies of its readers
     depends: set[int] = field(default_factory=set)  # positions of the stored nodes whose tensors it reads
@@ -127,17 +127,17 @@ def _decide_one(node: Node, number: int, without_reductions: bool) -> None:
     node.fixed = any(use.reader is not None and use.reader.name != "func.return" for _, use in uses)
     node.stored = opaque or not node.pure
     if not node.pure:
-        node.points = [(None, indices.loops(node.generic.extents))]
+        node.points = [(None, loops_of(node.generic.extents))]
         return
     points = [(root, at) for (_, at), root in {(root.position, at): root for root, at in _reader_points(node, uses, number)}.items()]
     node.inlined = without_reductions or _pays_inlined(node, points)
     node.stored = opaque or (not node.inlined and bool(uses))
     node.points = [] if node.stored and not node.inlined else [*points]
     if node.stored:
-        node.points.append((None, indices.loops(node.generic.extents)))
+        node.points.append((None, loops_of(node.generic.extents)))
 
 
-def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int) -> Iterator[tuple[Node, tuple[Index, ...] | int]]:
+def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int) -> Iterator[tuple[Node, Point | int]]:
     """(root, loops of `node`) for each point at which a root's body would evaluate `node` if it were inlined."""
     for result, use in uses:
         reader = use.node
@@ -151,19 +151,19 @@ def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int) -> Iter
             if isinstance(at, int):
                 yield root or reader, at
                 continue
-            point = tuple(indices.at(e, at) for e in use.indexing.results)
+            point = tuple(index_at(e, at) for e in use.indexing.results)
             if use.through is not None:
                 point = point_in_base(use.through, point)
             yield root or reader, loops_at(node.generic, result, point)
 
 
-def _pays_inlined(node: Node, points: list[tuple[Node, tuple[Index, ...] | int]]) -> bool:
+def _pays_inlined(node: Node, points: list[tuple[Node, Point | int]]) -> bool:
     evaluations = sum(root.generic.trips for root, _ in points) / max(1, node.generic.trips)
     cheaper = (evaluations + node.stored - 1) * node.cost <= SLACK
     return len(points) <= MOST_POINTS and cheaper and all(_fits(node, root, at) for root, at in points)
 
 
-def _fits(node: Node, root: Node, at: tuple[Index, ...] | int) -> bool:
+def _fits(node: Node, root: Node, at: Point | int) -> bool:
     """Contractions read their operands as they are, through plain maps and the quotients that split-loops makes plain."""
     if not root.contraction:
         return True
@@ -176,7 +176,7 @@ def _is_plain_where_split(atom: Atom, reader: Generic) -> bool:
     """Whether the atom is a loop of `reader`, or made of one that can be split until it is."""
     if atom.is_plain:
         return atom.kind == "dim"
-    number, steps = indices.cuts(atom)
+    number, steps = cuts(atom)
     return number is not None and reader.iterators[number] == PARALLEL and all(reader.extents[number] % step == 0 for step in steps)
 
 

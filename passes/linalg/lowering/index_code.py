@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.index_expression import ZERO, Atom, Expr, Point, run_time_index
 from ...common.rewriting import defining_op
-from . import indices
-from .indices import Atom, Index
 from .scalars import INTEGER_PREDICATES, Scalars
 
 _PREDICATE_NAMES = {number: name for name, number in INTEGER_PREDICATES.items()}
@@ -19,24 +18,24 @@ class IndexCode:
         self.scalars = scalars
         self._numbers: dict[ir.Value, int] = {}
         self._values: list[ir.Value] = []
-        self._emitted: dict[Index | Atom, ir.Value] = {}
+        self._emitted: dict[Expr | Atom, ir.Value] = {}
 
-    def scope(self, env: dict[ir.Value, ir.Value], loops: tuple[Index, ...]) -> Scope:
+    def scope(self, env: dict[ir.Value, ir.Value], loops: Point) -> Scope:
         return Scope(self, env, loops)
 
-    def atom(self, value: ir.Value, extent: int) -> Index:
+    def atom(self, value: ir.Value, extent: int) -> Expr:
         """A run-time value known to lie in [0, extent)."""
         if value not in self._numbers:
             self._numbers[value] = len(self._values)
             self._values.append(value)
-        return indices.value(self._numbers[value], extent)
+        return run_time_index(self._numbers[value], extent)
 
-    def emit(self, index: Index) -> ir.Value:
+    def emit(self, index: Expr) -> ir.Value:
         if index not in self._emitted:
             self._emitted[index] = self._sum(index)
         return self._emitted[index]
 
-    def _sum(self, index: Index) -> ir.Value:
+    def _sum(self, index: Expr) -> ir.Value:
         s, total = self.scalars, None
         for atom, coefficient in index.terms:
             if atom not in self._emitted:
@@ -49,25 +48,25 @@ class IndexCode:
                 term = s.op("arith.muli", term, s.index(coefficient))
             total = term if total is None else s.op("arith.addi", total, term)
         if total is None:
-            return s.index(index.offset)
-        return s.op("arith.addi", total, s.index(index.offset)) if index.offset else total
+            return s.index(index.constant)
+        return s.op("arith.addi", total, s.index(index.constant)) if index.constant else total
 
     def _atom(self, atom: Atom) -> ir.Value:
         if atom.kind == "dim":
             return self.scalars.loop_index(atom.number)
         if atom.kind == "value":
             return self._values[atom.number]
-        assert atom.inner is not None  # never negative, so unsigned division is floor division
+        # A quotient's part is never negative, so unsigned division is floor division.
         name = "arith.divui" if atom.kind == "div" else "arith.remui"
-        return self.scalars.op(name, self.emit(atom.inner), self.scalars.index(atom.number))
+        return self.scalars.op(name, self.emit(atom.parts[0]), self.scalars.index(atom.number))
 
 
 class Scope:
     """One body being copied: `env` holds the new values of its values, and expressions those of its indices that are understood."""
 
-    def __init__(self, code: IndexCode, env: dict[ir.Value, ir.Value], loops: tuple[Index, ...]):
+    def __init__(self, code: IndexCode, env: dict[ir.Value, ir.Value], loops: Point):
         self._code, self._env, self._loops = code, env, loops
-        self._expressions: dict[ir.Value, Index] = {}
+        self._expressions: dict[ir.Value, Expr] = {}
         self._booleans: dict[ir.Value, bool] = {}
         self._not_negative: set[ir.Value] = set()
 
@@ -87,15 +86,15 @@ class Scope:
         self._expressions[op.results[0]] = result
         return True
 
-    def expression(self, value: ir.Value) -> Index | None:
+    def expression(self, value: ir.Value) -> Expr | None:
         if value not in self._expressions:
             op = defining_op(value)
             if op is None or op.name != "arith.constant" or not isinstance(value.type, ir.IndexType):
                 return None
-            self._expressions[value] = indices.constant(int(ir.IntegerAttr(op.attributes["value"]).value))
+            self._expressions[value] = ZERO + ir.IntegerAttr(op.attributes["value"]).value
         return self._expressions[value]
 
-    def bounded(self, value: ir.Value, extent: int) -> Index:
+    def bounded(self, value: ir.Value, extent: int) -> Expr:
         """The index of an element of a dimension of that extent."""
         known = self.expression(value)
         if known is not None and known.low >= 0 and known.high < extent:
@@ -115,37 +114,37 @@ class Scope:
         """The value of a comparison that the bounds decide."""
         return self._booleans.get(condition)
 
-    def _arithmetic(self, op: ir.Operation, x: Index | None, y: Index | None) -> Index | None:
+    def _arithmetic(self, op: ir.Operation, x: Expr | None, y: Expr | None) -> Expr | None:
         name, result = op.name, op.results[0]
         if name == "arith.maxsi" and y is not None and y.is_constant:
-            if x is not None and x.low >= y.offset:
+            if x is not None and x.low >= y.constant:
                 return x
-            if y.offset >= 0:
+            if y.constant >= 0:
                 self._not_negative.add(result)
             return None
         if name == "arith.minsi" and y is not None and y.is_constant:
-            if x is not None and x.high <= y.offset:
+            if x is not None and x.high <= y.constant:
                 return x
             if op.operands[0] in self._not_negative or (x is not None and x.low >= 0):
                 value = self._code.scalars.op(name, *(self.value(v) for v in op.operands))
-                return self._code.atom(value, y.offset + 1)
+                return self._code.atom(value, y.constant + 1)
             return None
         if x is None or y is None:
             return None
         if name == "arith.addi":
-            return indices.add(x, y)
+            return x + y
         if name == "arith.subi":
-            return indices.add(x, indices.scale(y, -1))
+            return x - y
         if name == "arith.muli" and (x.is_constant or y.is_constant):
-            return indices.scale(x, y.offset) if y.is_constant else indices.scale(y, x.offset)
-        if name in ("arith.divui", "arith.remui") and y.is_constant and y.offset > 0 and x.low >= 0:
-            return indices.floordiv(x, y.offset) if name == "arith.divui" else indices.mod(x, y.offset)
+            return x * y.constant if y.is_constant else y * x.constant
+        if name in ("arith.divui", "arith.remui") and y.is_constant and y.constant > 0 and x.low >= 0:
+            return x // y.constant if name == "arith.divui" else x % y.constant
         return None
 
-    def _take_comparison(self, op: ir.Operation, x: Index | None, y: Index | None) -> bool:
+    def _take_comparison(self, op: ir.Operation, x: Expr | None, y: Expr | None) -> bool:
         if x is None or y is None:
             return False
-        difference = indices.add(x, indices.scale(y, -1))
+        difference = x - y
         low, high = difference.low, difference.high
         predicate = _PREDICATE_NAMES[int(ir.IntegerAttr(op.attributes["predicate"]).value)]
         verdicts = {

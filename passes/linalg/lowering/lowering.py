@@ -7,9 +7,11 @@ from math import prod
 
 from torch_mlir import ir
 
+from ...common.affine import index_at
+from ...common.index_expression import loops_of
 from ...common.rewriting import defining_op
 from ...errors import UnsupportedOpError
-from . import generic, indices
+from . import generic
 from .elementwise import SCALARS
 from .scalars import Scalars, signless, signless_attribute
 from .views import at_edge, fitted
@@ -92,7 +94,7 @@ class Lowering:
     def moved(self, kind: ir.Type, old: ir.Value, expressions: Sequence[ir.AffineExpr]) -> ir.Value:
         """`old`, no splat, read at `expressions` of the result's dims."""
         shape = list(kind.shape)
-        point = tuple(indices.at(e, indices.loops(shape)) for e in expressions)
+        point = tuple(index_at(e, loops_of(shape)) for e in expressions)
         source = fitted(self.tensor(old), point, shape)
         self.set(source, source)
         return self.parallel(kind, [(source, generic.affine_map(len(shape), expressions))], lambda scalars: scalars[0])

@@ -7,9 +7,9 @@ from math import prod
 
 from torch_mlir import ir
 
+from ...common.index_expression import Expr, Point, linearise
 from ...common.rewriting import create, defining_op, value_of
 from .generic import element_of, shape_of
-from .indices import Index, linearise
 
 Group = list[int]
 
@@ -91,27 +91,27 @@ def _equal_runs(old: Sequence[int], new: Sequence[int]) -> list[tuple[Group, Gro
     return runs
 
 
-def fitted(source: ir.Value, point: Sequence[Index], extents: Sequence[int]) -> ir.Value:
+def fitted(source: ir.Value, point: Sequence[Expr], extents: Sequence[int]) -> ir.Value:
     """`source` such that `point` may be an indexing map over loops of `extents`.
 
     linalg takes a map's bare loop to run over the whole dimension: a leading part of a longer one is cut off first.
     """
     shape = shape_of(source)
-    wanted = [extent if index.loop is None else extents[index.loop] for index, extent in zip(point, shape)]
+    wanted = [extent if index.dim is None else extents[index.dim] for index, extent in zip(point, shape)]
     return window(source, [0] * len(wanted), wanted)
 
 
-def restored(source: ir.Value, point: Sequence[Index]) -> tuple[ir.Value, tuple[Index, ...]]:
+def restored(source: ir.Value, point: Sequence[Expr]) -> tuple[ir.Value, Point]:
     """A view of an argument or constant in which `point` is just loops, if the point walks over all of it in row-major order.
 
     `x[d0, d1 * 64 + d2]` becomes `view[d0, d1, d2]`. Results of other ops stay: reshapes stand at the function's edge only.
     """
     point = tuple(point)
-    if all(index.loop is not None or index.is_constant for index in point) or not at_edge(source):
+    if all(index.dim is not None or index.is_constant for index in point) or not at_edge(source):
         return source, point
     shape = shape_of(source)
     address = linearise(point, shape)
-    if address.offset or not address.is_linear or any(c < 0 for _, c in address.terms):
+    if address.constant or not address.is_linear or any(c < 0 for _, c in address.terms):
         return source, point
     terms = sorted((term for term in address.terms if term[0].extent > 1), key=lambda term: -term[1])
     span = 1
@@ -121,7 +121,7 @@ def restored(source: ir.Value, point: Sequence[Index]) -> tuple[ir.Value, tuple[
         span *= atom.extent
     if span != prod(shape):
         return source, point
-    return reshape(source, [atom.extent for atom, _ in terms]), tuple(Index(((atom, 1),), 0) for atom, _ in terms)
+    return reshape(source, [atom.extent for atom, _ in terms]), tuple(Expr(0, ((atom, 1),)) for atom, _ in terms)
 
 
 def at_edge(value: ir.Value) -> bool:

@@ -1,4 +1,4 @@
-"""Index expressions and access maps against plain evaluation; contraction of the group graph against brute force."""
+"""Access maps against plain evaluation; contraction of the group graph against brute force."""
 
 from __future__ import annotations
 
@@ -7,85 +7,14 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from test_index_expression import value
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.context import make_context
-from hloom.passes.fused.planner.axes import ZERO, Atom, Expr, linear, opaque, substitute, uniform, var
+from hloom.passes.common.index_expression import Expr
 from hloom.passes.fused.planner.graph import Dag
 from hloom.passes.fused.planner.reader import read_program
-
-
-def value(expr: Expr, point: dict[int, int], uniforms: dict[int, int] | None = None) -> int:
-    def of(atom: Atom) -> int:
-        if atom.kind == "d":
-            return point[atom.scale]
-        if atom.kind == "u":
-            return (uniforms or {})[atom.scale]
-        inner = value(atom.parts[0], point, uniforms)
-        return inner // atom.scale if atom.kind == "//" else inner % atom.scale
-
-    return expr.const + sum(k * of(atom) for atom, k in expr.terms)
-
-
-EXTENTS = (4, 6, 5)
-steps = st.lists(st.tuples(st.sampled_from(["add", "scale", "div", "mod", "axis"]), st.integers(1, 12)), max_size=7)
-
-
-@settings(max_examples=300, deadline=None)
-@given(steps)
-def test_simplification_keeps_the_value_and_its_bounds(program):
-    points = [dict(enumerate(p)) for p in itertools.product(*(range(e) for e in EXTENTS))]
-    expr, expected = var(0, 4), [p[0] for p in points]
-    for what, k in program:
-        if what == "add":
-            expr, expected = expr + (k - 6), [e + k - 6 for e in expected]
-        elif what == "scale":
-            expr, expected = expr * k, [e * k for e in expected]
-        elif what == "axis":
-            expr, expected = expr + var(k % 3, EXTENTS[k % 3]) * k, [e + k * p[k % 3] for e, p in zip(expected, points)]
-        elif what == "div":
-            expr, expected = expr.floordiv(k), [e // k for e in expected]
-        else:
-            expr, expected = expr.mod(k), [e % k for e in expected]
-    assert [value(expr, p) for p in points] == expected
-    assert expr.lo <= min(expected) and max(expected) <= expr.hi
-
-
-def split(position: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
-    index, stride = [], 1
-    for extent in reversed(shape):
-        index.append(position.floordiv(stride).mod(extent))
-        stride *= extent
-    return tuple(reversed(index))
-
-
-@given(st.permutations([2, 3, 4, 5]), st.lists(st.integers(1, 3), min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
-def test_merging_and_splitting_dimensions_again_is_the_identity(shape, cuts):
-    """A view of a view is expressed in the last one's dimensions, as when a producer moves into its consumer."""
-    index = dims = tuple(var(i, e) for i, e in enumerate(shape))
-    current = tuple(shape)
-    for cut in cuts:
-        flat = linear(dims, tuple(shape))
-        merged = (int(np.prod(shape[:cut])), int(np.prod(shape[cut:])))
-        through = split(linear([var(i, e) for i, e in enumerate(merged)], merged), current)  # merged dims → index of the view before
-        index = substitute(substitute(index, dict(enumerate(through))), dict(enumerate(split(flat, merged))))
-    assert index == dims
-
-
-def test_equal_indices_are_equal_and_different_ones_are_not():
-    d0, d1 = var(0, 8), var(1, 64)
-    assert (d0 * 64 + d1).floordiv(64) == d0
-    assert (d0 * 64 + d1).mod(64) == d1
-    assert d0.floordiv(2) * 2 + d0.mod(2) == d0
-    assert d0.floordiv(2).floordiv(3) == d0.floordiv(6)
-    assert uniform(3, 5) != uniform(4, 5) and uniform(3, 0) == ZERO
-    assert opaque(1, [d0], 9) != opaque(1, [d1], 9) and opaque(1, [d0], 9).axes == {0}
-    assert d0 != var(0, 4) and (d0 + 1).axis is None and d0.axis == 0
-
 
 MOVES = [
     ("stablehlo.slice %a [1:4:2, 0:6:1] : (tensor<4x6xi32>) -> tensor<2x6xi32>", (2, 6)),
