@@ -7,7 +7,7 @@ from math import gcd, prod
 
 from torch_mlir import ir
 
-from .index import Lin
+from .linear_index import LinearIndex
 from .rewriting import value_of
 
 
@@ -22,14 +22,14 @@ class Storage:
 
     base: ir.Value
     element: ir.Type
-    offset: Lin
+    offset: LinearIndex
     strides: tuple[int, ...]
     sizes: tuple[int | ir.Value, ...]
     writable: bool = False
     root: int | None = None
     ahead: int = 0
 
-    def slice(self, offsets: list[Lin], sizes: tuple[int | ir.Value, ...]) -> Storage:
+    def slice(self, offsets: list[LinearIndex], sizes: tuple[int | ir.Value, ...]) -> Storage:
         offset = self.offset
         for start, stride in zip(offsets, self.strides):
             offset = offset + start * stride
@@ -60,7 +60,7 @@ class Storage:
                     inside = 1
         return replace(self, strides=tuple(strides), sizes=shape)
 
-    def address(self, indices: list[Lin]) -> Lin:
+    def address(self, indices: list[LinearIndex]) -> LinearIndex:
         total = self.offset
         for index, stride in zip(indices, self.strides):
             total = total + index * stride
@@ -86,7 +86,7 @@ def stack_buffer(shape: tuple[int, ...], sizes: tuple[int | ir.Value, ...], elem
     """A buffer on the stack for a tile of at most `shape`; emitted at the current insertion point."""
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
     base = value_of("memref.alloca", buffer_type(shape, element), operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]), alignment=alignment)
-    return Storage(base, element, Lin(), row_major(shape), sizes, writable=True)
+    return Storage(base, element, LinearIndex(), row_major(shape), sizes, writable=True)
 
 
 def is_i1(element: ir.Type) -> bool:

@@ -25,7 +25,7 @@ from torch_mlir import ir
 from ..common.rewriting import functions
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
-from .lowering import constants, contraction, generic, indexing, movement, reduction, window
+from .lowering import computed_reads, constants, contraction, generic, movement, reduction, window
 from .lowering.elementwise import SCALARS
 from .lowering.lowering import Lowering, elements, unsupported
 from .lowering.scalars import signless
@@ -34,7 +34,7 @@ from .lowering.window_update import insert_window, window_updates
 _LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **constants.LOWERINGS,
     **movement.LOWERINGS,
-    **indexing.LOWERINGS,
+    **computed_reads.LOWERINGS,
     **reduction.LOWERINGS,
     **contraction.LOWERINGS,
     **window.LOWERINGS,
@@ -88,7 +88,7 @@ def _lower_op(low: Lowering, op: ir.Operation) -> None:
     if all(elements(r.type) == 0 for r in op.results):
         for result in op.results:
             low.set(result, generic.empty(list(result.type.shape), signless(result.type.element_type)))
-    elif op.name in SCALARS and not indexing.changes_width(op):
+    elif op.name in SCALARS and not computed_reads.changes_width(op):
         low.set(op.results[0], _elementwise(low, op))
     elif op.name in _LOWERINGS:
         _LOWERINGS[op.name](low, op)

@@ -18,7 +18,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.axes import TileOp, read_tile_op
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, index_constant, is_block_argument, value_of, walk
 from ...tiled.schedules.gpu_contraction import Sizes
 from .linear_form import Form, forms_of, row_major
@@ -55,17 +55,17 @@ class LoopGroup:
     def last_extent(self) -> int:
         return self.loops[-1][1] if self.loops else 1
 
-    def digits(self, index: Lin) -> dict[int, Lin]:
+    def digits(self, index: LinearIndex) -> dict[int, LinearIndex]:
         """The loops where the group's index is `index`; emits the divisions."""
         if len(self.loops) <= 1:
             return {self.loops[0][0]: index} if self.loops else {}
         rest, found = index.value(), {}
         for number, (loop, extent) in enumerate(reversed(self.loops)):
             if number + 1 == len(self.loops):
-                found[loop] = Lin.of(rest)
+                found[loop] = LinearIndex.of(rest)
                 break
             size = index_constant(extent)
-            found[loop] = Lin.of(value_of("arith.remui", rest.type, [rest, size]))
+            found[loop] = LinearIndex.of(value_of("arith.remui", rest.type, [rest, size]))
             rest = value_of("arith.divui", rest.type, [rest, size])
         return found
 
@@ -134,11 +134,13 @@ class Contraction:
     results: tuple[tuple[ir.Value, Access], ...]
     """What is stored, and where."""
 
-    def loops_at(self, batch: Lin, rows: Lin | int, cols: Lin | int, inner: Lin | int = 0) -> dict[int, Lin]:
+    def loops_at(
+        self, batch: LinearIndex, rows: LinearIndex | int, cols: LinearIndex | int, inner: LinearIndex | int = 0
+    ) -> dict[int, LinearIndex]:
         """Every loop where the groups' indices are these; a loop that was merged into its neighbour is 0."""
-        found = {i: Lin() for i in range(len(self.extents))}
+        found = {i: LinearIndex() for i in range(len(self.extents))}
         for group, index in ((self.batch, batch), (self.rows, rows), (self.cols, cols), (self.inner, inner)):
-            found |= group.digits(Lin.of(index))
+            found |= group.digits(LinearIndex.of(index))
         return found
 
     @property

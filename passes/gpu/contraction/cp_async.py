@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant, value_of
 from ..support.emit import all_of, choose, digits, divide, element_bytes, less_than, remainder, store, vector_of, xor
 from .contraction import Access, Contraction, LoopGroup, Operand
@@ -76,9 +76,9 @@ class TileShape:
             line = value_of("arith.muli", line.type, [line, index_constant(self.spread)])
         return remainder(divide(line, max(1, 8 // chunks)), min(8, chunks))
 
-    def position(self, chunk: ir.Value, swizzle: ir.Value) -> Lin:
+    def position(self, chunk: ir.Value, swizzle: ir.Value) -> LinearIndex:
         """Where in its line the chunk of that number begins."""
-        return Lin.of(xor(chunk, swizzle)) * self.chunk
+        return LinearIndex.of(xor(chunk, swizzle)) * self.chunk
 
 
 def tile_shape(
@@ -131,7 +131,9 @@ class TileCopy:
         self._units, self._threads, self._thread = units, threads, thread
         self._line, self._unit = digits(thread, [0, units])
 
-    def fetch(self, batch: Lin, origin: Lin, step: Lin, stage: ir.Value, inside: ir.Value | None = None) -> list[ir.Value]:
+    def fetch(
+        self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value, inside: ir.Value | None = None
+    ) -> list[ir.Value]:
         """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`; zeros where `inside` does not hold.
 
         Returns the tokens of the copies.
@@ -143,30 +145,38 @@ class TileCopy:
             tokens += [] if token is None else [token]
         return tokens
 
-    def _place(self, number: int) -> tuple[Lin, Lin, ir.Value]:
+    def _place(self, number: int) -> tuple[LinearIndex, LinearIndex, ir.Value]:
         """The panel, its line and the unit that this thread copies in its `number`th turn."""
         panel_lines, at_once = self.shape.panel_lines, self._threads // self._units
         if self._threads % self._units == 0 and panel_lines % at_once == 0:
             panel, line = divmod(number * at_once, panel_lines)
-            return Lin(constant=panel), Lin({self._line: 1}, line), self._unit
-        place, unit = digits(Lin({self._thread: 1}, number * self._threads).value(), [0, self._units])
+            return LinearIndex(constant=panel), LinearIndex({self._line: 1}, line), self._unit
+        place, unit = digits(LinearIndex({self._thread: 1}, number * self._threads).value(), [0, self._units])
         if self.shape.panels == 1:
-            return Lin(), Lin.of(place), unit
+            return LinearIndex(), LinearIndex.of(place), unit
         panel, line = digits(place, [0, panel_lines])
-        return Lin.of(panel), Lin.of(line), unit
+        return LinearIndex.of(panel), LinearIndex.of(line), unit
 
     def _copy(
-        self, batch: Lin, origin: Lin, step: Lin, stage: ir.Value, panel: Lin, line: Lin, unit: ir.Value, inside: ir.Value | None
+        self,
+        batch: LinearIndex,
+        origin: LinearIndex,
+        step: LinearIndex,
+        stage: ir.Value,
+        panel: LinearIndex,
+        line: LinearIndex,
+        unit: ir.Value,
+        inside: ir.Value | None,
     ) -> ir.Value | None:
         shape, width = self.shape, self.shape.width
-        along = panel * shape.length + Lin.of(unit) * width
+        along = panel * shape.length + LinearIndex.of(unit) * width
         free, inner = (origin + line, step + along) if shape.along_inner else (origin + along, step + line)
         valid = all_of([*self._bounds(free, inner), *([inside] if inside is not None else [])])
-        rows, cols = (free, Lin()) if self.is_left else (Lin(), free)
+        rows, cols = (free, LinearIndex()) if self.is_left else (LinearIndex(), free)
         loops = self.contraction.loops_at(batch, rows, cols, inner)
         per_chunk = shape.chunk // width
         chunk, within = digits(unit, [0, per_chunk])
-        position = shape.position(chunk, shape.swizzle(line.value())) + Lin.of(within) * width
+        position = shape.position(chunk, shape.swizzle(line.value())) + LinearIndex.of(within) * width
         target = [stage, (panel * shape.panel_lines + line).value(), position.value()]
         if is_asynchronous(self.operand, shape):
             access = self.operand.access
@@ -177,7 +187,7 @@ class TileCopy:
         store(value, self.ring, target)
         return None
 
-    def _bounds(self, free: Lin, inner: Lin) -> list[ir.Value]:
+    def _bounds(self, free: LinearIndex, inner: LinearIndex) -> list[ir.Value]:
         conditions = []
         if self.free.extent % self.shape.free:
             conditions.append(less_than(free, self.free.extent))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 
 from ...common.axes import TileOp
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, is_block_argument, value_of
 from ..support.emit import broadcast, clone_elementwise, is_vector, vector_of
 from .contraction import Contraction, element_access, loops_of, result_number, tile_ops
@@ -41,7 +41,7 @@ class Epilogue:
             length //= 2
         return length
 
-    def finish(self, accumulator: ir.Value, loops: Mapping[int, Lin]) -> None:
+    def finish(self, accumulator: ir.Value, loops: Mapping[int, LinearIndex]) -> None:
         """Stores the results at the point `loops`, where the contraction's sum is `accumulator`, a scalar or a vector."""
         length = ir.VectorType(accumulator.type).shape[0] if is_vector(accumulator) else 1
         self._run = Run(loops, self.contraction.cols.last, length)

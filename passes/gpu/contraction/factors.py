@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant, value_of
 from ..support.emit import all_of, broadcast, clone_elementwise, compare_integers, divide, element_bytes, is_vector, remainder
 from .contraction import Operand
@@ -57,7 +57,7 @@ class LaneSums:
     """Sums over lanes, dealt out: this lane has those from number `first` on. Where several have the same, `owner` holds in one of them."""
 
     values: list[ir.Value]
-    first: Lin
+    first: LinearIndex
     owner: ir.Value | None
 
 
@@ -67,7 +67,7 @@ def add_lanes(values: Sequence[ir.Value], lane: ir.Value, nearest: int) -> LaneS
     In each step a lane gives half of what it has to its partner and takes the partner's share of the other half, so n sums over 32 lanes
     take n shuffles, not 5n; where the number is odd, both get all.
     """
-    values, first, copies = list(values), Lin(), []
+    values, first, copies = list(values), LinearIndex(), []
     distance = 16
     while distance >= nearest:
         bit = remainder(divide(lane, distance), 2)
@@ -80,7 +80,7 @@ def add_lanes(values: Sequence[ir.Value], lane: ir.Value, nearest: int) -> LaneS
             kept = [value_of("arith.select", low.type, [upper, high, low]) for low, high in zip(values[:half], values[half:])]
             given = [value_of("arith.select", low.type, [upper, low, high]) for low, high in zip(values[:half], values[half:])]
             values = [add(k, _from_lane(g, distance)) for k, g in zip(kept, given)]
-            first = first + Lin.of(bit) * half
+            first = first + LinearIndex.of(bit) * half
         distance //= 2
     return LaneSums(values, first, all_of(copies))
 

@@ -17,7 +17,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant, value_of
 from ...tiled.schedules.gpu_contraction import SkinnySchedule, skinny_schedule
 from ..support.emit import (
@@ -70,7 +70,7 @@ class _Problem:
     along_lines: bool
     """One access of the large operand is `width` elements, along its lines' index or along the inner loop."""
 
-    def loops(self, batch: Lin, row: Lin, line: Lin, inner: Lin) -> dict[int, Lin]:
+    def loops(self, batch: LinearIndex, row: LinearIndex, line: LinearIndex, inner: LinearIndex) -> dict[int, LinearIndex]:
         if self.lines is self.contraction.cols:
             return self.contraction.loops_at(batch, row, line, inner)
         return self.contraction.loops_at(batch, line, row, inner)
@@ -97,8 +97,8 @@ def emit(contraction: Contraction, target: TargetView) -> None:
     kernel.keep_resident(_RESIDENT_THREADS)
     with kernel.body:
         batch, block = digits(block_id(), [0, blocks])
-        block_line = Lin.of(block) * schedule.block_cols
-        batch_index = Lin.of(batch) if contraction.batch.extent > 1 else Lin()
+        block_line = LinearIndex.of(block) * schedule.block_cols
+        batch_index = LinearIndex.of(batch) if contraction.batch.extent > 1 else LinearIndex()
         _Skinny(problem, schedule, kernel, batch_index, block_line).emit()
 
 
@@ -119,7 +119,7 @@ def _problem(contraction: Contraction) -> _Problem:
 class _Skinny:
     """Emits one kernel."""
 
-    def __init__(self, problem: _Problem, schedule: SkinnySchedule, kernel: Kernel, batch: Lin, block_line: Lin):
+    def __init__(self, problem: _Problem, schedule: SkinnySchedule, kernel: Kernel, batch: LinearIndex, block_line: LinearIndex):
         self.problem, self.schedule, self.kernel, self.batch, self.block_line = problem, schedule, kernel, batch, block_line
         self.thread = thread_id()
         self.warp_inner, warp_line, lane_inner, lane_line = digits(
@@ -127,10 +127,10 @@ class _Skinny:
         )
         self.inner_width = 1 if problem.along_lines else problem.width
         share = schedule.lane_inner * self.inner_width
-        self.inner = Lin.of(self.warp_inner) * share + Lin.of(lane_inner) * self.inner_width
+        self.inner = LinearIndex.of(self.warp_inner) * share + LinearIndex.of(lane_inner) * self.inner_width
         self.turn = share * schedule.warp_inner
         own = schedule.lane_cols * schedule.lane_width
-        self.line = Lin.of(warp_line) * own + Lin.of(lane_line) * schedule.lane_width
+        self.line = LinearIndex.of(warp_line) * own + LinearIndex.of(lane_line) * schedule.lane_width
         self.rows = problem.rows.extent
 
     def emit(self) -> None:
@@ -144,12 +144,12 @@ class _Skinny:
         whole = with_inner // stride * stride
 
         def body(start: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            return self._turns(Lin.of(start), carried, unroll, False)
+            return self._turns(LinearIndex.of(start), carried, unroll, False)
 
         if whole:
             sums = loop((0, whole, stride), sums, body)
         if whole < with_inner:
-            sums = self._turns(Lin(constant=whole), sums, -(-(with_inner - whole) // self.turn), True)
+            sums = self._turns(LinearIndex(constant=whole), sums, -(-(with_inner - whole) // self.turn), True)
         shape = [schedule.warp_inner * self.rows * schedule.block_cols]
         partial = shared_view(self.kernel.arena(shared_bytes(shape, accumulator)), 0, shape, accumulator)
         self._spread(sums, partial)
@@ -171,7 +171,7 @@ class _Skinny:
     def _sums(self) -> list[ir.Value]:
         return [zero(vector_of(self._held, self.problem.contraction.accumulator))] * (self.rows * self._per_row)
 
-    def _turns(self, start: Lin, sums: list[ir.Value], count: int, guarded: bool) -> list[ir.Value]:
+    def _turns(self, start: LinearIndex, sums: list[ir.Value], count: int, guarded: bool) -> list[ir.Value]:
         """`count` accesses of every lane from `start` on; what is past the end counts as 0."""
         places = [start + self.inner + number * self.turn for number in range(count)]
         extent = self.problem.contraction.inner.extent
@@ -181,7 +181,7 @@ class _Skinny:
             sums = self._multiply(self._small(at, check), large, sums)
         return sums
 
-    def _large(self, inner: Lin, check: ir.Value | None) -> list[ir.Value]:
+    def _large(self, inner: LinearIndex, check: ir.Value | None) -> list[ir.Value]:
         """The lane's vectors of the large operand: one, or one a line."""
         problem = self.problem
         count = 1 if problem.along_lines else self.schedule.lane_width
@@ -193,21 +193,23 @@ class _Skinny:
             for number in range(count):
                 line = self.block_line + self.line + number
                 if problem.lines.extent % self.schedule.block_cols:
-                    line = Lin.of(value_of("arith.minui", ir.IndexType.get(), [line.value(), index_constant(last)]))
-                run = Run(problem.loops(self.batch, Lin(), line, inner), along, problem.width)
+                    line = LinearIndex.of(value_of("arith.minui", ir.IndexType.get(), [line.value(), index_constant(last)]))
+                run = Run(problem.loops(self.batch, LinearIndex(), line, inner), along, problem.width)
                 found.append(_vector(read_stored(problem.large, self.kernel.buffers, run)))
             return found
 
         values = choose(check, [vector_of(problem.width, problem.large.element)] * count, read)
         return [factor_of(problem.large, v) for v in values]
 
-    def _small(self, inner: Lin, check: ir.Value | None) -> list[ir.Value]:
+    def _small(self, inner: LinearIndex, check: ir.Value | None) -> list[ir.Value]:
         """For each row, as many elements along the inner loop as an access of the large operand has."""
         problem, width = self.problem, self.inner_width
         along = problem.contraction.inner.last
 
         def read() -> list[ir.Value]:
-            runs = [Run(problem.loops(self.batch, Lin(constant=row), Lin(), inner), along, width) for row in range(self.rows)]
+            runs = [
+                Run(problem.loops(self.batch, LinearIndex(constant=row), LinearIndex(), inner), along, width) for row in range(self.rows)
+            ]
             return [_vector(read_stored(problem.small, self.kernel.buffers, run)) for run in runs]
 
         values = choose(check, [vector_of(width, problem.small.element)] * self.rows, read)
@@ -234,7 +236,7 @@ class _Skinny:
         with if_then(shares.owner):
             for number, value in enumerate(shares.values):
                 row, line = digits((shares.first + number).value(), [0, per_row])
-                at = (Lin.of(self.warp_inner) * self.rows + row) * schedule.block_cols + self.line + line
+                at = (LinearIndex.of(self.warp_inner) * self.rows + row) * schedule.block_cols + self.line + line
                 store(value, partial, [at.value()])
 
     def _finish(self, partial: ir.Value) -> None:
@@ -242,7 +244,7 @@ class _Skinny:
         results = self.rows * schedule.block_cols
         epilogue = Epilogue(problem.contraction, self.kernel.buffers)
         for start in range(0, results, schedule.threads):
-            index = Lin.of(self.thread) + start
+            index = LinearIndex.of(self.thread) + start
             row, line = digits(index.value(), [0, schedule.block_cols])
             at_line = self.block_line + line
             conditions = [less_than(index, results)] if start + schedule.threads > results else []
@@ -250,7 +252,7 @@ class _Skinny:
                 conditions.append(less_than(at_line, problem.lines.extent))
             with if_then(all_of(conditions)):
                 total = _total([load(partial, [(index + warp * results).value()]) for warp in range(schedule.warp_inner)])
-                epilogue.finish(total, problem.loops(self.batch, Lin.of(row), at_line, Lin()))
+                epilogue.finish(total, problem.loops(self.batch, LinearIndex.of(row), at_line, LinearIndex()))
 
 
 def _vector(value: ir.Value) -> ir.Value:

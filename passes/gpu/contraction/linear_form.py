@@ -8,7 +8,7 @@ from math import gcd
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Form:
             divisor = gcd(divisor, number)
         return divisor
 
-    def at(self, loops: Mapping[int, Lin]) -> Lin:
+    def at(self, loops: Mapping[int, LinearIndex]) -> LinearIndex:
         """The index in the kernel, where `loops` says what each loop is."""
-        total = Lin(constant=self.constant)
+        total = LinearIndex(constant=self.constant)
         for loop, coefficient in self.terms.items():
             total = total + loops[loop] * coefficient
         return total

@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule
 from ..support.emit import digits, divide, element_bytes, extract, from_elements, load, part, remainder, zero
@@ -75,7 +75,7 @@ class _Warp:
         self.lane = remainder(thread, 32)
         warp_row, warp_col = digits(divide(thread, 32), [0, schedule.warp_cols])
         warp_rows, warp_cols = schedule.rows // schedule.warp_rows, schedule.cols // schedule.warp_cols
-        self.origins = Lin.of(warp_row) * warp_rows, Lin.of(warp_col) * warp_cols
+        self.origins = LinearIndex.of(warp_row) * warp_rows, LinearIndex.of(warp_col) * warp_cols
         self.warp_row = warp_row
         self.pieces = warp_rows // 16, warp_cols // 8
 
@@ -104,7 +104,7 @@ class _Warp:
 
     def results(self, accumulators: list[ir.Value]) -> list[Results]:
         rows, cols = self.pieces
-        row, col = Lin.of(divide(self.lane, 4)), self.origins[1] + Lin.of(remainder(self.lane, 4)) * 2
+        row, col = LinearIndex.of(divide(self.lane, 4)), self.origins[1] + LinearIndex.of(remainder(self.lane, 4)) * 2
         return [
             Results(row + (16 * i + 8 * half), col + 8 * j, extract(accumulators[i * cols + j], half))
             for i in range(rows)
@@ -142,14 +142,14 @@ class _Half(_Warp):
         return found
 
     def _matrices(
-        self, side: int, ring: ir.Value, stage: ir.Value, origin: Lin, number: int, next_free: ir.Value, next_inner: ir.Value
+        self, side: int, ring: ir.Value, stage: ir.Value, origin: LinearIndex, number: int, next_free: ir.Value, next_inner: ir.Value
     ) -> ir.Value:
         """16 rows (or columns) from `origin` x 16 of the inner loop; the lanes of `next_free` (`next_inner`) address the second eight."""
         shape = self.shapes[side]
         if shape.along_inner:
-            line, chunk = origin + self._line + Lin.of(next_free) * 8, Lin.of(next_inner) + 2 * number
+            line, chunk = origin + self._line + LinearIndex.of(next_free) * 8, LinearIndex.of(next_inner) + 2 * number
         else:
-            line, chunk = Lin.of(self._line) + Lin.of(next_inner) * 8 + 16 * number, _eighth(origin) + next_free
+            line, chunk = LinearIndex.of(self._line) + LinearIndex.of(next_inner) * 8 + 16 * number, _eighth(origin) + next_free
         position = shape.position(chunk.value(), self._swizzles[side])
         i32 = ir.IntegerType.get_signless(32)
         return value_of(
@@ -179,23 +179,23 @@ class _Tf32(_Warp):
             self._fragment(1, ring, stage, [(self.origins[1] + 8 * j, 8 * number + 4 * k) for k in (0, 1)]) for j in range(self.pieces[1])
         ]
 
-    def _fragment(self, side: int, ring: ir.Value, stage: ir.Value, corners: list[tuple[Lin, int]]) -> ir.Value:
+    def _fragment(self, side: int, ring: ir.Value, stage: ir.Value, corners: list[tuple[LinearIndex, int]]) -> ir.Value:
         """One element for each corner (rows or columns, inner) of an 8 x 4 piece."""
         shape, scalars = self.shapes[side], []
         for free, inner in corners:
             if shape.along_inner:
-                line, chunk, within = free + self._group, Lin(constant=inner // 4), self._member
+                line, chunk, within = free + self._group, LinearIndex(constant=inner // 4), self._member
                 swizzle = shape.swizzle(self._group)
             else:
-                line, within = Lin.of(self._member) + inner, remainder(self._group, 4)
+                line, within = LinearIndex.of(self._member) + inner, remainder(self._group, 4)
                 chunk = _eighth(free) * 2 + divide(self._group, 4)
-                swizzle = shape.swizzle((Lin.of(self._member) + inner % 8).value())
+                swizzle = shape.swizzle((LinearIndex.of(self._member) + inner % 8).value())
             position = shape.position(chunk.value(), swizzle) + within
             scalars.append(load(ring, [stage, line.value(), position.value()]))
         flat = from_elements(scalars)
         return value_of("vector.shape_cast", ir.VectorType.get([len(scalars), 1], shape.element), [flat])
 
 
-def _eighth(origin: Lin) -> Lin:
+def _eighth(origin: LinearIndex) -> LinearIndex:
     """`origin` / 8; every term is a multiple."""
-    return Lin({value: coefficient // 8 for value, coefficient in origin.terms.items()}, origin.constant // 8)
+    return LinearIndex({value: coefficient // 8 for value, coefficient in origin.terms.items()}, origin.constant // 8)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import barrier, block_id, compare_integers, digits, loop, remainder, thread_id
@@ -70,9 +70,9 @@ def emit_tiled(
         thread = thread_id()
         group = block_groups(row_tiles)
         batch, high, col_tile, low = digits(block_id(), [0, row_tiles // group, col_tiles, group])
-        batch_index = Lin.of(batch) if contraction.batch.extent > 1 else Lin()
-        row = (Lin.of(high) * group + low) * schedule.rows
-        col = Lin.of(col_tile) * schedule.cols
+        batch_index = LinearIndex.of(batch) if contraction.batch.extent > 1 else LinearIndex()
+        row = (LinearIndex.of(high) * group + low) * schedule.rows
+        col = LinearIndex.of(col_tile) * schedule.cols
         ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
         sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
         results = TileResults(contraction, schedule, sum(sizes))
@@ -101,19 +101,19 @@ def _accumulate(
     barriers: StageBarriers | None,
     rings: Sequence[ir.Value],
     multiplier: Multiplier,
-    tile: tuple[Lin, Lin, Lin],
+    tile: tuple[LinearIndex, LinearIndex, LinearIndex],
 ) -> list[ir.Value]:
     batch, row, col = tile
     steps, stages = -(-contraction.inner.extent // schedule.depth), schedule.stages
     lead = stages - 1 - schedule.in_flight
 
-    def fetch(step: Lin, stage: ir.Value, inside: ir.Value | None) -> ir.Value | None:
+    def fetch(step: LinearIndex, stage: ir.Value, inside: ir.Value | None) -> ir.Value | None:
         tokens = [t for copy, at in zip(copies, (row, col)) for t in copy.fetch(batch, at, step * schedule.depth, stage, inside)]
         return commit(tokens) if tokens else None
 
     group = None
     for ahead in range(lead):
-        group = fetch(Lin(constant=ahead), index_constant(ahead), None) or group
+        group = fetch(LinearIndex(constant=ahead), index_constant(ahead), None) or group
 
     def body(step: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         if group is not None:
@@ -123,7 +123,7 @@ def _accumulate(
         if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
             _show_to_async_proxy()
         barrier()
-        ahead = Lin.of(step) + lead
+        ahead = LinearIndex.of(step) + lead
         inside = compare_integers("ult", ahead.value(), index_constant(steps))
         fetch(ahead, remainder(ahead.value(), stages), inside)
         return multiplier.step(rings[0], rings[1], remainder(step, stages), accumulators)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
 from ..support.emit import (
     broadcast,
@@ -33,7 +33,7 @@ ACCESS_BYTES = 16
 class Run:
     """`length` neighbours along the loop `along`, the first at the point `loops`, which is a multiple of the length along it."""
 
-    loops: Mapping[int, Lin]
+    loops: Mapping[int, LinearIndex]
     along: int | None
     length: int = 1
 

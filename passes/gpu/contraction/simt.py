@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...tiled.schedules.gpu_contraction import TileSchedule, simt_schedule
 from ..support.emit import (
@@ -77,7 +77,7 @@ class _Side:
 
     operand: Operand
     shape: TileShape
-    origin: Lin
+    origin: LinearIndex
     stride: int
     count: int
     vector: int
@@ -116,9 +116,9 @@ class _Fma:
         sides = []
         for operand, shape, lanes, place, at, size in zip((contraction.left, contraction.right), shapes, _LANES, places, warp, sizes):
             count, vector = _held(shape, size, lanes)
-            sides.append(_Side(operand, shape, Lin.of(at) * size + Lin.of(place) * vector, lanes * vector, count, vector))
+            sides.append(_Side(operand, shape, LinearIndex.of(at) * size + LinearIndex.of(place) * vector, lanes * vector, count, vector))
         self.left, self.right = sides
-        self.warp_row, self._lane_row = warp[0], Lin.of(places[0]) * self.left.vector
+        self.warp_row, self._lane_row = warp[0], LinearIndex.of(places[0]) * self.left.vector
         self.rows, self.cols = (side.count * side.vector for side in sides)
 
     def zeros(self) -> list[ir.Value]:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import all_of, barrier, digits, element_bytes, elements, if_then, is_vector, less_than, load, store
 from ..support.launch import shared_bytes, shared_view
@@ -32,8 +32,8 @@ _PADDING = 8
 class Results:
     """Accumulators of one thread that are neighbours along the columns: at `row` of its warp's rows, from `col` of the block's tile on."""
 
-    row: Lin
-    col: Lin
+    row: LinearIndex
+    col: LinearIndex
     values: ir.Value
 
 
@@ -73,7 +73,7 @@ class TileResults:
         epilogue: Epilogue,
         multiplier: Multiplier,
         accumulators: list[ir.Value],
-        tile: tuple[Lin, Lin, Lin],
+        tile: tuple[LinearIndex, LinearIndex, LinearIndex],
         thread: ir.Value,
         arena: ir.Value,
     ) -> None:
@@ -81,7 +81,7 @@ class TileResults:
         results = multiplier.results(accumulators)
         if not self.staged:
             for result in results:
-                self._emit(epilogue, tile, Lin.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
+                self._emit(epilogue, tile, LinearIndex.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
             return
         shape = self._slab_shape(self.slab)
         slab = shared_view(arena, 0, shape, self.contraction.accumulator)
@@ -89,21 +89,25 @@ class TileResults:
             barrier()
             for result in results:
                 if first <= result.row.constant < first + self.slab:
-                    row = Lin.of(multiplier.warp_row) * self.slab + result.row + -first
+                    row = LinearIndex.of(multiplier.warp_row) * self.slab + result.row + -first
                     store(result.values, slab, [row.value(), result.col.value()])
             barrier()
             self._read_back(epilogue, tile, slab, thread, first)
 
-    def _read_back(self, epilogue: Epilogue, tile: tuple[Lin, Lin, Lin], slab: ir.Value, thread: ir.Value, first: int) -> None:
+    def _read_back(
+        self, epilogue: Epilogue, tile: tuple[LinearIndex, LinearIndex, LinearIndex], slab: ir.Value, thread: ir.Value, first: int
+    ) -> None:
         schedule = self.schedule
         rows, vectors = self.slab * schedule.warp_rows, schedule.cols // _VECTOR
         for start in range(0, rows * vectors, schedule.threads):
-            strip, row, vector = digits((Lin.of(thread) + start).value(), [0, self.slab, vectors])
-            col = Lin.of(vector) * _VECTOR
-            values = load(slab, [(Lin.of(strip) * self.slab + row).value(), col.value()], _VECTOR)
-            self._emit(epilogue, tile, Lin.of(strip) * self.strip + row + first, col, values)
+            strip, row, vector = digits((LinearIndex.of(thread) + start).value(), [0, self.slab, vectors])
+            col = LinearIndex.of(vector) * _VECTOR
+            values = load(slab, [(LinearIndex.of(strip) * self.slab + row).value(), col.value()], _VECTOR)
+            self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
 
-    def _emit(self, epilogue: Epilogue, tile: tuple[Lin, Lin, Lin], row: Lin, col: Lin, values: ir.Value) -> None:
+    def _emit(
+        self, epilogue: Epilogue, tile: tuple[LinearIndex, LinearIndex, LinearIndex], row: LinearIndex, col: LinearIndex, values: ir.Value
+    ) -> None:
         """The epilogue at a row and column of the tile; element by element where a vector would straddle an end."""
         contraction, (batch, first_row, first_col) = self.contraction, tile
         length = ir.VectorType(values.type).shape[0] if is_vector(values) else 1

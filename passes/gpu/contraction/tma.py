@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, i64_array, index_constant, value_of
 from ..support.emit import WORKGROUP, compare_integers, divide, element_bytes, remainder
 from .contraction import Contraction, Operand
@@ -148,7 +148,9 @@ class TmaCopy:
         self.barriers = barriers
         create("nvgpu.tma.prefetch.descriptor", [], [parameter, barriers.leader])
 
-    def fetch(self, batch: Lin, origin: Lin, step: Lin, stage: ir.Value, inside: ir.Value | None = None) -> list[ir.Value]:
+    def fetch(
+        self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value, inside: ir.Value | None = None
+    ) -> list[ir.Value]:
         """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`, where `inside` holds."""
         shape, tensor, barriers = self.shape, self.tensor, self.barriers
         predicate = barriers.leader if inside is None else value_of("arith.andi", inside.type, [barriers.leader, inside])
@@ -159,7 +161,7 @@ class TmaCopy:
         for panel in range(shape.panels):
             innermost_first = [along + panel * shape.length, line, *(loops[loop] for loop in reversed(tensor.batch))]
             coordinates = [place.value() for place in innermost_first]
-            offset = Lin.of(stage) * (shape.panels * tensor.box_bytes) + (self.offset + panel * tensor.box_bytes)
+            offset = LinearIndex.of(stage) * (shape.panels * tensor.box_bytes) + (self.offset + panel * tensor.box_bytes)
             target = value_of("memref.view", tensor.box_type, [self.arena, offset.value()])
             segments = ir.DenseI32ArrayAttr.get([1, 1, 1, len(coordinates), 1, 0, 1])
             operands = [target, barriers.group, self.parameter, *coordinates, stage, predicate]

@@ -22,7 +22,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
 from ..support.emit import divide, element_bytes, from_elements, remainder, zero
@@ -99,7 +99,7 @@ class _WarpGroups:
         (sums,) = accumulators
         attributes = {name: ir.Attribute.parse(text) for name, text in self._instruction.items()}
         starts = [_place(shape, ring, stage) for shape, ring in zip(self.shapes, (left, right))]
-        starts[0] = starts[0] + Lin.of(self._group) * (_offset(self.shapes[0], free=_GROUP_ROWS) // _UNIT_BYTES)
+        starts[0] = starts[0] + LinearIndex.of(self._group) * (_offset(self.shapes[0], free=_GROUP_ROWS) // _UNIT_BYTES)
         create("nvvm.wgmma.fence.aligned")
         for number in range(self.steps):
             operands = [_descriptor(shape, start, number) for shape, start in zip(self.shapes, starts)]
@@ -112,7 +112,7 @@ class _WarpGroups:
     def results(self, accumulators: list[ir.Value]) -> list[Results]:
         _wait(0)
         registers = _registers(_pinned(_registers(accumulators[0])))
-        row, col = Lin.of(divide(self._lane, 4)), Lin.of(remainder(self._lane, 4)) * 2
+        row, col = LinearIndex.of(divide(self._lane, 4)), LinearIndex.of(remainder(self._lane, 4)) * 2
         return [
             Results(row + 8 * half, col + 8 * piece, from_elements(registers[4 * piece + 2 * half :][:2]))
             for half in (0, 1)
@@ -120,11 +120,11 @@ class _WarpGroups:
         ]
 
 
-def _place(shape: TileShape, ring: ir.Value, stage: ir.Value) -> Lin:
+def _place(shape: TileShape, ring: ir.Value, stage: ir.Value) -> LinearIndex:
     """Where the tile begins in shared memory, in units of 16 bytes."""
     address = value_of("memref.extract_aligned_pointer_as_index", ir.IndexType.get(), [ring])
     stage_bytes = shape.lines * shape.length * element_bytes(shape.element)
-    return Lin.of(divide(address, _UNIT_BYTES)) + Lin.of(stage) * (stage_bytes // _UNIT_BYTES)
+    return LinearIndex.of(divide(address, _UNIT_BYTES)) + LinearIndex.of(stage) * (stage_bytes // _UNIT_BYTES)
 
 
 def _offset(shape: TileShape, free: int = 0, inner: int = 0) -> int:
@@ -135,7 +135,7 @@ def _offset(shape: TileShape, free: int = 0, inner: int = 0) -> int:
     return ((panel * shape.panel_lines + line) * shape.length + within) * nbytes
 
 
-def _descriptor(shape: TileShape, start: Lin, number: int) -> ir.Value:
+def _descriptor(shape: TileShape, start: LinearIndex, number: int) -> ir.Value:
     """What instruction `number` of a step reads."""
     nbytes = element_bytes(shape.element)
     line = shape.length * nbytes

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant, value_of
 
 WORKGROUP = "#gpu.address_space<workgroup>"
@@ -51,7 +51,7 @@ def xor(left: ir.Value, right: ir.Value) -> ir.Value:
     return value_of("arith.xori", left.type, [left, right])
 
 
-def less_than(left: Lin, bound: int) -> ir.Value:
+def less_than(left: LinearIndex, bound: int) -> ir.Value:
     """left < bound, both not negative."""
     return compare_integers("ult", left.value(), index_constant(bound))
 

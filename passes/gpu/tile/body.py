@@ -1,7 +1,6 @@
 """The scalar body of a linalg op, evaluated at one point or for a vector of neighbouring points.
 
-A value of the body is a `Lin` (an index, linear in the lane number), a scalar (the same in all lanes) or a vector. Scalars stay scalars as
-long as they can, so what is done once a row is done once; an index that advances with the lane makes a vector load.
+A value of the body is a `LinearIndex`, a scalar (the same in all lanes) or a vector. Scalars stay scalars as long as they can, so what is done once a row is done once; an index that advances with the lane makes a vector load.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_mlir import ir
 
 from ...common.axes import TileOp
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, create
 from ...errors import PassFailure
 from .memory import is_vector, widened
@@ -20,7 +19,7 @@ from .memory import is_vector, widened
 if TYPE_CHECKING:
     from .tile import Tile
 
-Rep: TypeAlias = "Lin | ir.Value"
+Rep: TypeAlias = "LinearIndex | ir.Value"
 
 _UNIFORM_LEFT = {2: "slt", 5: "sge", 6: "ult", 9: "uge"}
 _UNIFORM_RIGHT = {4: "sgt", 3: "sle", 8: "ugt", 7: "ule"}
@@ -74,16 +73,16 @@ class Body:
             return None
         index = isinstance(op.results[0].type, ir.IndexType)
         if index and op.name == "arith.constant":
-            return Lin(constant=ir.IntegerAttr(op.attributes["value"]).value)
+            return LinearIndex(constant=ir.IntegerAttr(op.attributes["value"]).value)
         if index and op.name in ("arith.index_cast", "arith.index_castui"):
-            return None if not isinstance(operands[0], ir.Value) or is_vector(operands[0]) else Lin.of(self._emit(op, operands)[0])
-        if not operands or not all(isinstance(o, Lin) for o in operands):
+            return None if not isinstance(operands[0], ir.Value) or is_vector(operands[0]) else LinearIndex.of(self._emit(op, operands)[0])
+        if not operands or not all(isinstance(o, LinearIndex) for o in operands):
             return None
         if op.name == "arith.cmpi":
             return self._compare(op, *operands)
         return self._arithmetic(op, operands) if index else None
 
-    def _arithmetic(self, op: ir.Operation, operands: list[Lin]) -> Lin | None:
+    def _arithmetic(self, op: ir.Operation, operands: list[LinearIndex]) -> LinearIndex | None:
         a, b = (operands[0], operands[-1])
         if op.name == "arith.addi":
             return a + b
@@ -98,7 +97,7 @@ class Body:
             return self.tile.indices.op(op.name.removeprefix("arith."), a, b)
         return None
 
-    def _compare(self, op: ir.Operation, a: Lin, b: Lin) -> ir.Value | None:
+    def _compare(self, op: ir.Operation, a: LinearIndex, b: LinearIndex) -> ir.Value | None:
         """A comparison that comes out the same in all lanes, as a scalar."""
         predicate = ir.IntegerAttr(op.attributes["predicate"]).value
         lanes, other = (a, b) if a.lanes else (b, a)

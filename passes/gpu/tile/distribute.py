@@ -20,13 +20,13 @@ from hloom.dialects.target import TargetView
 from ...common.axes import TileOp, read_tile_op
 from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, create, mixed, symbol_name, value_of, walk
 from ...common.storage import Storage, bit_width, buffer_type, row_major
 from ...errors import PassFailure
 from ..support.launch import open_kernel
 from .extents import Extent, loop_extents, shape_of
-from .index import Indices, Memo
+from .index_emitter import Indices, Memo
 from .memory import Memory, NoRoom
 from .roots import Roots
 from .threads import Threads
@@ -89,21 +89,21 @@ class _Distribution:
         layouts = {name: ir.StringAttr.get(str(layout)) for name, layout in self.roots.layouts.items()}
         self.kernel.op.attributes["hloom.layouts"] = ir.DictAttr.get(layouts)
 
-    def _size(self, value: ir.Value) -> Lin:
+    def _size(self, value: ir.Value) -> LinearIndex:
         size = self.tile.scalars[value]
-        assert isinstance(size, Lin)
+        assert isinstance(size, LinearIndex)
         return size
 
     def _bind_loops(self, indices: Indices, block: ir.Value) -> None:
-        rest = Lin.of(block)
-        numbers: list[Lin] = []
+        rest = LinearIndex.of(block)
+        numbers: list[LinearIndex] = []
         for trips, step in reversed(self.grid[1:]):
-            numbers.append(indices.op("remui", rest, Lin(constant=trips)) * step)
-            rest = indices.op("divui", rest, Lin(constant=trips))
+            numbers.append(indices.op("remui", rest, LinearIndex(constant=trips)) * step)
+            rest = indices.op("divui", rest, LinearIndex(constant=trips))
         numbers.append(rest * self.grid[0][1])
         one = prod(trips for trips, _ in self.grid) == 1
         for argument, number in zip(self.forall.regions[0].blocks[0].arguments, reversed(numbers)):
-            self.tile.scalars[argument] = Lin() if one else number
+            self.tile.scalars[argument] = LinearIndex() if one else number
 
     def _bind_arguments(self) -> None:
         inputs = list(self.block.arguments)
@@ -133,10 +133,10 @@ class _Distribution:
                 storage = storage.slice(self._starts(op, 2), tuple(Extent.of(n).bound for n in mixed(op, "static_sizes", 3)))
         return storage
 
-    def _starts(self, op: ir.Operation, segment: int) -> list[Lin]:
+    def _starts(self, op: ir.Operation, segment: int) -> list[LinearIndex]:
         """The offsets of a slice op, which are operand segment `segment`."""
         offsets = mixed(op, "static_offsets", segment)
-        return [Lin(constant=o) if isinstance(o, int) else Lin.of(self.tile.captured(o)) for o in offsets]
+        return [LinearIndex(constant=o) if isinstance(o, int) else LinearIndex.of(self.tile.captured(o)) for o in offsets]
 
     def _visit(self, op: ir.Operation) -> None:
         """Says what the results of an op are; emits it if it is a reduction or a scalar."""
@@ -224,7 +224,7 @@ class _Distribution:
     def _scalar(self, op: ir.Operation) -> None:
         result = op.results[0]
         if op.name == "arith.constant" and isinstance(result.type, ir.IndexType):
-            self.tile.scalars[result] = Lin(constant=ir.IntegerAttr(op.attributes["value"]).value)
+            self.tile.scalars[result] = LinearIndex(constant=ir.IntegerAttr(op.attributes["value"]).value)
             return
         operands = [self.tile.captured(v) for v in op.operands]
         if isinstance(result.type, ir.IndexType) and op.name in ("arith.addi", "arith.subi", "arith.muli"):
@@ -237,10 +237,10 @@ class _Distribution:
                 return
         if op.name in ("affine.min", "affine.apply"):
             values = [self.tile.evaluate(e, operands, 1) for e in ir.AffineMapAttr(op.attributes["map"]).value.results]
-            self.tile.scalars[result] = reduce(self.tile.indices.clamp, map(Lin.of, values))
+            self.tile.scalars[result] = reduce(self.tile.indices.clamp, map(LinearIndex.of, values))
             return
         made = value_of(op.name, result.type, [self.tile.materialise(o, 1) for o in operands], **attributes_of(op))
-        self.tile.scalars[result] = Lin.of(made) if isinstance(result.type, ir.IndexType) else made
+        self.tile.scalars[result] = LinearIndex.of(made) if isinstance(result.type, ir.IndexType) else made
 
     def _slice(self, op: ir.Operation) -> View | Part | Splat | Empty:
         source = self.tile.env[op.operands[0]]
@@ -301,7 +301,7 @@ class _Distribution:
 
 def _whole(base: ir.Value, tensor: ir.RankedTensorType) -> Storage:
     shape = tuple(tensor.shape)
-    return Storage(base, tensor.element_type, Lin(), row_major(shape), shape)
+    return Storage(base, tensor.element_type, LinearIndex(), row_major(shape), shape)
 
 
 def _reshaped(storage: Storage, shape: tuple[int, ...]) -> Storage:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant
 from ..support.layout import Layout
-from .index import Memo
+from .index_emitter import Memo
 
-Inside = Callable[[dict[int, Lin], list[ir.Value]], list[ir.Value]]
+Inside = Callable[[dict[int, LinearIndex], list[ir.Value]], list[ir.Value]]
 """What a loop does, given the loops' indices by dimension and the values carried; returns what is carried on."""
 
 
@@ -25,7 +25,7 @@ def nest_over(memo: Memo, trips: list[tuple[int, int]], carried: list[ir.Value],
     return _loop(memo, trips, {}, carried, inside)
 
 
-def _loop(memo: Memo, trips: list[tuple[int, int]], ivs: dict[int, Lin], carried: list[ir.Value], inside: Inside) -> list[ir.Value]:
+def _loop(memo: Memo, trips: list[tuple[int, int]], ivs: dict[int, LinearIndex], carried: list[ir.Value], inside: Inside) -> list[ir.Value]:
     if not trips:
         return inside(ivs, carried)
     (dim, count), *rest = trips
@@ -34,6 +34,6 @@ def _loop(memo: Memo, trips: list[tuple[int, int]], ivs: dict[int, Lin], carried
     loop = create("scf.for", types, [*bounds, *carried], regions=1)
     body = loop.regions[0].blocks.append(ir.IndexType.get(), *types)
     with ir.InsertionPoint(body), memo.scope():
-        results = _loop(memo, rest, {**ivs, dim: Lin.of(body.arguments[0])}, list(body.arguments)[1:], inside)
+        results = _loop(memo, rest, {**ivs, dim: LinearIndex.of(body.arguments[0])}, list(body.arguments)[1:], inside)
         create("scf.yield", [], results)
     return list(loop.results)

@@ -6,10 +6,10 @@ from math import prod
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ...common.storage import Storage, is_i1, memory_type, row_major
-from .index import Indices, key_of
+from .index_emitter import Indices, key_of
 
 ACCESS_BYTES = 16
 """The widest access of a thread."""
@@ -57,13 +57,13 @@ class Memory:
         self.indices, self.kernel = indices, kernel
         self.shared_bytes = 0
 
-    def load(self, storage: Storage, address: Lin, lanes: int) -> ir.Value:
+    def load(self, storage: Storage, address: LinearIndex, lanes: int) -> ir.Value:
         """The elements at `address`, one a lane; a scalar where they are the same in all lanes."""
         lanes = lanes if address.lanes else 1
         key = ("load", storage.base, key_of(address), lanes)
         return self.indices.memo.once(key, lambda: self._load(storage, address, lanes))
 
-    def _load(self, storage: Storage, address: Lin, lanes: int) -> ir.Value:
+    def _load(self, storage: Storage, address: LinearIndex, lanes: int) -> ir.Value:
         memory = memory_type(storage.element)
         size = self._piece(storage, address, lanes)
         pieces = [self._load_piece(storage.base, memory, self._at(address, j), size) for j in range(0, lanes, size)]
@@ -76,10 +76,10 @@ class Memory:
         i1 = ir.IntegerType.get_signless(1)
         return value_of("arith.trunci", ir.VectorType.get([lanes], i1) if lanes > 1 else i1, [loaded])
 
-    def _at(self, address: Lin, lane: int) -> ir.Value:
-        return self.indices.value(Lin(address.terms, address.constant + lane * address.lanes))
+    def _at(self, address: LinearIndex, lane: int) -> ir.Value:
+        return self.indices.value(LinearIndex(address.terms, address.constant + lane * address.lanes))
 
-    def _piece(self, storage: Storage, address: Lin, lanes: int) -> int:
+    def _piece(self, storage: Storage, address: LinearIndex, lanes: int) -> int:
         """How many elements one access takes: aligned, at most 16 bytes."""
         if address.lanes != 1:
             return 1
@@ -94,7 +94,7 @@ class Memory:
             return value_of("memref.load", memory, [base, at])
         return value_of("vector.load", ir.VectorType.get([size], memory), [base, at], alignment=_alignment(memory, size))
 
-    def store(self, value: ir.Value, storage: Storage, address: Lin, lanes: int) -> None:
+    def store(self, value: ir.Value, storage: Storage, address: LinearIndex, lanes: int) -> None:
         """Stores an element a lane."""
         memory = memory_type(storage.element)
         value = widened(value, lanes)
@@ -118,7 +118,7 @@ class Memory:
             raise NoRoom
         self.shared_bytes += size
         base = self._attribution(elements, memory_type(element))
-        return Storage(base, element, Lin(), strides, shape, writable=True)
+        return Storage(base, element, LinearIndex(), strides, shape, writable=True)
 
     def mark(self) -> tuple[int, int]:
         """What is in use now, for `take_back`."""

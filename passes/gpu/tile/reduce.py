@@ -12,13 +12,13 @@ from itertools import product
 from torch_mlir import ir
 
 from ...common.axes import TileOp, dim_position
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ..support.layout import WARP, Factor, Key, Layout
 from .body import Body
 from .combiner import Combiner
 from .extents import Extent
-from .index import key_of
+from .index_emitter import key_of
 from .loops import nest
 from .memory import from_lanes, is_vector, lane_of, widened
 from .tile import Tile
@@ -48,7 +48,7 @@ class _Reduction:
         start = {key: self._start(key, spread) for key in kept} if loops or not spread else {}
         step = self._combine_elements if spread else self._run_body
 
-        def inside(ivs: dict[int, Lin], carried: list[ir.Value]) -> list[ir.Value]:
+        def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             parts = _unflatten(start, carried)
             for key in self.layout.keys():
                 indices = [self._index(d, key, ivs) for d in range(len(key))]
@@ -65,12 +65,12 @@ class _Reduction:
     def _kept(self, key: Key) -> Key:
         return tuple(0 if d in self.reduced else k for d, k in enumerate(key))
 
-    def _index(self, dim: int, key: Key, ivs: dict[int, Lin]) -> Lin:
+    def _index(self, dim: int, key: Key, ivs: dict[int, LinearIndex]) -> LinearIndex:
         return self.tile.threads.index(self.layout, dim, self.extents[dim], key[dim], ivs)
 
-    def _out_indices(self, result: int, key: Key) -> list[Lin]:
+    def _out_indices(self, result: int, key: Key) -> list[LinearIndex]:
         dims = [dim_position(e) for e in self.op.output_maps[result].results]
-        return [Lin() if d is None else self._index(d, key, {}) for d in dims]
+        return [LinearIndex() if d is None else self._index(d, key, {}) for d in dims]
 
     def _initial(self, key: Key, lanes: int) -> list[ir.Value]:
         found = []
@@ -90,13 +90,15 @@ class _Reduction:
     def _kept_lanes(self) -> int:
         return 1 if self.layout.vector[0] in self.reduced else self.lanes
 
-    def _run_body(self, key: Key, indices: list[Lin], ivs: dict[int, Lin], parts: list[ir.Value] | None) -> list[ir.Value]:
+    def _run_body(self, key: Key, indices: list[LinearIndex], ivs: dict[int, LinearIndex], parts: list[ir.Value] | None) -> list[ir.Value]:
         ops = [o.operation for o in self.block.operations]
         body = Body(self.tile, self.op, indices, self.lanes, dict(zip(self.accumulators, parts or [])))
         body.run(ops[:-1])
         return [widened(body.value(v), self.lanes) for v in ops[-1].operands]
 
-    def _combine_elements(self, key: Key, indices: list[Lin], ivs: dict[int, Lin], parts: list[ir.Value] | None) -> list[ir.Value]:
+    def _combine_elements(
+        self, key: Key, indices: list[LinearIndex], ivs: dict[int, LinearIndex], parts: list[ir.Value] | None
+    ) -> list[ir.Value]:
         assert self.combiner is not None
         body = Body(self.tile, self.op, indices, self.lanes)
         body.run(self.combiner.before)
@@ -105,7 +107,7 @@ class _Reduction:
             values = self._mask(values, key, ivs)
         return values if parts is None else self._combine(parts, values, self.lanes)
 
-    def _mask(self, values: list[ir.Value], key: Key, ivs: dict[int, Lin]) -> list[ir.Value]:
+    def _mask(self, values: list[ir.Value], key: Key, ivs: dict[int, LinearIndex]) -> list[ir.Value]:
         """Threads beyond the edge hold copies, which must not count."""
         mask = self.tile.threads.mask(self.layout, self.extents, key, ivs, self.reduced)
         if mask is None:
@@ -141,7 +143,7 @@ class _Reduction:
             mine, other = values, [_shuffle(v, distance * factor.stride) for v in values]
             if not self.combiner.commutative:
                 upper = self.tile.threads.part(Factor("l", 2, distance * factor.stride))
-                swap = self.tile.threads.compare(upper, Lin(constant=1), 0)
+                swap = self.tile.threads.compare(upper, LinearIndex(constant=1), 0)
                 pairs = [(m, o, value_of("arith.select", m.type, [swap, o, m])) for m, o in zip(mine, other)]
                 mine, other = [low for _, _, low in pairs], [value_of("arith.select", m.type, [swap, m, o]) for m, o, _ in pairs]
             values = self._combine(mine, other, lanes)
@@ -161,14 +163,14 @@ class _Reduction:
         """Each warp leaves its partial results in slots of its own, and reads those of the warps that share its result."""
         threads, memory = self.tile.threads, self.tile.memory
         kept_lanes = [f for d, fs in enumerate(self.layout.dims) if d not in self.reduced for f in fs if f.kind == "l"]
-        place, places = Lin(), 1
+        place, places = LinearIndex(), 1
         for factor in kept_lanes:
             place = place + threads.part(factor) * places
             places *= factor.size
         warp = threads.numbers["w"]
         slots = [memory.shared((len(parts) * lanes * threads.warps * places,), a.type) for a in self.accumulators]
 
-        def slot(number: int, lane: int, of: Lin) -> Lin:
+        def slot(number: int, lane: int, of: LinearIndex) -> LinearIndex:
             return (of + (number * lanes + lane) * threads.warps) * places + place
 
         own = threads.owner(Layout(((*kept_lanes,), (Factor("w", threads.warps),))))

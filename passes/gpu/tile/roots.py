@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch_mlir import ir
 
 from ...common.axes import TileOp, dim_position
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create
 from ...common.storage import memory_type
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
@@ -80,7 +80,7 @@ class Roots:
         self._name("result", layout)
         own = self.tile.threads.owner(layout)
 
-        def inside(ivs: dict[int, Lin], carried: list[ir.Value]) -> list[ir.Value]:
+        def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             for key in layout.keys():
                 indices = [self.tile.threads.index(layout, d, e, key[d], ivs) for d, e in enumerate(extents)]
                 mask = self.tile.threads.both(own, self.tile.threads.mask(layout, extents, key, ivs))
@@ -136,7 +136,7 @@ class Roots:
         lanes = layout.vector[1]
         own = self.tile.threads.owner(layout)
 
-        def inside(ivs: dict[int, Lin], carried: list[ir.Value]) -> list[ir.Value]:
+        def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             for key in layout.keys():
                 indices = [self.tile.threads.index(layout, d, e, key[d], ivs) for d, e in enumerate(extents)]
                 read = self.tile.materialise(self.tile.read(tensor, indices, lanes), lanes)

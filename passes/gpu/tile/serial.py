@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_mlir import ir
 
 from ...common.axes import TileOp
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from .body import Body, Rep
 from .extents import loop_extents
 from .loops import nest_over
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from .tile import Tile
 
 
-def reduce_at(tile: Tile, op: TileOp, kept: Sequence[Lin], lanes: int) -> list[Rep]:
+def reduce_at(tile: Tile, op: TileOp, kept: Sequence[LinearIndex], lanes: int) -> list[Rep]:
     """The results of the reduction `op` at the indices of its loops that are kept; those of the reduced ones do not matter."""
     block = op.op.regions[0].blocks[0]
     accumulators = list(block.arguments)[len(op.inputs) :]
     ops = [o.operation for o in block.operations]
     trips = [(d, extent.bound) for d, extent in enumerate(loop_extents(op)) if not op.parallel[d]]
 
-    def inside(ivs: dict[int, Lin], carried: list[ir.Value]) -> list[ir.Value]:
+    def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
         indices = [ivs.get(d, index) for d, index in enumerate(kept)]
         body = Body(tile, op, indices, lanes, dict(zip(accumulators, carried)))
         body.run(ops[:-1])

@@ -8,11 +8,11 @@ from math import prod
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ..support.layout import WARP, Factor, Key, Layout
 from .extents import Extent
-from .index import Indices, key_of
+from .index_emitter import Indices, key_of
 
 _SLT, _EQ = 2, 0
 
@@ -20,33 +20,33 @@ _SLT, _EQ = 2, 0
 class Threads:
     """Coordinates in a block of `warps` warps; `sizes` gives the index in the kernel that a tile's size is."""
 
-    def __init__(self, indices: Indices, warps: int, thread: ir.Value, sizes: Callable[[ir.Value], Lin]):
+    def __init__(self, indices: Indices, warps: int, thread: ir.Value, sizes: Callable[[ir.Value], LinearIndex]):
         self.indices, self.warps, self.sizes = indices, warps, sizes
         self.numbers = {
-            "l": indices.op("remui", Lin.of(thread), Lin(constant=WARP)),
-            "w": indices.op("divui", Lin.of(thread), Lin(constant=WARP)),
+            "l": indices.op("remui", LinearIndex.of(thread), LinearIndex(constant=WARP)),
+            "w": indices.op("divui", LinearIndex.of(thread), LinearIndex(constant=WARP)),
         }
         self.lane_step: dict[ir.Value, int] = {}
         """How far apart the indices of neighbouring lanes are, of each value that differs between them."""
 
-    def part(self, factor: Factor) -> Lin:
+    def part(self, factor: Factor) -> LinearIndex:
         """The coordinate of a w or l factor."""
         whole = {"l": WARP, "w": self.warps}[factor.kind]
         number = self.numbers[factor.kind]
         if factor.stride > 1:
-            number = self.indices.op("divui", number, Lin(constant=factor.stride))
+            number = self.indices.op("divui", number, LinearIndex(constant=factor.stride))
         if factor.stride * factor.size < whole:
-            number = self.indices.op("remui", number, Lin(constant=factor.size))
+            number = self.indices.op("remui", number, LinearIndex(constant=factor.size))
         if factor.kind == "l" and factor.stride == 1:
             self.lane_step[next(iter(number.terms))] = 1
         return number
 
-    def position(self, layout: Layout, dim: int, register: int, loops: dict[int, Lin]) -> Lin:
+    def position(self, layout: Layout, dim: int, register: int, loops: dict[int, LinearIndex]) -> LinearIndex:
         """The index along `dim` of a register of this thread; beyond the extent in some threads, perhaps."""
-        total, stride = Lin(), 1
+        total, stride = LinearIndex(), 1
         for factor in reversed(layout.dims[dim]):
             if factor.kind == "v":
-                total = total + Lin(lanes=stride)
+                total = total + LinearIndex(lanes=stride)
             elif factor.kind == "r":
                 total = total + register * stride
             elif factor.kind == "s":
@@ -56,7 +56,7 @@ class Threads:
             stride *= factor.size
         return total
 
-    def index(self, layout: Layout, dim: int, extent: Extent, register: int, loops: dict[int, Lin]) -> Lin:
+    def index(self, layout: Layout, dim: int, extent: Extent, register: int, loops: dict[int, LinearIndex]) -> LinearIndex:
         """The same, clamped to the extent: threads that stand beyond it do what the last one does."""
         position = self.position(layout, dim, register, loops)
         if self.inside(layout, dim, extent, register):
@@ -76,7 +76,7 @@ class Threads:
         return extent.size is None and (register + 1) * (size // registers) <= extent.bound
 
     def mask(
-        self, layout: Layout, extents: Sequence[Extent], key: Key, loops: dict[int, Lin], dims: Sequence[int] | None = None
+        self, layout: Layout, extents: Sequence[Extent], key: Key, loops: dict[int, LinearIndex], dims: Sequence[int] | None = None
     ) -> ir.Value | None:
         """i1: whether the register is within the tile (along `dims`); None where it is in every thread."""
         found = None
@@ -92,7 +92,7 @@ class Threads:
         found = None
         for kind, whole in (("l", WARP), ("w", self.warps)):
             for factor in _free(layout.of_kind(kind), kind, whole):
-                found = self._both(found, self.compare(self.part(factor), Lin(), _EQ))
+                found = self._both(found, self.compare(self.part(factor), LinearIndex(), _EQ))
         return found
 
     def both(self, a: ir.Value | None, b: ir.Value | None) -> ir.Value | None:
@@ -112,7 +112,7 @@ class Threads:
             yield
             create("scf.yield")
 
-    def compare(self, a: Lin, b: Lin, predicate: int) -> ir.Value:
+    def compare(self, a: LinearIndex, b: LinearIndex, predicate: int) -> ir.Value:
         i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
 
         def emit() -> ir.Value:
@@ -121,9 +121,9 @@ class Threads:
 
         return self.indices.memo.once(("compare", key_of(a), key_of(b), predicate), emit)
 
-    def _size(self, extent: Extent) -> Lin:
+    def _size(self, extent: Extent) -> LinearIndex:
         if extent.size is None:
-            return Lin(constant=extent.bound)
+            return LinearIndex(constant=extent.bound)
         return self.sizes(extent.size)
 
 

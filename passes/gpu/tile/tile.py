@@ -13,13 +13,13 @@ from typing import TypeAlias
 from torch_mlir import ir
 
 from ...common.axes import TileOp
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
 from ...common.storage import bit_width
 from ...errors import PassFailure
 from .body import Body, Rep
 from .extents import shape_of
-from .index import Indices, Memo, key_of
+from .index_emitter import Indices, Memo, key_of
 from .memory import Memory, from_lanes, is_vector, lane_of, widened
 from .serial import reduce_at
 from .threads import Threads
@@ -31,7 +31,7 @@ STAGED_BYTES = 16 << 10
 """A slice of at most that size may be brought to shared memory."""
 
 
-Run: TypeAlias = "Callable[[Tile, TileOp, list[Lin], int], list[Rep]]"
+Run: TypeAlias = "Callable[[Tile, TileOp, list[LinearIndex], int], list[Rep]]"
 
 
 class Narrow(Exception):
@@ -55,7 +55,7 @@ class Tile:
 
     def materialise(self, rep: Rep, lanes: int) -> ir.Value:
         """`rep` as an SSA value: a vector where it differs between lanes."""
-        if not isinstance(rep, Lin):
+        if not isinstance(rep, LinearIndex):
             return rep
         base = self.indices.value(rep.uniform())
         if not rep.lanes or lanes == 1:
@@ -74,10 +74,10 @@ class Tile:
         if isinstance(expr, ir.AffineDimExpr):
             return loops[ir.AffineDimExpr(expr).position]
         if isinstance(expr, ir.AffineConstantExpr):
-            return Lin(constant=ir.AffineConstantExpr(expr).value)
+            return LinearIndex(constant=ir.AffineConstantExpr(expr).value)
         binary = ir.AffineBinaryExpr(expr)
         a, b = (self.evaluate(e, loops, lanes) for e in (binary.lhs, binary.rhs))
-        if isinstance(a, Lin) and isinstance(b, Lin):
+        if isinstance(a, LinearIndex) and isinstance(b, LinearIndex):
             if isinstance(expr, ir.AffineAddExpr):
                 return a + b
             if isinstance(expr, ir.AffineMulExpr) and b.is_constant:
@@ -98,10 +98,10 @@ class Tile:
         value = self.env[tensor]
         if isinstance(value, Splat):
             return value.scalar
-        if any(not isinstance(i, Lin) and is_vector(i) for i in indices):
+        if any(not isinstance(i, LinearIndex) and is_vector(i) for i in indices):
             self._apart()
             return from_lanes([self.materialise(self.read(tensor, [_at_lane(i, j) for i in indices], 1), 1) for j in range(lanes)])
-        linear = [Lin.of(i) for i in indices]
+        linear = [LinearIndex.of(i) for i in indices]
         if isinstance(value, Part):
             return self.read(value.tensor, [i + o for i, o in zip(linear, value.offsets)], lanes)
         lanes = lanes if any(i.lanes for i in linear) else 1
@@ -119,7 +119,7 @@ class Tile:
         assert isinstance(value, Empty)
         raise PassFailure("a tile reads a tensor that nothing was written to", op=str(tensor), stage="gpu")
 
-    def _load(self, tensor: ir.Value, view: View, indices: list[Lin], lanes: int) -> ir.Value:
+    def _load(self, tensor: ir.Value, view: View, indices: list[LinearIndex], lanes: int) -> ir.Value:
         address = view.storage.address(indices)
         if not view.staged:
             if self._scattered(view, address) and self._may_stage(tensor):
@@ -132,7 +132,7 @@ class Tile:
         if self.may_narrow:
             raise Narrow
 
-    def _scattered(self, view: View, address: Lin) -> bool:
+    def _scattered(self, view: View, address: LinearIndex) -> bool:
         """Whether neighbouring lanes read sectors of their own, of which they need only a part."""
         step = sum(c * self.threads.lane_step.get(v, 0) for v, c in address.terms.items())
         width = bit_width(view.storage.element) // 8
@@ -150,15 +150,15 @@ class Tile:
             size *= n
         return bool(runs) and sum(n > 1 for n in bounds) > 1 and size <= STAGED_BYTES
 
-    def _evaluate(self, value: Lazy | Recomputed, indices: list[Lin], lanes: int, run: Run) -> Rep:
+    def _evaluate(self, value: Lazy | Recomputed, indices: list[LinearIndex], lanes: int, run: Run) -> Rep:
         """A result of an op at `indices`; `run` computes all results of the op at the indices of its loops."""
-        loops: list[Lin] = [Lin()] * len(value.op.parallel)
+        loops: list[LinearIndex] = [LinearIndex()] * len(value.op.parallel)
         for expr, index in zip(value.op.output_maps[value.result].results, indices):
             if isinstance(expr, ir.AffineDimExpr):
                 loops[ir.AffineDimExpr(expr).position] = index
         return self.memo.once(("body", value.op.op, *map(key_of, loops), lanes), lambda: run(self, value.op, loops, lanes))[value.result]
 
-    def _run(self, op: TileOp, loops: list[Lin], lanes: int) -> list[Rep]:
+    def _run(self, op: TileOp, loops: list[LinearIndex], lanes: int) -> list[Rep]:
         if op.op.name == "linalg.fill":
             return [self.captured(op.inputs[0])]
         ops = [o.operation for o in op.op.regions[0].blocks[0].operations]
@@ -167,10 +167,10 @@ class Tile:
         return [body.rep(v) for v in ops[-1].operands]
 
 
-def _at_lane(index: Rep, lane: int) -> Lin:
-    if isinstance(index, Lin):
-        return Lin(index.terms, index.constant + lane * index.lanes)
-    return Lin.of(lane_of(index, lane))
+def _at_lane(index: Rep, lane: int) -> LinearIndex:
+    if isinstance(index, LinearIndex):
+        return LinearIndex(index.terms, index.constant + lane * index.lanes)
+    return LinearIndex.of(lane_of(index, lane))
 
 
 def _stepped(base: ir.Value, step: int, lanes: int) -> ir.Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from ...common.axes import TileOp
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ..support.layout import Layout
 
@@ -58,7 +58,7 @@ class Part:
     """A slice of a value of the tile, `offsets` into it."""
 
     tensor: ir.Value
-    offsets: list[Lin]
+    offsets: list[LinearIndex]
 
 
 @dataclass

@@ -17,9 +17,9 @@ from ...common.index_expression import Expr, Point, loops_of, reshape_point
 from ...common.rewriting import defining_op
 from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
-from ..lowering.index_code import IndexCode, Scope
 from ..lowering.scalars import Scalars
 from ..lowering.views import fitted, restored
+from .body_indices import IndexCode, Scope
 
 Request = tuple[ir.Value, Point]
 Steps = Generator[Request, ir.Value, ir.Value]

@@ -11,8 +11,8 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from . import generic
+from .computed_reads import padded
 from .contraction import contract
-from .indexing import padded
 from .lowering import Lowering, i64, i64s, padding_pairs
 from .reduction import accumulator, narrowed, reducer
 from .scalars import signless

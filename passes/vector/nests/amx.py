@@ -24,7 +24,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
 from ...common.storage import Storage
 from .amx_panels import DEPTH, Depth, Operand, load_tile, pack_columns, pack_rows, store_tile
@@ -74,7 +74,7 @@ class _Access:
 
     storage: Storage
     strides: list[int]
-    origin: Lin
+    origin: LinearIndex
 
     @staticmethod
     def of(m: ir.AffineMap, storage: object, loops: int) -> _Access | None:
@@ -88,7 +88,7 @@ class _Access:
         constants = [ir.AffineConstantExpr(e.compose(zeros)).value for e in m.results]
         return _Access(storage, strides, storage.offset + sum(c * s for c, s in zip(constants, storage.strides)))
 
-    def at(self, fixed: dict[int, Lin]) -> Lin:
+    def at(self, fixed: dict[int, LinearIndex]) -> LinearIndex:
         address = self.origin
         for dim, index in fixed.items():
             address = address + index * self.strides[dim]
@@ -169,19 +169,19 @@ class _Amx:
         self.depth = Depth({d: bound(work.extents[d]) for d in plan.reduced}, extent)
 
     def emit(self) -> None:
-        def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
+        def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             self._product(dict(zip(self.plan.outer, indices)))
             return carried
 
         nest([self.work.extents[d] for d in self.plan.outer], [], at)
 
-    def _operand(self, access: _Access, across: int, fixed: dict[int, Lin]) -> Operand:
+    def _operand(self, access: _Access, across: int, fixed: dict[int, LinearIndex]) -> Operand:
         plan, strides = self.plan, access.strides
         along = plan.depth if plan.pair is None else plan.pair
         pairs = strides[plan.depth] if plan.pair is not None and access is plan.right else 0
         return Operand(access.storage, access.at(fixed), strides[across], strides[along], {d: strides[d] for d in plan.reduced}, pairs)
 
-    def _product(self, fixed: dict[int, Lin]) -> None:
+    def _product(self, fixed: dict[int, LinearIndex]) -> None:
         """Blocks of rows × columns for fixed outer loops: rows read where they lie, then those that need packing."""
         a, b = self._operand(self.plan.left, self.plan.rows, fixed), self._operand(self.plan.right, self.plan.columns, fixed)
         rows, columns = self.block
@@ -189,13 +189,13 @@ class _Amx:
         whole = whole_part(self.m, rows) if direct else 0
         edge = self._pack_edge(a, whole, DEPTH if direct else -(-self.most_rows // DEPTH) * DEPTH)
 
-        def column(n: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+        def column(n: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
             right, at = b, n
             if not b.pairs:
-                right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), Lin()
+                right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), LinearIndex()
                 pack_columns(b, right, n, self.n, columns, self.depth)
 
-            def block(m: Lin, inner: list[ir.Value]) -> list[ir.Value]:
+            def block(m: LinearIndex, inner: list[ir.Value]) -> list[ir.Value]:
                 self._block(a, m, right, at, m, n, fixed)
                 return inner
 
@@ -204,8 +204,8 @@ class _Amx:
                 return carried
             packed = edge
 
-            def edge_block(m: Lin, inner: list[ir.Value]) -> list[ir.Value]:
-                self._block(packed, m - Lin.of(whole), right, at, m, n, fixed)
+            def edge_block(m: LinearIndex, inner: list[ir.Value]) -> list[ir.Value]:
+                self._block(packed, m - LinearIndex.of(whole), right, at, m, n, fixed)
                 return inner
 
             for_loop(whole, self.m, rows, [], edge_block)
@@ -215,26 +215,28 @@ class _Amx:
 
     def _pack_edge(self, a: Operand, whole: int | ir.Value, count: int) -> Operand | None:
         """The rows from `whole` on in a panel of `count` rows, or None if there are none."""
-        rest = Lin.of(self.m) - Lin.of(whole)
+        rest = LinearIndex.of(self.m) - LinearIndex.of(whole)
         if rest.is_constant and rest.constant == 0:
             return None
         panel = self.depth.panel_of_rows(self.scratch, a.storage.element, count)
         if rest.is_constant:
-            pack_rows(a, panel, Lin.of(whole), self.m, count, self.depth)
+            pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth)
         else:
-            if_some(rest.value(), lambda: pack_rows(a, panel, Lin.of(whole), self.m, count, self.depth))
+            if_some(rest.value(), lambda: pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth))
         return panel
 
-    def _block(self, a: Operand, row: Lin, b: Operand, column: Lin, m: Lin, n: Lin, fixed: dict[int, Lin]) -> None:
+    def _block(
+        self, a: Operand, row: LinearIndex, b: Operand, column: LinearIndex, m: LinearIndex, n: LinearIndex, fixed: dict[int, LinearIndex]
+    ) -> None:
         """One block: rows from `row` of `a`, columns from `column` of `b`, stored at (m, n) of the result."""
         rows, columns = (range(0, size, 16) for size in self.block)
         kind = ir.Type.parse("!x86.amx.tile<16x16xf32>")
         zeros = [value_of("x86.amx.tile_zero", kind) for _ in rows for _ in columns]
 
-        def outer(indices: list[Lin], sums: list[ir.Value]) -> list[ir.Value]:
+        def outer(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
             reduced = dict(zip(self.depth.outer, indices))
 
-            def step(k: Lin, sums: list[ir.Value]) -> list[ir.Value]:
+            def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
                 left = [load_tile(a, a.at(row + i, k, reduced)) for i in rows]
                 right = [load_tile(b, b.at(column + j, k, reduced)) for j in columns]
                 pairs = [(x, y) for x in left for y in right]
@@ -245,7 +247,9 @@ class _Amx:
         sums = nest(list(self.depth.outer.values()), zeros, outer)
         self._store([(i, j) for i in rows for j in columns], sums, m, n, fixed)
 
-    def _store(self, places: list[tuple[int, int]], sums: list[ir.Value], m: Lin, n: Lin, fixed: dict[int, Lin]) -> None:
+    def _store(
+        self, places: list[tuple[int, int]], sums: list[ir.Value], m: LinearIndex, n: LinearIndex, fixed: dict[int, LinearIndex]
+    ) -> None:
         out, row = self.plan.out.storage, self.plan.out.strides[self.plan.rows]
         start = self.plan.out.at({**fixed, self.plan.rows: m, self.plan.columns: n})
         if self._has_room(out):
@@ -255,18 +259,18 @@ class _Amx:
         rows, columns = self.block
         block = self.scratch(self.block, out.element)
         for (i, j), tile in zip(places, sums):
-            store_tile(tile, block, Lin(constant=i * columns + j), columns)
-        width = _least(Lin.of(self.n) - n, columns)
+            store_tile(tile, block, LinearIndex(constant=i * columns + j), columns)
+        width = _least(LinearIndex.of(self.n) - n, columns)
 
-        def copy(i: Lin, carried: list[ir.Value]) -> list[ir.Value]:
-            def chunk(j: Lin, lanes: Lanes) -> None:
-                j = Lin(j.terms, j.constant, 1)
+        def copy(i: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+            def chunk(j: LinearIndex, lanes: Lanes) -> None:
+                j = LinearIndex(j.terms, j.constant, 1)
                 lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)
 
             chunks(width, 16, 16, chunk)
             return carried
 
-        for_loop(0, _least(Lin.of(self.m) - m, rows), 1, [], copy)
+        for_loop(0, _least(LinearIndex.of(self.m) - m, rows), 1, [], copy)
 
     def _has_room(self, out: Storage) -> bool:
         """Whether whole blocks may be stored: no edge within one, or a buffer on the stack that is as large as the largest tile."""
@@ -275,7 +279,7 @@ class _Amx:
         return (exact or out.root is None) and self.most_rows % rows == 0 and self.most_columns % columns == 0
 
 
-def _least(count: Lin, most: int) -> int | ir.Value:
+def _least(count: LinearIndex, most: int) -> int | ir.Value:
     if count.is_constant:
         return min(count.constant, most)
-    return value_of("arith.minsi", ir.IndexType.get(), [count.value(), Lin(constant=most).value()])
+    return value_of("arith.minsi", ir.IndexType.get(), [count.value(), LinearIndex(constant=most).value()])

@@ -18,7 +18,7 @@ from math import ceil
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, create, i64_array, value_of
 from ...common.storage import Storage
 from .lanes import Lanes
@@ -38,13 +38,13 @@ class Operand:
     """
 
     storage: Storage
-    offset: Lin
+    offset: LinearIndex
     across: int
     along: int
     reduced: dict[int, int] = field(default_factory=dict)
     pairs: int = 0
 
-    def at(self, i: Lin, k: Lin, reduced: dict[int, Lin]) -> Lin:
+    def at(self, i: LinearIndex, k: LinearIndex, reduced: dict[int, LinearIndex]) -> LinearIndex:
         """The address of an element; k must be even where the operand is stored in pairs."""
         total = self.offset + i * self.across + k * (self.pairs // 2 if self.pairs else self.along)
         for dim, index in reduced.items():
@@ -52,20 +52,20 @@ class Operand:
         return total
 
 
-def load_tile(operand: Operand, address: Lin) -> ir.Value:
+def load_tile(operand: Operand, address: LinearIndex) -> ir.Value:
     """The 16 × 32 tile at `address`: rows are `across` apart, or `pairs` for a right operand."""
     kind = ir.Type.parse("!x86.amx.tile<16x32xbf16>")
-    window, zero = _window(operand.storage, address, DEPTH, operand.pairs or operand.across), Lin().value()
+    window, zero = _window(operand.storage, address, DEPTH, operand.pairs or operand.across), LinearIndex().value()
     return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
 
 
-def store_tile(tile: ir.Value, storage: Storage, address: Lin, row: int) -> None:
+def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int) -> None:
     """Stores a 16 × 16 tile of f32 with rows that are `row` apart."""
-    window, zero = _window(storage, address, 16, row), Lin().value()
+    window, zero = _window(storage, address, 16, row), LinearIndex().value()
     create("x86.amx.tile_store", [], [window, zero, zero, tile], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 1, 0]))
 
 
-def _window(storage: Storage, address: Lin, width: int, row: int) -> ir.Value:
+def _window(storage: Storage, address: LinearIndex, width: int, row: int) -> ir.Value:
     layout = ir.StridedLayoutAttr.get(DYNAMIC, [row, 1])
     kind = ir.MemRefType.get([16, width], storage.element, layout)
     return value_of(
@@ -100,17 +100,17 @@ class Depth:
         buffer = scratch((*self.outer.values(), self.padded // 2, 2 * count), element)
         return Operand(buffer, buffer.offset, 2, 1, dict(zip(self.outer, buffer.strides)), 2 * count)
 
-    def over_outer(self, body: Callable[[dict[int, Lin]], None]) -> None:
+    def over_outer(self, body: Callable[[dict[int, LinearIndex]], None]) -> None:
         """`body(indices by dim)` for all indices of the outer loops."""
 
-        def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
+        def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             body(dict(zip(self.outer, indices)))
             return carried
 
         nest(list(self.outer.values()), [], at)
 
 
-def pack_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
+def pack_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
     """Copies `count` rows from row `start` of `extent` on; rows beyond the last repeat it, or are zero. `count` is a multiple of 32."""
     if source.along == 1:
         _copy_rows(source, target, start, extent, count, depth)
@@ -118,14 +118,14 @@ def pack_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Val
         _transpose_rows(source, target, start, extent, count, depth)
 
 
-def _copy_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
-    last = Lin.of(extent) - 1
+def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
+    last = LinearIndex.of(extent) - 1
 
-    def row(i: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+    def row(i: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
         index = _least(start + i, last)
 
-        def at(reduced: dict[int, Lin]) -> None:
-            def chunk(k: Lin, lanes: Lanes) -> None:
+        def at(reduced: dict[int, LinearIndex]) -> None:
+            def chunk(k: LinearIndex, lanes: Lanes) -> None:
                 value = lanes.load(source.storage, _lanes(source.at(index, k, reduced)))
                 Lanes(lanes.count).store(value, target.storage, _lanes(target.at(i, k, reduced)))
 
@@ -137,17 +137,17 @@ def _copy_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Va
     for_loop(0, count, 1, [], row)
 
 
-def _transpose_rows(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
-    left = Lin.of(extent) - start
+def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
+    left = LinearIndex.of(extent) - start
 
-    def square(i: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+    def square(i: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
         lanes = _live_lanes(left - i)
 
-        def at(reduced: dict[int, Lin]) -> None:
-            def chunk(k: Lin, wide: Lanes) -> None:
+        def at(reduced: dict[int, LinearIndex]) -> None:
+            def chunk(k: LinearIndex, wide: Lanes) -> None:
                 whole = wide.mask is None
                 live = DEPTH if whole else depth.extent % DEPTH
-                first = source.at(start + i, Lin(), reduced)
+                first = source.at(start + i, LinearIndex(), reduced)
                 rows = [lanes.load(source.storage, _lanes(first + (k + j) * source.along)) for j in range(live)]
                 rows += [_zeros(source.storage.element)] * (DEPTH - live)
                 for j, value in enumerate(transpose_square(rows)):
@@ -161,27 +161,27 @@ def _transpose_rows(source: Operand, target: Operand, start: Lin, extent: int | 
     for_loop(0, count, DEPTH, [], square)
 
 
-def pack_columns(source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth) -> None:
+def pack_columns(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
     """Copies `count` columns (16 or 32) from column `start` of `extent` on, as pairs of depth side by side."""
     fill = _interleave if source.across == 1 else _transpose_pairs
     depth.over_outer(lambda reduced: fill(source, target, start, extent, count, depth, reduced))
 
 
 def _interleave(
-    source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, Lin]
+    source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, LinearIndex]
 ) -> None:
-    lanes = _live_lanes(Lin.of(extent) - start, count)
+    lanes = _live_lanes(LinearIndex.of(extent) - start, count)
     element = source.storage.element
     pair = ir.VectorType.get([2 * count], element)
 
-    def load(k: Lin) -> ir.Value:
+    def load(k: LinearIndex) -> ir.Value:
         return lanes.load(source.storage, _lanes(source.at(start, k, reduced)))
 
-    def store(k: Lin, low: ir.Value, high: ir.Value) -> None:
+    def store(k: LinearIndex, low: ir.Value, high: ir.Value) -> None:
         value = value_of("vector.interleave", pair, [low, high])
-        Lanes(2 * count).store(value, target.storage, _lanes(target.at(Lin(), k, reduced)))
+        Lanes(2 * count).store(value, target.storage, _lanes(target.at(LinearIndex(), k, reduced)))
 
-    def step(k: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+    def step(k: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
         store(k, load(k), load(k + 1))
         return carried
 
@@ -189,43 +189,43 @@ def _interleave(
     for_loop(0, even, 2, [], step)
     zeros = _zeros(element, count)
     for k in range(even, depth.padded, 2):
-        store(Lin(constant=k), load(Lin(constant=k)) if k < depth.extent else zeros, zeros)
+        store(LinearIndex(constant=k), load(LinearIndex(constant=k)) if k < depth.extent else zeros, zeros)
 
 
 def _transpose_pairs(
-    source: Operand, target: Operand, start: Lin, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, Lin]
+    source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, LinearIndex]
 ) -> None:
-    last = Lin.of(extent) - 1
+    last = LinearIndex.of(extent) - 1
     i32 = ir.VectorType.get([16], ir.IntegerType.get_signless(32))
     bf16 = ir.VectorType.get([DEPTH], source.storage.element)
     rows = [_least(start + i, last) for i in range(count)]
 
-    def chunk(k: Lin, lanes: Lanes) -> None:
+    def chunk(k: LinearIndex, lanes: Lanes) -> None:
         for first in range(0, count, 16):
             loads = [lanes.load(source.storage, _lanes(source.at(row, k, reduced))) for row in rows[first : first + 16]]
             square = transpose_square([value_of("vector.bitcast", i32, [v]) for v in loads])
             for j, value in enumerate(square):
-                address = target.at(Lin(constant=first), k + 2 * j, reduced)
+                address = target.at(LinearIndex(constant=first), k + 2 * j, reduced)
                 Lanes(DEPTH).store(value_of("vector.bitcast", bf16, [value]), target.storage, _lanes(address))
 
     chunks(depth.extent, DEPTH, DEPTH, chunk)
 
 
-def _lanes(address: Lin) -> Lin:
-    return Lin(address.terms, address.constant, 1)
+def _lanes(address: LinearIndex) -> LinearIndex:
+    return LinearIndex(address.terms, address.constant, 1)
 
 
-def _live_lanes(left: Lin, count: int = DEPTH) -> Lanes:
+def _live_lanes(left: LinearIndex, count: int = DEPTH) -> Lanes:
     """`count` lanes of which the first `left` are live."""
     if left.is_constant:
         return Lanes(count, None if left.constant >= count else static_mask(count, left.constant))
     return Lanes(count, dynamic_mask(count, left.value()))
 
 
-def _least(index: Lin, last: Lin) -> Lin:
+def _least(index: LinearIndex, last: LinearIndex) -> LinearIndex:
     if index.is_constant and last.is_constant:
         return min(index, last, key=lambda i: i.constant)
-    return Lin.of(value_of("arith.minsi", ir.IndexType.get(), [index.value(), last.value()]))
+    return LinearIndex.of(value_of("arith.minsi", ir.IndexType.get(), [index.value(), last.value()]))
 
 
 def _zeros(element: ir.Type, count: int = DEPTH) -> ir.Value:

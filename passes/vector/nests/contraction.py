@@ -19,7 +19,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from .lanes import Captured, Lanes, Rep
 from .loops import for_loop, nest, whole_part
@@ -77,10 +77,10 @@ class _Contraction:
     def emit(self) -> None:
         extents = self.work.extents
 
-        def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
+        def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             fixed = dict(zip(self.outer, indices))
             if self.vector is None:
-                self._rows(fixed, Lin(), Lanes(1))
+                self._rows(fixed, LinearIndex(), Lanes(1))
                 return carried
             self._pack(fixed, self.vector)
             registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
@@ -91,16 +91,16 @@ class _Contraction:
 
         nest([extents[d] for d in self.outer], [], at)
 
-    def _pack(self, fixed: dict[int, Lin], vector: int) -> None:
+    def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
         one = max(1, self.target.vector_bits // self.work.widest())
         for number in range(len(self.work.inputs)):
             if packable(self.work, number, vector, self.jam, self.target, self.bound):
                 self.work = pack(self.work, number, summed(self.work, number), vector, fixed, one, self.bound, self.scratch)
 
-    def _rows(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes) -> None:
+    def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
         if self.jam is None:
-            self._block(fixed, start, lanes, Lin(), 1)
+            self._block(fixed, start, lanes, LinearIndex(), 1)
             return
         extent = self.work.extents[self.jam]
         done: int | ir.Value = 0
@@ -108,10 +108,10 @@ class _Contraction:
             if isinstance(extent, int) and isinstance(done, int):
                 upper: int | ir.Value = done + (extent - done) // rows * rows
             else:
-                left = (Lin.of(extent) - Lin.of(done)).value()
-                upper = (Lin.of(done) + Lin.of(whole_part(left, rows))).value()
+                left = (LinearIndex.of(extent) - LinearIndex.of(done)).value()
+                upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
 
-            def block(row: Lin, carried: list[ir.Value], rows: int = rows) -> list[ir.Value]:
+            def block(row: LinearIndex, carried: list[ir.Value], rows: int = rows) -> list[ir.Value]:
                 self._block(fixed, start, lanes, row, rows)
                 return carried
 
@@ -142,9 +142,15 @@ class _Contraction:
         return sizes
 
     def _point(
-        self, fixed: dict[int, Lin], start: Lin, lanes: Lanes, row: Lin, inner: list[Lin], known: dict[ir.Value, Rep] | None = None
+        self,
+        fixed: dict[int, LinearIndex],
+        start: LinearIndex,
+        lanes: Lanes,
+        row: LinearIndex,
+        inner: list[LinearIndex],
+        known: dict[ir.Value, Rep] | None = None,
     ) -> Point:
-        at: list[Lin] = [Lin()] * self.rank
+        at: list[LinearIndex] = [LinearIndex()] * self.rank
         for dim, index in fixed.items():
             at[dim] = index
         for dim, index in zip(self.reduced, inner):
@@ -152,17 +158,17 @@ class _Contraction:
         if self.jam is not None:
             at[self.jam] = row
         if self.vector is not None:
-            at[self.vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+            at[self.vector] = LinearIndex(start.terms, start.constant, 1 if lanes.count > 1 else 0)
         return Point(lanes, at, self.captured, known)
 
-    def _block(self, fixed: dict[int, Lin], start: Lin, lanes: Lanes, row: Lin, rows: int) -> None:
+    def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, row: LinearIndex, rows: int) -> None:
         work, outputs = self.work, len(self.work.outputs)
         accumulators = []
         for u in range(rows):
             point = self._point(fixed, start, lanes, row + u, [])
             accumulators += [lanes.widen(point.init(work, number)) for number in range(outputs)]
 
-        def step(indices: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
+        def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
             for u in range(rows):
                 point = self._point(fixed, start, lanes, row + u, indices)

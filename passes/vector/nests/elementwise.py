@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from .lanes import Captured, Lanes
 from .loops import nest
 from .nests import chunks, lane_count, point_indices, vector_loop
@@ -30,14 +30,14 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
-    def at(indices: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
+    def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
         here = list(works)
         for place, number in turned:
             assert vector is not None
             here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, bound, scratch)
 
-        def row(index: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
-            def chunk(start: Lin | None, lanes: Lanes) -> None:
+        def row(index: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+            def chunk(start: LinearIndex | None, lanes: Lanes) -> None:
                 at = point_indices(len(extents), [*outer, *inner], [*indices, *index], vector, start, lanes)
                 _evaluate(here, Point(lanes, at, captured))
 

@@ -14,7 +14,7 @@ from hloom.dialects.target import TargetView
 from ...common.axes import dim_position, read_tile_op
 from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, symbol_name, value_of, walk
 from ...common.storage import Storage, bit_width, buffer_type, row_major, stack_buffer
 from .amx import emit_amx
@@ -39,7 +39,7 @@ class _Kernel:
         self.function, self.target = function, target
         self.block = function.regions[0].blocks[0]
         self.forall = walk(function, "scf.forall")[0]
-        self.scalars: dict[ir.Value, ir.Value | Lin] = {}
+        self.scalars: dict[ir.Value, ir.Value | LinearIndex] = {}
         self.storage: dict[ir.Value, Storage] = {}
         self.empties: set[ir.Value] = set()
         self.fills: dict[ir.Value, ir.Value] = {}
@@ -94,7 +94,7 @@ class _Kernel:
 
     def _bind_ivs(self, tile: ir.Value, ivs: list[tuple[int, int]]) -> None:
         rest = tile
-        values: list[Lin] = []
+        values: list[LinearIndex] = []
         for position, (trips, step) in reversed(list(enumerate(ivs))):
             if position == 0:
                 number = rest
@@ -102,7 +102,7 @@ class _Kernel:
                 count = index_constant(trips)
                 number = value_of("arith.remui", rest.type, [rest, count])
                 rest = value_of("arith.divui", rest.type, [rest, count])
-            values.append(Lin.of(number) * step)
+            values.append(LinearIndex.of(number) * step)
             if trips > 1 and self.fastest is None:
                 self.fastest = number
         block = self.forall.regions[0].blocks[0]
@@ -113,7 +113,9 @@ class _Kernel:
         for argument, base in zip(self.block.arguments, list(entry.arguments)[2:]):
             shape = tuple(ir.RankedTensorType(argument.type).shape)
             element = ir.RankedTensorType(argument.type).element_type
-            self.storage[argument] = Storage(base, element, Lin(), row_major(shape), shape, ahead=self._stream_ahead(shape, element))
+            self.storage[argument] = Storage(
+                base, element, LinearIndex(), row_major(shape), shape, ahead=self._stream_ahead(shape, element)
+            )
         for op in self.block.operations:
             op = op.operation
             if op == self.forall:
@@ -137,7 +139,7 @@ class _Kernel:
         """Where the kernel writes the result returned at `position`: all of its buffer, or the window that is inserted into it."""
         value = returned(self.block)[position]
         whole = ir.RankedTensorType(value.type)
-        storage = Storage(base, whole.element_type, Lin(), row_major(tuple(whole.shape)), tuple(whole.shape), writable=True)
+        storage = Storage(base, whole.element_type, LinearIndex(), row_major(tuple(whole.shape)), tuple(whole.shape), writable=True)
         for op in edge(value):
             if op.name == "tensor.insert_slice":
                 offsets, sizes = mixed(op, "static_offsets", 2), mixed(op, "static_sizes", 3)
@@ -153,7 +155,7 @@ class _Kernel:
         elif op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
             self.storage[op.results[0]] = self.storage[op.operands[0]].reshaped(tuple(ir.RankedTensorType(op.results[0].type).shape))
         elif op.name == "tensor.extract_slice":
-            offsets = [Lin.of(v) for v in ir.DenseI64ArrayAttr(op.attributes["static_offsets"])]
+            offsets = [LinearIndex.of(v) for v in ir.DenseI64ArrayAttr(op.attributes["static_offsets"])]
             source = self.storage[op.operands[0]]
             self.storage[op.results[0]] = source.slice(offsets, tuple(ir.RankedTensorType(op.results[0].type).shape))
         elif op.name == "tensor.empty":
@@ -185,9 +187,9 @@ class _Kernel:
                 constant=ir.UnitAttr.get(),
             )
         base = value_of("memref.get_global", buffer, name=ir.FlatSymbolRefAttr.get(name))
-        return Storage(base, element, Lin(), row_major(shape), shape)
+        return Storage(base, element, LinearIndex(), row_major(shape), shape)
 
-    def _captured(self, value: ir.Value) -> Storage | Lin | ir.Value:
+    def _captured(self, value: ir.Value) -> Storage | LinearIndex | ir.Value:
         """Storage of a tensor, or the scalar that stands for `value` in the kernel."""
         if isinstance(value.type, ir.RankedTensorType):
             return self.storage[value]
@@ -214,26 +216,26 @@ class _Kernel:
             source = self.storage[op.operands[0]]
             self.storage[result] = source.slice([self._lin(o) for o in offsets], tuple(self._size(s) for s in sizes))
         elif op.name == "affine.min":
-            operands = [Lin.of(self._scalar(v)).value() for v in op.operands]
+            operands = [LinearIndex.of(self._scalar(v)).value() for v in op.operands]
             self.scalars[result] = value_of("affine.min", ir.IndexType.get(), operands, map=op.attributes["map"])
         elif op.name == "arith.constant":
             self.scalars[result] = _scalar_constant(op)
         else:
             attributes = attributes_of(op)
-            operands = [s.value() if isinstance(s, Lin) else s for s in map(self._scalar, op.operands)]
+            operands = [s.value() if isinstance(s, LinearIndex) else s for s in map(self._scalar, op.operands)]
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
 
-    def _scalar(self, value: ir.Value) -> Lin | ir.Value:
+    def _scalar(self, value: ir.Value) -> LinearIndex | ir.Value:
         return self.scalars[value]
 
-    def _lin(self, value: int | ir.Value) -> Lin:
-        return Lin(constant=value) if isinstance(value, int) else Lin.of(self._scalar(value))
+    def _lin(self, value: int | ir.Value) -> LinearIndex:
+        return LinearIndex(constant=value) if isinstance(value, int) else LinearIndex.of(self._scalar(value))
 
     def _size(self, value: int | ir.Value) -> int | ir.Value:
         if isinstance(value, int):
             return value
         scalar = self._scalar(value)
-        if isinstance(scalar, Lin):
+        if isinstance(scalar, LinearIndex):
             return scalar.constant if scalar.is_constant else scalar.value()
         return scalar
 
@@ -460,10 +462,10 @@ class _Kernel:
         emit_elementwise([work], self._captured, self.target, self._bound, self._scratch)
 
 
-def _scalar_constant(op: ir.Operation) -> ir.Value | Lin:
+def _scalar_constant(op: ir.Operation) -> ir.Value | LinearIndex:
     """A scalar constant of the group, in the kernel; an index is known while the kernel is emitted."""
     if isinstance(op.results[0].type, ir.IndexType):
-        return Lin(constant=ir.IntegerAttr(op.attributes["value"]).value)
+        return LinearIndex(constant=ir.IntegerAttr(op.attributes["value"]).value)
     return op.clone().results[0]
 
 

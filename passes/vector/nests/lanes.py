@@ -1,7 +1,6 @@
 """Widening: the scalar body of a linalg op evaluated for several lanes at once.
 
-A value of the body is one of: a `Lin` (an index, linear in the lane number), a scalar that is the same in every lane, or a vector of
-lanes. Scalars stay scalars as long as they can, so row-wise arithmetic hoists itself, and an index that advances with the lane makes a
+A value of the body is one of: a `LinearIndex`, a scalar that is the same in every lane, or a vector of lanes. Scalars stay scalars as long as they can, so row-wise arithmetic hoists itself, and an index that advances with the lane makes a
 load contiguous.
 """
 
@@ -14,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, create, value_of
 from ...common.storage import Storage, bit_width, is_i1, memory_type
 
-Rep: TypeAlias = "Lin | ir.Value"
+Rep: TypeAlias = "LinearIndex | ir.Value"
 Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""
 
@@ -50,7 +49,7 @@ class Lanes:
 
     def widen(self, rep: Rep) -> ir.Value:
         """`rep` as a vector (a scalar where code is scalar)."""
-        if isinstance(rep, Lin):
+        if isinstance(rep, LinearIndex):
             base = rep.value()
             if self.count == 1:
                 return base
@@ -60,18 +59,18 @@ class Lanes:
             return rep
         return value_of("vector.broadcast", self.type(rep.type), [rep])
 
-    def load(self, storage: Storage, address: Lin | ir.Value) -> ir.Value:
+    def load(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         """Loads each lane's element; `address` is linear, or a vector of indices into the base."""
         memory = memory_type(storage.element)
-        if isinstance(address, Lin) and (address.lanes == 0 or self.count == 1):
+        if isinstance(address, LinearIndex) and (address.lanes == 0 or self.count == 1):
             loaded = value_of("memref.load", memory, [storage.base, address.value()])
-        elif isinstance(address, Lin) and address.lanes == 1:
+        elif isinstance(address, LinearIndex) and address.lanes == 1:
             loaded = self._load_contiguous(storage, address, memory)
         else:
             loaded = self._gather(storage, address, memory)
         return _as_bool(loaded) if is_i1(storage.element) else loaded
 
-    def _load_contiguous(self, storage: Storage, address: Lin, memory: ir.Type) -> ir.Value:
+    def _load_contiguous(self, storage: Storage, address: LinearIndex, memory: ir.Type) -> ir.Value:
         vector = self.type(memory)
         start = address.uniform().value()
         if storage.ahead and not storage.writable:
@@ -80,7 +79,7 @@ class Lanes:
             return value_of("vector.load", vector, [storage.base, start])
         return value_of("vector.maskedload", vector, [storage.base, start, self.mask, self._zeros(vector)])
 
-    def _prefetch(self, storage: Storage, address: Lin, memory: ir.Type) -> None:
+    def _prefetch(self, storage: Storage, address: LinearIndex, memory: ir.Type) -> None:
         line = _LINE_BYTES * 8 // bit_width(memory)
         for first in range(0, self.count, line):
             create(
@@ -92,16 +91,16 @@ class Lanes:
                 isDataCache=ir.BoolAttr.get(True),
             )
 
-    def _gather(self, storage: Storage, address: Lin | ir.Value, memory: ir.Type) -> ir.Value:
+    def _gather(self, storage: Storage, address: LinearIndex | ir.Value, memory: ir.Type) -> ir.Value:
         vector = self.type(memory)
-        zero = Lin().value()
-        if isinstance(address, Lin):
+        zero = LinearIndex().value()
+        if isinstance(address, LinearIndex):
             start, indices = address.uniform().value(), self.steps(address.lanes)
         else:
             start, indices = zero, address
         return value_of("vector.gather", vector, [storage.base, start, indices, self._full_mask(), self._zeros(vector)])
 
-    def store(self, value: Rep, storage: Storage, address: Lin) -> None:
+    def store(self, value: Rep, storage: Storage, address: LinearIndex) -> None:
         value = self.widen(value)
         if is_i1(storage.element):
             value = value_of("arith.extui", self.type(memory_type(storage.element)), [value])
@@ -151,7 +150,7 @@ class Body:
     `indices` are the loops' indices; `captured` maps values from outside the body to their storage (tensors) or value (scalars).
     """
 
-    def __init__(self, lanes: Lanes, indices: list[Lin], captured: Captured):
+    def __init__(self, lanes: Lanes, indices: list[LinearIndex], captured: Captured):
         self.lanes, self.indices, self.captured = lanes, indices, captured
         self.reps: dict[ir.Value, Rep] = {}
 
@@ -184,15 +183,15 @@ class Body:
             for result, rep in zip(op.results, self._widened(op, operands)):
                 self.reps[result] = rep
 
-    def _linear(self, op: ir.Operation, operands: list[Rep]) -> Lin | None:
+    def _linear(self, op: ir.Operation, operands: list[Rep]) -> LinearIndex | None:
         """Sums and multiples of indices stay linear."""
         if not op.results or not isinstance(op.results[0].type, ir.IndexType):
             return None
         if op.name == "arith.constant":
-            return Lin(constant=ir.IntegerAttr(op.attributes["value"]).value)
+            return LinearIndex(constant=ir.IntegerAttr(op.attributes["value"]).value)
         if op.name in ("arith.index_cast", "arith.index_castui"):
-            return None if not isinstance(operands[0], ir.Value) or is_vector(operands[0]) else Lin.of(self._scalar(op, operands))
-        if not all(isinstance(o, Lin) for o in operands):
+            return None if not isinstance(operands[0], ir.Value) or is_vector(operands[0]) else LinearIndex.of(self._scalar(op, operands))
+        if not all(isinstance(o, LinearIndex) for o in operands):
             return None
         if op.name == "arith.addi":
             return operands[0] + operands[1]
@@ -202,16 +201,16 @@ class Body:
             a, b = operands if operands[1].is_constant else operands[::-1]
             return a * b.constant
         if all(not o.lanes for o in operands):
-            return Lin.of(self._scalar(op, operands))
+            return LinearIndex.of(self._scalar(op, operands))
         return None
 
     def _scalar(self, op: ir.Operation, operands: list[Rep]) -> ir.Value:
-        return self._create(op, [o.value() if isinstance(o, Lin) else o for o in operands], [r.type for r in op.results])[0]
+        return self._create(op, [o.value() if isinstance(o, LinearIndex) else o for o in operands], [r.type for r in op.results])[0]
 
     def _widened(self, op: ir.Operation, operands: list[Rep]) -> list[ir.Value]:
-        uniform = all((isinstance(o, Lin) and not o.lanes) or (isinstance(o, ir.Value) and not is_vector(o)) for o in operands)
+        uniform = all((isinstance(o, LinearIndex) and not o.lanes) or (isinstance(o, ir.Value) and not is_vector(o)) for o in operands)
         if uniform:
-            values = [o.value() if isinstance(o, Lin) else o for o in operands]
+            values = [o.value() if isinstance(o, LinearIndex) else o for o in operands]
             return self._create(op, values, [r.type for r in op.results])
         values = [self.lanes.widen(o) for o in operands]
         if op.name == "arith.divf" and isinstance(operands[1], ir.Value) and not is_vector(operands[1]):
@@ -280,12 +279,14 @@ class Body:
         linear = storage.offset
         rest: ir.Value | None = None
         for index, stride in zip(indices, storage.strides):
-            if isinstance(index, Lin):
+            if isinstance(index, LinearIndex):
                 linear = linear + index * stride
             elif not is_vector(index):
-                linear = linear + Lin.of(index) * stride
+                linear = linear + LinearIndex.of(index) * stride
             else:
-                scaled = index if stride == 1 else value_of("arith.muli", index.type, [index, self.lanes.widen(Lin(constant=stride))])
+                scaled = (
+                    index if stride == 1 else value_of("arith.muli", index.type, [index, self.lanes.widen(LinearIndex(constant=stride))])
+                )
                 rest = scaled if rest is None else value_of("arith.addi", rest.type, [rest, scaled])
         if rest is None:
             return self.lanes.load(storage, linear)
@@ -328,10 +329,10 @@ def _affine(body: Body, expr: ir.AffineExpr) -> Rep:
     if isinstance(expr, ir.AffineDimExpr):
         return body.indices[ir.AffineDimExpr(expr).position]
     if isinstance(expr, ir.AffineConstantExpr):
-        return Lin(constant=ir.AffineConstantExpr(expr).value)
+        return LinearIndex(constant=ir.AffineConstantExpr(expr).value)
     binary = ir.AffineBinaryExpr(expr)
     left, right = _affine(body, binary.lhs), _affine(body, binary.rhs)
-    if isinstance(left, Lin) and isinstance(right, Lin):
+    if isinstance(left, LinearIndex) and isinstance(right, LinearIndex):
         if isinstance(expr, ir.AffineAddExpr):
             return left + right
         if isinstance(expr, ir.AffineMulExpr) and (left.is_constant or right.is_constant):
@@ -339,9 +340,9 @@ def _affine(body: Body, expr: ir.AffineExpr) -> Rep:
     names = {ir.AffineAddExpr: "addi", ir.AffineMulExpr: "muli", ir.AffineFloorDivExpr: "divui", ir.AffineModExpr: "remui"}
     name = next(n for kind, n in names.items() if isinstance(expr, kind))
     operands = [left, right]
-    if all(isinstance(o, Lin) and not o.lanes for o in operands):
+    if all(isinstance(o, LinearIndex) and not o.lanes for o in operands):
         scalar = value_of(f"arith.{name}", ir.IndexType.get(), [o.value() for o in operands])
-        return Lin.of(scalar)
+        return LinearIndex.of(scalar)
     wide = [body.lanes.widen(o) for o in operands]
     return value_of(f"arith.{name}", wide[0].type, wide)
 

@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
 from .lanes import Lanes
 from .loops import for_loop, if_some, whole_part
@@ -62,11 +62,11 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
     return lanes
 
 
-def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Lin, Lanes], None]) -> None:
+def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
     """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked."""
     whole = whole_part(extent, count)
 
-    def whole_chunk(start: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+    def whole_chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
         body(start, Lanes(count))
         return carried
 
@@ -80,11 +80,11 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Lin, 
             if lanes > 2 * least and rest <= lanes - lanes // 4:  # half of them and a masked quarter: less than all of them masked
                 lanes //= 2
             live = min(lanes, rest)
-            body(Lin(constant=whole), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
+            body(LinearIndex(constant=whole), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
             whole += live
         return
     rest = value_of("arith.subi", extent.type, [extent, whole])
-    if_some(rest, lambda: body(Lin.of(whole), Lanes(count, dynamic_mask(count, rest))))
+    if_some(rest, lambda: body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest))))
 
 
 def static_mask(lanes: int, live: int) -> ir.Value:
@@ -98,10 +98,12 @@ def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:
     return value_of("vector.create_mask", ir.VectorType.get([lanes], ir.IntegerType.get_signless(1)), [live])
 
 
-def point_indices(rank: int, outer: list[int], indices: list[Lin], vector: int | None, start: Lin | None, lanes: Lanes) -> list[Lin]:
-    at: list[Lin] = [Lin()] * rank
+def point_indices(
+    rank: int, outer: list[int], indices: list[LinearIndex], vector: int | None, start: LinearIndex | None, lanes: Lanes
+) -> list[LinearIndex]:
+    at: list[LinearIndex] = [LinearIndex()] * rank
     for dim, index in zip(outer, indices):
         at[dim] = index
     if vector is not None and start is not None:
-        at[vector] = Lin(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+        at[vector] = LinearIndex(start.terms, start.constant, 1 if lanes.count > 1 else 0)
     return at

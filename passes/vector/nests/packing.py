@@ -21,7 +21,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ...common.storage import Storage, bit_width, is_i1
 from .lanes import Body, Lanes, affine_reps
@@ -88,7 +88,9 @@ def summed(work: Work, number: int) -> list[int]:
     return [d for d in _steps(work.maps[number], storage) or () if not work.parallel[d]]
 
 
-def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int, Lin], lanes: int, bound: Bound, scratch: Scratch) -> Work:
+def pack(
+    work: Work, number: int, along: list[int], vector: int, fixed: dict[int, LinearIndex], lanes: int, bound: Bound, scratch: Scratch
+) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
     copy."""
     storage, m = work.inputs[number], work.maps[number]
@@ -100,10 +102,10 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
     depth = -(-extents[-1] // lanes) * lanes
     shape = (*extents[:-1], depth, width)
     packed = scratch(shape, storage.element)
-    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, Lin()) for d in range(m.n_dims)], {}.__getitem__), m))
+    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__), m))
     copy = _copy_rows if steps[vector] == 1 else _transpose
 
-    def at(outer: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
+    def at(outer: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
         start, target = base, packed.offset
         for d, index, stride in zip(along, outer, packed.strides):
             start, target = start + index * steps[d], target + index * stride
@@ -122,19 +124,19 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
     return replace(work, inputs=inputs, maps=maps)
 
 
-def _unless_repeated(address: Lin, scratch: Scratch, body: Callable[[], object]) -> None:
+def _unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object]) -> None:
     """Emits `body` under a test that it did not run for the same address last. What it reads must not change while the kernel runs."""
     index = ir.IndexType.get()
     last = scratch((1,), index).base
     with ir.InsertionPoint.after(last.owner):
-        create("memref.store", [], [Lin(constant=-1).value(), last, Lin().value()])
+        create("memref.store", [], [LinearIndex(constant=-1).value(), last, LinearIndex().value()])
     now = address.value()
-    before = value_of("memref.load", index, [last, Lin().value()])
+    before = value_of("memref.load", index, [last, LinearIndex().value()])
     unequal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
     new = value_of("arith.cmpi", ir.IntegerType.get_signless(1), [before, now], predicate=unequal)
     branch = create("scf.if", [], [new], regions=2)
     with ir.InsertionPoint(branch.regions[0].blocks.append()):
-        create("memref.store", [], [now, last, Lin().value()])
+        create("memref.store", [], [now, last, LinearIndex().value()])
         body()
         create("scf.yield")
 
@@ -142,11 +144,11 @@ def _unless_repeated(address: Lin, scratch: Scratch, body: Callable[[], object])
 def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
     from .nests import chunks
 
-    def row(k: Lin, carried: list[ir.Value]) -> list[ir.Value]:
-        def chunk(start: Lin, wide: Lanes) -> None:
-            value = wide.load(source, source.address([k, Lin(start.terms, start.constant, 1)]))
+    def row(k: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+        def chunk(start: LinearIndex, wide: Lanes) -> None:
+            value = wide.load(source, source.address([k, LinearIndex(start.terms, start.constant, 1)]))
             plain = Lanes(wide.count)
-            plain.store(value, target, target.address([k, Lin(start.terms, start.constant, 1)]))
+            plain.store(value, target, target.address([k, LinearIndex(start.terms, start.constant, 1)]))
 
         chunks(source.sizes[1], lanes, lanes, chunk)
         return carried
@@ -157,25 +159,25 @@ def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
 def _transpose(source: Storage, target: Storage, lanes: int) -> None:
     """Squares of lanes × lanes: rows along k are loaded (the last ones again where the edge is passed), transposed, stored along n."""
     depth, width = source.sizes
-    last = Lin.of(width) - 1
+    last = LinearIndex.of(width) - 1
 
-    def column(n: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+    def column(n: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
         from .nests import chunks
 
         rows = []
         for i in range(lanes):
             row = n + i
             if not (row.is_constant and last.is_constant):
-                row = Lin.of(value_of("arith.minui", ir.IndexType.get(), [row.value(), last.value()]))
+                row = LinearIndex.of(value_of("arith.minui", ir.IndexType.get(), [row.value(), last.value()]))
             elif row.constant > last.constant:
                 row = last
             rows.append(row)
 
-        def chunk(k: Lin, wide: Lanes) -> None:
-            ks = Lin(k.terms, k.constant, 1)
+        def chunk(k: LinearIndex, wide: Lanes) -> None:
+            ks = LinearIndex(k.terms, k.constant, 1)
             square = [wide.load(source, source.offset + ks * source.strides[0] + row * source.strides[1]) for row in rows]
             for i, value in enumerate(transpose_square(square)):
-                Lanes(lanes).store(value, target, target.address([k + i, Lin(n.terms, n.constant, 1)]))
+                Lanes(lanes).store(value, target, target.address([k + i, LinearIndex(n.terms, n.constant, 1)]))
 
         chunks(depth, lanes, lanes, chunk)
         return carried

@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, value_of
 from ...common.storage import Storage
 from .lanes import Captured, Lanes, neutral_element, reduction_kind
@@ -62,7 +62,7 @@ class _RowSums:
     def emit(self) -> None:
         nest([self.extents[d] for d in self.kept], [], self._rows)
 
-    def _rows(self, at: list[Lin], carried: list[ir.Value]) -> list[ir.Value]:
+    def _rows(self, at: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
         jam = self.jam
         if jam is None:
             self._block(dict(zip(self.kept, at)), 1)
@@ -71,14 +71,14 @@ class _RowSums:
         whole = whole_part(extent, _JAMMED_ROWS)
         for lower, upper, rows in ((0, whole, _JAMMED_ROWS), (whole, extent, 1)):
 
-            def block(row: Lin, values: list[ir.Value], rows: int = rows) -> list[ir.Value]:
+            def block(row: LinearIndex, values: list[ir.Value], rows: int = rows) -> list[ir.Value]:
                 self._block({**dict(zip(self.kept, at)), jam: row}, rows)
                 return values
 
             for_loop(lower, upper, rows, [], block)
         return carried
 
-    def _block(self, fixed: dict[int, Lin], rows: int) -> None:
+    def _block(self, fixed: dict[int, LinearIndex], rows: int) -> None:
         """`rows` neighbouring rows of the jam loop, the first at `fixed`."""
         starts = [self._neutral(work, kind) for _ in range(rows) for work, (kind, _) in zip(self.reducing, self.kinds)]
         totals = nest([self.extents[d] for d in self.summed], starts, lambda inner, values: self._along(fixed, rows, inner, values))
@@ -96,11 +96,11 @@ class _RowSums:
         wide = Lanes(self.count).type(element)
         return value_of("arith.constant", wide, value=ir.DenseElementsAttr.get_splat(wide, neutral) if self.count > 1 else neutral)
 
-    def _along(self, fixed: dict[int, Lin], rows: int, inner: list[Lin], values: list[ir.Value]) -> list[ir.Value]:
+    def _along(self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
         extent = self.extents[self.vector]
         whole = whole_part(extent, self.count)
 
-        def chunk(start: Lin, carried: list[ir.Value]) -> list[ir.Value]:
+        def chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
             return self._accumulate(fixed, rows, inner, start, Lanes(self.count), carried)
 
         values = for_loop(0, whole, self.count, values, chunk)
@@ -111,10 +111,10 @@ class _RowSums:
             mask = static_mask(self.count, rest)
         else:
             mask = dynamic_mask(self.count, value_of("arith.subi", extent.type, [extent, whole]))
-        return self._accumulate(fixed, rows, inner, Lin.of(whole), Lanes(self.count, mask), values)
+        return self._accumulate(fixed, rows, inner, LinearIndex.of(whole), Lanes(self.count, mask), values)
 
     def _accumulate(
-        self, fixed: dict[int, Lin], rows: int, inner: list[Lin], start: Lin, lanes: Lanes, values: list[ir.Value]
+        self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], start: LinearIndex, lanes: Lanes, values: list[ir.Value]
     ) -> list[ir.Value]:
         updated: list[ir.Value] = []
         for u in range(rows):
@@ -131,7 +131,9 @@ class _RowSums:
                         point.store(work, number, value)
         return updated
 
-    def _at(self, fixed: dict[int, Lin], u: int, inner: list[Lin], start: Lin | None, lanes: Lanes) -> list[Lin]:
+    def _at(
+        self, fixed: dict[int, LinearIndex], u: int, inner: list[LinearIndex], start: LinearIndex | None, lanes: Lanes
+    ) -> list[LinearIndex]:
         dims = {**fixed, **dict(zip(self.summed, inner))}
         if self.jam is not None:
             dims[self.jam] = fixed[self.jam] + u

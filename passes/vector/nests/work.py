@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from torch_mlir import ir
 
 from ...common.axes import used_dims
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.storage import Storage, bit_width
 from .lanes import Body, Captured, Lanes, Rep, affine_reps
 
@@ -112,7 +112,7 @@ def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
 class Point:
     """Evaluates works at one point of their loops. `scalars` caches loads that do not depend on the lane."""
 
-    def __init__(self, lanes: Lanes, indices: list[Lin], captured: Captured, known: dict[ir.Value, Rep] | None = None):
+    def __init__(self, lanes: Lanes, indices: list[LinearIndex], captured: Captured, known: dict[ir.Value, Rep] | None = None):
         self.lanes, self.indices, self.captured = lanes, indices, captured
         self.known: dict[ir.Value, Rep] = known if known is not None else {}
 
@@ -128,7 +128,7 @@ class Point:
             elif work.reads_init(number):
                 arguments.append(self.init(work, number))
             else:
-                arguments.append(Lin())
+                arguments.append(LinearIndex())
         return body.evaluate(work.block, arguments)
 
     def _input(self, work: Work, body: Body, number: int) -> Rep:
@@ -136,7 +136,7 @@ class Point:
         if number in work.forward:
             return self.known[work.forward[number]]
         if not isinstance(source, Storage):
-            return Lin() if source is None else source
+            return LinearIndex() if source is None else source
         return body.read(source, affine_reps(body, work.maps[number]))
 
     def init(self, work: Work, number: int) -> Rep:

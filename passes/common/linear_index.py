@@ -9,7 +9,7 @@ from torch_mlir import ir
 from .rewriting import index_constant, value_of
 
 
-class Lin:
+class LinearIndex:
     """`constant + sum(coefficient * value) + lanes * lane`, over SSA values of type index; immutable."""
 
     __slots__ = ("constant", "lanes", "terms")
@@ -20,31 +20,31 @@ class Lin:
         self.lanes = lanes
 
     @staticmethod
-    def of(value: int | ir.Value | Lin) -> Lin:
-        if isinstance(value, Lin):
+    def of(value: int | ir.Value | LinearIndex) -> LinearIndex:
+        if isinstance(value, LinearIndex):
             return value
-        return Lin(constant=value) if isinstance(value, int) else Lin({value: 1})
+        return LinearIndex(constant=value) if isinstance(value, int) else LinearIndex({value: 1})
 
-    def __add__(self, other: int | ir.Value | Lin) -> Lin:
-        other = Lin.of(other)
+    def __add__(self, other: int | ir.Value | LinearIndex) -> LinearIndex:
+        other = LinearIndex.of(other)
         terms = dict(self.terms)
         for value, coefficient in other.terms.items():
             terms[value] = terms.get(value, 0) + coefficient
-        return Lin(terms, self.constant + other.constant, self.lanes + other.lanes)
+        return LinearIndex(terms, self.constant + other.constant, self.lanes + other.lanes)
 
-    def __mul__(self, factor: int) -> Lin:
-        return Lin({v: c * factor for v, c in self.terms.items()}, self.constant * factor, self.lanes * factor)
+    def __mul__(self, factor: int) -> LinearIndex:
+        return LinearIndex({v: c * factor for v, c in self.terms.items()}, self.constant * factor, self.lanes * factor)
 
-    def __sub__(self, other: int | ir.Value | Lin) -> Lin:
-        return self + Lin.of(other) * -1
+    def __sub__(self, other: int | ir.Value | LinearIndex) -> LinearIndex:
+        return self + LinearIndex.of(other) * -1
 
     @property
     def is_constant(self) -> bool:
         return not self.terms and not self.lanes
 
-    def uniform(self) -> Lin:
+    def uniform(self) -> LinearIndex:
         """This index at lane 0."""
-        return Lin(self.terms, self.constant)
+        return LinearIndex(self.terms, self.constant)
 
     def value(self) -> ir.Value:
         """Emits the index at lane 0. The constant comes last, so that neighbours share the sum before it."""

@@ -1,4 +1,4 @@
-"""Helpers over `Lin` (linear index arithmetic): keys, known divisors, exact division; and the memo of values that are computed once."""
+"""Emits index arithmetic, each value once, with known divisors and exact division; and the memo of values that are computed once."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 from torch_mlir import ir
 
-from ...common.index import Lin
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant, value_of
 
 LARGE = 1 << 20
 """Divisor of 0, which every power of two divides."""
 
 
-def key_of(index: Lin | ir.Value) -> Hashable:
+def key_of(index: LinearIndex | ir.Value) -> Hashable:
     """Equal for indices that are known to be equal."""
-    return (frozenset(index.terms.items()), index.constant, index.lanes) if isinstance(index, Lin) else index
+    return (frozenset(index.terms.items()), index.constant, index.lanes) if isinstance(index, LinearIndex) else index
 
 
 class Memo:
@@ -57,7 +57,7 @@ class Indices:
     def constant(self, value: int) -> ir.Value:
         return self.memo.once(("constant", value), lambda: index_constant(value))
 
-    def value(self, index: Lin) -> ir.Value:
+    def value(self, index: LinearIndex) -> ir.Value:
         """`index` at lane 0. The constant comes last: neighbours share the sum before it and add theirs to the address."""
         if not index.terms:
             return self.constant(index.constant)
@@ -67,41 +67,41 @@ class Indices:
         key = ("sum", frozenset(index.terms.items()), index.constant)
         return self.memo.once(key, lambda: value_of("arith.addi", total.type, [total, self.constant(index.constant)]))
 
-    def _sum(self, index: Lin) -> ir.Value:
+    def _sum(self, index: LinearIndex) -> ir.Value:
         terms = [v if c == 1 else value_of("arith.muli", v.type, [v, self.constant(c)]) for v, c in index.terms.items()]
         total = terms[0]
         for term in terms[1:]:
             total = value_of("arith.addi", total.type, [total, term])
         return total
 
-    def divisor(self, index: Lin) -> int:
+    def divisor(self, index: LinearIndex) -> int:
         """A number that divides `index` at lane 0."""
         known = gcd(index.constant, *(c * self.multiple_of.get(v, 1) for v, c in index.terms.items()))
         return known or LARGE
 
-    def op(self, name: str, a: Lin, b: Lin) -> Lin:
+    def op(self, name: str, a: LinearIndex, b: LinearIndex) -> LinearIndex:
         """A binary op on two indices at lane 0, computed once."""
         key = ("index", name, key_of(a.uniform()), key_of(b.uniform()))
-        return Lin.of(self.memo.once(key, lambda: value_of(f"arith.{name}", ir.IndexType.get(), [self.value(a), self.value(b)])))
+        return LinearIndex.of(self.memo.once(key, lambda: value_of(f"arith.{name}", ir.IndexType.get(), [self.value(a), self.value(b)])))
 
-    def clamp(self, index: Lin, most: Lin) -> Lin:
+    def clamp(self, index: LinearIndex, most: LinearIndex) -> LinearIndex:
         """The lesser of two indices; divides what divides both."""
         least = self.op("minsi", index, most)
         (value,) = least.terms
         self.multiple_of[value] = gcd(self.divisor(index.uniform()), self.divisor(most))
-        return Lin(least.terms, least.constant, index.lanes)
+        return LinearIndex(least.terms, least.constant, index.lanes)
 
-    def divide(self, index: Lin, by: int, lanes: int) -> tuple[Lin, Lin] | None:
+    def divide(self, index: LinearIndex, by: int, lanes: int) -> tuple[LinearIndex, LinearIndex] | None:
         """(quotient, remainder) of a non-negative index, where they are linear in the lane number: no carry occurs within a vector."""
         if all(c % by == 0 for c in index.terms.values()) and (not index.lanes or _stays(index.constant % by, index.lanes, lanes, by)):
-            quotient = Lin({v: c // by for v, c in index.terms.items()}, index.constant // by)
-            return quotient, Lin(constant=index.constant % by, lanes=index.lanes)
+            quotient = LinearIndex({v: c // by for v, c in index.terms.items()}, index.constant // by)
+            return quotient, LinearIndex(constant=index.constant % by, lanes=index.lanes)
         if index.lanes and not (index.lanes == 1 and by % lanes == 0 and self.divisor(index.uniform()) % lanes == 0):
             return None
-        rest = self.op("remui", index, Lin(constant=by))
+        rest = self.op("remui", index, LinearIndex(constant=by))
         (value,) = rest.terms
         self.multiple_of[value] = gcd(self.divisor(index.uniform()), by)
-        return self.op("divui", index, Lin(constant=by)), Lin(rest.terms, 0, index.lanes)
+        return self.op("divui", index, LinearIndex(constant=by)), LinearIndex(rest.terms, 0, index.lanes)
 
 
 def _stays(start: int, step: int, lanes: int, below: int) -> bool:
