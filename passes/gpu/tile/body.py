@@ -1,6 +1,7 @@
 """The scalar body of a linalg op, evaluated at one point or for a vector of neighbouring points.
 
-A value of the body is a `LinearIndex`, a scalar (the same in all lanes) or a vector. Scalars stay scalars as long as they can, so what is done once a row is done once; an index that advances with the lane makes a vector load.
+A value of the body is a `LinearIndex`, a scalar (the same in all lanes) or a vector. Scalars stay scalars as long as they can, so what is
+done once a row is done once; an index that advances with the lane makes a vector load.
 """
 
 from __future__ import annotations

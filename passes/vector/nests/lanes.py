@@ -1,7 +1,7 @@
 """Widening: the scalar body of a linalg op evaluated for several lanes at once.
 
-A value of the body is one of: a `LinearIndex`, a scalar that is the same in every lane, or a vector of lanes. Scalars stay scalars as long as they can, so row-wise arithmetic hoists itself, and an index that advances with the lane makes a
-load contiguous.
+A value of the body is one of: a `LinearIndex`, a scalar that is the same in every lane, or a vector of lanes. Scalars stay scalars as long
+as they can, so row-wise arithmetic hoists itself, and an index that advances with the lane makes a load contiguous.
 """
 
 from __future__ import annotations
