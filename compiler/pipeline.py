@@ -18,7 +18,7 @@ from hloom.passes.errors import CompileError, PipelineError
 from .debug import Debug, watching
 from .instrument import AsmOptions, Instrumentation
 from .passmanager import parse_pipeline, register_bundle, run_steps
-from .stage_passes import NVVM, STABLEHLO
+from .stage_passes import LOWER_KERNELS, NVVM, STABLEHLO
 from .stage_rules import verify_stage
 
 
@@ -48,10 +48,11 @@ register_bundle(
         "split-loops",
         "collapse-loop-dims",
         "fold-views",
-        "outs-style",
+        "destination-passing-style",
     ),
     "linalg as the schedules want it: contractions as generics, producers inlined, compare and select as maximumf",
 )
+register_bundle("lower-kernels", LOWER_KERNELS, "the kernels in the LLVM dialect, behind one signature")
 
 STAGES = (
     Stage("input", "the program as the front end delivered it"),

@@ -1,4 +1,4 @@
-"""The ordered passes of the stages input → stablehlo and gpu → nvvm, as pipeline text."""
+"""The ordered passes of the stages with many: stablehlo, the kernels' part of llvm, and nvvm, as pipeline text."""
 
 from __future__ import annotations
 
@@ -39,6 +39,21 @@ STABLEHLO = [
     "pack-weights",
     "split-init",
     "canonicalize",
+]
+
+LOWER_KERNELS = [
+    "isolate-kernels",
+    # the kernels alone, in a module of their own: the host program beside it stays as it is
+    "builtin.module(canonicalize,cse)",
+    "scale-to-avx512",
+    "round-to-bf16",
+    "bf16-as-bits",
+    "builtin.module(func.func(convert-vector-to-scf{full-unroll=true target-rank=1}),lower-affine,func.func(convert-scf-to-cf))",
+    "builtin.module(convert-vector-to-llvm{enable-x86=true reassociate-fp-reductions=true},convert-math-to-llvm,convert-arith-to-llvm)",
+    "builtin.module(convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm)",
+    "builtin.module(convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts,cse)",
+    "masked-bf16-as-bits",
+    "wrap-kernels",
 ]
 
 # libdevice computes the rest: these are beyond 2 ulp there, or keep a table in local memory (docs/gpu.md)

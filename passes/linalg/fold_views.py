@@ -12,7 +12,8 @@ After:
 Any other view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
 a sum, through a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
-Must hold: the linalg stage before outs-style. A view of an argument stays, and so does one that is returned, for the return alone.
+Must hold: the linalg stage before destination-passing-style. A view of an argument stays, and so does one that is returned, for the return
+alone.
 """
 
 from __future__ import annotations

@@ -11,8 +11,10 @@ After:
       yield %2
     }
 
-Fills stay linalg.fill, and generics that only yield a scalar operand become fills. A contraction's addition has the accumulator first, and
-its float multiplication and addition may contract to an FMA. Nothing is declined: a generic that is no contraction stays as it is.
+Upstream's linalg-generalize-named-ops does the first half. It is no step of the pipeline, for it cannot leave fills alone: it runs where
+there is another named op, which lower-to-linalg never makes. Generics that only yield a scalar operand become fills. A contraction's
+addition has the accumulator first, and its float multiplication and addition may contract to an FMA. Nothing is declined: a generic that is
+no contraction stays as it is.
 """
 
 from __future__ import annotations

@@ -12,12 +12,15 @@ fractions dropped, the result is the upper half of an f32: bits are lost that ar
 For processors without AVX512-BF16: LLVM has no bf16 vectors there, takes them apart even to store them, and rounds the elements by
 calls of a run-time library. With nothing but moves left, code generation reads every bf16 as an i16 (compiler/llvm_text.py).
 
-Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: scalable vectors, tensors.
+Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: targets with AVX512-BF16 (bf16_dot);
+scalable vectors, tensors.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
+
+from hloom.dialects.target import target_of
 
 from ..common.rewriting import attributes_of, value_of, walk
 from ..registry import register_pass
@@ -28,6 +31,8 @@ _EXACT = {"arith.negf", *(f"math.{name}" for name in ("absf", "copysign", "floor
 
 @register_pass("bf16-as-bits", "extends bf16 by integer arithmetic")
 def bf16_as_bits(module: ir.Operation) -> None:
+    if target_of(module).bf16_dot:
+        return
     for op in walk(module, lambda op: op.name in _READS | _EXACT and _is_bf16(op.operands[0].type)):
         result = op.results[0]
         with ir.InsertionPoint(op), op.location:

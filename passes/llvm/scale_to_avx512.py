@@ -15,8 +15,8 @@ After, 16 lanes (8 of f64) at a time:
     %y0 = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%q0, %n0, ...)
     ... vector.insert_strided_slice ...
 
-Nine operations become two; the bits of the result are the same. The target must have AVX-512F: whoever runs the pass sees to that.
-Declined: scalars, and vectors whose element count is no multiple of a register's lanes.
+Nine operations become two; the bits of the result are the same. Declined: targets without AVX-512; scalars; vectors whose element count is
+no multiple of a register's lanes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import math
 from dataclasses import dataclass
 
 from torch_mlir import ir
+
+from hloom.dialects.target import target_of
 
 from ..common.rewriting import defining_op, value_of, walk
 from ..registry import register_pass
@@ -48,6 +50,8 @@ _FORMATS = {
 
 @register_pass("scale-to-avx512", "turns scaling by powers of two into AVX-512 vscalef")
 def scale_to_avx512(module: ir.Operation) -> None:
+    if target_of(module).vector_bits != 512:
+        return
     for op in walk(module, "arith.mulf"):
         type_ = op.results[0].type
         format_ = _FORMATS.get(str(type_.element_type)) if isinstance(type_, ir.VectorType) else None

@@ -50,3 +50,15 @@ func.func @others(%x: f16) -> f32 {
   %0 = arith.extf %x : f16 to f32
   return %0 : f32
 }
+
+// -----
+
+// Declined: the target has instructions for bf16 (AVX512-BF16).
+// CHECK-LABEL: func.func @native
+// CHECK-NEXT: arith.extf %arg0 : vector<16xbf16> to vector<16xf32>
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @native(%x: vector<16xbf16>) -> vector<16xf32> {
+    %y = arith.extf %x : vector<16xbf16> to vector<16xf32>
+    return %y : vector<16xf32>
+  }
+}

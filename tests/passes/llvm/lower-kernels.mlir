@@ -43,20 +43,6 @@ func.func @host(%x: memref<8xf32>) {
 
 // -----
 
-// An input that shares its buffer with a result is not noalias, and neither is that result; the other input is.
-// CHECK-LABEL: llvm.func internal @inplace_body(
-// CHECK-SAME: %{{[^:]*}}: i64, %{{[^:]*}}: i64, %{{[^:]*}}: !llvm.ptr {llvm.noalias}, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr)
-func.func private @inplace(%lo: index, %hi: index, %x: memref<8xf32>, %y: memref<8xf32>, %o: memref<8xf32>) attributes {hloom.inputs = 2 : i64, hloom.inplace = array<i64: 1, 0>, hloom.tiles = 1 : i64} {
-  %c0 = arith.constant 0 : index
-  %v = vector.load %x[%c0] : memref<8xf32>, vector<8xf32>
-  %w = vector.load %y[%c0] : memref<8xf32>, vector<8xf32>
-  %s = arith.addf %v, %w : vector<8xf32>
-  vector.store %s, %o[%c0] : memref<8xf32>, vector<8xf32>
-  return
-}
-
-// -----
-
 // Masks stay vectors of bits: the edge of a tile is one masked load and store.
 // CHECK-LABEL: llvm.func internal @masked_body(
 // CHECK: llvm.intr.masked.load {{.*}} : (!llvm.ptr, vector<16xi1>, vector<16xf32>) -> vector<16xf32>

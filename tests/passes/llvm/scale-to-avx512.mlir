@@ -50,3 +50,16 @@ func.func @products(%q: vector<16xf32>, %a: vector<16xf32>) -> vector<16xf32> {
   %1 = arith.mulf %0, %a : vector<16xf32>
   return %1 : vector<16xf32>
 }
+
+// -----
+
+// Declined: the target has no registers of 512 bits.
+// CHECK-LABEL: func.func @avx2
+// CHECK-NOT: call_intrinsic
+// CHECK: return
+module attributes {hloom.target = {vector_bits = 256 : i64}} {
+  func.func @avx2(%x: vector<16xf32>) -> vector<16xf32> {
+    %a = math.exp %x : vector<16xf32>
+    return %a : vector<16xf32>
+  }
+}

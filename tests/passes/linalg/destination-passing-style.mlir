@@ -1,4 +1,4 @@
-// RUN: hloom-opt %s --outs-style --split-input-file | filecheck %s
+// RUN: hloom-opt %s --destination-passing-style --split-input-file | filecheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

@@ -1,4 +1,4 @@
-"""outs-style: an elementwise generic that reads a tensor for the last time updates that tensor's buffer.
+"""destination-passing-style: an elementwise generic that reads a tensor for the last time updates that tensor's buffer.
 
 Before:
     %e = tensor.empty()
@@ -8,6 +8,8 @@ After:
 
 A chain that starts from a contraction's fill then has one buffer from end to end, and tiling finds no tensor.empty between its ops.
 Taken is the first input that is a generic's result, of the result's type, read through the result's own map, and read nowhere else.
+Upstream's convert-to-destination-style turns other ops (tensor.generate, tensor.pad) into linalg; it reuses no buffer that dies.
+
 Declined: arguments (whether they may be overwritten is the buffer assignment's matter), tensors with other readers, generics that already
 read their outs.
 """
@@ -22,8 +24,8 @@ from .inlining.inlining import is_used
 from .lowering.generic import Generic, new_generic, read_generic
 
 
-@register_pass("outs-style", "lets elementwise generics update the buffer of an input that dies")
-def outs_style(module: ir.Operation) -> None:
+@register_pass("destination-passing-style", "lets elementwise generics update the buffer of an input that dies")
+def destination_passing_style(module: ir.Operation) -> None:
     with module.context:
         for op in walk(module, "linalg.generic"):
             source = read_generic(op)

@@ -1,0 +1,30 @@
+// RUN: hloom-opt %s --wrap-kernels --split-input-file | filecheck %s
+
+// A body gets a function that loads its pointers from the array of buffers; what has no tiles moves as it is; the module goes.
+// CHECK-LABEL: llvm.func @host()
+// CHECK-NOT: module
+// CHECK: llvm.func @hloom_helper()
+// CHECK-NEXT: llvm.func internal @scaled_body(%{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr {llvm.noalias}) {
+// CHECK: llvm.func @scaled(%[[LO:.*]]: i64, %[[HI:.*]]: i64, %[[BUFFERS:.*]]: !llvm.ptr) attributes {hloom.tiles = 4 : i64} {
+// CHECK-NEXT: %[[AT:.*]] = llvm.getelementptr %[[BUFFERS]][0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %[[X:.*]] = llvm.load %[[AT]] : !llvm.ptr -> !llvm.ptr
+// CHECK-NEXT: llvm.call @scaled_body(%[[LO]], %[[HI]], %[[X]]) : (i64, i64, !llvm.ptr) -> ()
+// CHECK-NEXT: llvm.return
+llvm.func @host() {
+  llvm.return
+}
+module @kernels {
+  llvm.func @hloom_helper()
+  llvm.func @scaled_body(%lo: i64, %hi: i64, %x: !llvm.ptr {llvm.noalias}) attributes {hloom.tiles = 4 : i64} {
+    llvm.return
+  }
+}
+
+// -----
+
+// Unchanged: no kernels were set apart.
+// CHECK-LABEL: llvm.func @alone() {
+// CHECK-NEXT: llvm.return
+llvm.func @alone() {
+  llvm.return
+}
