@@ -19,9 +19,8 @@ import numpy as np
 from torch_mlir import ir
 
 import hloom
-from hloom.compiler.compile import bind_arguments, load_text
-from hloom.compiler.pipeline import run_stages
-from hloom.compiler.target import attach_target, resolve
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
 
@@ -81,15 +80,13 @@ def arenas(files: Iterable[Path]) -> str:
 
 def arena_and_live(path: Path) -> tuple[int, int]:
     """Bytes of the compiled program's arena, and the largest sum of live bytes that buffer assignment saw."""
-    program = load_text(path.read_bytes())
-    module = program.module.operation
-    attach_target(module, resolve("cpu"))
-    bind_arguments(program, ())
-    run_stages(module, "input", "lhlo")
+    compilation = Compilation(load_program(path.read_bytes()), "cpu")
+    compilation.to("lhlo")
+    module = compilation.module
     main_function = next(function for function in functions(module) if symbol_name(function) == "main")
     live = ir.IntegerAttr(main_function.attributes["hloom.live_bytes"]).value
     del main_function  # no handle may outlive a pass
-    run_stages(module, "lhlo", "thunk")
+    compilation.to("thunk")
     programs = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "thunk.program"]
     entry = next(op for op in programs if ir.StringAttr(op.attributes["sym_name"]).value == "main")
     return ir.IntegerAttr(entry.attributes["arena_bytes"]).value, live

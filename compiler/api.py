@@ -9,8 +9,7 @@ from hloom.dialects.target import TargetView
 from hloom.passes.fused.planner.policy import PolicySource
 from hloom.runtime.executable import Executable
 
-from .compile import compile_source, split_target
-from .verify import reference_of, verify_executable
+from .compile import Compilation
 
 
 def compile(
@@ -34,9 +33,10 @@ def compile(
     once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and raises VerificationError where they differ.
     Raises CompileErrors.
     """
-    compiled = compile_source(source, example_inputs, kwargs, target=target, bind=bind, policy=policy, keep_original=verify)
+    compilation = Compilation.of(source, example_inputs, kwargs, target=target, bind=bind, policy=policy, keep_original=verify)
+    exe = compilation.executable()
     if verify:
-        name, _ = split_target(target)
-        reference = reference_of(source, example_inputs, kwargs or {}, compiled.program, compiled.original, name)
-        verify_executable(compiled.executable, compiled.program, compiled.original, reference, compiled.values, name)
-    return compiled.executable
+        from .verify import reference_of, verify_executable  # the interpreter and the search for culprits are needed here alone
+
+        verify_executable(exe, compilation, reference_of(source, example_inputs, kwargs or {}, compilation))
+    return exe

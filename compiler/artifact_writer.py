@@ -18,8 +18,11 @@ from hloom.passes.errors import CompileError
 from hloom.passes.gpu.contraction.tma import box_of
 from hloom.passes.gpu.support.launch import TENSOR_MAPS, is_kernel
 from hloom.runtime.artifact import Artifact
-from hloom.runtime.manifest import made_for
+from hloom.runtime.interrupts import uninterrupted
+from hloom.runtime.manifest import interface, made_for
 from hloom.runtime.signature import TensorSpec
+
+from .source_program import tensor_spec
 
 _SYMBOLS = {"main": "hloom_main", "init": "hloom_init"}
 
@@ -27,17 +30,27 @@ _SYMBOLS = {"main": "hloom_main", "init": "hloom_init"}
 class ArtifactWriter:
     """Reads the host programs at stage `thunk`, and how the kernels of a GPU are launched; `artifact` adds the code."""
 
-    def __init__(self, module: ir.Operation, *, keep_module: bool = False):
-        """`keep_module` keeps the module's text in the artifact: what the simulator runs."""
+    @uninterrupted()
+    def __init__(self, module: ir.Operation, target: TargetView, source: Mapping[str, Any]):
+        """`source` are the manifest's entries about the source program."""
         self.constants: dict[str, bytes] = {}
         self.entries: dict[str, dict[str, Any]] = {}
         self.packed: list[TensorSpec] = []
-        self.programs = programs(module)
-        self.kernels = {symbol_name(kernel): _launch(kernel) for kernel in walk(module, "gpu.func") if is_kernel(kernel)}
-        self.module = _text(module) if keep_module else None
         globals_ = {symbol_name(op): op for op in walk(module, "memref.global")}
         for program in walk(module, "thunk.program"):
             self._read(program, globals_)
+        on_gpu = target.kind == "cuda"
+        described = {"name": target.name, "kind": target.kind, "triple": target.triple, "cpu": target.cpu}
+        self.manifest = {
+            **source,
+            "target": {**described, "features": [] if on_gpu else _required_features(target)},
+            "init_results": [spec.json() for spec in self.packed],
+            "entries": self.entries,
+            "programs": programs(module),
+        }
+        if on_gpu:
+            self.manifest["kernels"] = {symbol_name(op): _launch(op) for op in walk(module, "gpu.func") if is_kernel(op)}
+        self._module = _text(module) if on_gpu else None  # what the simulator runs
 
     def _read(self, program: ir.Operation, globals_: Mapping[str, ir.Operation]) -> None:
         name = symbol_name(program)
@@ -55,28 +68,19 @@ class ArtifactWriter:
             buffers.append(["constant", blob])
         self.entries[name] = {"symbol": _SYMBOLS[name], "buffers": buffers}
         if name == "init":
-            tensors = [ir.RankedTensorType(kind) for kind in signature.results]
-            self.packed = [TensorSpec(f"packed{i}", str(kind.element_type), tuple(kind.shape)) for i, kind in enumerate(tensors)]
+            self.packed = [tensor_spec(f"packed{number}", kind) for number, kind in enumerate(signature.results)]
 
-    def manifest(self, target: TargetView, more: Mapping[str, Any]) -> dict[str, Any]:
-        """The manifest for that target; `more` are the entries about the source program."""
-        on_gpu = target.kind == "cuda"
-        described = {"name": target.name, "kind": target.kind, "triple": target.triple, "cpu": target.cpu}
-        return {
-            **more,
-            "target": {**described, "features": [] if on_gpu else _required_features(target)},
-            "init_results": [spec.json() for spec in self.packed],
-            "entries": self.entries,
-            "programs": self.programs,
-            **({"kernels": self.kernels} if on_gpu else {}),
-        }
+    @property
+    def interface(self) -> str:
+        """What the machine code takes for granted of the manifest."""
+        return interface(self.manifest, self.constants)
 
-    def artifact(self, manifest: dict[str, Any], code: bytes) -> Artifact:
+    def artifact(self, code: bytes, report: Mapping[str, Any]) -> Artifact:
         """The artifact of an object or a cubin, as the manifest's target wants."""
-        blobs = {"cubin" if manifest["target"]["kind"] == "cuda" else "code": code, **self.constants}
-        if self.module is not None:
-            blobs["module"] = self.module
-        return Artifact({**manifest, "made_for": made_for(manifest, blobs)}, blobs)
+        blobs = {"cubin" if self.manifest["target"]["kind"] == "cuda" else "code": code, **self.constants}
+        if self._module is not None:
+            blobs["module"] = self._module
+        return Artifact({**self.manifest, "report": report, "made_for": made_for(self.manifest, blobs)}, blobs)
 
 
 def _text(module: ir.Operation) -> bytes:

@@ -19,17 +19,16 @@ from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
 from hloom.runtime.comparison import conditioned, difference, neighbours
-from hloom.runtime.executable import Executable
 
-from .compile import compile_program
+from .compile import Compilation
 from .extraction import extracted, outer_values
-from .frontend import load_program, main_function
-from .frontends.trial import bytecode_of
+from .frontend import load_program
 from .interpreter import Interpreter, InterpreterError
-from .parsing import parse_module
+from .parsing import bytecode_of, parse_module
 from .pipeline import STAGES, Pipeline
 from .reference import Culprit
 from .resume import load_stage
+from .source_program import main_function
 
 _PLANNED = "plan-fusion"
 """The pass that makes the groups. What follows it in its stage moves groups to @init, where the interpreter would not see them."""
@@ -79,7 +78,7 @@ def first_wrong_op(
         kept = [value for op in watched for value in op.results]
         _return(main_function(module), kept)
         loaded, _ = load_stage(bytecode_of(module), stage)
-        exe = Executable(compile_program(loaded, target=target, start=stage))
+        exe = Compilation(loaded, target, stage=stage).executable()
         known = dict(zip(main_function(module).regions[0].blocks[0].arguments, inputs))
         known.update(zip(kept, (np.asarray(value) for value in exe.flat(inputs))))
         helpers = [op for op in functions(module.operation) if symbol_name(op) != "main"]

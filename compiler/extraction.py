@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import create, walk
+from hloom.passes.common.rewriting import create, replace_operands, walk
 
 
 def outer_values(ops: Iterable[ir.Operation]) -> list[ir.Value]:
@@ -28,14 +28,7 @@ def extracted(ops: Sequence[ir.Operation], arguments: Sequence[ir.Value], result
     with ir.InsertionPoint(body):
         for op in ops:
             clone = op.clone()
-            _replace_operands(clone, mapping)
+            replace_operands(clone, mapping)
             mapping.update(zip(op.results, clone.results))
         create("func.return", operands=[mapping[value] for value in results])
     return module
-
-
-def _replace_operands(op: ir.Operation, mapping: Mapping[ir.Value, ir.Value]) -> None:
-    for inner in walk(op):
-        for index, operand in enumerate(inner.operands):
-            if operand in mapping:
-                inner.operands[index] = mapping[operand]

@@ -1,7 +1,8 @@
-"""Reading MLIR text and bytecode without letting a malformed input harm the process."""
+"""Reading MLIR text and bytecode without letting a malformed input harm the process; writing bytecode."""
 
 from __future__ import annotations
 
+import io
 import re
 
 from torch_mlir import ir
@@ -41,6 +42,13 @@ def parse_module(source: str | bytes, context: ir.Context) -> ir.Module:
         failure = ParseError(first.message if first else str(error), loc=str(first.location) if first else None)
         failure.diagnostics = error.error_diagnostics  # type: ignore[attr-defined]
         raise failure from None
+
+
+def bytecode_of(module: ir.Module | ir.Operation) -> bytes:
+    """The module in MLIR's bytecode."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
 
 
 def _refuse_deep_nesting(text: str) -> None:

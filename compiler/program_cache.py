@@ -5,50 +5,56 @@ Entries are `.hloom` files in the cache directory (cache.py); they check themsel
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import io
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Callable
 from pathlib import Path
 
-from hloom.dialects.target import TargetView
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
-from hloom.runtime.program import Program as CompiledProgram
+from hloom.runtime.program import Program
 
 from .cache import entries_folder, entry_path, evict, key_of, package_version
-from .frontend import Program
+from .parsing import bytecode_of
+from .source_program import SourceProgram
 
 _KIND = "programs"
 _PACKAGES = ("hloom", "torch-mlir", "llvmlite", "cuda-python", "cuda-core", "nvidia-nvjitlink", "nvidia-cuda-nvcc", "nvidia-nvvm", "numpy")
 
 
-def program_key(program: Program, target: TargetView, bound: Collection[int], options: tuple[object, ...]) -> str:
-    """Names the artifact of `program`; to be taken before any pass has run."""
-    source = io.BytesIO()
-    program.module.operation.write_bytecode(source)
+def program_key(program: SourceProgram, options: tuple[object, ...]) -> str:
+    """Names the artifact of `program`, whose module carries target and policy already; to be taken before any pass has run."""
     trees = (program.in_tree, program.kwarg_tree, program.out_tree)
     described = (program.kind, program.inputs, program.outputs, trees, program.updates, sorted(program.state))
-    return key_of((source.getvalue(), repr(described), repr(target), repr(sorted(bound)), repr(options), *_versions()))
+    return key_of((bytecode_of(program.module), repr(described), repr(options), *_versions()))
 
 
-def read_program(key: str) -> Artifact | None:
+def kept_or_made(key: str, make: Callable[[], Artifact]) -> Artifact:
+    """The artifact of that name; one that is not there is made, and kept if the cache directory can be written."""
+    artifact = _read(key)
+    if artifact is None:
+        artifact = make()
+        _write(key, artifact)
+    return artifact
+
+
+def _read(key: str) -> Artifact | None:
     try:
         path = entry_path(_KIND, f"{key}.hloom")
         if path is None:
             return None
         artifact = Artifact.load(path)
-        CompiledProgram.read(artifact)
+        Program.read(artifact)
         os.utime(path)
         return artifact
     except (ExecutionError, OSError):
         return None
 
 
-def write_program(key: str, artifact: Artifact) -> None:
-    """Keeps the artifact, if the cache directory can be written."""
-    try:
+def _write(key: str, artifact: Artifact) -> None:
+    with contextlib.suppress(ExecutionError, OSError):
         folder = entries_folder(_KIND, create=True)
         if folder is None:
             return
@@ -56,8 +62,6 @@ def write_program(key: str, artifact: Artifact) -> None:
         artifact.save(path)
         path.chmod(0o600)
         evict(folder)
-    except (ExecutionError, OSError):
-        pass
 
 
 @functools.cache

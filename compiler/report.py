@@ -15,6 +15,8 @@ from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
+from hloom.runtime.interrupts import uninterrupted
+from hloom.runtime.signature import Signature, TensorSpec, listed
 
 from .timing import Timing
 
@@ -29,10 +31,11 @@ _WORK = ("thunk.kernel", "thunk.gemm", "thunk.conv", "thunk.copy", "thunk.fill")
 class ReportBuilder:
     """Fills `data`, the report's dictionary."""
 
-    def __init__(self, name: str):
-        self.data: dict[str, Any] = {"program": {"name": name}, "memory": {}}
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {"program": {}, "memory": {}}
         self._groups: dict[str, dict[str, Any]] = {}
 
+    @uninterrupted()
     def fused(self, module: ir.Operation) -> None:
         """The stage where every op stands in the group that it will run in."""
         ops = []
@@ -56,6 +59,7 @@ class ReportBuilder:
         if DECISIONS in module.attributes:
             self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in module.attributes[DECISIONS]]
 
+    @uninterrupted()
     def thunks(self, module: ir.Operation) -> None:
         """The stage where each group is a thunk of the host program."""
         self._decisions(module)
@@ -137,12 +141,17 @@ class ReportBuilder:
             row["cost_ps"] = _integer(op, "cost_ps")
         rows[entry, f"{key} {kernel}"] = row
 
-    def finish(self, timing: Timing | None, **sections: dict[str, Any]) -> dict[str, Any]:
-        """Adds what is known at the end, and returns the whole."""
-        for name, values in sections.items():
-            self.data.setdefault(name, {}).update(values)
-        if timing:
-            self.data["timing"] = [[f"{stage}: {name}" if stage else name, seconds] for stage, name, seconds in timing.rows]
+    def finish(self, manifest: Mapping[str, Any], code: bytes, constants: Mapping[str, bytes], timing: Timing) -> dict[str, Any]:
+        """Adds what the manifest says of the program, how large its parts are and how long its passes took, and returns the whole."""
+        signature, packed = Signature.of(manifest), map(TensorSpec.of, manifest["init_results"])
+        named = {"name": manifest["name"], "target": manifest["target"]["name"]}
+        self.data["program"] = {**named, "inputs": listed(signature.inputs), "outputs": listed(signature.outputs)}
+        self.data["memory"] |= {"code": len(code), "constants": sum(map(len, constants.values()))}
+        self.data["memory"] |= {
+            "bound": sum(spec.nbytes for spec in signature.bound.values()),
+            "packed": sum(spec.nbytes for spec in packed),
+        }
+        self.data["timing"] = [[f"{stage}: {name}" if stage else name, seconds] for stage, name, seconds in timing.rows]
         return self.data
 
 

@@ -10,18 +10,17 @@ from torch_mlir import ir
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import symbol_name
 from hloom.passes.errors import InvalidProgramError
-from hloom.runtime import pytree
 from hloom.runtime.signature import TensorSpec
 
-from .frontend import Program
 from .frontends.trial import parse_tried
 from .pipeline import stage_number
+from .source_program import SourceProgram, tensor_spec
 from .stage_rules import StageError, verify_stage
 
 _ENTRIES = ("main", "init")
 
 
-def load_stage(source: str | bytes, stage: str) -> tuple[Program, list[int]]:
+def load_stage(source: str | bytes, stage: str) -> tuple[SourceProgram, list[int]]:
     """The program in MLIR text or bytecode of a stage between `stablehlo` and `thunk`, and which of its arguments are bound.
 
     Raises CompileErrors.
@@ -41,16 +40,15 @@ def load_stage(source: str | bytes, stage: str) -> tuple[Program, list[int]]:
             for position, attributes in enumerate(_attributes(op, len(kind.inputs))):
                 if "hloom.init_result" not in attributes:
                     index = ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else position
-                    arguments[index] = _spec(f"arg{index}", kind.inputs[position])
+                    arguments[index] = tensor_spec(f"arg{index}", kind.inputs[position])
                     if "hloom.bound" in attributes or symbol_name(op) == "init":
                         bound.add(index)
             if symbol_name(op) == "main":
-                outputs = tuple(_spec(f"result{index}", type_) for index, type_ in enumerate(kind.results))
+                outputs = tuple(tensor_spec(f"result{index}", type_) for index, type_ in enumerate(kind.results))
         if sorted(arguments) != list(range(len(arguments))):
             raise InvalidProgramError("the program's arguments are not numbered from 0", stage=stage)
         inputs = tuple(arguments[index] for index in sorted(arguments))
-        out_tree = pytree.LEAF if len(outputs) == 1 else pytree.flat(len(outputs))
-        return Program(module, inputs, outputs, pytree.flat(len(inputs)), out_tree), sorted(bound)
+        return SourceProgram(module, inputs=inputs, outputs=outputs), sorted(bound)
 
 
 @contextmanager
@@ -73,8 +71,3 @@ def _attributes(op: ir.Operation, count: int) -> Iterator[ir.DictAttr]:
     listed = list(given) if given is not None else []
     for position in range(count):
         yield ir.DictAttr(listed[position]) if position < len(listed) else ir.DictAttr.get({})
-
-
-def _spec(name: str, kind: ir.Type) -> TensorSpec:
-    tensor = ir.RankedTensorType(kind)
-    return TensorSpec(name, str(tensor.element_type), tuple(tensor.shape))

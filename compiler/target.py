@@ -39,12 +39,14 @@ def known_targets() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
 
-def resolve(name: str) -> Target:
-    """The target that `--target=` means. Raises TargetError.
+def resolve(name: str | Target) -> Target:
+    """The target that `--target=` means, or the one that is given. Raises TargetError.
 
     "cpu" is this machine's processor; "auto" what HLOOM_TARGET names, else this machine's GPU, else its processor; anything else is a known
     name or the path of a TOML file.
     """
+    if isinstance(name, Target):
+        return name
     if name == "auto":
         name = os.environ.get("HLOOM_TARGET") or "auto"
     if name == "auto":

@@ -14,6 +14,7 @@ from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.support.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, remedy
 
 from .frontends.trial import try_in_child
+from .source_program import main_function
 
 STAGE = "input"
 MAX_BYTES = 1 << 40
@@ -35,12 +36,25 @@ def prepare(module: ir.Module) -> None:
     for function in functions(module.operation):
         is_entry = function == entry
         if not is_entry and symbol_name(function) == "main":
-            ir.SymbolTable.replace_all_symbol_uses("main", "main.other", module.operation)
-            function.attributes["sym_name"] = ir.StringAttr.get("main.other")
+            _rename(module, function, "main.other")
         function.attributes["sym_visibility"] = ir.StringAttr.get("public" if is_entry else "private")
     if symbol_name(entry) != "main":
-        ir.SymbolTable.replace_all_symbol_uses(symbol_name(entry), "main", module.operation)
-        entry.attributes["sym_name"] = ir.StringAttr.get("main")
+        _rename(module, entry, "main")
+
+
+def make_entry(module: ir.Module, name: str) -> None:
+    """Names the function `name` @main. Raises InvalidProgramError if there is none."""
+    named = {symbol_name(function): function for function in functions(module.operation)}
+    if name not in named:
+        raise InvalidProgramError(f"the module has no function @{name}", stage=STAGE, remedy=f"it has {', '.join(named)}")
+    for old, new in (("main", f"main.before.{name}"), (name, "main")):
+        if old in named:
+            _rename(module, named[old], new)
+
+
+def _rename(module: ir.Module, function: ir.Operation, name: str) -> None:
+    ir.SymbolTable.replace_all_symbol_uses(symbol_name(function), name, module.operation)
+    function.attributes["sym_name"] = ir.StringAttr.get(name)
 
 
 @contextmanager
@@ -175,7 +189,7 @@ def _make_static(module: ir.Module) -> bool:
     """Where inner shapes are dynamic but the arguments of @main are not, StableHLO's own passes find them. Returns whether they ran."""
     if not any(_is_dynamic(result.type) for f in functions(module.operation) for op in _ops(f) for result in op.results):
         return False
-    main = next(f for f in functions(module.operation) if symbol_name(f) == "main")
+    main = main_function(module)
     for argument in main.regions[0].blocks[0].arguments:
         _check_type(main, argument.type)
     pipeline = "builtin.module(inline,symbol-dce,stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize)"

@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from hloom.dialects.target import TargetView
 from hloom.passes.errors import CompileError
 from hloom.runtime.absent import AbsentDevice
 from hloom.runtime.comparison import Difference, conditioned, difference, neighbours, random_array
 from hloom.runtime.executable import Executable
 
+from .compile import Compilation
 from .culprit import find_culprit
-from .frontend import Program
 from .interpreter import Interpreter, interpret
 from .reference import Culprit, Reference
-from .target import resolve
+from .source_program import SourceProgram
 
 
 class VerificationError(CompileError):
@@ -44,40 +43,32 @@ class VerificationError(CompileError):
         self.result, self.difference, self.culprit = result, apart, culprit
 
 
-def reference_of(
-    source: Any, examples: Sequence[Any], keywords: Mapping[str, Any], program: Program, original: bytes, target: str | TargetView
-) -> Reference:
-    """The reference of a program that `load_program` read from `source`; `original` is its module then."""
-    if program.kind == "torch":
+def reference_of(source: Any, examples: Sequence[Any], keywords: Mapping[str, Any], compilation: Compilation) -> Reference:
+    """The reference of the program that was read from `source`."""
+    if compilation.program.kind == "torch":
         from .frontends.torch_reference import torch_reference
 
-        return torch_reference(source, examples, keywords, program, _resolved(target))
-    if program.kind == "jax":
+        return torch_reference(source, examples, keywords, compilation.program, compilation.machine)
+    if compilation.program.kind == "jax":
         from .frontends.jax_reference import jax_reference
 
         return jax_reference(source, examples, keywords)
-    return interpreter_reference(program, original)
+    return interpreter_reference(compilation)
 
 
-def _resolved(target: str | TargetView) -> TargetView:
-    return resolve(target) if isinstance(target, str) else target
-
-
-def interpreter_reference(program: Program, original: bytes) -> Reference:
+def interpreter_reference(compilation: Compilation) -> Reference:
     """StableHLO's interpreter, on random inputs: MLIR comes without any."""
     rng = np.random.default_rng(0)
-    inputs = [random_array(spec, rng) for spec in program.inputs]
-    return Reference("the reference interpreter", inputs, lambda given: interpret(original, given))
+    inputs = [random_array(spec, rng) for spec in compilation.program.inputs]
+    return Reference("the reference interpreter", inputs, lambda given: interpret(compilation.original, given))
 
 
-def verify_executable(
-    exe: Executable, program: Program, original: bytes, reference: Reference, bound: Mapping[int, np.ndarray], target: str | TargetView
-) -> None:
-    """Runs `exe` once beside `reference`; the state of both stays what it was.
+def verify_executable(exe: Executable, compilation: Compilation, reference: Reference) -> None:
+    """Runs `exe`, made by `compilation`, once beside `reference`; the state of both stays what it was.
 
     Raises VerificationError where they differ, CompileError where the program cannot run here.
     """
-    target = _resolved(target)
+    program, bound, target = compilation.program, compilation.values, compilation.machine
     if isinstance(exe.device, AbsentDevice):
         raise CompileError(
             f"a program for {target.name} does not run here, so it cannot be verified",
@@ -102,11 +93,11 @@ def verify_executable(
         print(f"verify: {message}; looking for the first op that differs", file=sys.stderr)
         values = {**program.bound, **inputs}
         with Interpreter() as interpreter:
-            culprit = find_culprit(original, target, [values[index] for index in sorted(values)], expected, interpreter)
+            culprit = find_culprit(compilation.original, target, [values[index] for index in sorted(values)], expected, interpreter)
         raise VerificationError(message, number, apart, culprit or reference.blame())
 
 
-def _results(exe: Executable, program: Program, inputs: Mapping[int, np.ndarray]) -> list[np.ndarray]:
+def _results(exe: Executable, program: SourceProgram, inputs: Mapping[int, np.ndarray]) -> list[np.ndarray]:
     """The results of a call, and the new values of what it changes; afterwards the program's state is what it was."""
     given, state = {index: value.copy() for index, value in inputs.items()}, exe.state
     results = [np.asarray(result) for result in exe.flat(list(given.values()))]

@@ -121,22 +121,20 @@ class Program:
 
 def _read(artifact: Artifact) -> Program:
     manifest = artifact.manifest
-    arguments = [TensorSpec.of(data) for data in manifest["arguments"]]
-    bound = {index: spec for index, spec in enumerate(arguments) if manifest["arguments"][index]["bound"]}
-    inputs = {index: spec for index, spec in enumerate(arguments) if index not in bound}
+    signature = Signature.of(manifest)
     saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init.", "bound.", "state."))}
     return Program(
         name=manifest.get("name", "main"),
         kind=manifest["kind"],
         target=dict(manifest["target"]),
-        signature=Signature(tuple(inputs.values()), tuple(map(TensorSpec.of, manifest["results"])), bound),
+        signature=signature,
         init_results=[TensorSpec.of(data) for data in manifest["init_results"]],
         slots={kind: [(what, value) for what, value in entry["buffers"]] for kind, entry in manifest["entries"].items()},
         symbols={kind: entry["symbol"] for kind, entry in manifest["entries"].items()},
         in_tree=manifest["in_tree"],
         kwarg_tree=manifest["kwarg_tree"],
         out_tree=manifest["out_tree"],
-        positions=list(inputs),
+        positions=[index for index in range(len(manifest["arguments"])) if index not in signature.bound],
         updates=dict(manifest.get("updates", ())),
         state=tuple(manifest.get("state", ())),
         manifest=manifest,

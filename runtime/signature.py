@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,9 +48,18 @@ class Signature:
     outputs: tuple[TensorSpec, ...]
     bound: dict[int, TensorSpec]
 
-    def __str__(self) -> str:
-        def listed(specs: Any) -> str:
-            return ", ".join(f"{spec.name}: {spec}" for spec in specs)
+    @staticmethod
+    def of(manifest: Mapping[str, Any]) -> Signature:
+        """From the arguments and results of a manifest, checked before (manifest.py)."""
+        arguments = dict(enumerate(map(TensorSpec.of, manifest["arguments"])))
+        bound = {index: spec for index, spec in arguments.items() if manifest["arguments"][index]["bound"]}
+        inputs = tuple(spec for index, spec in arguments.items() if index not in bound)
+        return Signature(inputs, tuple(map(TensorSpec.of, manifest["results"])), bound)
 
+    def __str__(self) -> str:
         text = f"({listed(self.inputs)}) -> ({listed(self.outputs)})"
         return text + (f" bound ({listed(self.bound.values())})" if self.bound else "")
+
+
+def listed(specs: Iterable[TensorSpec]) -> str:
+    return ", ".join(f"{spec.name}: {spec}" for spec in specs)

@@ -10,9 +10,15 @@ import traceback
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from hloom.passes.errors import CompileError, ParseError, PipelineError
+from hloom.runtime.errors import ExecutionError
+
+from ._values import indices
+
+if TYPE_CHECKING:
+    from hloom.compiler.compile import Compilation
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
@@ -25,8 +31,19 @@ class ToolParser(argparse.ArgumentParser):
     """
 
     def __init__(self, prog: str, *, description: str | None, epilog: str | None = None):
+        """A `description` without an epilog is a tool's docstring: what follows its first paragraph is the epilog."""
         raw = argparse.RawDescriptionHelpFormatter
+        if description and epilog is None:
+            description, _, epilog = description.partition("\n\n")
         super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=raw)
+
+    def add_program(self, input_help: str, bind_help: str, target_before: str = "") -> None:
+        """The options that every tool which compiles takes: the program, and how it is compiled; `compilation` reads them."""
+        self.add_argument("program", help=input_help)
+        self.add_argument("--target", default="auto", help=target_help(target_before))
+        self.add_argument("--policy", metavar="FILE", help="a .toml file that overrides what cost decides (docs/policy.md)")
+        self.add_argument("--function", default="main", help="the entry, of an MLIR program")
+        self.add_argument("--bind", default="", metavar="N,N-N", help=bind_help)
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Raises PipelineError."""
@@ -85,13 +102,20 @@ def write_output(path: str, data: str | bytes) -> None:
         raise CompileError(f"cannot write {path!r}: {error.strerror}") from None
 
 
-POLICY_HELP = "a .toml file that overrides what cost decides (docs/policy.md)"
-
-
 def target_help(before: str = "") -> str:
     """The help text of --target. It is read by tools that run without the compiler, so it names the files and imports nothing."""
     known = sorted(Path(file.name).stem for file in resources.files("hloom.compiler").joinpath("targets").iterdir())
     return f"{before}auto for this machine's GPU, if it has one, or processor, cpu, a .toml file, or a known target: {', '.join(known)}"
+
+
+def compilation(source: bytes, options: argparse.Namespace, **more: Any) -> Compilation:
+    """The compilation of a program as the options of `ToolParser.add_program` say. Raises CompileErrors."""
+    from hloom.compiler.compile import Compilation
+    from hloom.compiler.frontend import load_program, name_of
+
+    program = load_program(source, function=options.function)
+    settings = {"target": options.target, "policy": options.policy, "name": name_of(options.program), **more}
+    return Compilation(program, bound=indices(options.bind, len(program.inputs)), **settings)
 
 
 def warn_idle_rules(report: Mapping[str, Any]) -> None:
@@ -106,7 +130,7 @@ def run_tool(tool: Callable[[list[str]], int], argv: list[str] | None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     try:
         return tool(arguments)
-    except CompileError as error:
+    except (CompileError, ExecutionError) as error:
         if "traceback" in os.environ.get("HLOOM_DEBUG", "").split(","):
             traceback.print_exc()
         print(f"error: {error}", file=sys.stderr)

@@ -9,7 +9,6 @@ hloom's Python passes and upstream's C++ passes mix freely; passes run in the or
 from __future__ import annotations
 
 import argparse
-import io
 import re
 import sys
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from hloom.compiler import pipeline as _  # noqa: F401  registers the stages' bu
 from hloom.compiler.debug import watching
 from hloom.compiler.frontends.trial import parse_tried
 from hloom.compiler.instrument import AsmOptions, Instrumentation, reproducer_pipeline
-from hloom.compiler.parsing import decode, is_bytecode
+from hloom.compiler.parsing import bytecode_of, decode, is_bytecode
 from hloom.compiler.passmanager import Step, all_bundles, parse_pipeline, pass_steps, pipeline_text, run_steps
 from hloom.compiler.statistics import Statistics
 from hloom.compiler.timing import Timing
@@ -109,9 +108,7 @@ class _Run:
         run_steps(module.operation, steps, watch)
         with timing.measure("Output"):
             if self.options.emit_bytecode:
-                buffer = io.BytesIO()
-                module.operation.write_bytecode(buffer)
-                return buffer.getvalue()
+                return bytecode_of(module)
             return watch.asm.asm(module.operation)
 
     def _steps(self, chunk: str | bytes, context: ir.Context) -> list[Step]:

@@ -28,9 +28,9 @@ from hloom.runtime.executable import Executable, load
 from hloom.runtime.library import get_threads, set_threads
 from hloom.runtime.profile import write_trace
 
-from ._common import POLICY_HELP, ToolParser, read_input, run_tool, target_help, warn_idle_rules
+from ._common import ToolParser, compilation, read_input, run_tool, warn_idle_rules
 from ._counters import print_counters
-from ._values import indices, is_artifact, read_values
+from ._values import is_artifact, read_values
 
 Arrays = Sequence[np.ndarray]
 
@@ -44,23 +44,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    options = _parser().parse(argv)
-    try:
-        return _Run(options).run()
-    except ExecutionError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return _Run(_parser().parse(argv)).run()
 
 
 def _parser() -> ToolParser:
-    summary, _, rest = (__doc__ or "").partition("\n\n")
-    parser = ToolParser("hloom-run", description=summary, epilog=rest)
-    parser.add_argument("program", help=".hloom file, or MLIR text or bytecode (- for stdin)")
-    parser.add_argument("--function", default="main", help="the entry, of an MLIR program")
-    parser.add_argument("--target", default="auto", help=target_help("what to compile for: "))
-    parser.add_argument("--policy", metavar="FILE", help=POLICY_HELP)
+    parser = ToolParser("hloom-run", description=__doc__)
+    bind = "which inputs (by index) are bound once instead of given at each call"
+    parser.add_program(".hloom file, or MLIR text or bytecode (- for stdin)", bind, "what to compile for: ")
     parser.add_argument("--input", action="append", default=[], metavar="VALUE")
-    parser.add_argument("--bind", default="", metavar="N,N-N", help="which inputs (by index) are bound once instead of given at each call")
     parser.add_argument("--expected-output", action="append", default=[], metavar="VALUE")
     parser.add_argument("--check", choices=["interpreter"], help="compare with StableHLO's reference interpreter")
     parser.add_argument("--rtol", type=float, help="tolerance relative to each value, instead of the type's own")
@@ -115,16 +106,12 @@ class _Run:
             exe = load(options.program, self._device())
             inputs = read_values(options.input, exe.signature.inputs)
             return exe, inputs, inputs
-        from hloom.compiler.compile import compile_program, load_text, name_of
-
         self.source = read_input(options.program)
-        program = load_text(self.source, options.function)
-        everything = read_values(options.input, program.inputs)
-        bound = indices(options.bind, len(everything))
-        profile = options.profile is not None
-        target = _SIMULATED if options.simulate and options.target == "auto" else options.target
-        given = {"policy": options.policy, "profile": profile, "simulated": options.simulate}
-        artifact = compile_program(program, target=target, bound=bound, name=name_of(options.program), **given)
+        if options.simulate and options.target == "auto":
+            options.target = _SIMULATED
+        made = compilation(self.source, options, profile=options.profile is not None, simulated=options.simulate)
+        everything = read_values(options.input, made.program.inputs)
+        artifact = made.artifact()
         warn_idle_rules(artifact.manifest["report"])
         exe = Executable(artifact, self._device())
         known = exe.signature.bound

@@ -16,9 +16,9 @@ from torch_mlir import ir
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
 from hloom.passes.stablehlo.support.ops import ANNOTATIONS
 
+from ..source_program import Imported
 from ..validate import unsupported_call
-from .imported import Imported
-from .mlir_text import parse_bytecode
+from .mlir_text import read_trusted
 from .trees import described
 
 # XLA's own custom calls are refused by validate, which names them; export's own checks would refuse more than that.
@@ -33,7 +33,7 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
     in_tree, kwarg_tree = described(jax.tree_util.tree_unflatten(exported.in_tree, range(len(exported.in_avals))), keyword=True)
     out_tree = described(jax.tree_util.tree_unflatten(exported.out_tree, range(len(exported.out_avals))))
     try:
-        module = parse_bytecode(exported.mlir_module_serialized, context, trusted=True)
+        module = read_trusted(exported.mlir_module_serialized, context)
     except ParseError as error:
         raise _foreign_call(exported) or error from None
     return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_names(exported))
@@ -50,12 +50,9 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
     except CompileError:
         raise
     except Exception as error:
-        raise InvalidProgramError(
-            f"JAX could not export the function: {type(error).__name__}: {error}",
-            remedy="give example inputs for which jax.jit(function) works"
-            if examples
-            else "give example inputs of the right shapes and types",
-        ) from error
+        remedy = "for which jax.jit(function) works" if examples else "of the right shapes and types"
+        message = f"JAX could not export the function: {type(error).__name__}: {error}"
+        raise InvalidProgramError(message, remedy=f"give example inputs {remedy}") from error
 
 
 def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:

@@ -15,8 +15,8 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.passes.errors import InvalidProgramError, ParseError
 
-from ..parsing import BYTECODE_MAGIC, parse_module
-from .trial import bytecode_of, parse_tried, try_in_child
+from ..parsing import BYTECODE_MAGIC, bytecode_of, parse_module
+from .trial import parse_tried
 
 SUFFIXES = (".mlir", ".mlirbc", ".vhlo")
 _ARTIFACT_MAGIC = BYTECODE_MAGIC + b"\rStableHLO_v"
@@ -28,25 +28,22 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Conte
         source = bytes(source)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = _read(Path(source))
-    if isinstance(source, str) or not source.startswith(BYTECODE_MAGIC):
-        return parse_tried(source, context)
-    return parse_bytecode(source, context)
+    return parse_tried(source, context, read_trusted)
 
 
-def parse_bytecode(data: bytes, context: ir.Context, *, trusted: bool = False) -> ir.Module:
-    """A module from bytecode or a VHLO artifact. `trusted` bytes, just written by a framework in this process, are read without a trial."""
-    read = _read_artifact if data.startswith(_ARTIFACT_MAGIC) else parse_module
-    if trusted:
-        return read(data, context)
-    return parse_module(try_in_child(lambda: bytecode_of(read(data, context)), len(data)), context)
+def read_trusted(data: str | bytes, context: ir.Context) -> ir.Module:
+    """A module from text, bytecode or a VHLO artifact, without a trial: a framework in this process has just written it."""
+    if isinstance(data, bytes) and data.startswith(_ARTIFACT_MAGIC):
+        return _read_artifact(data, context)
+    return parse_module(data, context)
 
 
 def import_module(source: ir.Module | ir.Operation | ir.OpView, context: ir.Context) -> ir.Module:
-    """The module itself where it lives in `context`, else a copy there by bytecode; it is left as it is in any case."""
+    """A copy of the module in `context`, by bytecode; it is left as it is."""
     operation = source.operation
     if operation.name != "builtin.module":
         raise InvalidProgramError(f"a {operation.name} is no module", op=operation.name, remedy="give the builtin.module that holds it")
-    return parse_bytecode(bytecode_of(operation), context, trusted=True)
+    return parse_module(bytecode_of(operation), context)
 
 
 def _is_path(source: str) -> bool:
@@ -57,9 +54,8 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InvalidProgramError(
-            f"cannot read {path}: {error.strerror}", remedy="give the path of a .mlir, .mlirbc or .vhlo file"
-        ) from None
+        remedy = "give the path of a .mlir, .mlirbc or .vhlo file"
+        raise InvalidProgramError(f"cannot read {path}: {error.strerror}", remedy=remedy) from None
 
 
 def _read_artifact(data: bytes, context: ir.Context) -> ir.Module:

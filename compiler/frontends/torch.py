@@ -21,8 +21,8 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from hloom.passes.errors import CompileError, InvalidProgramError
 
+from ..source_program import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
-from .imported import Imported
 from .torch_export import exported_module, is_plain
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items

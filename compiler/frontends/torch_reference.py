@@ -16,14 +16,16 @@ from hloom.passes.errors import CompileError
 from hloom.runtime.comparison import difference
 from hloom.runtime.tensors import TO_KIND
 
-from ..compile import compile_source
-from ..frontend import Program
+from ..compile import Compilation
 from ..reference import Culprit, Reference
+from ..source_program import SourceProgram
 from .torch_export import exported_module
 from .torch_import import as_array, line_of
 
 
-def torch_reference(source: Any, examples: Sequence[Any], given: Mapping[str, Any], program: Program, target: TargetView) -> Reference:
+def torch_reference(
+    source: Any, examples: Sequence[Any], given: Mapping[str, Any], program: SourceProgram, target: TargetView
+) -> Reference:
     """Eager PyTorch on the example inputs; a module's state stays as it is."""
     args, keywords = tuple(examples), dict(given)
     if isinstance(source, torch.export.ExportedProgram):
@@ -97,7 +99,7 @@ class _WrongOp(torch.fx.Interpreter):
     def _right(self, op: _OneOp, expected: Any) -> bool:
         wanted = [as_array(leaf) for leaf in torch_pytree.tree_leaves(expected) if isinstance(leaf, torch.Tensor)]
         try:
-            found = compile_source(op, op.tensors, target=self.target).executable.flat([as_array(tensor) for tensor in op.tensors])
+            found = Compilation.of(op, op.tensors, target=self.target).executable().flat([as_array(tensor) for tensor in op.tensors])
         except CompileError:
             return True  # it was compiled as part of the program, so it is not known to be wrong
         return all(difference(np.asarray(one), other).ok for one, other in zip(found, wanted, strict=True))

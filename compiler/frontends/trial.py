@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import io
 import json
 import os
 import resource
@@ -26,7 +25,7 @@ from hloom.passes.errors import CompileError, ParseError
 from hloom.runtime.forking import process_lock
 from hloom.runtime.interrupts import uninterrupted
 
-from ..parsing import is_bytecode, parse_module
+from ..parsing import bytecode_of, is_bytecode, parse_module
 
 MEMORY = 4 << 30
 SECONDS = 10
@@ -34,6 +33,8 @@ SECONDS_PER_MB = 1
 _PATIENCE = 0.02
 """Seconds after which a child that says nothing is looked after."""
 _DONE, _REFUSED = b"k", b"e"
+_PARTS = ("message", "op", "loc", "stage", "remedy")
+"""Of a CompileError, which its constructor takes."""
 
 
 def try_in_child(read: Callable[[], bytes | None], size: int) -> bytes:
@@ -90,10 +91,10 @@ def _end(pid: int, ended: bool) -> int:
     return 0
 
 
-def parse_tried(source: str | bytes, context: ir.Context) -> ir.Module:
-    """`parse_module`, after a trial. Raises ParseError."""
+def parse_tried(source: str | bytes, context: ir.Context, read: Callable[..., ir.Module] = parse_module) -> ir.Module:
+    """`read(source, context)`, after a trial. Raises ParseError."""
     if is_bytecode(source):
-        return parse_module(try_in_child(lambda: bytecode_of(parse_module(source, context)), len(source)), context)
+        return parse_module(try_in_child(lambda: bytecode_of(read(source, context)), len(source)), context)
     try_in_child(lambda: _tried(source, context), len(source))
     return parse_module(source, context)
 
@@ -101,13 +102,6 @@ def parse_tried(source: str | bytes, context: ir.Context) -> ir.Module:
 def _tried(source: str | bytes, context: ir.Context) -> None:
     with contextlib.suppress(ParseError):  # this process meets it again, with the text's diagnostics
         parse_module(source, context)
-
-
-def bytecode_of(module: ir.Module | ir.Operation) -> bytes:
-    """The module in MLIR's bytecode."""
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def _child(read: Callable[[], bytes | None], writer: int, answer: int) -> None:
@@ -123,10 +117,7 @@ def _child(read: Callable[[], bytes | None], writer: int, answer: int) -> None:
         try:
             data = read() or b""
         except CompileError as error:
-            word = _REFUSED
-            data = json.dumps(
-                {"message": error.message, "op": error.op, "loc": error.loc, "stage": error.stage, "remedy": error.remedy}
-            ).encode()
+            word, data = _REFUSED, json.dumps({name: getattr(error, name) for name in _PARTS}).encode()
         with open(answer, "wb", closefd=False) as file:
             file.write(word + data)
         os.write(writer, word)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from torch_mlir import ir
 
-from .rewriting import create, functions, symbol_name, walk
+from .rewriting import create, functions, replace_operands, symbol_name
 
 
 def entry(module: ir.Operation, name: str) -> ir.Operation | None:
@@ -16,7 +16,21 @@ def entry(module: ir.Operation, name: str) -> ir.Operation | None:
 
 def argument_attributes(function: ir.Operation) -> list[dict[str, ir.Attribute]]:
     """The attributes of each argument."""
-    return [{entry.name: entry.attr for entry in map(given.__getitem__, range(len(given)))} for given in _dictionaries(function)]
+    return [{entry.name: entry.attr for entry in given} for given in _dictionaries(function)]
+
+
+def bound_arguments(function: ir.Operation) -> list[int]:
+    """Indices of the arguments that are marked as bound."""
+    return [index for index, given in enumerate(argument_attributes(function)) if "hloom.bound" in given]
+
+
+def mark_bound(function: ir.Operation, indices: Iterable[int]) -> None:
+    """Marks those arguments as bound, beside those that are already."""
+    attributes = argument_attributes(function)
+    with function.context:
+        for index in indices:
+            attributes[index]["hloom.bound"] = ir.UnitAttr.get()
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])
 
 
 def compute_once(module: ir.Operation, main: ir.Operation, ops: Sequence[ir.Operation], values: Sequence[ir.Value]) -> None:
@@ -26,14 +40,13 @@ def compute_once(module: ir.Operation, main: ir.Operation, ops: Sequence[ir.Oper
     """
     init = entry(module, "init") or _empty_init(module, main)
     arguments = list(main.regions[0].blocks[0].arguments)
-    bound = [i for i, attributes in enumerate(argument_attributes(main)) if "hloom.bound" in attributes]
-    mapping = dict(zip((arguments[i] for i in bound), init.regions[0].blocks[0].arguments, strict=True))
+    mapping = dict(zip((arguments[i] for i in bound_arguments(main)), init.regions[0].blocks[0].arguments, strict=True))
     returned = [op.operation for op in init.regions[0].blocks[0].operations][-1]
     first = len(returned.operands)
     with main.location, ir.InsertionPoint(returned):
         for op in ops:
             copy = op.clone()
-            _rename(copy, mapping)
+            replace_operands(copy, mapping)
             mapping.update(zip(op.results, copy.results))
         create("func.return", [], [*returned.operands, *(mapping[v] for v in values)])
     returned.erase()
@@ -48,7 +61,7 @@ def compute_once(module: ir.Operation, main: ir.Operation, ops: Sequence[ir.Oper
 def _empty_init(module: ir.Operation, main: ir.Operation) -> ir.Operation:
     """An @init that takes the bound arguments and returns nothing yet."""
     arguments = main.regions[0].blocks[0].arguments
-    bound = [i for i, attributes in enumerate(argument_attributes(main)) if "hloom.bound" in attributes]
+    bound = bound_arguments(main)
     types = [arguments[i].type for i in bound]
     with main.location, ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         init = create(
@@ -69,20 +82,13 @@ def _empty_init(module: ir.Operation, main: ir.Operation) -> ir.Operation:
 def _dictionaries(function: ir.Operation) -> list[ir.DictAttr]:
     """The attributes of each argument; those of arguments that were just added are empty."""
     given = list(map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))) if "arg_attrs" in function.attributes else []
-    return given + [ir.DictAttr.get({})] * (len(function.regions[0].blocks[0].arguments) - len(given))
+    return given + [ir.DictAttr.get({}, function.context)] * (len(function.regions[0].blocks[0].arguments) - len(given))
 
 
 def _set_type(function: ir.Operation, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> None:
     """Adds these to the function's type."""
     old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*old.inputs, *inputs], [*old.results, *results]))
-
-
-def _rename(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
-    for inner in walk(op):
-        for number, value in enumerate(inner.operands):
-            if value in mapping:
-                inner.operands[number] = mapping[value]
 
 
 def _i64(value: int) -> ir.IntegerAttr:

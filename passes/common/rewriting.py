@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from torch_mlir import ir
@@ -45,6 +45,14 @@ def create(
 def value_of(name: str, result: ir.Type, /, operands: Sequence[ir.Value] = (), **attributes: Any) -> ir.Value:
     """Builds a one-result op and returns the result."""
     return create(name, [result], operands, **attributes).results[0]
+
+
+def replace_operands(root: ir.Operation, mapping: Mapping[ir.Value, ir.Value]) -> None:
+    """Has `root` and the ops in its regions read `mapping[value]` for every value in the mapping."""
+    for op in walk(root):
+        for index, value in enumerate(op.operands):
+            if value in mapping:
+                op.operands[index] = mapping[value]
 
 
 def is_block_argument(value: ir.Value) -> bool:

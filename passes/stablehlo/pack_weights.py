@@ -27,8 +27,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.init_function import argument_attributes
-from ..common.rewriting import functions, symbol_name, walk
+from ..common.init_function import bound_arguments, entry
+from ..common.rewriting import walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
@@ -39,11 +39,10 @@ _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots")
 def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) -> None:
-    main = next((f for f in functions(module) if symbol_name(f) == "main"), None)
+    main = entry(module, "main")
     if main is None or target_of(module).kind != "cpu":
         return
-    attributes = argument_attributes(main)
-    bound = {a for a, given in zip(main.regions[0].blocks[0].arguments, attributes) if "hloom.bound" in given}
+    bound = {main.regions[0].blocks[0].arguments[index] for index in bound_arguments(main)}
     tiles = target_of(module).amx_bf16
     packed: dict[tuple[ir.Value, int, bool], ir.Value] = {}
     for op in walk(main, "stablehlo.dot_general"):

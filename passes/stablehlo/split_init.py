@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.init_function import argument_attributes, compute_once, entry
+from ..common.init_function import bound_arguments, compute_once, entry
 from ..common.rewriting import defining_op, is_block_argument, walk
 from ..registry import register_pass
 from .support import build, constants
@@ -32,8 +32,7 @@ def split_init(module: ir.Operation) -> None:
     if main is None or entry(module, "init") is not None:
         return
     block = main.regions[0].blocks[0]
-    bound = [i for i, attributes in enumerate(argument_attributes(main)) if "hloom.bound" in attributes]
-    early = _early_values(block, {block.arguments[i] for i in bound})
+    early = _early_values(block, {block.arguments[i] for i in bound_arguments(main)})
     results = _frontier(block, early)
     if not results:
         return

@@ -10,7 +10,8 @@ import pytest
 
 from hloom.compiler import cache_folder
 from hloom.compiler.cache import read_entry, write_entry
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.passes.errors import CompileError
 
 PROGRAM = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }"
@@ -38,7 +39,7 @@ def mode(path: Path) -> int:
 def test_folders_and_entries_are_their_owners_alone(kept):
     assert read_entry("kind", "key") == b"first"
     assert [mode(path) for path in (kept.parent.parent, kept.parent, kept)] == [0o700, 0o700, 0o600]
-    compile_program(load_text(PROGRAM), target="sm_90a", simulated=True)
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
     (program,) = (kept.parent.parent / "programs").iterdir()
     assert mode(program) == 0o600
 
@@ -99,11 +100,11 @@ def test_entries_that_others_may_write_or_that_are_links_count_as_absent(kept, t
 
 
 def test_programs_too(home):
-    compile_program(load_text(PROGRAM), target="sm_90a", simulated=True)
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
     (entry,) = (home / "hloom" / "programs").iterdir()
     before = entry.stat().st_ino
-    compile_program(load_text(PROGRAM), target="sm_90a", simulated=True)
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
     assert entry.stat().st_ino == before
     entry.chmod(0o666)
-    compile_program(load_text(PROGRAM), target="sm_90a", simulated=True)
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
     assert entry.stat().st_ino != before and mode(entry) == 0o600

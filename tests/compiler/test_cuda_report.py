@@ -7,9 +7,10 @@ import pytest
 from torch_mlir import ir
 
 import hloom
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
 from hloom.compiler.cuda.roofline import kernel_row, kernels_of, roofline
 from hloom.compiler.cuda.traffic import traffic
+from hloom.compiler.frontend import load_program
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.compiler.target import resolve
@@ -85,7 +86,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def artifact(source: str, simulated: bool = True):
-    return compile_program(load_text(source), target="sm_90a", simulated=simulated)
+    return Compilation(load_program(source), target="sm_90a", simulated=simulated).artifact()
 
 
 def module_of(source: str):
@@ -178,5 +179,5 @@ def test_library_calls_say_why():
 
 
 def test_a_cpu_program_has_no_kernels_section():
-    report = compile_program(load_text(TRANSPOSE), target="cpu-avx2").manifest["report"]
+    report = Compilation(load_program(TRANSPOSE), target="cpu-avx2").artifact().manifest["report"]
     assert "kernels" not in report and "libraries" not in report

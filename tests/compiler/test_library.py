@@ -148,7 +148,7 @@ def test_simple_model_in_half_precision(context) -> None:
     bound = ir.DictAttr.get({"hloom.bound": ir.UnitAttr.get()})
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([bound if i else ir.DictAttr.get({}) for i in range(count)])
 
-    report = ReportBuilder("simplemodel")
+    report = ReportBuilder()
     run_stages(module.operation, to="fused")
     main = next(f for f in functions(module.operation) if symbol_name(f) == "main")
     report.fused(module.operation)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hloom
-from hloom.compiler import compile as compiling
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.pipeline import Pipeline
 from hloom.dialects.context import make_context
@@ -119,9 +119,9 @@ def test_simple_model_in_half_precision() -> None:
     first = {"op": "dot_general", "loc": f'"-":{line}:*', "use": "library"}
 
     def made(policy) -> dict:
-        program = load_text(text)
+        program = load_program(text)
         bound = range(1, len(program.inputs))
-        return compile_program(program, target="sm_90a", bound=bound, simulated=True, policy=policy).manifest["report"]
+        return Compilation(program, target="sm_90a", bound=bound, simulated=True, policy=policy).artifact().manifest["report"]
 
     by_price, by_policy = made(None), made({"kernel": [first, {"op": "convolution", "use": "generated"}]})
     libraries = [[row["call"].split()[0] for row in report["libraries"] for _ in range(row["calls"])] for report in (by_price, by_policy)]
@@ -136,8 +136,8 @@ def test_programs_of_another_policy_are_another_entry_of_the_cache(tmp_path, mon
     monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("HLOOM_DEBUG", raising=False)
     made = []
-    compile_whole = compiling._compile
-    monkeypatch.setattr(compiling, "_compile", lambda *given: (made.append(given), compile_whole(*given))[1])
+    compile_whole = Compilation._compiled
+    monkeypatch.setattr(Compilation, "_compiled", lambda compilation: (made.append(compilation), compile_whole(compilation))[1])
     for policy in (None, LIBRARY, GENERATED, LIBRARY, None):
         hloom.compile(PRODUCT, target="sim:sm_90a", policy=policy)
     assert len(made) == 3

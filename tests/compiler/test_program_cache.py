@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import hloom
-from hloom.compiler import compile as compiling
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 
 PROGRAM = """
 module {{
@@ -25,13 +25,13 @@ def compiles(tmp_path, monkeypatch):
     monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("HLOOM_DEBUG", raising=False)
     done = []
-    compile_whole = compiling._compile
-    monkeypatch.setattr(compiling, "_compile", lambda program, *rest: (done.append(program), compile_whole(program, *rest))[1])
+    compile_whole = Compilation._compiled
+    monkeypatch.setattr(Compilation, "_compiled", lambda compilation: (done.append(compilation), compile_whole(compilation))[1])
     return done
 
 
 def compiled(size=8, target="sm_90a", **options):
-    return compile_program(load_text(PROGRAM.format(size)), target=target, simulated=True, **options)
+    return Compilation(load_program(PROGRAM.format(size)), target=target, simulated=True, **options).artifact()
 
 
 def test_the_second_compile_reads_what_the_first_wrote(compiles, tmp_path):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from while_program import WHILE
 
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.executable import Executable, load
 
@@ -59,7 +60,7 @@ def target() -> str:
 
 def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False) -> Executable:
     """The program compiled for this GPU, through a file."""
-    artifact = compile_program(load_text(text), target=target(), bound=bound, profile=profile)
+    artifact = Compilation(load_program(text), target=target(), bound=bound, profile=profile).artifact()
     artifact.save(folder / "program.hloom")
     return load(folder / "program.hloom")
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, matmul, target
 
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.runtime.cuda.graphs import CAPACITY
 from hloom.runtime.errors import GpuArchitectureError
 from hloom.runtime.executable import Executable, load
@@ -88,7 +89,7 @@ CONV = """func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<64x3x3x32xf32>)
 def test_convolutions_in_f32_are_no_tf32():
     pytest.importorskip("cudnn")
     x, w = RNG.standard_normal((2, 14, 14, 32), np.float32), RNG.standard_normal((64, 3, 3, 32), np.float32)
-    exe = Executable(compile_program(load_text(CONV), target=target(), policy={"kernel": [{"op": "convolution", "use": "library"}]}))
+    exe = Compilation(load_program(CONV), target=target(), policy={"kernel": [{"op": "convolution", "use": "library"}]}).executable()
     wide = np.pad(x.astype(np.float64), [(0, 0), (1, 1), (1, 1), (0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(1, 2))
     expected = np.einsum("nhwcij,kijc->nhwk", windows, w.astype(np.float64))

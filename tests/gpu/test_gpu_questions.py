@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from gpu_programs import ELEMENTWISE, WHILE, build, target
 
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.cuda.recorder import Recorder
@@ -76,7 +77,7 @@ def test_cusolver_in_a_graph():
     matrix = np.eye(4) * 4
     slices = [[0, 0, 128], [1, 0, 128]]
     thunk = {"op": "cholesky", "sizes": [1, 4], "lower": 1, "element": "f64", "reads": slices[:1], "writes": slices[1:], "source": []}
-    made = compile_program(load_text(ELEMENTWISE), target=target())
+    made = Compilation(load_program(ELEMENTWISE), target=target()).artifact()
     tensor = {"dtype": "f64", "shape": [1, 4, 4]}
     made.manifest.update(
         arguments=[{"name": "a", "bound": False, **tensor}],
@@ -112,6 +113,6 @@ LOOP = """func.func @main(%x: tensor<64x64xf32>, %n: tensor<i32>) -> tensor<64x6
 def test_cublaslt_in_the_body_of_a_loop():
     """May the body of a conditional node hold what cuBLASLt enqueues?"""
     pytest.importorskip("nvmath.bindings.cublasLt")
-    exe = Executable(compile_program(load_text(LOOP), target=target(), policy={"kernel": [{"op": "dot_general", "use": "library"}]}))
+    exe = Compilation(load_program(LOOP), target=target(), policy={"kernel": [{"op": "dot_general", "use": "library"}]}).executable()
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32) / 8
     np.testing.assert_allclose(exe(x, np.int32(3)), np.linalg.matrix_power(x.astype(np.float64), 4), rtol=1e-4, atol=1e-5)

@@ -9,9 +9,8 @@ import ml_dtypes
 import numpy as np
 from torch_mlir import ir
 
-from hloom.compiler.compile import compile_program, load_text
-from hloom.compiler.pipeline import run_stages
-from hloom.compiler.target import attach_target, resolve
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.passes.common.rewriting import defining_op, index_constant, value_of, walk
 from hloom.runtime.executable import Executable
 
@@ -20,17 +19,15 @@ Edit = Callable[[ir.Operation], None]
 
 def compiled(text: str, target: str, name: str, edit: Edit | None) -> Executable:
     """The program with `edit` made to every op `name` of its kernels (of which there must be one)."""
-    program, described = load_text(text), resolve(target)
-    module = program.module.operation
-    attach_target(module, described)
-    run_stages(module, "input", "vector")
-    ops = walk(module, name)
+    compilation = Compilation(load_program(text), target)
+    compilation.to("vector")
+    ops = walk(compilation.module, name)
     assert ops, f"no kernel has a {name}"
     for op in ops:
         if edit is not None:
             with op.location, ir.InsertionPoint(op):
                 edit(op)
-    return Executable(compile_program(program, target=described, start="vector"))
+    return compilation.executable()
 
 
 def offset_one_too_large(op: ir.Operation) -> None:

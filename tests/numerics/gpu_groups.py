@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
-from hloom.compiler.compile import load_text
 from hloom.compiler.debug import watching
+from hloom.compiler.frontend import load_program
 from hloom.compiler.interpreter import Interpreter
 from hloom.compiler.passmanager import parse_pipeline, run_steps
 from hloom.compiler.pipeline import run_stages
@@ -43,7 +43,7 @@ class Group:
 
 def gpu_kernels(text: str, target: str = "sm_90a", passes: str = "distribute-tiles") -> tuple[ir.Module, list[Group]]:
     """The module at stage `gpu`, and its groups as they were before."""
-    module = load_text(text).module
+    module = load_program(text).module
     attach_target(module.operation, resolve(target))
     run_stages(module.operation, to="stablehlo")
     with watching() as watch:

@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.compiler.target import host
 from hloom.runtime.executable import Executable
 
@@ -31,7 +32,7 @@ def program(a: str, b: str, result: str, numbers: str, bias: bool) -> str:
 
 def by_tiles(text: str, folder, bind: dict[int, np.ndarray] | None = None) -> Executable:
     """The program compiled, which must have made use of tiles."""
-    exe = Executable(compile_program(load_text(text), bound=list(bind or {}), dump_dir=folder))
+    exe = Compilation(load_program(text), bound=list(bind or {}), dump_dir=folder).executable()
     assert "x86.amx.tile_mulf" in next(folder.glob("*-vector.mlir")).read_text()
     if bind:
         exe.bind(bind)

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 import hloom
-from hloom.compiler.compile import bind_arguments
+from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
-from hloom.compiler.pipeline import run_stages
 from hloom.compiler.target import resolve
-from hloom.dialects.target import attach_target
 
 jax = pytest.importorskip("jax")
 lax = jax.lax
@@ -152,7 +150,4 @@ def test_random_program(seed):
 def test_random_program_on_a_gpu(seed):
     """Up to the kernels: none keeps an array in memory of its own."""
     function, shape = program(seed)
-    loaded = load_program(function, (np.zeros(shape, np.float32),))
-    attach_target(loaded.module.operation, resolve("sm_90a"))
-    bind_arguments(loaded, ())
-    run_stages(loaded.module.operation, "input", "gpu")
+    Compilation(load_program(function, (np.zeros(shape, np.float32),)), "sm_90a").to("gpu")

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import hloom
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.runtime.executable import Executable
 
 
 def compiled(text: str, folder) -> Executable:
-    return Executable(compile_program(load_text(text), dump_dir=folder))
+    return Compilation(load_program(text), dump_dir=folder).executable()
 
 
 def vector_stage(folder) -> str:

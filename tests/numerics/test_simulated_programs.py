@@ -10,8 +10,8 @@ import pytest
 from numerics.test_shared_programs import MODELS, REFUSED, ROOT, TOLERANCE, read
 
 import hloom
-from hloom.compiler.compile import load_text
 from hloom.compiler.cuda.statistics import KernelStatistics, kernel_statistics
+from hloom.compiler.frontend import load_program
 from hloom.compiler.pipeline import run_stages
 from hloom.compiler.target import resolve
 from hloom.dialects.target import attach_target
@@ -65,7 +65,7 @@ def test_model_gives_what_is_expected(model):
 
 @cache
 def statistics(path: Path, target: str) -> dict[str, KernelStatistics]:
-    module = load_text(path.read_bytes()).module.operation
+    module = load_program(path.read_bytes()).module.operation
     described = resolve(target)
     attach_target(module, described)
     run_stages(module, "input", "thunk")

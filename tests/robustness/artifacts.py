@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import hloom
-from hloom.compiler.compile import compile_program, load_text, simulator
+from hloom.compiler.compile import Compilation, simulator
+from hloom.compiler.frontend import load_program
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.device import CudaDevice
 from hloom.runtime.errors import CudaError
@@ -50,7 +51,7 @@ def bases(kind: str) -> list[Artifact]:
 
 
 def _compiled(path: Path, target: str, **more: Any) -> Artifact:
-    return compile_program(load_text(path.read_text()), target=target, **more)
+    return Compilation(load_program(path.read_text()), target=target, **more).artifact()
 
 
 def _bound(weights: bool) -> Artifact:
@@ -69,7 +70,7 @@ def _with_state() -> Artifact:
       %0 = stablehlo.add %x, %s : tensor<4xf32>
       return %s, %0 : tensor<4xf32>, tensor<4xf32>
     }"""
-    artifact = compile_program(load_text(text), target="cpu")
+    artifact = Compilation(load_program(text), target="cpu").artifact()
     artifact.manifest |= {"updates": [[1, 1]], "state": [1], "in_tree": {"tuple": ["*"]}, "out_tree": "*"}
     artifact.blobs = {**artifact.blobs, "state.1": bytes(16)}
     return artifact

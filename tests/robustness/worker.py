@@ -115,12 +115,12 @@ def _at_stage(text: str, stage: str) -> str:
 
 def _try_stage(number: int, folder: Path) -> str:
     """A dump of a stage, edited wrongly, and taken up again. What compiles is not run: nothing promises that it keeps to its buffers."""
-    from hloom.compiler.compile import compile_program
+    from hloom.compiler.compile import Compilation
     from hloom.compiler.resume import load_stage
 
     try:
         program, bound = load_stage(source("stage", number)[1], _stage(number))
-        compile_program(program, bound=bound, start=_stage(number))
+        Compilation(program, bound=bound, stage=_stage(number)).artifact()
     except hloom.CompileError as error:
         return _checked(str(error))
     return "compiled"

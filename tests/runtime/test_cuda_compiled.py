@@ -12,7 +12,8 @@ from fake_libraries import CublasLt, fake_libraries
 from torch_mlir import ir
 from while_program import WHILE
 
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.dialects.context import make_context
@@ -37,7 +38,7 @@ def on_simulator(artifact) -> FakeDriver:
 
 
 def run(text: str, *inputs: np.ndarray, bind: dict | None = None):
-    artifact = compile_program(load_text(text), target="sm_90a", bound=list(bind or {}), simulated=True)
+    artifact = Compilation(load_program(text), target="sm_90a", bound=list(bind or {}), simulated=True).artifact()
     artifact.blobs["cubin"] = b"simulated"
     driver = on_simulator(artifact)
     exe = Executable(again(artifact), lambda program: CudaDevice(program, driver, fake_libraries(cublasLt=CublasLt())))
@@ -65,7 +66,7 @@ def test_the_launch_table_is_what_the_kernels_say():
       %0 = stablehlo.exponential %x : tensor<4096x64xf32>
       return %0 : tensor<4096x64xf32>
     }"""
-    artifact = compile_program(load_text(text), target="sm_80", simulated=True)
+    artifact = Compilation(load_program(text), target="sm_80", simulated=True).artifact()
     (name,) = artifact.manifest["kernels"]
     launch = artifact.manifest["kernels"][name]
     kernel = next(op for op in walk(parse_module(bytes(artifact.blobs["module"]).decode(), make_context()).operation, "gpu.func"))

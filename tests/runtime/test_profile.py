@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from cuda_programs import artifact, kernel, loaded, tensor
 
-from hloom.compiler.compile import compile_program, load_text
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 from hloom.runtime.errors import ExecutionError
-from hloom.runtime.executable import Executable, load
+from hloom.runtime.executable import load
 from hloom.runtime.profile import trace, write_trace
 
 PROGRAM = """
@@ -37,7 +38,7 @@ def slices(found: dict) -> list[dict]:
 
 
 def test_a_cpu_program_is_measured_thunk_by_thunk(tmp_path):
-    exe = Executable(compile_program(load_text(PROGRAM), profile=True, name="loop"))
+    exe = Compilation(load_program(PROGRAM), profile=True, name="loop").executable()
     exe.device.measurements()
     exe(*INPUTS)
     measured = exe.device.measurements()
@@ -55,7 +56,7 @@ def test_a_cpu_program_is_measured_thunk_by_thunk(tmp_path):
 
 
 def test_a_program_that_measures_nothing_is_told_so(tmp_path):
-    exe = Executable(compile_program(load_text(PROGRAM)))
+    exe = Compilation(load_program(PROGRAM)).executable()
     exe(*INPUTS)
     with pytest.raises(ExecutionError, match="measures nothing"):
         write_trace(tmp_path / "trace.json", exe, [])

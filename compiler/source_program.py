@@ -1,0 +1,105 @@
+"""A program before it is compiled: as its front end delivers it, and checked, with everything that a file says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.passes.common.init_function import bound_arguments, mark_bound
+from hloom.passes.common.rewriting import functions, symbol_name
+from hloom.passes.errors import CompileError
+from hloom.runtime import pytree
+from hloom.runtime.signature import TensorSpec
+
+
+@dataclass
+class Imported:
+    """What a front end hands back: a module that is not checked yet, and the little that only the front end knows."""
+
+    module: ir.Module
+    kind: str = "numpy"
+    """Of array that a call gives and gets: "numpy", "torch" or "jax"."""
+    in_tree: pytree.Structure = None
+    """The structure of a call's positional arguments (runtime/pytree.py). Its leaves are the arguments that are not bound, in order."""
+    out_tree: pytree.Structure = None
+    kwarg_tree: pytree.Structure = None
+    """The structure of the keyword arguments, whose leaves follow."""
+    bound: dict[int, np.ndarray] = field(default_factory=dict)
+    """Parameters and buffers of a torch module by argument index. The arrays share memory with the module."""
+    names: Sequence[str] | None = None
+    """Names of the arguments, by which they may be bound."""
+    updates: dict[int, int] = field(default_factory=dict)
+    """Arguments that a call changes, by the results that are their new values: the last ones, which `out_tree` does not count. Those that
+    are in `bound` are the program's state (runtime/state.py)."""
+
+
+@dataclass
+class SourceProgram(Imported):
+    """A program as the stage `input` wants it. `inputs` lists all arguments of @main, bound ones too.
+
+    Structures that the front end leaves open are flat, and a lone result is no tuple.
+    """
+
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.in_tree is None:
+            self.in_tree = pytree.flat(len(self.inputs) - len(self.bound))
+        if self.kwarg_tree is None:
+            self.kwarg_tree = {"dict": []}
+        if self.out_tree is None and self.kind == "numpy":
+            self.out_tree = pytree.LEAF if len(self.outputs) == 1 else pytree.flat(len(self.outputs))
+
+    @property
+    def state(self) -> set[int]:
+        return self.updates.keys() & self.bound.keys()
+
+    def flatten_inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """The leaves of a call's arguments, in the order of the arguments that are not bound."""
+        return pytree.flatten(self.in_tree, args) + pytree.flatten(self.kwarg_tree, kwargs, "keywords")
+
+    def unflatten_outputs(self, leaves: list[Any]) -> Any:
+        return pytree.builder(self.out_tree)(leaves)
+
+    def bind(self, indices: Collection[int]) -> list[int]:
+        """Marks arguments in the module as bound and takes them out of `in_tree`. Returns the indices of all that are bound."""
+        main = main_function(self.module)
+        marked = bound_arguments(main)
+        free = [index for index in range(len(self.inputs)) if index not in marked and index not in self.state]
+        mark_bound(main, indices)
+        marked = bound_arguments(main)
+        if pytree.count(self.in_tree) + pytree.count(self.kwarg_tree) == len(self.inputs):
+            free = list(range(len(self.inputs)))  # marked in the text: the structure counts them all
+        gone = {position for position, index in enumerate(free) if index in marked}
+        if any(position >= pytree.count(self.in_tree) for position in gone):
+            raise CompileError("keyword arguments cannot be bound", remedy="make them positional")
+        self.in_tree = pytree.without(self.in_tree, gone)
+        return marked
+
+    def manifest(self, name: str, bound: Collection[int]) -> dict[str, Any]:
+        """What the manifest of a file says of the program (docs/artifact.md), where the arguments of those indices are bound."""
+        return {
+            "name": name,
+            "kind": self.kind,
+            "arguments": [{**spec.json(), "bound": index in bound} for index, spec in enumerate(self.inputs)],
+            "results": [spec.json() for spec in self.outputs],
+            "in_tree": self.in_tree,
+            "kwarg_tree": self.kwarg_tree,
+            "out_tree": self.out_tree,
+            **({"updates": list(map(list, self.updates.items())), "state": sorted(self.state)} if self.updates else {}),
+        }
+
+
+def main_function(module: ir.Module) -> ir.Operation:
+    return next(op for op in functions(module.operation) if symbol_name(op) == "main")
+
+
+def tensor_spec(name: str, kind: ir.Type) -> TensorSpec:
+    """The spec of a tensor type."""
+    tensor = ir.RankedTensorType(kind)
+    return TensorSpec(name, str(tensor.element_type), tuple(tensor.shape))
