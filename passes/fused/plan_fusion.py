@@ -31,6 +31,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..registry import register_pass
+from .planner.codes import Code
 from .planner.cost import CostModel
 from .planner.decisions import KERNEL_CODES, attach
 from .planner.give_back import give_back
@@ -74,6 +75,6 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         free = tuple(op.id for op in program.ops if op.free and op.operands and op.id in outliner.names)
         records = [each for _, group in sorted(decisions, key=lambda pair: pair[0]) for each in group]
         if free:
-            records.append(Decision("FREE_CLONED", "note", free, "views and scalars, cloned into every group that uses them"))
-        records.extend(Decision("POLICY_UNMET", "note", (), reason, rule=rule) for rule, reason in policy.idle_rules(program.ops))
+            records.append(Decision(Code.FREE_CLONED, free, "views and scalars, cloned into every group that uses them"))
+        records.extend(Decision(Code.POLICY_UNMET, (), reason, rule=rule) for rule, reason in policy.idle_rules(program.ops))
         attach(module, records, program, outliner.names)

@@ -31,6 +31,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import before_edge
 from ..common.rewriting import create, defining_op, functions, i64_array, index_constant, symbol_name, value_of, walk
+from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..lhlo.assignment.arena import aligned
 from ..registry import register_pass
@@ -73,7 +74,7 @@ def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts:
                 host.rewrite_calls(function, cut)
             pending.append(cut.first)
             names = [symbol_name(cut.first), symbol_name(function)]
-            append_note(module, "SPLIT", names, f"a value of which every tile would hold {size} bytes has a buffer", kind)
+            append_note(module, Code.SPLIT, names, f"a value of which every tile would hold {size} bytes has a buffer", kind)
 
 
 def _too_large(function: ir.Operation, target: TargetView) -> tuple[ir.Value, int] | None:

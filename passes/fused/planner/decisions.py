@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
+from .codes import Code, DecisionCode
 from .records import Decision, Program
 
 ATTRIBUTE = "hloom.decisions"
-KERNEL_CODES = ("KERNEL_CHOSEN", "POLICY_FORCED", "POLICY_FORBIDDEN", "POLICY_UNMET")
+KERNEL_CODES = (Code.KERNEL_CHOSEN, Code.POLICY_FORCED, Code.POLICY_FORBIDDEN, Code.POLICY_UNMET)
 """Kernel-choice codes: by cost; library forced by policy; library forbidden; policy cannot be met."""
 
 
@@ -19,11 +20,11 @@ def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program
     module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, *(_record(each, program, names) for each in decisions)])
 
 
-def append_note(module: ir.Operation, code: str, groups: Sequence[str], reason: str, edge: str) -> None:
+def append_note(module: ir.Operation, code: DecisionCode, groups: Sequence[str], reason: str, edge: str) -> None:
     """Appends a record of what became of groups after they were planned; `edge` is the type of the value that it is about."""
     fields = {
-        "code": ir.StringAttr.get(code),
-        "verdict": ir.StringAttr.get("note"),
+        "code": ir.StringAttr.get(code.name),
+        "verdict": ir.StringAttr.get(code.verdict),
         "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
         "ops": ir.ArrayAttr.get([]),
         "reason": ir.StringAttr.get(reason),
@@ -37,8 +38,8 @@ def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[s
     i64 = ir.IntegerType.get_signless(64)
     groups = dict.fromkeys(name for op in decision.ops for name in names.get(op, ()))
     fields: dict[str, ir.Attribute] = {
-        "code": ir.StringAttr.get(decision.code),
-        "verdict": ir.StringAttr.get(decision.verdict),
+        "code": ir.StringAttr.get(decision.code.name),
+        "verdict": ir.StringAttr.get(decision.code.verdict),
         "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
         "ops": ir.ArrayAttr.get([_op(op, program) for op in decision.ops]),
         "reason": ir.StringAttr.get(decision.reason),

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from .codes import Code
+
 BUDGET = 4096
 """A search that visits more nodes than this gives up."""
 
@@ -28,12 +30,12 @@ class Dag:
             self.successors[u].add(v)
             self.predecessors[v].add(u)
 
-    def merge(self, u: int, v: int) -> int | str:
-        """Contracts u and v; 'CYCLE' if a path of two or more edges joins them, 'CYCLE_BUDGET' if that cannot be told cheaply."""
+    def merge(self, u: int, v: int) -> int | Code:
+        """Contracts u and v; CYCLE if a path of two or more edges joins them, CYCLE_BUDGET if that cannot be told cheaply."""
         if self.order[u] > self.order[v]:
             u, v = v, u
         slot = self._slot(u, v)
-        if isinstance(slot, str):
+        if isinstance(slot, Code):
             return slot
         kept, gone = (u, v) if self._degree(u) >= self._degree(v) else (v, u)
         self._redirect(gone, kept)
@@ -63,7 +65,7 @@ class Dag:
             mine[target].discard(gone)
             mine[gone] = set()
 
-    def _slot(self, u: int, v: int) -> int | str:
+    def _slot(self, u: int, v: int) -> int | Code:
         """The topological number of the merged node; moves the nodes between u and v out of its way."""
         lo, hi = self.order[u], self.order[v]
         if self.successors[u] <= {v}:
@@ -71,12 +73,12 @@ class Dag:
         if self.predecessors[v] <= {u}:
             return lo
         forward = self._gather(u, v, self.successors, lambda slot: slot < hi)
-        if isinstance(forward, str):
+        if isinstance(forward, Code):
             return forward
         if not forward:
             return hi
         backward = self._gather(v, u, self.predecessors, lambda slot: slot > lo)
-        if isinstance(backward, str):
+        if isinstance(backward, Code):
             return backward
         sequence = [*sorted(backward, key=self.order.__getitem__), None, *sorted(forward, key=self.order.__getitem__)]
         slots = sorted({hi, *(self.order[x] for x in (*backward, *forward))})  # u's own slot is left free
@@ -88,17 +90,17 @@ class Dag:
                 self.order[node] = slot
         return merged
 
-    def _gather(self, start: int, end: int, adjacent: list[set[int]], between: Callable[[int], bool]) -> set[int] | str:
-        """What `start` reaches strictly between the two, without the direct edge; 'CYCLE' if that reaches `end`."""
+    def _gather(self, start: int, end: int, adjacent: list[set[int]], between: Callable[[int], bool]) -> set[int] | Code:
+        """What `start` reaches strictly between the two, without the direct edge; CYCLE if that reaches `end`."""
         found = {x for x in adjacent[start] if x != end and between(self.order[x])}
         todo = list(found)
         while todo:
             for y in adjacent[todo.pop()]:
                 if y == end:
-                    return "CYCLE"
+                    return Code.CYCLE
                 if y not in found and between(self.order[y]):
                     found.add(y)
                     todo.append(y)
             if len(found) > BUDGET:
-                return "CYCLE_BUDGET"
+                return Code.CYCLE_BUDGET
         return found

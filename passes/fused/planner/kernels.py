@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from ...common.index_expression import dims_of
+from .codes import Code
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
 from .group import Group, work_of
 from .library import generated_ps, library_ps, offer_of
@@ -97,9 +98,9 @@ def _on_cuda(
 
 def _told(op: Op, choice: Choice, library: bool, reason: str, before: int = 0, after: int = 0) -> Decision:
     """`library`: whether one was chosen; `before` and `after`: the prices without and with one."""
-    codes = {"library": "POLICY_FORCED" if library else "POLICY_UNMET", "generated": "POLICY_FORBIDDEN"}
-    code = codes.get(choice.use, "KERNEL_CHOSEN")
-    return Decision(code, "note", (op.id,), reason, op.results[0], before, after, rule=choice.rule)
+    codes = {"library": Code.POLICY_FORCED if library else Code.POLICY_UNMET, "generated": Code.POLICY_FORBIDDEN}
+    code = codes.get(choice.use, Code.KERNEL_CHOSEN)
+    return Decision(code, (op.id,), reason, op.results[0], before, after, rule=choice.rule)
 
 
 def _reductions(group: Group, program: Program, policy: Policy) -> Iterator[Decision]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .codes import DecisionCode
+
 if TYPE_CHECKING:
     from .access import AccessMap
 
@@ -94,8 +96,7 @@ class Decision:
     """Why two groups became one, or did not. Times in picoseconds; `rho`: times each element of the producer is evaluated; `rule`: the
     policy's, if one decided."""
 
-    code: str
-    verdict: str
+    code: DecisionCode
     ops: tuple[int, ...]
     reason: str
     edge: int | None = None

@@ -1,0 +1,46 @@
+"""The codes of `hloom.decisions`, each with its verdict and its meaning, as docs/fusion.md lists them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class DecisionCode(Enum):
+    """A code: its name in records, its verdict (fused, declined, note) and its meaning. A fusion rule's file may hold codes of its own."""
+
+    def __init__(self, verdict: str, meaning: str):
+        self.verdict, self.meaning = verdict, meaning
+
+
+class Code(DecisionCode):
+    """What the planner and split-groups tell."""
+
+    FREE_CLONED = "note", "views and scalars that every group clones for itself"
+    FUSED_VERTICAL = "fused", "the value between the two is never written"
+    FUSED_MULTI_OUTPUT = "fused", "the value between the two is written, and used at once"
+    FUSED_SIBLING = "fused", "two readers of one value"
+    FUSED_DUPLICATED = "fused", "a cheap producer evaluated in each consumer"
+    FUSED_DEMAND = "fused", "evaluated only at gathered elements"
+    FUSED_MULTI_REDUCE = "fused", "a row stays in the tile between its reduction and its use"
+    FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
+    KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
+    POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"
+    POLICY_FORBIDDEN = "note", "a rule of the policy asks for a generated kernel"
+    POLICY_UNMET = "note", "a rule asks for a library where there is none; without ops: the rule decides nothing"
+    NO_GAIN = "declined", "legal, not faster"
+    RECOMPUTE_TOO_HIGH = "declined", "evaluating it again costs more than it saves; or a reduction is needed at several indices"
+    INSTANCE_LIMIT = "declined", "the kernel would grow beyond `max-instances`, or beyond four instances an op"
+    CYCLE = "declined", "another path joins the two groups"
+    CYCLE_BUDGET = "declined", "whether another path joins the two groups cannot be told within the search's bound"
+    AXIS_CONFLICT = (
+        "declined",
+        "other axes than those that were reduced; a column has no row to keep; two contractions; a window and a reduction",
+    )
+    GLOBAL_DEP = "declined", "every tile would need all of a reduction, or of a contraction's row"
+    ROW_TOO_LARGE = "declined", "a row does not stay in the L2 cache"
+    NOT_TILEABLE = (
+        "declined",
+        "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles",
+    )
+    INPLACE_HAZARD = "declined", "a buffer that dynamic_update_slice may overwrite would be read at another index too"
+    SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"

@@ -1,0 +1,49 @@
+"""The ways in which groups may become one: a rule a file, found here by the planner.
+
+A rule proposes merges around a group, each with the union that it would make (a `Refusal` where it is not legal), and tells of a merge that
+is made. What every rule has in common, such as the price and the graph's cycles, is the planner's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..codes import DecisionCode
+from ..group import Group, Union
+from ..grouping import Grouping
+from ..legality import Limits, Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The merge of node `u` with each of `targets`: the unions, one a target; or why it is not legal."""
+
+    u: int
+    targets: tuple[int, ...]
+    unions: tuple[Union, ...] | Refusal
+
+
+class Rule:
+    """`late`: asked when nothing else gains any more. `into_first`: a union is in u's axes, not in its target's. `tells_price`: a
+    merge that does not pay leaves a record."""
+
+    name: str
+    late = into_first = tells_price = False
+
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
+        """What concerns a new group: merges with what it feeds and, `upstream`, with what feeds it."""
+        raise NotImplementedError
+
+    def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:
+        """The code and reason of a merge that is made."""
+        raise NotImplementedError
+
+
+def all_rules() -> list[Rule]:
+    """Every rule of this folder, the late ones last."""
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
+    return sorted((rule() for rule in Rule.__subclasses__()), key=lambda rule: (rule.late, rule.name))

@@ -1,0 +1,46 @@
+"""A producer copied into each of its consumers, after which it is gone: for plain loops only, a reduction is never done twice.
+
+    e = exp(x);  s = sum(e);  q = e / n        becomes        s = sum(exp(x));  q = exp(x) / n
+
+Declines: values that the host needs, more than `MOST` consumers, and a block that copies would double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..codes import Code, DecisionCode
+from ..group import Group, Union
+from ..grouping import Grouping
+from ..legality import Limits
+from . import Proposal, Rule
+from .vertical import vertical
+
+MOST = 8
+"""A producer is copied into no more consumers than this."""
+
+
+class Copies(Rule):
+    name = "copies"
+
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
+        for producer in (*(sorted(grouping.dag.predecessors[node]) if upstream else ()), node):
+            group = grouping.groups[producer]
+            if group and group.iterates and not any(value in grouping.pinned for value in group.results):
+                yield from self._copied(grouping, limits, producer, group)
+
+    def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:
+        return Code.FUSED_DUPLICATED, f"cheap to evaluate in each of {len(unions)} consumers"
+
+    def _copied(self, grouping: Grouping, limits: Limits, node: int, group: Group) -> Iterator[Proposal]:
+        consumers = sorted(grouping.dag.successors[node], key=grouping.dag.order.__getitem__)
+        if not 2 <= len(consumers) <= MOST or grouping.growth + (len(consumers) - 1) * group.ops > 2 * len(grouping.nodes):
+            return
+        unions = []
+        for consumer in consumers:
+            into = grouping.groups[consumer]
+            union = vertical(group, into, lambda value: False, grouping.program.values, limits) if into else None
+            if not isinstance(union, Union):
+                return
+            unions.append(union)
+        yield Proposal(node, tuple(consumers), tuple(unions))

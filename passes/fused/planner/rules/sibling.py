@@ -1,0 +1,82 @@
+"""Two groups that read the same element of one value, and not each other, beside each other: all their axes are unified.
+
+    m = max(x, rows);  n = sum(x, rows)        becomes        m, n = one pass over x
+
+Declines: windows and contractions, other extents, and groups without a common read (scalar groups need none).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+from ....common.index_expression import substitute
+from ..axes import Axis, Signature, var
+from ..codes import Code, DecisionCode
+from ..group import Group, Image, Union
+from ..grouping import Grouping
+from ..legality import Limits, Refusal, checked
+from ..records import Value
+from . import Proposal, Rule
+
+MOST = 8
+"""A group is tried beside so many users of the same value, on either side in topological order."""
+
+
+class Sibling(Rule):
+    name, late, into_first = "sibling", True, True
+
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
+        group, order = grouping.groups[node], grouping.dag.order
+        if not group or group.contraction is not None or group.window:
+            return
+        for near in _neighbours(grouping, node, group):
+            first, second = (node, near) if order[node] < order[near] else (near, node)
+            if second in grouping.dag.successors[first]:
+                continue
+            union = sibling(grouping.at(first), grouping.at(second), grouping.program.values, limits)
+            if isinstance(union, Union):
+                yield Proposal(first, (second,), (union,))
+            elif union.code != Code.AXIS_CONFLICT:
+                yield Proposal(first, (second,), union)
+
+    def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:
+        return Code.FUSED_SIBLING, "both read the same value, which is read once"
+
+
+def _neighbours(grouping: Grouping, node: int, group: Group) -> Iterator[int]:
+    """The groups nearest to the node that use a value of its own over the same extents; scalar groups need no common value."""
+    key, seen, order = _extents(group), {node}, grouping.dag.order
+    buckets = [grouping.users[value] for value in sorted(group.reads)] if key else [set(grouping.alive())]
+    for bucket in buckets:
+        near = (v for v in bucket if v not in seen and (other := grouping.groups[v]) and _extents(other) == key)
+        nearest = heapq.nsmallest(2 * MOST, near, key=lambda v: (abs(order[v] - order[node]), v))
+        seen.update(nearest)
+        yield from nearest
+
+
+def _extents(group: Group) -> tuple[int, ...]:
+    return tuple(group.extents((*group.parallel, *group.reduced)))
+
+
+def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
+    """`b` moved beside `a`: same axes, a common read, no dependence."""
+    if any(g.window or g.contraction is not None for g in (a, b)):
+        return Refusal(Code.AXIS_CONFLICT, "windows and contractions have no common tiles")
+    mine, theirs = [*a.parallel, *a.reduced], [*b.parallel, *b.reduced]
+    if a.extents(mine) != b.extents(theirs):
+        return Refusal(Code.AXIS_CONFLICT, "the groups iterate over different extents")
+    image = {axis: var(to, a.axes[to].extent) for axis, to in zip(theirs, mine, strict=True)}
+    small, large = sorted((b.reads, a.reads), key=len)
+    common = tuple(v for v in small if v in large and _same_read(a.reads[v], b.reads[v], image))
+    if mine and not common:
+        return Refusal(Code.AXIS_CONFLICT, "no value is read at the same index")
+    reduced = {to for axis, to in zip(theirs, mine, strict=True) if b.axes[axis].reduced or a.axes[to].reduced}
+    axes = {to: Axis(a.axes[to].extent, to in reduced) for to in mine}
+    results = {**a.results, **{value: substitute(signature, image) for value, signature in b.results.items()}}
+    union = Union((image,), axes, results, common, max(a.phases, b.phases), a.instances + b.instances)
+    return checked(union, b, a, values, limits)
+
+
+def _same_read(mine: tuple[Signature, ...], theirs: tuple[Signature, ...], image: Image) -> bool:
+    return any(substitute(signature, image) in mine for signature in theirs)
