@@ -1,13 +1,12 @@
 """plan-fusion: stage stablehlo → fused. Groups ops into fusions by price and outlines each group.
 
+Before:
     func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
       %0 = stablehlo.exponential %x : tensor<4096x1024xf32>
       %1 = stablehlo.negate %0 : tensor<4096x1024xf32>
       return %1 : tensor<4096x1024xf32>
     }
-
-becomes
-
+After:
     module attributes {hloom.decisions = [{code = "FUSED_VERTICAL", verdict = "fused", groups = [@fusion_0], …}]} {
       func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
         %0 = call @fusion_0(%x) : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
@@ -17,11 +16,11 @@ becomes
           attributes {hloom.bytes = …, hloom.cost_ps = …, hloom.flops = …, hloom.kind = "loop"} { exponential; negate; return }
     }
 
-Must hold before: calls inlined, static ranked shapes, one block a function. Holds after: host functions hold calls to groups, constants,
+Must hold: calls inlined, static ranked shapes, one block a function. Holds after: host functions hold calls to groups, constants,
 while, case, if and returns only. On CUDA, a convolution for which a generated kernel is chosen gives up its padding, which becomes an op,
 and reads its weights as they lie. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a
-record in `hloom.decisions`. `hloom.policy` (fusion/policy.py) may say which contractions are a library's and which are not. Functions that
-are groups already are left alone. Declines: ops without an access map (UnsupportedOpError).
+record in `hloom.decisions`. `hloom.policy` (planner/policy.py) may say which contractions are a library's and which are not. Functions that
+are groups already are left alone. Declined: ops without an access map (UnsupportedOpError).
 """
 
 from __future__ import annotations

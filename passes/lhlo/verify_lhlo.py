@@ -2,8 +2,9 @@
 
 Checked: every lhlo.fusion names a function of the module and passes buffers of its types (tensor → memref, i1 → i8, unsigned → signless);
 `inplace` pairs are in range and one buffer; views lie in the arena, 64-byte aligned; copies are between equal types; fill patterns have
-an element's width; predicates are memref<i8>; matrices of an lhlo.gemm end inside of their buffers; case ops hold branches. Raises
-PassFailure with the first violation and the number of others.
+an element's width; predicates are memref<i8>; matrices of an lhlo.gemm end inside of their buffers; case ops hold branches.
+
+Must hold: nothing. Declined: nothing; PassFailure names the first violation and the number of others.
 """
 
 from __future__ import annotations

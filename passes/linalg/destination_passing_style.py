@@ -10,8 +10,8 @@ A chain that starts from a contraction's fill then has one buffer from end to en
 Taken is the first input that is a generic's result, of the result's type, read through the result's own map, and read nowhere else.
 Upstream's convert-to-destination-style turns other ops (tensor.generate, tensor.pad) into linalg; it reuses no buffer that dies.
 
-Declined: arguments (whether they may be overwritten is the buffer assignment's matter), tensors with other readers, generics that already
-read their outs.
+Must hold: the linalg stage. Declined: arguments (whether they may be overwritten is the buffer assignment's matter), tensors with other
+readers, generics that already read their outs.
 """
 
 from __future__ import annotations

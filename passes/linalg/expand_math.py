@@ -1,4 +1,4 @@
-"""`expand-math`: math ops that no machine has become straight-line arithmetic, inlined from the library in `passes/math`.
+"""expand-math: math ops that no machine has become straight-line arithmetic, inlined from the library in `passes/math`.
 
 Before, in the body of a linalg.generic (or anywhere else):
 
@@ -18,8 +18,8 @@ constant exponent that has a function of its own (`@hloom_square_f32`, ...) take
 
 The option `only` names the ops to expand, with the type that they are computed in: `only=sin_f32+cos_f32`.
 
-What must hold: nothing; the results are within the errors that docs/math.md lists, special values included.
-Declined, that is left in place: ops that LLVM has as instructions (sqrt, fma, floor, ceil, trunc, roundeven, absf, copysign, integer
+Must hold: nothing; the results are within the errors that docs/math.md lists, special values included.
+Declined: ops that LLVM has as instructions (sqrt, fma, floor, ceil, trunc, roundeven, absf, copysign, integer
 ops), f64 functions that the library lacks (powf), scalable vectors, tensors, and ops marked `hloom.native`, which the library itself leaves
 to libm.
 """

@@ -1,7 +1,6 @@
 """fold-views: views between two ops of a group disappear into their loops and maps; views are left at the function's edge alone.
 
-A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Before (a
-packed right operand):
+Before (a packed right operand):
     %c = generic (m, o, i, k) ins(%x (m, k), %w (o, k, i)) outs(tensor<256x16x64xf32>)   { mulf, addf }
     %v = tensor.collapse_shape %c : tensor<256x16x64xf32> into tensor<256x1024xf32>
     %r = generic (m, n) ins(%v (m, n)) outs(tensor<256x1000xf32>)
@@ -9,11 +8,12 @@ After:
     %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
     %r = generic (m, n) ins(%c (m, n))
 
-Any other view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by
-a sum, through a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
+A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Any other
+view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum, through
+a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
-Must hold: the linalg stage before destination-passing-style. A view of an argument stays, and so does one that is returned, for the return
-alone.
+Must hold: the linalg stage before destination-passing-style. Declined: a view of an argument stays, and so does one that is returned, for
+the return alone.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ After:
 
 Upstream's linalg-generalize-named-ops does the first half. It is no step of the pipeline, for it cannot leave fills alone: it runs where
 there is another named op, which lower-to-linalg never makes. Generics that only yield a scalar operand become fills. A contraction's
-addition has the accumulator first, and its float multiplication and addition may contract to an FMA. Nothing is declined: a generic that is
-no contraction stays as it is.
+addition has the accumulator first, and its float multiplication and addition may contract to an FMA. Must hold: nothing. Declined: a
+generic that is no contraction stays as it is.
 """
 
 from __future__ import annotations

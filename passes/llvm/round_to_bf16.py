@@ -1,4 +1,4 @@
-"""`round-to-bf16`: arithmetic on bf16 in f32, and rounding f32 to bf16 as integer arithmetic.
+"""round-to-bf16: arithmetic on bf16 in f32, and rounding f32 to bf16 as integer arithmetic.
 
 Before, on scalars or vectors:
 

@@ -1,4 +1,4 @@
-"""`scale-to-avx512`: scaling by 2^n, as the math library writes it, becomes AVX-512's vscalef.
+"""scale-to-avx512: scaling by 2^n, as the math library writes it, becomes AVX-512's vscalef.
 
 Before, on vectors (see `@hloom_exp_scale_f32`), t = 1.5 * 2^23 + 254 + n:
 
@@ -15,8 +15,8 @@ After, 16 lanes (8 of f64) at a time:
     %y0 = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%q0, %n0, ...)
     ... vector.insert_strided_slice ...
 
-Nine operations become two; the bits of the result are the same. Declined: targets without AVX-512; scalars; vectors whose element count is
-no multiple of a register's lanes.
+Nine operations become two; the bits of the result are the same. Must hold: nothing. Declined: targets without AVX-512; scalars; vectors
+whose element count is no multiple of a register's lanes.
 """
 
 from __future__ import annotations

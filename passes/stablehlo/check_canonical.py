@@ -1,8 +1,9 @@
 """check-canonical: refuses what the stages after `stablehlo` do not take. Changes nothing.
 
-    %0 = stablehlo.dynamic_gather %x, %i, %sizes …        // refused: %sizes is no constant, or it would be a gather by now
+Refused:
+    %0 = stablehlo.dynamic_gather %x, %i, %sizes …        // %sizes is no constant, or it would be a gather by now
 
-Raises UnsupportedOpError naming the op, its location and a remedy.
+Must hold: ingress canonicalisation has run. Declined: nothing; UnsupportedOpError names the op, its location and a remedy.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Before:
 After:
     // %x
 
-Declined: every other custom call, and one whose results are not its operands' types.
+Must hold: nothing. Declined: every other custom call, and one whose results are not its operands' types.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ the kernel. Batch groups become feature groups: the batch splits into (group, re
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
 
-For a CUDA target a convolution that a library can take (buffers/conv.py) keeps padding that is the same on both sides; should the planner
-choose a generated kernel for it after all, it comes back here.
+Must hold: nothing. Declined: for a CUDA target, convolutions that a library can take (lhlo/assignment/conv.py) and that are padded alike on
+both sides; should the planner choose a generated kernel for one after all, it comes back here.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ After:
     %3 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<8x16xbf16>, tensor<16x4xbf16>) -> tensor<8x4xf32>
 
 Results do not change: the product of two halves is exact in f32. Reshapes, transposes, broadcasts, pads with 0 and slices between convert
-and contraction move to the narrow type. Holds for dot_general and convolution; both operands must come from one of f16 and bf16.
-Declined: one operand that is no such convert, converts from integers or from f32, results of another type than the convert's.
+and contraction move to the narrow type. Holds for dot_general and convolution; both operands must come from one of f16 and bf16. Must hold:
+nothing. Declined: one operand that is no such convert, converts from integers or from f32, results of another type than the convert's.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
 On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions. A
-transpose of a dot's result that exchanges its two sides exchanges the operands; one of a convolution's result renumbers it.
-Declined: transposes that reorder the free dimensions of one side of a dot among themselves; sinking a value with other uses.
+transpose of a dot's result that exchanges its two sides exchanges the operands; one of a convolution's result renumbers it. Must hold:
+nothing. Declined: transposes that reorder the free dimensions of one side of a dot among themselves; sinking a value with other uses.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ After:
     %s = scale / sqrt(variance + epsilon)                      // over the features alone
     %0 = (%x - broadcast(mean)) * broadcast(%s) + broadcast(offset)
 
-Declined: batch_norm_training and batch_norm_grad.
+Must hold: nothing. Declined: batch_norm_training and batch_norm_grad.
 """
 
 from __future__ import annotations

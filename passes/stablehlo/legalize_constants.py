@@ -5,7 +5,7 @@ Before:
 After:
     %0 = stablehlo.constant dense<7> : tensor<1xi64>
 
-Scalars that are no tensors (`arith.constant 7 : i64`) stay: no StableHLO op reads them.
+Must hold: nothing. Declined: scalars that are no tensors (`arith.constant 7 : i64`), which no StableHLO op reads.
 """
 
 from __future__ import annotations

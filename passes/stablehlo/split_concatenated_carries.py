@@ -16,7 +16,7 @@ After:
     %whole = stablehlo.concatenate …                               // only if the loop's result is used whole
 
 The pieces are the concatenate's operands; one of extent 1 loses the dimension. What is yielded may be an elementwise op, or several, over
-the concatenate: each is done piece by piece, the other operands being sliced. So the body holds vectors and no copy.
+the concatenate: each is done piece by piece, the other operands being sliced. So the body holds vectors and no copy. Must hold: nothing.
 Declined: carries of which the body reads anything but slices that lie within a piece (other than on the way to what is yielded).
 """
 

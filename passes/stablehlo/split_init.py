@@ -9,8 +9,8 @@ After:
     func.func public @main(%x: tensor<8x16xf32>, %w: … {hloom.bound}, %0: tensor<16x4xf32> {hloom.init_result = 0 : i64}) { … }
     func.func public @init(%w: tensor<4x16xf32> {hloom.argument = 1 : i64}) -> tensor<16x4xf32> { … }
 
-Results that are larger than what they are made of (broadcasts, converts to a wider type) stay in @main, as do views (reshape, slice): there
-they cost nothing, in memory they would. A module in which nothing is left to compute gets no @init.
+A module in which nothing is left to compute gets no @init. Must hold: calls are inlined. Declined: results that are larger than what they
+are made of (broadcasts, converts to a wider type) and views (reshape, slice) stay in @main: there they cost nothing, in memory they would.
 """
 
 from __future__ import annotations

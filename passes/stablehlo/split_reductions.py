@@ -10,8 +10,8 @@ After:
 Whatever computes %x goes with the parts. The longest reduced dimension is split, into a divisor of its extent; the parts start from the
 neutral value, so that an initial value counts once.
 
-Declined: targets that are no GPUs; reductions by anything but one op that has a neutral value (sums, products, extremes, logic); those that
-have blocks enough, or elements so few that a second kernel costs more.
+Must hold: nothing. Declined: targets that are no GPUs; reductions by anything but one op that has a neutral value (sums, products,
+extremes, logic); those that have blocks enough, or elements so few that a second kernel costs more.
 """
 
 from __future__ import annotations

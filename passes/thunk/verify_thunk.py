@@ -2,7 +2,9 @@
 
 Checked: constants and kernels are in the module; slices lie in their buffers, and have the sizes that the kernel takes; arguments and
 constants are not written; copies are between slices of one size; fill patterns divide their slices; predicates and indices are integers;
-matrices of a thunk.gemm end inside of their slices. Raises PassFailure with the first violation and the number of others.
+matrices of a thunk.gemm end inside of their slices.
+
+Must hold: nothing. Declined: nothing; PassFailure names the first violation and the number of others.
 """
 
 from __future__ import annotations
