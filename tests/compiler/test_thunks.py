@@ -10,7 +10,6 @@ import pytest
 from host_machine import KERNEL, PARALLEL_FOR, Machine, jit
 from torch_mlir import ir
 
-from hloom.dialects import _docs
 from hloom.dialects.context import make_context
 from hloom.dialects.thunk_json import programs
 from hloom.passes.lhlo.assignment.host_function import HostFunction
@@ -177,8 +176,3 @@ def test_json_holds_the_program() -> None:
     assert (loop["op"], loop["trip_count"]) == ("for", 3)
     (inner,) = loop["body"]
     assert (inner["op"], inner["callee"], inner["reads"], inner["writes"]) == ("kernel", "increment", [[0, 0, 32]], [[1, 0, 32]])
-
-
-def test_docs_are_up_to_date(request) -> None:
-    written = (request.config.rootpath / "docs" / "dialects.md").read_text(encoding="utf-8")
-    assert written == _docs.text(), "run: python -m hloom.dialects._docs docs/dialects.md"

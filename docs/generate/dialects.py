@@ -1,22 +1,20 @@
-"""Writes docs/dialects.md from the definitions of hloom's dialects: python -m hloom.dialects._docs docs/dialects.md"""
+"""docs/dialects.md, from the definitions of hloom's dialects."""
 
 from __future__ import annotations
 
 import inspect
-import sys
-from pathlib import Path
 from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import ext
 
-from ._support import WRITES_ANYTHING, WRITES_OUTPUTS
-from .lhlo import Lhlo
-from .thunk import Thunk
+from hloom.dialects._support import WRITES_ANYTHING, WRITES_OUTPUTS
+from hloom.dialects.lhlo import Lhlo
+from hloom.dialects.thunk import Thunk
 
 _HEAD = """# hloom's own dialects
 
-Written by `python -m hloom.dialects._docs docs/dialects.md` from the definitions in `dialects/`; a test compares them.
+Written by `python docs/generate` from the definitions in `dialects/`; a test compares them.
 """
 
 _TRAITS = {
@@ -68,7 +66,3 @@ def _constraint(field: Any) -> str:
         return f"`!{constraint.type_name}`"
     known = {"DenseArray": "array of integers", "MemRefType": "memref", "FlatSymbolRefAttr": "symbol", "ArrayAttr": "array"}
     return known.get(constraint.__name__, constraint.__name__.removesuffix("Attr").lower())
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(text(), encoding="utf-8")
