@@ -1,42 +1,64 @@
-"""Index arithmetic while code is emitted: sums of multiples of SSA values, a constant, and a multiple of the lane number."""
+"""Linear indices: sums of multiples of variables, a constant, and a multiple of the lane number.
+
+The variables are SSA values where code is emitted, and loop numbers where an op is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import gcd
+from typing import Any
 
 from torch_mlir import ir
 
+from .affine import evaluate
 from .rewriting import index_constant, value_of
 
 
+class NotLinear(Exception):
+    """A quotient or remainder of a linear index, which is none."""
+
+
 class LinearIndex:
-    """`constant + sum(coefficient * value) + lanes * lane`, over SSA values of type index; immutable."""
+    """`constant + sum(coefficient * variable) + lanes * lane`; immutable. `terms` holds no zero and keeps the order of addition."""
 
     __slots__ = ("constant", "lanes", "terms")
 
-    def __init__(self, terms: Mapping[ir.Value, int] | None = None, constant: int = 0, lanes: int = 0):
-        self.terms = {v: c for v, c in (terms or {}).items() if c}
+    def __init__(self, terms: Mapping[Any, int] | None = None, constant: int = 0, lanes: int = 0):
+        self.terms: dict[Any, int] = {v: c for v, c in (terms or {}).items() if c}
         self.constant = constant
         self.lanes = lanes
 
     @staticmethod
     def of(value: int | ir.Value | LinearIndex) -> LinearIndex:
+        """A constant or an SSA value as an index."""
         if isinstance(value, LinearIndex):
             return value
         return LinearIndex(constant=value) if isinstance(value, int) else LinearIndex({value: 1})
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearIndex) and (self.terms, self.constant, self.lanes) == (other.terms, other.constant, other.lanes)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms.items()), self.constant, self.lanes))
+
     def __add__(self, other: int | ir.Value | LinearIndex) -> LinearIndex:
         other = LinearIndex.of(other)
         terms = dict(self.terms)
-        for value, coefficient in other.terms.items():
-            terms[value] = terms.get(value, 0) + coefficient
-        return LinearIndex(terms, self.constant + other.constant, self.lanes + other.lanes)
+        for variable, coefficient in other.terms.items():
+            terms[variable] = terms.get(variable, 0) + coefficient
+        return type(self)(terms, self.constant + other.constant, self.lanes + other.lanes)
 
     def __mul__(self, factor: int) -> LinearIndex:
-        return LinearIndex({v: c * factor for v, c in self.terms.items()}, self.constant * factor, self.lanes * factor)
+        return type(self)({v: c * factor for v, c in self.terms.items()}, self.constant * factor, self.lanes * factor)
 
     def __sub__(self, other: int | ir.Value | LinearIndex) -> LinearIndex:
         return self + LinearIndex.of(other) * -1
+
+    def __floordiv__(self, divisor: int) -> LinearIndex:
+        raise NotLinear
+
+    __mod__ = __floordiv__
 
     @property
     def is_constant(self) -> bool:
@@ -45,6 +67,23 @@ class LinearIndex:
     def uniform(self) -> LinearIndex:
         """This index at lane 0."""
         return LinearIndex(self.terms, self.constant)
+
+    def coefficient(self, variable: Any) -> int:
+        return self.terms.get(variable, 0)
+
+    def without(self, variable: Any) -> LinearIndex:
+        return LinearIndex({v: c for v, c in self.terms.items() if v != variable}, self.constant)
+
+    def alignment(self, limit: int) -> int:
+        """The largest divisor of `limit` that divides this index, whatever the variables are."""
+        return gcd(limit, self.constant, *self.terms.values())
+
+    def at(self, point: Mapping[Any, LinearIndex]) -> LinearIndex:
+        """The index where the variables are what `point` says."""
+        total: LinearIndex = LinearIndex(constant=self.constant)
+        for variable, coefficient in self.terms.items():
+            total = total + point[variable] * coefficient
+        return total
 
     def value(self) -> ir.Value:
         """Emits the index at lane 0. The constant comes last, so that neighbours share the sum before it."""
@@ -55,3 +94,11 @@ class LinearIndex:
         if total is None:
             return index_constant(self.constant)
         return total if not self.constant else value_of("arith.addi", total.type, [total, index_constant(self.constant)])
+
+
+def linear_results(affine_map: ir.AffineMap, point: Sequence[LinearIndex]) -> list[LinearIndex] | None:
+    """What each result of the map is where its dims have the values `point`, or None where one is not linear."""
+    try:
+        return [LinearIndex.of(evaluate(e, point)) for e in affine_map.results]
+    except NotLinear:
+        return None

@@ -18,10 +18,10 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.axes import TileOp, read_tile_op
-from ...common.linear_index import LinearIndex
+from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, index_constant, is_block_argument, value_of, walk
+from ...common.storage import row_major
 from ...tiled.schedules.gpu_contraction import Sizes
-from .linear_form import Form, forms_of, row_major
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
@@ -33,7 +33,7 @@ class Access:
     """An element of a buffer of the kernel (inputs first, then outputs) at a linear index."""
 
     buffer: int
-    index: Form
+    index: LinearIndex
     element: ir.Type
 
 
@@ -129,7 +129,7 @@ class Contraction:
     cols: LoopGroup
     inner: LoopGroup
     extents: tuple[int, ...]
-    forms: Mapping[ir.Value, list[Form]]
+    forms: Mapping[ir.Value, list[LinearIndex]]
     """Of each value that depends on the contraction, the loops that index it."""
     results: tuple[tuple[ir.Value, Access], ...]
     """What is stored, and where."""
@@ -163,7 +163,7 @@ def read_contraction(function: ir.Operation) -> Contraction | None:
     factors = _factors(block, len(tile.inputs))
     if factors is None or min(tile.extents) < 1:
         return None
-    loops = [Form.loop(i) if extent > 1 else Form() for i, extent in enumerate(tile.extents)]
+    loops = [LinearIndex({i: 1}) if extent > 1 else LinearIndex() for i, extent in enumerate(tile.extents)]
     operands = [_operand(tile, factor, loops) for factor in factors]
     forms = _epilogue_forms(tile, ops, loops, walk(function, "linalg.generic"))
     if operands[0] is None or operands[1] is None or forms is None:
@@ -194,33 +194,39 @@ def result_number(tile: TileOp, value: ir.Value) -> int:
     return list(tile.op.results).index(value)
 
 
-def loops_of(tile: TileOp, value: ir.Value, indices: Sequence[Form]) -> list[Form]:
+def loops_of(tile: TileOp, value: ir.Value, indices: Sequence[LinearIndex]) -> list[LinearIndex]:
     """The loops of an elementwise op where its result `value` is taken at `indices`."""
-    own = [Form()] * len(tile.extents)
+    own = [LinearIndex()] * len(tile.extents)
     for expr, form in zip(tile.output_maps[result_number(tile, value)].results, indices):
         own[ir.AffineDimExpr(expr).position] = form
     return own
 
 
-def element_access(value: ir.Value, indices: Sequence[Form]) -> Access | None:
+def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> Access | None:
     """Where the element of `value` at `indices` lies, if `value` is an argument seen through slices and reshapes."""
     shape = list(ir.RankedTensorType(value.type).shape)
     element = ir.RankedTensorType(value.type).element_type
     if is_block_argument(value):
-        return Access(ir.BlockArgument(value).arg_number, row_major(shape, indices), element)
+        return Access(ir.BlockArgument(value).arg_number, _address(shape, indices), element)
     op = defining_op(value)
     assert op is not None
     if op.name in _VIEWS:
         source = op
         while source is not None and source.name in _VIEWS:
             value, source = source.operands[0], defining_op(source.operands[0])
-        return Access(ir.BlockArgument(value).arg_number, row_major(shape, indices), element) if is_block_argument(value) else None
+        return Access(ir.BlockArgument(value).arg_number, _address(shape, indices), element) if is_block_argument(value) else None
     if op.name != "tensor.extract_slice" or len(op.operands) != 1:
         return None
     if len(ir.RankedTensorType(op.operands[0].type).shape) != len(shape):
         return None
     offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
-    return element_access(op.operands[0], [i * s + Form(constant=o) for i, o, s in zip(indices, offsets, strides)])
+    return element_access(op.operands[0], [i * s + o for i, o, s in zip(indices, offsets, strides)])
+
+
+def _address(shape: Sequence[int], indices: Sequence[LinearIndex]) -> LinearIndex:
+    """The row-major address of an element of an array."""
+    terms = [index * stride for index, stride in zip(indices, row_major(tuple(shape)))]
+    return sum(reversed(terms), LinearIndex())
 
 
 def _factors(block: ir.Block, inputs: int) -> tuple[ir.Value, ir.Value] | None:
@@ -257,7 +263,7 @@ def _gather(value: ir.Value, elements: Sequence[ir.Value], ops: list[ir.Operatio
     return True
 
 
-def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[Form]) -> Operand | None:
+def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[LinearIndex]) -> Operand | None:
     """The factor as a function of elements of inputs."""
     block = tile.op.regions[0].blocks[0]
     ops: list[ir.Operation] = []
@@ -269,7 +275,7 @@ def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[Form]) -> Operand |
         number = ir.BlockArgument(leaf).arg_number
         if not isinstance(tile.inputs[number].type, ir.RankedTensorType):
             return None
-        indices = forms_of(tile.maps[number], loops)
+        indices = linear_results(tile.maps[number], loops)
         access = None if indices is None else element_access(tile.inputs[number], indices)
         if access is None:
             return None
@@ -280,10 +286,10 @@ def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[Form]) -> Operand |
 
 
 def _epilogue_forms(
-    tile: TileOp, ops: Mapping[ir.Value, TileOp], loops: Sequence[Form], generics: Sequence[ir.Operation]
-) -> dict[ir.Value, list[Form]] | None:
+    tile: TileOp, ops: Mapping[ir.Value, TileOp], loops: Sequence[LinearIndex], generics: Sequence[ir.Operation]
+) -> dict[ir.Value, list[LinearIndex]] | None:
     """For each value that depends on the contraction, the loop that runs along each of its dimensions."""
-    first = forms_of(tile.output_maps[0], loops)
+    first = linear_results(tile.output_maps[0], loops)
     if first is None:
         return None
     forms = {tile.op.results[0]: first}
@@ -291,7 +297,7 @@ def _epilogue_forms(
         read = ops[op.results[0]]
         if read is tile:
             continue
-        known: dict[int, Form] = {}
+        known: dict[int, LinearIndex] = {}
         operands = [*read.inputs, *read.inits]
         for value, affine_map in zip(operands, read.maps):
             if value not in forms:
@@ -301,18 +307,18 @@ def _epilogue_forms(
                     return None
         if not known:
             continue
-        own = [known.get(i, Form() if extent == 1 else None) for i, extent in enumerate(read.extents)]
+        own = [known.get(i, LinearIndex() if extent == 1 else None) for i, extent in enumerate(read.extents)]
         if any(f is None for f in own):
             return None
         for result, output_map in zip(op.results, read.output_maps):
-            found = forms_of(output_map, [f for f in own if f is not None])
+            found = linear_results(output_map, [f for f in own if f is not None])
             if found is None:
                 return None
             forms[result] = found
     return forms
 
 
-def _results(function: ir.Operation, forms: Mapping[ir.Value, list[Form]]) -> list[tuple[ir.Value, Access]] | None:
+def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[tuple[ir.Value, Access]] | None:
     block = function.regions[0].blocks[0]
     inputs = len(block.arguments)
     results = []
@@ -323,12 +329,12 @@ def _results(function: ir.Operation, forms: Mapping[ir.Value, list[Form]]) -> li
                 return None
             value = op.operands[0]
         kind = ir.RankedTensorType(value.type)
-        results.append((value, Access(inputs + number, row_major(list(kind.shape), forms[value]), kind.element_type)))
+        results.append((value, Access(inputs + number, _address(kind.shape, forms[value]), kind.element_type)))
     return results
 
 
 def _split(
-    tile: TileOp, first: Operand, second: Operand, result: Form
+    tile: TileOp, first: Operand, second: Operand, result: LinearIndex
 ) -> tuple[tuple[Operand, Operand], tuple[LoopGroup, LoopGroup, LoopGroup, LoopGroup]] | None:
     """Which operand is left and which right, and the groups batch, rows, cols, inner."""
     loops = [(i, extent) for i, extent in enumerate(tile.extents) if extent > 1]
@@ -350,7 +356,7 @@ def _split(
     return (first, second), (batch, rows, cols, summed)
 
 
-def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[Form] | None:
+def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[LinearIndex] | None:
     """Every linear index of the group; None if one is not linear."""
     found = [leaf.access.index for operand in (read.left, read.right) for leaf in operand.leaves]
     found += [access.index for _, access in read.results]
@@ -362,7 +368,7 @@ def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[For
         for operand, affine_map in zip([*tile.inputs, *tile.inits], tile.maps):
             if not isinstance(operand.type, ir.RankedTensorType):
                 continue
-            indices = forms_of(affine_map, loops)
+            indices = linear_results(affine_map, loops)
             if indices is None:
                 return None
             if operand in read.forms or (operand in ops and ops[operand].op.name == "linalg.fill"):
@@ -372,7 +378,7 @@ def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[For
     return found
 
 
-def _merged(read: Contraction, accesses: list[Form] | None) -> Contraction:
+def _merged(read: Contraction, accesses: list[LinearIndex] | None) -> Contraction:
     """Neighbouring loops of a group that every access runs through as one become one loop."""
     if accesses is None:
         return read

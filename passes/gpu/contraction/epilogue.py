@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 
 from ...common.axes import TileOp
-from ...common.linear_index import LinearIndex
+from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, is_block_argument, value_of
 from ..support.emit import broadcast, clone_elementwise, is_vector, vector_of
 from .contraction import Contraction, element_access, loops_of, result_number, tile_ops
-from .linear_form import Form, forms_of
 from .runs import Run
 
 
@@ -26,8 +25,8 @@ class Epilogue:
         self.contraction, self.buffers = contraction, buffers
         self._ops = tile_ops(contraction.function)
         self._run = Run({}, None)
-        self._made: dict[tuple[ir.Value, str], ir.Value] = {}
-        self._bodies: dict[tuple[ir.Value, str], list[ir.Value]] = {}
+        self._made: dict[tuple[ir.Value, tuple[LinearIndex, ...]], ir.Value] = {}
+        self._bodies: dict[tuple[ir.Value, tuple[LinearIndex, ...]], list[ir.Value]] = {}
 
     @staticmethod
     def accepts(contraction: Contraction) -> bool:
@@ -48,7 +47,7 @@ class Epilogue:
         op = self.contraction.op
         self._made, self._bodies = {}, {}
         init = self._start(op)
-        self._made[(op.results[0], "")] = accumulator if init is None else self._add(accumulator, init)
+        self._made[(op.results[0], ())] = accumulator if init is None else self._add(accumulator, init)
         for value, access in self.contraction.results:
             self._run.write(self._value(value, self.contraction.forms[value]), self.buffers[access.buffer], access)
 
@@ -66,27 +65,27 @@ class Epilogue:
             right = broadcast(right, self._run.length)
         return value_of("arith.addf" if self.contraction.is_float else "arith.addi", left.type, [right, left])
 
-    def _value(self, value: ir.Value, indices: Sequence[Form]) -> ir.Value:
+    def _value(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         """`value` at the point; a scalar where it is the same for the whole vector."""
         dependent = value in self.contraction.forms
-        key = (value, "" if dependent else repr(indices))
+        key = (value, () if dependent else tuple(indices))
         if key not in self._made:
             self._made[key] = self._evaluate(value, indices)
         return self._made[key]
 
-    def _evaluate(self, value: ir.Value, indices: Sequence[Form]) -> ir.Value:
+    def _evaluate(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         tile = self._ops.get(value)
         if tile is None:
             return self._outside(value, indices)
         if tile.op.name == "linalg.fill":
             return self._outside(tile.inputs[0], [])
         own = loops_of(tile, value, indices)
-        key = (tile.op.results[0], repr(own))
+        key = (tile.op.results[0], tuple(own))
         if key not in self._bodies:
             self._bodies[key] = self._body(tile, own)
         return self._bodies[key][result_number(tile, value)]
 
-    def _outside(self, value: ir.Value, indices: Sequence[Form]) -> ir.Value:
+    def _outside(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         op = None if is_block_argument(value) else defining_op(value)
         if op is not None and op.name == "arith.constant":
             attribute = op.attributes["value"]
@@ -97,7 +96,7 @@ class Epilogue:
         assert access is not None  # accepts() has seen to it
         return self._run.read(self.buffers[access.buffer], access)
 
-    def _body(self, tile: TileOp, own: Sequence[Form]) -> list[ir.Value]:
+    def _body(self, tile: TileOp, own: Sequence[LinearIndex]) -> list[ir.Value]:
         """What an elementwise op yields at the point, where its loops are `own`."""
         block = tile.op.regions[0].blocks[0]
         values: dict[ir.Value, ir.Value] = {}
@@ -107,7 +106,7 @@ class Epilogue:
             if not isinstance(operand.type, ir.RankedTensorType):
                 values[argument] = self._outside(operand, [])
                 continue
-            at = forms_of(affine_map, own)
+            at = linear_results(affine_map, own)
             assert at is not None
             values[argument] = self._value(operand, at)
         *ops, last = [o.operation for o in block.operations]
@@ -121,7 +120,7 @@ class Epilogue:
     def _inner(self, values: Mapping[ir.Value, ir.Value], value: ir.Value) -> ir.Value:
         return values[value] if value in values else self._outside(value, [])
 
-    def _index(self, form: Form) -> ir.Value:
+    def _index(self, form: LinearIndex) -> ir.Value:
         at, length = form.at(self._run.loops).value(), self._run.length
         step = 0 if self._run.along is None else form.coefficient(self._run.along)
         if length == 1 or not step:
@@ -144,7 +143,7 @@ class _Check:
         values = [(value, contraction.forms[value]) for value, _ in contraction.results]
         return all(self.readable(v, at) for v, at in [*values, (init, contraction.forms[contraction.op.results[0]])])
 
-    def readable(self, value: ir.Value, indices: Sequence[Form]) -> bool:
+    def readable(self, value: ir.Value, indices: Sequence[LinearIndex]) -> bool:
         if value == self.contraction.op.results[0]:
             return True
         tile = self.ops.get(value)
@@ -162,7 +161,7 @@ class _Check:
         for argument, operand, affine_map in zip(block.arguments, [*tile.inputs, *tile.inits], tile.maps):
             if not list(argument.uses) or not isinstance(operand.type, ir.RankedTensorType):
                 continue
-            at = forms_of(affine_map, own)
+            at = linear_results(affine_map, own)
             if at is None or not self.readable(operand, at):
                 return False
         return True

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
+from ...common.affine import evaluate
 from ...common.axes import TileOp, dim_position
+from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from .values import Lazy, Part, Recomputed, Reduced, View
 
 if TYPE_CHECKING:
     from .tile import Tile
 
-Strides = dict[int, int]
-"""Steps of an index, or of an address, by the loop that takes them."""
+
+class Strides(LinearIndex):
+    """Steps of an index by the loop that takes them: a floordiv counts as stride 0, a mod as its operand's stride."""
+
+    def __floordiv__(self, divisor: int) -> Strides:
+        return Strides()
+
+    def __mod__(self, divisor: int) -> Strides:
+        return self
+
+
+def loop_strides(loops: int) -> tuple[Strides, ...]:
+    """The index of a value that has a dimension for each loop."""
+    return tuple(Strides({d: 1}) for d in range(loops))
 
 
 @dataclass(frozen=True)
@@ -29,25 +43,22 @@ class Access:
     indices: tuple[Strides, ...]
 
     @property
-    def strides(self) -> Strides:
+    def strides(self) -> LinearIndex:
         assert isinstance(self.value, View)
         return address_strides(self.value.storage, self.indices)
 
     def loops(self) -> set[int]:
-        return {d for steps in self.indices for d in steps}
+        return {d for steps in self.indices for d in steps.terms}
 
 
-def address_strides(storage: Storage, indices: tuple[Strides, ...]) -> Strides:
-    total: Strides = {}
-    for steps, stride in zip(indices, storage.strides):
-        for loop, step in steps.items():
-            total[loop] = total.get(loop, 0) + step * stride
-    return total
+def address_strides(storage: Storage, indices: Sequence[Strides]) -> LinearIndex:
+    """The steps of the address of the element at `indices`."""
+    return sum((steps * stride for steps, stride in zip(indices, storage.strides)), Strides())
 
 
 def accesses(tile: Tile, op: TileOp) -> list[Access]:
     """What `op` reads, in terms of its loops."""
-    return list(_reads(tile, op, tuple({d: 1} for d in range(len(op.parallel))), set()))
+    return list(_reads(tile, op, loop_strides(len(op.parallel)), set()))
 
 
 def accesses_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...]) -> list[Access]:
@@ -63,7 +74,7 @@ def _reads(tile: Tile, op: TileOp, loops: tuple[Strides, ...], seen: set[ir.Oper
     for number, tensor in enumerate([*op.inputs, *op.inits]):
         if not list(arguments[number].uses) or not isinstance(tensor.type, ir.RankedTensorType):
             continue
-        indices = tuple(_steps(expr, loops) for expr in op.maps[number].results)
+        indices = tuple(Strides() + evaluate(expr, loops) for expr in op.maps[number].results)
         yield from _reads_of(tile, tensor, indices, seen)
 
 
@@ -74,7 +85,7 @@ def _reads_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...], seen: 
     if isinstance(value, (View, Reduced)):
         yield Access(tensor, value, indices)
     if isinstance(value, (Lazy, Recomputed)) and value.op.op not in seen:
-        loops: list[Strides] = [{} for _ in value.op.parallel]
+        loops = [Strides()] * len(value.op.parallel)
         for expr, steps in zip(value.op.output_maps[value.result].results, indices):
             position = dim_position(expr)
             if position is not None:
@@ -82,27 +93,9 @@ def _reads_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...], seen: 
         yield from _reads(tile, value.op, tuple(loops), seen)
 
 
-def _steps(expr: ir.AffineExpr, loops: tuple[Strides, ...]) -> Strides:
-    """Strides per loop: a floordiv counts as stride 0, a mod as its operand's stride."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return loops[ir.AffineDimExpr(expr).position]
-    if isinstance(expr, (ir.AffineConstantExpr, ir.AffineFloorDivExpr)):
-        return {}
-    binary = ir.AffineBinaryExpr(expr)
-    if isinstance(expr, ir.AffineModExpr):
-        return _steps(binary.lhs, loops)
-    if isinstance(expr, ir.AffineMulExpr):
-        factor = ir.AffineConstantExpr(binary.rhs).value
-        return {d: c * factor for d, c in _steps(binary.lhs, loops).items()}
-    total = dict(_steps(binary.lhs, loops))
-    for d, c in _steps(binary.rhs, loops).items():
-        total[d] = total.get(d, 0) + c
-    return total
-
-
-def memory_order(strides: Strides, extents: list[int]) -> list[int]:
+def memory_order(strides: LinearIndex, extents: list[int]) -> list[int]:
     """All loops, those of the smallest steps first; loops that do not step there come last, innermost first."""
-    moving = sorted((d for d, c in strides.items() if c and extents[d] > 1), key=lambda d: (abs(strides[d]), -d))
+    moving = sorted((d for d in strides.terms if extents[d] > 1), key=lambda d: (abs(strides.terms[d]), -d))
     return moving + [d for d in reversed(range(len(extents))) if d not in moving]
 
 

@@ -16,11 +16,6 @@ LARGE = 1 << 20
 """Divisor of 0, which every power of two divides."""
 
 
-def key_of(index: LinearIndex | ir.Value) -> Hashable:
-    """Equal for indices that are known to be equal."""
-    return (frozenset(index.terms.items()), index.constant, index.lanes) if isinstance(index, LinearIndex) else index
-
-
 class Memo:
     """Values by key, visible in the scope that they were computed in and in those inside it."""
 
@@ -81,7 +76,7 @@ class Indices:
 
     def op(self, name: str, a: LinearIndex, b: LinearIndex) -> LinearIndex:
         """A binary op on two indices at lane 0, computed once."""
-        key = ("index", name, key_of(a.uniform()), key_of(b.uniform()))
+        key = ("index", name, a.uniform(), b.uniform())
         return LinearIndex.of(self.memo.once(key, lambda: value_of(f"arith.{name}", ir.IndexType.get(), [self.value(a), self.value(b)])))
 
     def clamp(self, index: LinearIndex, most: LinearIndex) -> LinearIndex:

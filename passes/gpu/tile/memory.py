@@ -9,7 +9,7 @@ from torch_mlir import ir
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ...common.storage import Storage, is_i1, memory_type, row_major
-from .index_emitter import Indices, key_of
+from .index_emitter import Indices
 
 ACCESS_BYTES = 16
 """The widest access of a thread."""
@@ -60,7 +60,7 @@ class Memory:
     def load(self, storage: Storage, address: LinearIndex, lanes: int) -> ir.Value:
         """The elements at `address`, one a lane; a scalar where they are the same in all lanes."""
         lanes = lanes if address.lanes else 1
-        key = ("load", storage.base, key_of(address), lanes)
+        key = ("load", storage.base, address, lanes)
         return self.indices.memo.once(key, lambda: self._load(storage, address, lanes))
 
     def _load(self, storage: Storage, address: LinearIndex, lanes: int) -> ir.Value:

@@ -18,7 +18,6 @@ from ..support.layout import WARP, Factor, Key, Layout
 from .body import Body
 from .combiner import Combiner
 from .extents import Extent
-from .index_emitter import key_of
 from .loops import nest
 from .memory import from_lanes, is_vector, lane_of, widened
 from .tile import Tile
@@ -201,7 +200,7 @@ class _Reduction:
             for key, values in parts.items():
                 indices = self._out_indices(result, key)
                 several = lanes if any(i.lanes for i in indices) else 1
-                reduced.values[tuple(map(key_of, indices)), several] = widened(values[result], several)
+                reduced.values[tuple(indices), several] = widened(values[result], several)
             found.append(reduced)
         return found
 

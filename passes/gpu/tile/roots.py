@@ -14,7 +14,7 @@ from ...common.rewriting import create
 from ...common.storage import memory_type
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
 from ..support.layout import WARP, Layout, blocked, ordered, serial
-from .access import Access, Strides, accesses, accesses_of, address_strides, hero, memory_order
+from .access import Access, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
 from .combiner import split
 from .extents import Extent, shape_of
 from .loops import nest
@@ -95,7 +95,7 @@ class Roots:
 
     def _store_layout(self, outputs: list[Output], extents: list[Extent], narrow: bool) -> Layout:
         bounds = [e.bound for e in extents]
-        identity: tuple[Strides, ...] = tuple({d: 1} for d in range(len(bounds)))
+        identity = loop_strides(len(bounds))
         found = [a for o in outputs for a in accesses_of(self.tile, o.tensor, identity)]
         destination = address_strides(outputs[0].destinations[0], identity)
         order = memory_order(destination, bounds)
@@ -112,7 +112,7 @@ class Roots:
         for access in found:
             if not isinstance(access.value, Reduced) or not wanted <= access.loops():
                 continue
-            at = [next((i for i, steps in enumerate(access.indices) if steps == {d: 1}), None) for d in range(len(bounds))]
+            at = [next((i for i, steps in enumerate(access.indices) if steps.terms == {d: 1}), None) for d in range(len(bounds))]
             if all(at[d] is not None for d in wanted):
                 return access.value.layout.project([at[d] if d in wanted else None for d in range(len(bounds))])
         return None
@@ -126,7 +126,7 @@ class Roots:
         else:
             assert isinstance(value, View)
             element = value.storage.element
-            order = memory_order(address_strides(value.storage, tuple({d: 1} for d in range(len(bounds)))), list(bounds))
+            order = memory_order(address_strides(value.storage, loop_strides(len(bounds))), list(bounds))
             vector = self._fit(extents, order[0], False, prod(bounds))
             layout = blocked(bounds, order, vector=vector, warps=self.tile.threads.warps, registers=REGISTERS)
             value.staged = True

@@ -12,7 +12,7 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ..support.layout import WARP, Factor, Key, Layout
 from .extents import Extent
-from .index_emitter import Indices, key_of
+from .index_emitter import Indices
 
 _SLT, _EQ = 2, 0
 
@@ -119,7 +119,7 @@ class Threads:
             operands = [self.indices.value(a), self.indices.value(b)]
             return value_of("arith.cmpi", i1, operands, predicate=ir.IntegerAttr.get(i64, predicate))
 
-        return self.indices.memo.once(("compare", key_of(a), key_of(b), predicate), emit)
+        return self.indices.memo.once(("compare", a, b, predicate), emit)
 
     def _size(self, extent: Extent) -> LinearIndex:
         if extent.size is None:

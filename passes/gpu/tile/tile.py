@@ -19,7 +19,7 @@ from ...common.storage import bit_width
 from ...errors import PassFailure
 from .body import Body, Rep
 from .extents import shape_of
-from .index_emitter import Indices, Memo, key_of
+from .index_emitter import Indices, Memo
 from .memory import Memory, from_lanes, is_vector, lane_of, widened
 from .serial import reduce_at
 from .threads import Threads
@@ -60,7 +60,7 @@ class Tile:
         base = self.indices.value(rep.uniform())
         if not rep.lanes or lanes == 1:
             return base
-        return self.memo.once(("lanes", key_of(rep), lanes), lambda: _stepped(base, rep.lanes, lanes))
+        return self.memo.once(("lanes", rep, lanes), lambda: _stepped(base, rep.lanes, lanes))
 
     def read_operand(self, op: TileOp, number: int, indices: Sequence[Rep], lanes: int) -> Rep:
         """Operand `number` of `op` at the indices of its loops."""
@@ -112,7 +112,7 @@ class Tile:
         if isinstance(value, Recomputed):
             return self._evaluate(value, linear, lanes, reduce_at)
         if isinstance(value, Reduced):
-            found = value.values.get((tuple(map(key_of, linear)), lanes))
+            found = value.values.get((tuple(linear), lanes))
             if found is None:
                 raise Elsewhere(tensor)
             return found
@@ -156,7 +156,7 @@ class Tile:
         for expr, index in zip(value.op.output_maps[value.result].results, indices):
             if isinstance(expr, ir.AffineDimExpr):
                 loops[ir.AffineDimExpr(expr).position] = index
-        return self.memo.once(("body", value.op.op, *map(key_of, loops), lanes), lambda: run(self, value.op, loops, lanes))[value.result]
+        return self.memo.once(("body", value.op.op, *loops, lanes), lambda: run(self, value.op, loops, lanes))[value.result]
 
     def _run(self, op: TileOp, loops: list[LinearIndex], lanes: int) -> list[Rep]:
         if op.op.name == "linalg.fill":
