@@ -13,10 +13,11 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 from hloom.dialects.thunk_json import programs
 from hloom.passes.common.dense_constants import constant_bytes
-from hloom.passes.common.rewriting import symbol_name, walk
+from hloom.passes.common.init_function import origin
+from hloom.passes.common.rewriting import integer, symbol_name, walk
 from hloom.passes.errors import CompileError
 from hloom.passes.gpu.contraction.tma import box_of
-from hloom.passes.gpu.support.launch import TENSOR_MAPS, is_kernel
+from hloom.passes.gpu.support.launch import is_kernel, launch_extents, tensor_maps
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.manifest import interface, made_for
@@ -58,9 +59,9 @@ class ArtifactWriter:
             raise CompileError(f"a program has the entries main and init, not {name}", stage="thunk")
         signature = ir.FunctionType(ir.TypeAttr(program.attributes["signature"]).value)
         attributes = [ir.DictAttr(item) for item in program.attributes["value_attributes"]]
-        buffers: list[list[Any]] = [_argument(index, attributes[index]) for index in range(len(signature.inputs))]
+        buffers: list[list[Any]] = [[*origin(index, attributes[index])] for index in range(len(signature.inputs))]
         buffers += [["result", index] for index in range(len(signature.results))]
-        buffers.append(["arena", ir.IntegerAttr(program.attributes["arena_bytes"]).value])
+        buffers.append(["arena", integer(program, "arena_bytes")])
         for symbol in program.attributes["constants"]:
             constant = ir.FlatSymbolRefAttr(symbol).value
             blob = f"constant.{constant}"
@@ -100,34 +101,25 @@ def _launch(kernel: ir.Operation) -> dict[str, Any]:
     missing = [name for name in ("known_grid_size", "known_block_size") if name not in kernel.attributes]
     if missing:
         raise CompileError(f"the kernel @{symbol_name(kernel)} has no {missing[0]}", loc=str(kernel.location), stage="thunk")
-    grid, block = (list(ir.DenseI32ArrayAttr(kernel.attributes[f"known_{what}_size"])) for what in ("grid", "block"))
-    shared = ir.IntegerAttr(kernel.attributes["hloom.shared_bytes"]).value if "hloom.shared_bytes" in kernel.attributes else 0
     maps = _tensor_maps(kernel)
     arguments = list(kernel.attributes["arg_attrs"]) if "arg_attrs" in kernel.attributes else []
     exclusive = ["llvm.noalias" in ir.DictAttr(given) for given in arguments[: len(arguments) - len(maps)]]
-    launch = {"grid": grid, "block": block, "shared_bytes": shared, "noalias": exclusive}
+    launch: dict[str, Any] = {what: launch_extents(kernel, what) for what in ("grid", "block")}
+    launch |= {"shared_bytes": integer(kernel, "hloom.shared_bytes", 0), "noalias": exclusive}
     return launch | ({"tensor_maps": maps} if maps else {})
 
 
 def _tensor_maps(kernel: ir.Operation) -> list[dict[str, Any]]:
     """The tensor maps that a kernel takes behind its buffers: what its attribute says, and the box and swizzle of each one's type."""
-    if TENSOR_MAPS not in kernel.attributes:
-        return []
-    given = [ir.DictAttr(item) for item in kernel.attributes[TENSOR_MAPS]]
-    types = list(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)[-len(given) :]
+    given = tensor_maps(kernel)
+    types = list(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)
     found = []
-    for attributes, kind in zip(given, types):
+    for attributes, kind in zip(given, types[len(types) - len(given) :]):
         box, swizzle = box_of(kind)
         entry: dict[str, Any] = {name: ir.IntegerAttr(attributes[name]).value for name in ("argument", "offset")}
         entry |= {name: list(ir.DenseI64ArrayAttr(attributes[name])) for name in ("extents", "strides")}
         found.append(entry | {"dtype": str(box.element_type), "box": list(box.shape), "swizzle": swizzle})
     return found
-
-
-def _argument(index: int, attributes: ir.DictAttr) -> list[Any]:
-    if "hloom.init_result" in attributes:
-        return ["init", ir.IntegerAttr(attributes["hloom.init_result"]).value]
-    return ["argument", ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else index]
 
 
 def _required_features(target: TargetView) -> list[str]:

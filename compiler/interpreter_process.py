@@ -21,6 +21,7 @@ from hloom.runtime.dtypes import NAMES, numpy_dtype
 from .extraction import extracted, outer_values
 from .interpreter import HEAVY
 from .parsing import parse_module
+from .source_program import main_function
 
 _HALF = ("f16", "bf16")
 _CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
@@ -71,7 +72,7 @@ def _prepare(module: ir.Module, function: str) -> ir.Operation:
     _make_constants_dense(module)
     for op in walk(module.operation, lambda op: op.name in _CONTRACTIONS):
         _accumulate_in_f32(op)
-    return next(op for op in functions(module.operation) if symbol_name(op) == "main")
+    return main_function(module)
 
 
 def _make_constants_dense(module: ir.Module) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.init_function import origin
 from hloom.passes.common.rewriting import symbol_name
 from hloom.passes.errors import InvalidProgramError
 from hloom.runtime.signature import TensorSpec
@@ -38,8 +39,8 @@ def load_stage(source: str | bytes, stage: str) -> tuple[SourceProgram, list[int
                 continue
             kind = _signature(op)
             for position, attributes in enumerate(_attributes(op, len(kind.inputs))):
-                if "hloom.init_result" not in attributes:
-                    index = ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else position
+                what, index = origin(position, attributes)
+                if what == "argument":
                     arguments[index] = tensor_spec(f"arg{index}", kind.inputs[position])
                     if "hloom.bound" in attributes or symbol_name(op) == "init":
                         bound.add(index)

@@ -9,15 +9,17 @@ roofline launch + max(least / bandwidth, flops / rate): no kernel of the group i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
-from hloom.passes.common.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import integer, symbol_name, walk
+from hloom.passes.gpu.support.launch import launch_extents
 
 from .statistics import KernelStatistics
-from .traffic import Traffic, traffic
+from .traffic import Traffic, byte_size, traffic
 
 _SECOND = 1_000_000_000_000
 _WIDE = 16
@@ -27,13 +29,13 @@ def kernel_row(kernel: ir.Operation, element: str, target: TargetView) -> dict[s
     """The figures of a gpu.func at stage gpu. `element`: the type that its contraction multiplies, "f32" if it has none."""
     sizes = [_byte_size(ir.MemRefType(a.type)) for a in kernel.regions[0].blocks[0].arguments if isinstance(a.type, ir.MemRefType)]
     asked = traffic(kernel)
-    flops = _figure(kernel, "hloom.flops")
+    flops = integer(kernel, "hloom.flops", 0)
     moved = _moved(asked, sizes, target)
-    least = min(moved, _figure(kernel, "hloom.bytes") or moved)  # a window updated in place is less than the result that was planned
+    least = min(moved, integer(kernel, "hloom.bytes", 0) or moved)  # a window updated in place is less than the result that was planned
     return {
         "name": symbol_name(kernel),
-        "grid": _extents(kernel, "known_grid_size"),
-        "block": _extents(kernel, "known_block_size"),
+        "grid": launch_extents(kernel, "grid"),
+        "block": launch_extents(kernel, "block"),
         "read": sum(asked.read.values()),
         "written": sum(asked.written.values()),
         "moved": moved,
@@ -91,16 +93,5 @@ def kernels_of(module: ir.Operation) -> list[ir.Operation]:
     return walk(module, lambda op: op.name == "gpu.func" and "known_grid_size" in op.attributes)
 
 
-def _figure(kernel: ir.Operation, name: str) -> int:
-    return ir.IntegerAttr(kernel.attributes[name]).value if name in kernel.attributes else 0
-
-
-def _extents(kernel: ir.Operation, name: str) -> list[int]:
-    return list(ir.DenseI32ArrayAttr(kernel.attributes[name])) if name in kernel.attributes else [1, 1, 1]
-
-
 def _byte_size(memory: ir.MemRefType) -> int:
-    size = max(1, getattr(memory.element_type, "width", 64) // 8)
-    for extent in memory.shape:
-        size *= extent
-    return size
+    return byte_size(memory.element_type) * prod(memory.shape)

@@ -9,12 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
-from hloom.passes.common.rewriting import symbol_name, walk
-from hloom.passes.gpu.support.launch import is_kernel
+from hloom.passes.common.rewriting import integer, symbol_name, walk
+from hloom.passes.gpu.support.launch import is_kernel, launch_extents
 
 from .assemble import Resources
 from .compile_kernels import CompiledKernels, compile_kernels
@@ -44,8 +45,8 @@ class KernelStatistics:
     """One kernel on one target."""
 
     name: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
     dynamic_shared: int
     resources: Resources
     occupancy: Occupancy
@@ -63,11 +64,11 @@ def kernel_statistics(gpu_module: ir.Operation, target: TargetView, compiled: Co
     bodies = split_entries(made.ptx)
     found = {}
     for kernel in filter(is_kernel, walk(only_gpu_module(gpu_module), "gpu.func")):
-        name, block, dynamic = symbol_name(kernel), _extents(kernel, "known_block_size"), _dynamic_shared(kernel)
+        name, grid, block = symbol_name(kernel), *(tuple(launch_extents(kernel, what)) for what in ("grid", "block"))
+        dynamic = integer(kernel, "hloom.shared_bytes", 0)
         resources = made.cubin.statistics.get(name, Resources())
-        threads = block[0] * block[1] * block[2]
-        held = occupancy(resources, threads, dynamic, target)
-        found[name] = KernelStatistics(name, _extents(kernel, "known_grid_size"), block, dynamic, resources, held, *_counts(bodies[name]))
+        held = occupancy(resources, prod(block), dynamic, target)
+        found[name] = KernelStatistics(name, grid, block, dynamic, resources, held, *_counts(bodies[name]))
     return found
 
 
@@ -133,14 +134,3 @@ def _counts(body: str) -> tuple[Mapping[int, int], Mapping[int, int], Mapping[in
 def _width(opcode: str) -> int:
     found = _WIDTH.search(opcode)
     return int(found[1] or 1) * int(found[2]) // 8 if found else 0
-
-
-def _extents(kernel: ir.Operation, attribute: str) -> tuple[int, int, int]:
-    if attribute not in kernel.attributes:
-        return 1, 1, 1
-    x, y, z = ir.DenseI32ArrayAttr(kernel.attributes[attribute])
-    return x, y, z
-
-
-def _dynamic_shared(kernel: ir.Operation) -> int:
-    return ir.IntegerAttr(kernel.attributes["hloom.shared_bytes"]).value if "hloom.shared_bytes" in kernel.attributes else 0

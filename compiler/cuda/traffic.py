@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import walk
-from hloom.passes.gpu.support.launch import TENSOR_MAPS
+from hloom.passes.common.rewriting import integer, walk
+from hloom.passes.gpu.support.launch import launch_extents, tensor_maps
 
 _SAMPLED_THREADS = 4096
 _SAMPLED_TRIPS = (64, 8, 2)
-"""Of a loop by how many are around it."""
+"""Trips sampled per loop, indexed by nesting depth."""
 _READS = ("vector.load", "vector.maskedload", "memref.load", "nvgpu.device_async_copy", "nvgpu.tma.async.load")
 _WRITES = ("vector.store", "vector.maskedstore", "memref.store", "nvgpu.tma.async.store")
 _BOTH = ("memref.atomic_rmw",)
@@ -57,11 +57,11 @@ def _accessed(op: ir.Operation) -> tuple[int, int]:
     argument = _argument_of(outside[0])
     if op.name.startswith("nvgpu.tma"):
         boxes = [ir.MemRefType(v.type) for v in memories if _is_shared(v.type)]
-        return argument, _byte_size(boxes[0].element_type) * prod(boxes[0].shape) if boxes else 0
+        return argument, byte_size(boxes[0].element_type) * prod(boxes[0].shape) if boxes else 0
     elements = [prod(ir.VectorType(v.type).shape) for v in [*op.results, *op.operands] if isinstance(v.type, ir.VectorType)]
     if op.name == "nvgpu.device_async_copy":
-        elements = [ir.IntegerAttr(op.attributes["dstElements"]).value]
-    return argument, (elements[0] if elements else 1) * _byte_size(ir.MemRefType(outside[0].type).element_type)
+        elements = [integer(op, "dstElements")]
+    return argument, (elements[0] if elements else 1) * byte_size(ir.MemRefType(outside[0].type).element_type)
 
 
 def _argument_of(memory: ir.Value) -> int:
@@ -69,11 +69,11 @@ def _argument_of(memory: ir.Value) -> int:
     while not isinstance(memory.owner, ir.Block):
         memory = memory.owner.operation.operands[0]
     number, kernel = ir.BlockArgument(memory).arg_number, memory.owner.owner.operation
-    if isinstance(memory.type, ir.MemRefType) or TENSOR_MAPS not in kernel.attributes:
+    maps = tensor_maps(kernel)
+    if isinstance(memory.type, ir.MemRefType) or not maps:
         return number
-    maps = ir.ArrayAttr(kernel.attributes[TENSOR_MAPS])
     first = len(memory.owner.arguments) - len(maps)
-    return ir.IntegerAttr(ir.DictAttr(maps[number - first])["argument"]).value
+    return ir.IntegerAttr(maps[number - first]["argument"]).value
 
 
 def _is_shared(memory: ir.Type) -> bool:
@@ -81,7 +81,8 @@ def _is_shared(memory: ir.Type) -> bool:
     return space is not None and "workgroup" in str(space)
 
 
-def _byte_size(element: ir.Type) -> int:
+def byte_size(element: ir.Type) -> int:
+    """Bytes of an element in memory: an index has 8, an i1 has 1."""
     return max(1, getattr(element, "width", 64) // 8)
 
 
@@ -89,7 +90,7 @@ class _Threads:
     """Evaluates indices and conditions for the sampled threads: arrays that broadcast to (trips of loops…, blocks, threads)."""
 
     def __init__(self, kernel: ir.Operation):
-        self.grid, self.block = (_extents(kernel, f"known_{what}_size") for what in ("grid", "block"))
+        self.grid, self.block = (launch_extents(kernel, what) for what in ("grid", "block"))
         blocks, threads = prod(self.grid), prod(self.block)
         sampled = min(blocks, max(1, _SAMPLED_THREADS // threads))
         self.all = blocks * threads
@@ -109,7 +110,7 @@ class _Threads:
         limit, length = None, 1
         if op.name == "nvgpu.device_async_copy":
             if list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[-1]:
-                limit, length = list(op.operands)[-1], ir.IntegerAttr(op.attributes["dstElements"]).value
+                limit, length = list(op.operands)[-1], integer(op, "dstElements")
         elif op.name.startswith("vector.masked"):
             mask = next(v for v in op.operands if isinstance(v.type, ir.VectorType) and str(v.type).endswith("xi1>"))
             if not isinstance(mask.owner, ir.Block) and mask.owner.name == "vector.create_mask" and len(mask.owner.operands) == 1:
@@ -224,8 +225,4 @@ _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt", "ge")
 
 
 def _predicate(op: ir.Operation) -> str:
-    return _PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]
-
-
-def _extents(kernel: ir.Operation, name: str) -> tuple[int, ...]:
-    return tuple(ir.DenseI32ArrayAttr(kernel.attributes[name])) if name in kernel.attributes else (1, 1, 1)
+    return _PREDICATES[integer(op, "predicate")]

@@ -36,7 +36,7 @@ def torch_reference(
 
     def blame() -> Culprit | None:
         exported = source if isinstance(source, torch.export.ExportedProgram) else exported_module(source, tuple(examples), dict(given))
-        return _WrongOp(exported.module(), target).find(*args, **keywords)
+        return _OpByOp(exported.module(), target).find(*args, **keywords)
 
     leaves, structure = torch_pytree.tree_flatten((args, keywords))
     free = [index for index in range(len(program.inputs)) if index not in program.bound]
@@ -74,7 +74,7 @@ class _OneOp(torch.nn.Module):
         return self.op(*args, **keywords)
 
 
-class _WrongOp(torch.fx.Interpreter):
+class _OpByOp(torch.fx.Interpreter):
     """Runs an exported module op by op, each op compiled by itself beside eager PyTorch on the same values."""
 
     def __init__(self, module: torch.fx.GraphModule, target: TargetView):

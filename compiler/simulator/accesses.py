@@ -204,19 +204,11 @@ class Accesses(Lockstep):
         scatter(memory.buffer, address, rows)
 
     def _elements(
-        self,
-        memory: Memory,
-        indices: list[Any],
-        steps: list[Any],
-        chosen: Any,
-        mask: Any,
-        at: int,
-        shape: list[int],
-        outside: list[bool],
-        what: str,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, memory: Memory, indices: list[Any], steps: list[Any], chosen: Any, mask: Any, at: int,
+        shape: list[int] | None, outside: list[bool] | None, what: str,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Addresses (…, blocks, threads) of single elements, and which of them are accessed."""
-        whole = (*shape, *self.whole)
+        whole = (*(np.shape(steps[-1])[:-2] if shape is None else shape), *self.whole)
         taken = np.ones(whole, np.bool_) if chosen is None else np.broadcast_to(chosen, whole).copy()
         if mask is not None:
             taken &= mask
@@ -224,7 +216,7 @@ class Accesses(Lockstep):
         for d, (index, step, extent, stride) in enumerate(zip(indices, steps, memory.shape, memory.strides)):
             position = planes(index) + step
             wrong = (position < 0) | (position >= extent)
-            if outside[d]:
+            if outside is not None and outside[d]:
                 taken &= ~wrong
             elif self.launch.checks and wrong.any() and (wrong := wrong & taken).any():
                 place = int(np.argmax(wrong))
@@ -242,7 +234,6 @@ class Accesses(Lockstep):
         shape = list(np.shape(steps[-1])[:-2]) if shape is None else shape
         if mask is False:
             return np.zeros((*shape, 1, 1), memory.buffer.dtype)
-        outside = [False] * len(indices) if outside is None else outside
         address, taken = self._elements(memory, indices, steps, chosen, mask, at, shape, outside, "load")
         self.observe_elements(memory, address, taken, False, at)
         return np.where(taken, memory.buffer[address], other)
@@ -256,8 +247,6 @@ class Accesses(Lockstep):
             return
         if memory.readonly:
             self.fail(f"writes {memory.name}, which is llvm.readonly or constant", at)
-        shape = list(np.shape(steps[-1])[:-2]) if shape is None else shape
-        outside = [False] * len(indices) if outside is None else outside
         address, taken = self._elements(memory, indices, steps, chosen, mask, at, shape, outside, "store")
         self.observe_elements(memory, address, taken, True, at)
         memory.buffer[address[taken]] = np.broadcast_to(value, taken.shape)[taken]

@@ -105,10 +105,8 @@ class AsyncCopies:
         log = memory.log
         if log is None:
             return
-        if log.pending is None:
-            log.pending = np.zeros(len(log.writer), np.bool_)
         scale = memory.itemsize // log.unit
-        scatter(log.pending, addresses * scale, np.full((len(addresses), count * scale), pending))
+        scatter(log.units_pending(), addresses * scale, np.full((len(addresses), count * scale), pending))
 
 
 def copies(batch: Batch) -> AsyncCopies:

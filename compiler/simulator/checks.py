@@ -95,6 +95,12 @@ class AccessLog:
         self.pending: np.ndarray | None = None
         """Units that asynchronous copies are still writing."""
 
+    def units_pending(self) -> np.ndarray:
+        """`pending`, from now on kept."""
+        if self.pending is None:
+            self.pending = np.zeros(len(self.writer), np.bool_)
+        return self.pending
+
     def read(self, addresses: np.ndarray, width: int, who: Threads) -> Finding | None:
         """Notes that `width` units from each address on are read; says what is wrong, and for which of the accesses."""
         mine, last = who.columns(), gather(self.writer, addresses, width)

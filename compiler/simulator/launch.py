@@ -11,8 +11,8 @@ from torch_mlir import ir
 
 from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
-from hloom.passes.common.rewriting import symbol_name, walk
-from hloom.passes.gpu.support.launch import TENSOR_MAPS
+from hloom.passes.common.rewriting import integer, symbol_name, walk
+from hloom.passes.gpu.support.launch import tensor_maps
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch
@@ -83,9 +83,7 @@ class _Kernel:
         self.code = Translator(function, globals_)
         self.name = self.code.kernel
         self.block, self.grid = (_extents(function, f"known_{what}_size", self.name) for what in ("block", "grid"))
-        attributes = function.attributes
-        self.shared_bytes = ir.IntegerAttr(attributes["hloom.shared_bytes"]).value if "hloom.shared_bytes" in attributes else 0
-        self.maps = [ir.DictAttr(given) for given in attributes[TENSOR_MAPS]] if TENSOR_MAPS in attributes else []
+        self.shared_bytes, self.maps = integer(function, "hloom.shared_bytes", 0), tensor_maps(function)
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 
     def launch(self, arrays: Sequence[np.ndarray | TensorMap], checks: bool, sample: bool, threads_at_once: int) -> Counters:
@@ -107,18 +105,13 @@ class _Kernel:
             raise SimulationError(f"the kernel takes {len(self.code.types)} arrays, got {len(arrays)}", kernel=self.name)
         memories = []
         for i, (kind, given) in enumerate(zip(self.code.types, arrays)):
-            array = given.array if isinstance(given, TensorMap) else given
-            dtype, shape = (
-                np.dtype(DTYPES[element_name(_memref(kind))]),
-                list(given.shape if isinstance(given, TensorMap) else _memref(kind).shape),
-            )
-            fits = given.fits if isinstance(given, TensorMap) else array.size == np.prod(shape, dtype=np.int64)
-            if (
-                isinstance(given, TensorMap) == isinstance(kind, ir.MemRefType)
-                or array.dtype != dtype
-                or not fits
-                or not array.flags.c_contiguous
-            ):
+            memref = _memref(kind)
+            if isinstance(given, TensorMap):
+                array, shape, fits = given.array, list(given.shape), given.fits and not isinstance(kind, ir.MemRefType)
+            else:
+                array, shape = given, list(memref.shape)
+                fits = isinstance(kind, ir.MemRefType) and array.size == np.prod(shape, dtype=np.int64)
+            if not (fits and array.dtype == DTYPES[element_name(memref)] and array.flags.c_contiguous):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise SimulationError(f"argument {i} is {kind}, got {found} (contiguous: {array.flags.c_contiguous})", kernel=self.name)
             memory = Memory(array.reshape(-1), shape, row_major(shape), f"argument {i}", readonly=i in self.readonly)

@@ -8,8 +8,9 @@ import numpy as np
 from torch_mlir import ir
 
 from hloom.passes.common.dense_constants import constant_bytes
+from hloom.passes.common.rewriting import integer
 
-from .translate import Translator, emits, integer
+from .translate import Translator, emits
 from .values import DTYPES, element_name, vector_shape
 
 # {0}, {1}, … are the operands, {D} the numpy type of the result.
@@ -114,6 +115,11 @@ _CMPF = (
     "np.True_",
 )
 """By the number of the predicate."""
+REDUCTIONS = {
+    "add": "np.add", "mul": "np.multiply", "and": "np.bitwise_and", "or": "np.bitwise_or", "xor": "np.bitwise_xor", "minsi": "np.minimum",
+    "maxsi": "np.maximum", "minimumf": "np.minimum", "maximumf": "np.maximum", "minnumf": "np.fmin", "maxnumf": "np.fmax",
+}  # fmt: skip
+"""What combines two values, by the last word of a reduction's kind."""
 _CMPI = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FIRST_UNSIGNED = 6
 

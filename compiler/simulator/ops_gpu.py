@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from .ops_arith import REDUCTIONS
 from .ops_memory import word_of
 from .translate import Translator, emits
 from .values import element_name
 
 _AXES = {"x": 0, "y": 1, "z": 2}
-_REDUCTIONS = {
-    "add": "np.add", "mul": "np.multiply", "and": "np.bitwise_and", "or": "np.bitwise_or", "xor": "np.bitwise_xor", "minsi": "np.minimum",
-    "maxsi": "np.maximum", "minimumf": "np.minimum", "maximumf": "np.maximum", "minnumf": "np.fmin", "maxnumf": "np.fmax",
-}  # fmt: skip
 _SHUFFLED = ("f32", "i32", "i64", "f64")
 
 
@@ -65,13 +62,13 @@ def _shuffle(t: Translator, op: ir.Operation) -> None:
 def _subgroup_reduce(t: Translator, op: ir.Operation) -> None:
     if "cluster_size" in op.attributes:
         raise t.fail(op, "a reduction of clusters of a warp", "use shuffles")
-    function = _REDUCTIONS.get(word_of(op.attributes["op"]))
+    function = REDUCTIONS.get(word_of(op.attributes["op"]))
     if function is None:
         raise t.fail(op, f"the simulator knows no reduction {word_of(op.attributes['op'])}")
     t.result(op, f"R.subgroup_reduce({t.names[op.operands[0]]}, {function}, {t.mask}, {t.site(op)})")
 
 
-@emits("gpu.return", "scf.yield", "scf.condition")
+@emits("gpu.return", "scf.yield", "scf.condition", "memref.atomic_yield")
 def _terminator(t: Translator, op: ir.Operation) -> None:
     """The op around it takes what it yields."""
 

@@ -8,11 +8,12 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from hloom.passes.common.rewriting import DYNAMIC, integer
+
 from .ops_arith import dense_array
-from .translate import Translator, emits, index_list, integer, memory_layout, static_integers
+from .translate import Translator, emits, index_list, memory_layout, static_integers
 from .values import DTYPES, element_name
 
-_DYNAMIC = -(1 << 63)
 _ATOMICS = {
     "addf": "np.add", "addi": "np.add", "andi": "np.bitwise_and", "assign": "assign", "maximumf": "np.maximum", "maxnumf": "np.fmax",
     "maxs": "np.maximum", "maxu": "unsigned_maximum", "minimumf": "np.minimum", "minnumf": "np.fmin", "mins": "np.minimum",
@@ -87,9 +88,7 @@ def _view(t: Translator, op: ir.Operation) -> None:
 @emits("memref.subview")
 def _subview(t: Translator, op: ir.Operation) -> None:
     memory, *dynamic = t.operands(op)
-    offsets, sizes, steps = (
-        [dynamic.pop(0) if n == _DYNAMIC else n for n in static_integers(op, f"static_{part}")] for part in ("offsets", "sizes", "strides")
-    )
+    offsets, sizes, steps = (filled(op, part, dynamic) for part in ("offsets", "sizes", "strides"))
     shape = list(op.results[0].type.shape)
     kept = _kept_dimensions(sizes, shape)
     t.alias(op)
@@ -130,9 +129,7 @@ def _reshape(t: Translator, op: ir.Operation) -> None:
 @emits("memref.reinterpret_cast")
 def _reinterpret_cast(t: Translator, op: ir.Operation) -> None:
     memory, *dynamic = t.operands(op)
-    offsets, sizes, strides = (
-        [dynamic.pop(0) if n == _DYNAMIC else n for n in static_integers(op, f"static_{part}")] for part in ("offsets", "sizes", "strides")
-    )
+    offsets, sizes, strides = (filled(op, part, dynamic) for part in ("offsets", "sizes", "strides"))
     t.alias(op)
     shape, steps = (index_list(list(map(str, part))) for part in (sizes, strides))
     t.result(op, f"{memory}.reshaped({shape}, {steps}, {memory}.origin + {offsets[0]})")
@@ -175,9 +172,9 @@ def _generic_atomic(t: Translator, op: ir.Operation) -> None:
     t.line(f"{result} = {turn}.before")
 
 
-@emits("memref.atomic_yield")
-def _terminator(t: Translator, op: ir.Operation) -> None:
-    """The op around it takes what it yields."""
+def filled(op: ir.Operation, part: str, dynamic: list[str]) -> list[int | str]:
+    """The attribute static_<part>, where the next names of `dynamic` stand for what is not static: they are taken from the list."""
+    return [dynamic.pop(0) if n == DYNAMIC else n for n in static_integers(op, f"static_{part}")]
 
 
 def operand_groups(op: ir.Operation, names: list[str]) -> list[list[str]]:

@@ -6,8 +6,10 @@ import re
 
 from torch_mlir import ir
 
+from hloom.passes.common.rewriting import integer
+
 from .ops_memory import operand_groups
-from .translate import NOTHING, Translator, emits, index_list, integer
+from .translate import NOTHING, Translator, emits, index_list
 
 
 @emits("nvgpu.mma.sync")
@@ -45,7 +47,7 @@ def _commit(t: Translator, op: ir.Operation) -> None:
 
 @emits("nvgpu.device_async_wait")
 def _wait(t: Translator, op: ir.Operation) -> None:
-    t.line(f"copies(R).wait({integer(op, 'numGroups')}, {t.mask})")
+    t.line(f"copies(R).wait({integer(op, 'numGroups', 0)}, {t.mask})")
 
 
 def _predicate(names: list[str]) -> str:

@@ -6,14 +6,12 @@ from itertools import product
 
 from torch_mlir import ir
 
-from .ops_memory import operand_groups, word_of
-from .translate import Translator, emits, index_list, integer, static_integers, width_of
-from .values import element_name, vector_shape
+from hloom.passes.common.rewriting import integer
 
-_REDUCTIONS = {
-    "add": "np.add", "mul": "np.multiply", "and": "np.bitwise_and", "or": "np.bitwise_or", "xor": "np.bitwise_xor", "minsi": "np.minimum",
-    "maxsi": "np.maximum", "minimumf": "np.minimum", "maximumf": "np.maximum", "minnumf": "np.fmin", "maxnumf": "np.fmax",
-}  # fmt: skip
+from .ops_arith import REDUCTIONS
+from .ops_memory import filled, operand_groups, word_of
+from .translate import Translator, emits, index_list, static_integers, width_of
+from .values import element_name, vector_shape
 
 
 @emits("vector.load")
@@ -22,7 +20,7 @@ def _load(t: Translator, op: ir.Operation) -> None:
     t.touches(op.operands[0], read=True)
     if len(vector_shape(kind)) != 1:
         raise t.fail(op, f"a load of {kind}, which has not one dimension", "load a 1-D vector and shape_cast it")
-    t.result(op, f"R.load({memory}, {index_list(indices)}, {width_of(kind)}, {t.mask}, {integer(op, 'alignment')}, {t.site(op)})")
+    t.result(op, f"R.load({memory}, {index_list(indices)}, {width_of(kind)}, {t.mask}, {integer(op, 'alignment', 0)}, {t.site(op)})")
 
 
 @emits("vector.store")
@@ -31,7 +29,7 @@ def _store(t: Translator, op: ir.Operation) -> None:
     t.touches(op.operands[1], write=True)
     if len(vector_shape(kind)) != 1:
         raise t.fail(op, f"a store of {kind}, which has not one dimension", "shape_cast it to a 1-D vector")
-    t.line(f"R.store({memory}, {index_list(indices)}, {value}, {width_of(kind)}, {t.mask}, {integer(op, 'alignment')}, {t.site(op)})")
+    t.line(f"R.store({memory}, {index_list(indices)}, {value}, {width_of(kind)}, {t.mask}, {integer(op, 'alignment', 0)}, {t.site(op)})")
 
 
 @emits("vector.broadcast", "vector.splat")
@@ -42,7 +40,7 @@ def _broadcast(t: Translator, op: ir.Operation) -> None:
 @emits("vector.extract")
 def _extract(t: Translator, op: ir.Operation) -> None:
     source, *dynamic = t.operands(op)
-    position = [dynamic.pop(0) if n == -(1 << 63) else str(n) for n in static_integers(op, "static_position")]
+    position = list(map(str, filled(op, "position", dynamic)))
     if not position:
         t.result(op, f"np.asarray({source})")
         return
@@ -52,7 +50,7 @@ def _extract(t: Translator, op: ir.Operation) -> None:
 @emits("vector.insert")
 def _insert(t: Translator, op: ir.Operation) -> None:
     value, target, *dynamic = t.operands(op)
-    position = [dynamic.pop(0) if n == -(1 << 63) else str(n) for n in static_integers(op, "static_position")]
+    position = list(map(str, filled(op, "position", dynamic)))
     t.result(op, f"put({target}, {value}, {index_list(position)}, {vector_shape(op.results[0].type)}, R.whole)")
 
 
@@ -65,7 +63,7 @@ def _reduction(t: Translator, op: ir.Operation) -> None:
         reduced = f"signed({function}.reduce(unsigned({value}), axis=0), {element_name(op.results[0].type)})"
         combine = f"signed({function}(unsigned({{}}), unsigned({{}})), {element_name(op.results[0].type)})"
     else:
-        function = "np.bitwise_xor" if kind == "add" and element_name(op.results[0].type) == "i1" else _REDUCTIONS[kind]
+        function = "np.bitwise_xor" if kind == "add" and element_name(op.results[0].type) == "i1" else REDUCTIONS[kind]
         reduced, combine = f"{function}.reduce({value}, axis=0)", f"{function}({{}}, {{}})"
     t.result(op, combine.format(reduced, start[0]) if start else reduced)
 
@@ -152,10 +150,10 @@ def _mask(t: Translator, op: ir.Operation) -> None:
 def _multi_reduction(t: Translator, op: ir.Operation) -> None:
     value, start = t.operands(op)
     kind = word_of(op.attributes["kind"])
-    if kind not in _REDUCTIONS:
+    if kind not in REDUCTIONS:
         raise t.fail(op, f"a multi_reduction of kind {kind}")
     axes = tuple(static_integers(op, "reduction_dims"))
-    t.result(op, f"{_REDUCTIONS[kind]}({_REDUCTIONS[kind]}.reduce({value}, axis={axes}), {start})")
+    t.result(op, f"{REDUCTIONS[kind]}({REDUCTIONS[kind]}.reduce({value}, axis={axes}), {start})")
 
 
 @emits("vector.maskedload")

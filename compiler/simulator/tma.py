@@ -208,11 +208,10 @@ def _mark(batch: Batch, target: Memory, addresses: np.ndarray, numbers: np.ndarr
     log = target.log
     if log is None:
         return
-    if log.pending is None:
-        log.pending = np.zeros(len(log.writer), np.bool_)
+    pending = log.units_pending()
     for one, number in zip(addresses, numbers):
         units = _units(target, one)
         found = log.write(units, 1, batch.clock.of(False, np.full(len(units), number)))
         if found is not None:
             batch.fail(f"{found[0]}: {target.name}", at, number)
-        log.pending[units] = True
+        pending[units] = True

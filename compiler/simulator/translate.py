@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
+from hloom.passes.common.rewriting import integer
+
 from . import async_copies, atomics, tensor_cores, tma, values, warpgroups, wgmma
 from .errors import SimulationError
 from .lockstep import first_line
@@ -67,9 +69,7 @@ class Translator:
     def _translate(self, function: ir.Operation) -> None:
         block = function.regions[0].blocks[0]
         self.types = list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs)
-        shared = (
-            ir.IntegerAttr(function.attributes["workgroup_attributions"]).value if "workgroup_attributions" in function.attributes else 0
-        )
+        shared = integer(function, "workgroup_attributions", 0)
         arguments = []
         for i, argument in enumerate(block.arguments):
             name = self.names[argument] = f"a{i}"
@@ -203,10 +203,6 @@ def index_list(names: list[str]) -> str:
 
 def static_integers(op: ir.Operation, name: str) -> list[int]:
     return list(ir.DenseI64ArrayAttr(op.attributes[name]))
-
-
-def integer(op: ir.Operation, name: str, default: int = 0) -> int:
-    return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else default
 
 
 def width_of(kind: ir.Type) -> int:

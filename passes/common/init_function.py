@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
@@ -17,6 +17,13 @@ def entry(module: ir.Operation, name: str) -> ir.Operation | None:
 def argument_attributes(function: ir.Operation) -> list[dict[str, ir.Attribute]]:
     """The attributes of each argument."""
     return [{entry.name: entry.attr for entry in given} for given in _dictionaries(function)]
+
+
+def origin(index: int, attributes: Mapping[str, ir.Attribute] | ir.DictAttr) -> tuple[str, int]:
+    """Where argument `index` of an entry comes from: ("init", which result of @init) or ("argument", its place in the original list)."""
+    if "hloom.init_result" in attributes:
+        return "init", ir.IntegerAttr(attributes["hloom.init_result"]).value
+    return "argument", ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else index
 
 
 def bound_arguments(function: ir.Operation) -> list[int]:

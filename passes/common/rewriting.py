@@ -73,6 +73,13 @@ def i64_array(values: Iterable[int]) -> ir.DenseI64ArrayAttr:
     return ir.DenseI64ArrayAttr.get(list(values))
 
 
+def integer(op: ir.Operation, name: str, default: int | None = None) -> int:
+    """The value of an integer attribute; `default`, if there is one, where the op has no such attribute."""
+    if default is not None and name not in op.attributes:
+        return default
+    return ir.IntegerAttr(op.attributes[name]).value
+
+
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     """All attributes of `op` by name."""
     return {name: op.attributes[name] for name in op.attributes}

@@ -71,6 +71,17 @@ def is_kernel(function: ir.Operation) -> bool:
     return "kernel" in function.attributes or "gpu.kernel" in function.attributes
 
 
+def launch_extents(kernel: ir.Operation, what: str) -> list[int]:
+    """The "grid" (in blocks) or the "block" (in threads) that a gpu.func is launched with, of x, y and z; ones where it does not say."""
+    name = f"known_{what}_size"
+    return list(ir.DenseI32ArrayAttr(kernel.attributes[name])) if name in kernel.attributes else [1, 1, 1]
+
+
+def tensor_maps(kernel: ir.Operation) -> list[ir.DictAttr]:
+    """What a gpu.func says of each tensor map that it takes behind its buffers."""
+    return [ir.DictAttr(given) for given in kernel.attributes[TENSOR_MAPS]] if TENSOR_MAPS in kernel.attributes else []
+
+
 def shared_bytes(shape: Sequence[int], element: ir.Type) -> int:
     return prod(shape) * element_bytes(element)
 
