@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
+from hloom.dialects.thunk_json import plain_attribute
 from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _FIGURES = ("bytes", "flops", "cost_ps")
 _CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
-_WORK = ("thunk.kernel", "thunk.gemm", "thunk.conv", "thunk.copy", "thunk.fill")
 
 
 class ReportBuilder:
@@ -69,7 +69,7 @@ class ReportBuilder:
                 continue
             entry = ir.StringAttr(program.operation.attributes["sym_name"]).value
             self.data["memory"]["arena" if entry == "main" else "init arena"] = _integer(program.operation, "arena_bytes")
-            for op in walk(program.operation, lambda op: op.name in _WORK):
+            for op in walk(program.operation, lambda op: "writes" in op.attributes):
                 self._add(rows, entry, op)
         self.data["groups"] = list(rows.values())
         target = target_of(module)
@@ -124,11 +124,10 @@ class ReportBuilder:
         return next((self._groups[name] for name in names if name in self._groups), {})
 
     def _add(self, rows: dict[tuple[str, str], dict[str, Any]], entry: str, op: ir.Operation) -> None:
-        kind = op.name.removeprefix("thunk.")
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value if kind == "kernel" else None
+        kind, kernel = op.opview.kind, op.opview.describe()
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value if "callee" in op.attributes else None
         source = [ir.StringAttr(name).value for name in op.attributes["source"]] if "source" in op.attributes else []
         key = callee or f"{kind} {' '.join(source)}".strip()
-        kernel = _kernel(op, kind)
         row = rows.get((entry, f"{key} {kernel}"))
         if row:
             row["calls"] += _trips(op)
@@ -136,7 +135,7 @@ class ReportBuilder:
         known = self._known(callee or "")
         moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
         row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
-        row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", _library_flops(op, kind))}
+        row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", op.opview.flops())}
         if "cost_ps" in op.attributes:
             row["cost_ps"] = _integer(op, "cost_ps")
         rows[entry, f"{key} {kernel}"] = row
@@ -210,41 +209,7 @@ def _trips(op: ir.Operation) -> int:
     return trips
 
 
-def _kernel(op: ir.Operation, kind: str) -> str:
-    if kind == "gemm":
-        sizes = "x".join(map(str, thunk.integers(op.attributes["sizes"])))
-        after = [ir.StringAttr(op.attributes["epilogue"]).value, "residual" * _integer(op, "accumulate")]
-        element = str(ir.TypeAttr(op.attributes["element"]).value)
-        return " ".join(["library gemm", sizes, element, *(each for each in after if each not in ("none", ""))])
-    if kind == "conv":
-        sizes = " by ".join("x".join(map(str, thunk.integers(op.attributes[name]))) for name in ("input", "filter"))
-        after = [name for name in ("bias", "residual", "relu") if _integer(op, name)]
-        return " ".join(["library conv", sizes, str(ir.TypeAttr(op.attributes["element"]).value), *after])
-    if kind != "kernel":
-        return kind
-    tiles, grain = _integer(op, "tiles"), _integer(op, "grain")
-    return f"{tiles} tiles" + (f", {grain} or more a thread" if grain else ", one thread")
-
-
-def _library_flops(op: ir.Operation, kind: str) -> int:
-    if kind == "gemm":
-        return 2 * prod(thunk.integers(op.attributes["sizes"]))
-    if kind == "conv":
-        return 2 * prod(thunk.integers(op.attributes["output"])) * prod(thunk.integers(op.attributes["filter"])[1:])
-    return 0
-
-
 def _decision(record: ir.DictAttr) -> dict[str, Any]:
-    plain = {entry.name: _plain(entry.attr) for entry in record}
+    plain = {entry.name: plain_attribute(entry.attr) for entry in record}
     names = ("code", "verdict", "groups", "ops", "reason")
     return {**{name: plain.get(name, "") for name in names}, "figures": {key: value for key, value in plain.items() if key not in names}}
-
-
-def _plain(attribute: ir.Attribute) -> Any:
-    if isinstance(attribute, ir.ArrayAttr):
-        return [_plain(item) for item in attribute]
-    if isinstance(attribute, ir.DictAttr):
-        return {entry.name: _plain(entry.attr) for entry in attribute}
-    if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.StringAttr, ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        return attribute.value
-    return str(attribute)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch_mlir import ir
@@ -32,16 +36,14 @@ def violation(op: ir.Operation, message: str) -> Violation:
 
 
 class DestinationEffects(ir.MemoryEffectsOpInterface):
-    """Reads every operand but those in the segment or operand `outputs`; writes those."""
+    """Reads the operands of an op but the last ones, of which it says that they are `written`; writes those."""
 
     @staticmethod
     def get_effects(op: ir.Operation, effects: Any) -> None:
-        written = len(op.opview.outputs) if hasattr(op.opview, "outputs") else 1
         operands = list(op.operation.op_operands)
-        for operand in operands[: len(operands) - written]:
-            effects.append(ir.MemoryEffect.Read, operand)
-        for operand in operands[len(operands) - written :]:
-            effects.append(ir.MemoryEffect.Write, operand)
+        first = len(operands) - op.opview.written
+        for number, operand in enumerate(operands):
+            effects.append(ir.MemoryEffect.Read if number < first else ir.MemoryEffect.Write, operand)
 
 
 class AnyEffects(ir.MemoryEffectsOpInterface):
@@ -68,13 +70,22 @@ WRITES_ANYTHING = WithEffects(AnyEffects)
 
 
 def load_once(dialect: type[ext.Dialect], context: ir.Context) -> None:
-    """Loads a Python-defined dialect into `context`, unless it is there."""
+    """Loads a Python-defined dialect into `context`, with the ops of all kinds of work, unless it is there."""
     if context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
         return
+    import_kinds()
     # `load` keeps the module it builds in an attribute of the class and reads it again: a second thread in there would hand the first a
     # module of another context, which may be gone
     with process_lock, context, ir.Location.unknown():
         dialect.load()
+
+
+@functools.cache
+def import_kinds() -> None:
+    """Imports the files of dialects/kinds, each of which defines the ops of a kind of work."""
+    with process_lock:
+        for module in pkgutil.iter_modules([str(Path(__file__).with_name("kinds"))]):
+            importlib.import_module(f"{__package__}.kinds.{module.name}")
 
 
 def walk(root: ir.Operation, prefix: str) -> Iterator[ir.Operation]:

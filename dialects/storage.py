@@ -6,6 +6,9 @@ from math import prod
 
 from torch_mlir import ir
 
+Slice = tuple[int, int, int]
+"""Bytes of a program's buffer: its number, the byte offset, the size."""
+
 
 def storage_element(element: ir.Type) -> ir.Type:
     """The element type of a buffer that holds a tensor of `element`s: i1 → i8, ui8 → i8, others as they are."""

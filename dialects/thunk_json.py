@@ -16,29 +16,31 @@ def programs(module: ir.Operation) -> dict[str, dict[str, Any]]:
 
     {"op": "kernel", "callee": "fusion_0", "reads": [[0, 0, 32]], "writes": [[1, 0, 32]], "tiles": 4, "grain": 0, "source": ["tanh"], …}
     """
-    return {name: _op(op) for name, op in symbols(module).items() if op.name == "thunk.program"}
+    return {name: plain(op) for name, op in symbols(module).items() if op.name == "thunk.program"}
 
 
-def _op(op: ir.Operation) -> dict[str, Any]:
-    data: dict[str, Any] = {"op": op.name.removeprefix("thunk.")}
+def plain(op: ir.Operation) -> dict[str, Any]:
+    """An op of a program as a dictionary."""
+    data: dict[str, Any] = {"op": op.operation.name.removeprefix("thunk.")}
     for name in op.attributes:
-        data[name] = _slices(op.attributes[name]) if name in _SLICES else _plain(op.attributes[name])
+        data[name] = _slices(op.attributes[name]) if name in _SLICES else plain_attribute(op.attributes[name])
     names = [field.name for field in type(op.opview)._fields][-len(op.regions) :] if len(op.regions) else []
     for name, region in zip(names, op.regions):
-        data[name] = [_op(inner.operation) for block in region.blocks for inner in block.operations]
+        data[name] = [plain(inner.operation) for block in region.blocks for inner in block.operations]
     return data
 
 
 def _slices(attribute: ir.Attribute) -> list[list[int]]:
     flat = list(ir.DenseI64ArrayAttr(attribute))
-    return [flat[i : i + 3] for i in range(0, len(flat), 3)]
+    return [list(each) for each in zip(flat[::3], flat[1::3], flat[2::3])]
 
 
-def _plain(attribute: ir.Attribute) -> Any:
-    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.StringAttr | ir.FlatSymbolRefAttr):
+def plain_attribute(attribute: ir.Attribute) -> Any:
+    """An attribute as JSON has it; as its text where JSON has nothing for it, or has no need to know."""
+    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr | ir.FlatSymbolRefAttr):
         return attribute.value
     if isinstance(attribute, ir.DenseI64ArrayAttr | ir.DenseI8ArrayAttr):
         return list(attribute)
     if isinstance(attribute, ir.ArrayAttr):
-        return [_plain(item) for item in attribute]
+        return [plain_attribute(item) for item in attribute]
     return str(attribute)

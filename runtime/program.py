@@ -203,7 +203,7 @@ def _check_host_program(program: Program, entry: str) -> None:
         right = found == expected and len(slots) == len(expected) + len(made_for.get("constants", ()))
         _require(right, f"the buffers of {entry} are not those that its code was made for")
     writable = [kind in ("result", "arena") for kind, _ in slots]
-    check_program(entry, made_for["body"], sizes, writable, program.manifest.get("kernels") if program.on_gpu else None)
+    check_program(entry, made_for["body"], sizes, writable, program.manifest.get("kernels", {}) if program.on_gpu else None)
 
 
 def _results(program: Program, entry: str) -> Sequence[TensorSpec]:

@@ -1,18 +1,27 @@
 """The host program of an artifact as typed data: what a runtime that walks thunks reads (the CPU compiles them instead).
 
 The manifest holds each entry as JSON (dialects/thunk_json.py writes it, docs/dialects.md says what each op means). Here it is `Thunk`s, one
-class for all kinds, since what a kind's attributes mean is the business of whoever runs it.
+class for all kinds. What a kind's attributes are, and what is done with them, is in one file of cuda/kinds, found there by its name.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
+import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 from .errors import DamagedFileError
+from .schema import Schema
 
-_REGIONS = {"while": ("cond", "body"), "for": ("body",), "case": ("branches",), "sequence": ("body",)}
+Op = Mapping[str, Any]
+"""A thunk as a manifest holds it."""
+Launches = Mapping[str, Any] | None
+"""How a GPU's kernels are launched, by their names; None for a CPU, whose kernels take their own tiles."""
+_NONE: Mapping[str, Schema] = {}
 
 
 class Slice(NamedTuple):
@@ -34,18 +43,43 @@ class Thunk:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        """An attribute of the op. Raises DamagedFileError if it has none of that name."""
-        if name not in self.attributes:
-            raise DamagedFileError(f"a thunk.{self.kind} of the program has no {name!r}")
+        """An attribute of the op."""
         return self.attributes[name]
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.attributes.get(name, default)
 
-    @property
-    def source(self) -> list[str]:
-        """The names of the source program's ops that it carries out."""
-        return list(self.attributes.get("source", ()))
+class Kind:
+    """What there is to know of a kind of thunk; `class CopyStep(Kind, kind="copy", fields=…)` registers one.
+
+    `fields` holds the schema of each attribute, slices among them; `regions` the names of the regions.
+    """
+
+    fields: ClassVar[Mapping[str, Schema]]
+    regions: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, kind: str | None = None, fields: Mapping[str, Schema] = _NONE, regions: tuple[str, ...] = ()) -> None:
+        if kind is not None:
+            _kinds[kind] = cls
+            cls.fields, cls.regions = fields, regions
+
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        """What does not hold of an op that has these fields."""
+        yield from ()
+
+
+_kinds: dict[str, type[Kind]] = {}
+
+
+def kinds() -> Mapping[str, type[Kind]]:
+    """Every kind by its name."""
+    _import_kinds()
+    return _kinds
+
+
+@functools.cache
+def _import_kinds() -> None:
+    for module in pkgutil.iter_modules([str(Path(__file__).parent / "cuda" / "kinds")]):
+        importlib.import_module(f"{__package__}.cuda.kinds.{module.name}")
 
 
 def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
@@ -55,10 +89,10 @@ def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
     return tuple(map(_read, manifest["programs"][entry]["body"]))
 
 
-def _read(op: Mapping[str, Any]) -> Thunk:
+def _read(op: Op) -> Thunk:
     kind = op["op"]
     reads, writes = (tuple(Slice(*at) for at in op.get(name, ())) for name in ("reads", "writes"))
-    regions = {name: tuple(map(_read, op[name])) for name in _REGIONS.get(kind, ())}
+    regions = {name: tuple(map(_read, op[name])) for name in kinds()[kind].regions}
     attributes = {name: value for name, value in op.items() if name not in ("op", "reads", "writes", *regions)}
     return Thunk(kind, reads, writes, regions, attributes)
 

@@ -7,7 +7,7 @@ declared to read. Memory nobody wrote holds 0xFF bytes, which are NaN in every f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +16,8 @@ from torch_mlir import ir
 from hloom.compiler.parsing import parse_module
 from hloom.dialects import thunk
 from hloom.dialects.context import make_context
-from hloom.dialects.thunk import Slice, buffer_sizes, slices
+from hloom.dialects.storage import Slice
+from hloom.dialects.thunk import buffer_sizes, slices
 from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.rewriting import symbol_name, walk
 from hloom.runtime.artifact import Buffer
@@ -26,12 +27,9 @@ from .counters import Counters
 from .device_memory import Buffers
 from .errors import SimulationError
 from .launch import Kernels
-from .library import Convolution, Gemm
-from .values import DTYPES
 
 _SAMPLED_LAUNCHES = 4
 """The launches of a kernel in a loop whose requests are counted."""
-Step = Callable[["Buffers", "Execution"], None]
 
 
 @dataclass
@@ -95,7 +93,7 @@ def _constant(op: ir.Operation, given: Mapping[str, Buffer]) -> Buffer:
 
 
 class _Entry:
-    """@main or @init: its buffers, and its thunks as Python functions."""
+    """@main or @init: its buffers and its thunks."""
 
     def __init__(self, program: ir.Operation, named: dict[str, ir.Operation], kernels: Kernels, constants: Mapping[str, Buffer]):
         self.name, self.kernels = symbol_name(program), kernels
@@ -106,7 +104,8 @@ class _Entry:
         self.sizes = buffer_sizes(program, named)
         symbols = [ir.FlatSymbolRefAttr(symbol).value for symbol in program.attributes["constants"]]
         self.constants = [np.frombuffer(_constant(named[name], constants), np.uint8) for name in symbols]
-        self.steps = self._region(program.regions[0])
+        self.body = program.regions[0]
+        self._check(program)
 
     def run(self, values: Sequence[np.ndarray], made: list[np.ndarray], execution: Execution, checks: bool) -> list[np.ndarray]:
         needed = max((i for kind, i in self.sources if kind == "argument"), default=-1) + 1
@@ -117,8 +116,7 @@ class _Entry:
             buffers.fill(number, _bytes_of(made[i] if kind == "init" else values[i], tensor, f"argument {i}"))
         for i, constant in enumerate(self.constants):
             buffers.fill(len(self.inputs) + len(self.outputs) + 1 + i, constant)
-        for step in self.steps:
-            step(buffers, execution)
+        _Run(buffers, self.kernels, execution).run(self.body)
         results = []
         for i, tensor in enumerate(self.outputs):
             number = len(self.inputs) + i
@@ -126,145 +124,45 @@ class _Entry:
             results.append(found.view(_dtype(tensor)).reshape(tensor.shape).copy())
         return results
 
-    def _region(self, region: ir.Region) -> list[Step]:
-        return [step for block in region.blocks for op in block.operations if (step := self._step(op.operation)) is not None]
-
-    def _step(self, op: ir.Operation) -> Step | None:
-        view = op.opview
-        if isinstance(view, thunk.ProfileBeginOp | thunk.ProfileEndOp):
-            return None
-        makers: dict[type, Callable[[ir.Operation], Step]] = {
-            thunk.KernelOp: self._kernel, thunk.GemmOp: _gemm, thunk.ConvOp: _conv, thunk.CopyOp: _copy, thunk.FillOp: _fill,
-            thunk.WhileOp: self._while, thunk.ForOp: self._for, thunk.CaseOp: self._case, thunk.SequenceOp: self._sequence,
-        }  # fmt: skip
-        maker = makers.get(type(view))
-        if maker is None:
-            raise SimulationError(f"the simulated device does not know {op.name}", op=op.name, loc=str(op.location))
-        step, kind = maker(op), op.name.removeprefix("thunk.")
-
-        def counted(buffers: Buffers, execution: Execution) -> None:
-            execution.thunks[kind] += 1
-            step(buffers, execution)
-
-        return counted
-
-    def _kernel(self, op: ir.Operation) -> Step:
-        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        reads, writes = slices(op, "reads"), slices(op, "writes")
-        dtypes = self.kernels.argument_types(name)
-        if len(dtypes) != len(reads) + len(writes):
-            raise SimulationError(f"{len(reads)} slices to read and {len(writes)} to write, but @{name} takes {len(dtypes)}", kernel=name)
-        undeclared = [i for i in self.kernels.stored(name) if i < len(reads) and not _overlaps(reads[i], writes)]
-        if undeclared:
-            raise SimulationError(f"argument {undeclared[0]} is written, but declared as only read", kernel=name, loc=str(op.location))
-
-        def run(buffers: Buffers, execution: Execution) -> None:
-            found = [buffers.read(part, f"argument {i} of @{name}") for i, part in enumerate(reads)]
-            found += [buffers.write(part) for part in writes]
-            arrays = [part.view(dtype) for part, dtype in zip(found, dtypes)]
-            sample = execution.kernels[name].launches < _SAMPLED_LAUNCHES
-            execution.add(name, self.kernels.launch(name, arrays, buffers.checks, sample))
-
-        return run
-
-    def _while(self, op: ir.Operation) -> Step:
-        condition, body = (self._region(region) for region in op.regions)
-        (predicate,) = slices(op, "reads")
-
-        def run(buffers: Buffers, execution: Execution) -> None:
-            while True:
-                for step in condition:
-                    step(buffers, execution)
-                if not buffers.read(predicate, "the predicate of a while loop")[0]:
-                    return
-                for step in body:
-                    step(buffers, execution)
-
-        return run
-
-    def _for(self, op: ir.Operation) -> Step:
-        trips, body = ir.IntegerAttr(op.attributes["trip_count"]).value, self._region(op.regions[0])
-
-        def run(buffers: Buffers, execution: Execution) -> None:
-            for _ in range(trips):
-                for step in body:
-                    step(buffers, execution)
-
-        return run
-
-    def _case(self, op: ir.Operation) -> Step:
-        branches = self._region(op.regions[0])
-        (index,) = slices(op, "reads")
-
-        def run(buffers: Buffers, execution: Execution) -> None:
-            number = int(buffers.read(index, "the index of a case").view(f"i{index[2]}")[0])
-            branches[number if 0 <= number < len(branches) else -1](buffers, execution)
-
-        return run
-
-    def _sequence(self, op: ir.Operation) -> Step:
-        body = self._region(op.regions[0])
-
-        def run(buffers: Buffers, execution: Execution) -> None:
-            for step in body:
-                step(buffers, execution)
-
-        return run
+    def _check(self, program: ir.Operation) -> None:
+        """Raises SimulationError where a thunk has no simulation, or a kernel is not what its thunk says."""
+        for op in thunk.walk(program, "thunk."):
+            if type(op.opview).simulate is thunk.ThunkOp.simulate:
+                raise SimulationError(f"the simulated device does not know {op.name}", op=op.name, loc=str(op.location))
+        for op in thunk.walk(program, "thunk.kernel"):
+            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            reads, writes = slices(op, "reads"), slices(op, "writes")
+            takes = len(self.kernels.argument_types(name))
+            if takes != len(reads) + len(writes):
+                raise SimulationError(f"{len(reads)} slices to read and {len(writes)} to write, but @{name} takes {takes}", kernel=name)
+            undeclared = [i for i in self.kernels.stored(name) if i < len(reads) and not _overlaps(reads[i], writes)]
+            if undeclared:
+                raise SimulationError(f"argument {undeclared[0]} is written, but declared as only read", kernel=name, loc=str(op.location))
 
 
-def _copy(op: ir.Operation) -> Step:
-    (source,), (target,) = slices(op, "reads"), slices(op, "writes")
+class _Run:
+    """What runs the thunks of an entry once (dialects/thunk.py's Machine)."""
 
-    def run(buffers: Buffers, execution: Execution) -> None:
-        found = buffers.read(source, "the source of a copy").copy()
-        buffers.write(target)[:] = found
+    def __init__(self, buffers: Buffers, kernels: Kernels, execution: Execution):
+        self.read, self.write = buffers.read, buffers.write
+        self.buffers, self.kernels, self.execution = buffers, kernels, execution
 
-    return run
+    def run(self, region: ir.Region) -> None:
+        for block in region.blocks:
+            for op in block.operations:
+                self.step(op)
 
+    def step(self, op: ir.OpView) -> None:
+        if op.regions or "writes" in op.attributes:  # marks of measurements do not count
+            self.execution.thunks[op.kind] += 1
+        op.simulate(self)
 
-def _fill(op: ir.Operation) -> Step:
-    (target,) = slices(op, "writes")
-    pattern = np.array(list(ir.DenseI8ArrayAttr(op.attributes["pattern"])), np.int8).view(np.uint8)
-
-    def run(buffers: Buffers, execution: Execution) -> None:
-        buffers.write(target).reshape(-1, len(pattern))[:] = pattern
-
-    return run
-
-
-def _gemm(op: ir.Operation) -> Step:
-    lists = {name: thunk.integers(op.attributes[name]) for name in ("transposed", "sizes", "leading", "strides")}
-    work = Gemm(**lists, epilogue=ir.StringAttr(op.attributes["epilogue"]).value, accumulate=bool(_flag(op, "accumulate")))  # type: ignore[arg-type]
-    element, result = _element(op, "element"), _element(op, "result")
-    return _library(op, "gemm", work, [element, element, result, result], result)
-
-
-def _conv(op: ir.Operation) -> Step:
-    names = [f"{tensor}{suffix}" for suffix in ("", "_strides") for tensor in ("input", "filter", "output")]
-    names += ["window_strides", "padding_low", "padding_high", "dilations"]
-    lists = {name: thunk.integers(op.attributes[name]) for name in names}
-    flags = {name: bool(_flag(op, name)) for name in ("bias", "residual", "relu")}
-    work = Convolution(**lists, groups=_flag(op, "groups"), **flags)  # type: ignore[arg-type]
-    element = _element(op, "element")
-    return _library(op, "conv", work, [element] * 4, element)
-
-
-def _library(op: ir.Operation, name: str, work: Gemm | Convolution, operands: list[np.dtype], result: np.dtype) -> Step:
-    reads, (target,) = slices(op, "reads"), slices(op, "writes")
-
-    def run(buffers: Buffers, execution: Execution) -> None:
-        found = [buffers.read(part, f"operand {i} of a {name}").view(dtype) for i, (part, dtype) in enumerate(zip(reads, operands))]
-        work.run(found, buffers.write(target).view(result))
-
-    return run
-
-
-def _flag(op: ir.Operation, name: str) -> int:
-    return ir.IntegerAttr(op.attributes[name]).value
-
-
-def _element(op: ir.Operation, name: str) -> np.dtype:
-    return np.dtype(DTYPES[str(ir.TypeAttr(op.attributes[name]).value)])
+    def launch(self, callee: str, reads: list[Slice], writes: list[Slice]) -> None:
+        found = [self.read(part, f"argument {i} of @{callee}") for i, part in enumerate(reads)]
+        found += [self.write(part) for part in writes]
+        arrays = [part.view(dtype) for part, dtype in zip(found, self.kernels.argument_types(callee))]
+        sample = self.execution.kernels[callee].launches < _SAMPLED_LAUNCHES
+        self.execution.add(callee, self.kernels.launch(callee, arrays, self.buffers.checks, sample))
 
 
 def _source(index: int, attributes: ir.DictAttr) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hloom.dialects.thunk import Slice
+from hloom.dialects.storage import Slice
 
 from .errors import SimulationError
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import ext
 
-from hloom.dialects._support import WRITES_ANYTHING, WRITES_OUTPUTS
+from hloom.dialects._support import WRITES_ANYTHING, WRITES_OUTPUTS, import_kinds
 from hloom.dialects.lhlo import Lhlo
 from hloom.dialects.thunk import Thunk
 
@@ -27,6 +27,7 @@ _TRAITS = {
 
 def text() -> str:
     """All of docs/dialects.md."""
+    import_kinds()
     return "\n".join([_HEAD, *(_dialect(dialect) for dialect in (Lhlo, Thunk))])
 
 
@@ -34,7 +35,7 @@ def _dialect(dialect: type[ext.Dialect]) -> str:
     parts = [f"## {dialect.DIALECT_NAMESPACE}", _doc(dialect)]
     for kind in dialect.types:
         parts.append(f"### `!{kind.type_name}`\n\n{_doc(kind)}")
-    parts.extend(_operation(operation) for operation in dialect.operations)
+    parts.extend(_operation(operation) for operation in sorted(dialect.operations, key=lambda operation: operation.OPERATION_NAME))
     return "\n\n".join(parts) + "\n"
 
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ..lhlo.assignment.conv import Conv, conv_of
-from ..lhlo.assignment.gemm import Gemm, gemm_of
 from ..stablehlo.support import build
+from .conv import Conv, conv_of
 from .epilogue import Epilogue, Taker, read_epilogue, unreshaped
+from .gemm import Gemm, gemm_of
 
 
 @dataclass(frozen=True)
 class Contraction:
     """A matrix product or convolution of two buffers, and its epilogue."""
 
-    library: str
     form: Gemm | Conv
     operands: tuple[ir.Value, ir.Value]
     epilogue: Epilogue
@@ -26,6 +25,12 @@ class Contraction:
     def more(self) -> tuple[ir.Value, ...]:
         """The bias and the residual, where there are any."""
         return tuple(value for value in (self.epilogue.bias, self.epilogue.residual) if value is not None)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a CPU's library does it: a matrix product of f32 or f64, nothing after it."""
+        element = str(build.element_of(self.operands[0]))
+        return isinstance(self.form, Gemm) and element == self.epilogue.element in ("f32", "f64") and not self.epilogue.ops
 
 
 Test = Callable[[ir.Operation], bool]
@@ -36,22 +41,17 @@ def contraction_of(op: ir.Operation, is_buffer: Callable[[ir.Value], bool], may_
     operands = tuple(value if is_buffer(value) else unreshaped(value) for value in op.operands)
     if not all(map(is_buffer, operands)):
         return "an operand is no buffer as it lies"
-    found = gemm_of(op, half=True) or conv_of(op)
-    if found is None or (isinstance(found, Conv) and not found.is_packed):
+    found: Gemm | Conv | None = gemm_of(op, half=True) or conv_of(op)
+    if found is None:
         return "its types, layout or window is none of the library's"
+    if found.obstacle:
+        return found.obstacle
     element = str(build.element_of(op.operands[0]))
-    if isinstance(found, Gemm) and 0 in found.sizes:
-        return "it has no elements"
-    epilogue = Epilogue((), op.results[0]) if element == "f64" else read_epilogue(op, _taker(found, element, is_buffer, may_take, may_end))
+    taker = Taker(found.columns, (element, *found.results), found.activations, is_buffer, may_take, may_end)
+    epilogue = Epilogue((), op.results[0]) if element == "f64" else read_epilogue(op, taker)
     if epilogue is None:
         return "its result is of no type that the library writes"
-    return Contraction("gemm" if isinstance(found, Gemm) else "conv", found, (operands[0], operands[1]), epilogue)
-
-
-def _taker(found: Gemm | Conv, element: str, is_buffer: Callable[[ir.Value], bool], may_take: Test, may_end: Test) -> Taker:
-    if isinstance(found, Gemm):
-        return Taker(found.columns, (element, "f32"), ("relu", "gelu"), is_buffer, may_take, may_end)
-    return Taker(found.columns, (element,), ("relu",), is_buffer, may_take, may_end)
+    return Contraction(found, (operands[0], operands[1]), epilogue)
 
 
 def contraction_in(function: ir.Operation) -> Contraction | str:

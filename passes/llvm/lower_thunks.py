@@ -30,22 +30,22 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from hloom.dialects import thunk
+from hloom.dialects.host_function import HostFunction
+from hloom.dialects.kinds.kernel import fill_tiles
 
-from ..common.rewriting import symbol_name, walk
+from ..common.rewriting import symbol_name
 from ..errors import PassFailure
-from ..lhlo.assignment.host_function import HostFunction
-from ..lhlo.assignment.tiles import fill_tiles
 from ..registry import register_pass
 
 
 @register_pass("lower-thunks", "compiles the thunk programs to host functions in the LLVM dialect")
 def lower_thunks(module: ir.Operation) -> None:
-    fill_tiles(module)
     named = thunk.symbols(module)
+    fill_tiles(module, named)
     programs = [op for op in named.values() if op.name == "thunk.program"]
     block = module.regions[0].blocks[0]
     with module.context, ir.Location.unknown():
-        _check_kernels(module, named)
+        _check(programs, named)
         for program in programs:
             function = HostFunction(program)
             parsed = ir.Module.parse(function.module_text())
@@ -59,11 +59,8 @@ def lower_thunks(module: ir.Operation) -> None:
         op.erase()
 
 
-def _check_kernels(module: ir.Operation, named: dict[str, ir.Operation]) -> None:
-    for kernel in walk(module, "thunk.kernel"):
-        name = ir.FlatSymbolRefAttr(kernel.attributes["callee"]).value
-        where = {"op": kernel.name, "loc": str(kernel.location), "stage": "llvm"}
-        if name in named and named[name].name != "llvm.func":
-            raise PassFailure(f"the kernel @{name} is no llvm.func yet", remedy="lower the kernels before the thunks", **where)
-        if ir.IntegerAttr(kernel.attributes["tiles"]).value < 0:
-            raise PassFailure(f"the kernel @{name} has no hloom.tiles", remedy="run the vector stage before lower-thunks", **where)
+def _check(programs: list[ir.Operation], named: dict[str, ir.Operation]) -> None:
+    for op in [op for program in programs for op in thunk.walk(program, "thunk.")]:
+        if obstacle := op.opview.obstacle(named):
+            message, remedy = obstacle
+            raise PassFailure(message, op=op.name, loc=str(op.location), stage="llvm", remedy=remedy)

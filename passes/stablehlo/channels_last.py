@@ -30,7 +30,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.rewriting import defining_op, i64_array, value_of, walk
-from ..lhlo.assignment.conv import conv_of
+from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES
 from .support import build, constants

@@ -12,7 +12,7 @@ the kernel. Batch groups become feature groups: the batch splits into (group, re
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
 
-Must hold: nothing. Declined: for a CUDA target, convolutions that a library can take (lhlo/assignment/conv.py) and that are padded alike on
+Must hold: nothing. Declined: for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded alike on
 both sides; should the planner choose a generated kernel for one after all, it comes back here.
 """
 
@@ -24,7 +24,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.rewriting import i64_array
-from ..lhlo.assignment.conv import conv_of
+from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims, padding_of

@@ -26,17 +26,12 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects import lhlo
-from hloom.dialects.storage import byte_size
-from hloom.dialects.thunk import Slice
+from hloom.dialects import lhlo, thunk
+from hloom.dialects.storage import Slice, byte_size
 
 from ..common.rewriting import attributes_of, create, functions, i64_array, symbol_name, walk
 from ..errors import PassFailure
-from ..lhlo.assignment.tiles import parallelism
 from ..registry import register_pass
-
-# What one core moves: an estimate for groups whose cost nobody priced.
-_PS_PER_BYTE = 60
 
 
 @register_pass("emit-thunks", "turns the host functions into thunk programs: lhlo to thunk")
@@ -56,6 +51,7 @@ class _Emitter:
         names = dict.fromkeys(symbol.value for symbol in self._globals())
         self.constants = {name: i for i, name in enumerate(names)}
         self.slices: dict[ir.Value, Slice] = {}
+        self.fields = thunk.fields()
 
     def _globals(self) -> list[ir.FlatSymbolRefAttr]:
         return [ir.FlatSymbolRefAttr(op.attributes["name"]) for op in walk(self.host, "memref.get_global")]
@@ -111,88 +107,22 @@ class _Emitter:
         return True
 
     def _convert(self, op: ir.Operation) -> None:
+        """Creates the op's thunk: its fields are the op's slices and attributes, and what the op computes for it."""
         view = op.opview
-        if isinstance(view, lhlo.FusionOp):
-            self._kernel(view)
-        elif isinstance(view, lhlo.GemmOp):
-            self._gemm(view)
-        elif isinstance(view, lhlo.ConvOp):
-            self._conv(view)
-        elif isinstance(view, lhlo.CopyOp):
-            create("thunk.copy", reads=self._of(view.input), writes=self._of(view.out))
-        elif isinstance(view, lhlo.FillOp):
-            create("thunk.fill", writes=self._of(view.out), pattern=view.pattern)
-        elif isinstance(view, lhlo.WhileOp):
-            self._regions(op, create("thunk.while", regions=2, reads=self._of(view.pred)))
-        elif isinstance(view, lhlo.ForOp):
-            self._regions(op, create("thunk.for", regions=1, trip_count=view.trip_count))
-        elif isinstance(view, lhlo.CaseOp):
-            self._regions(op, create("thunk.case", regions=1, reads=self._of(view.index)))
-        elif isinstance(view, lhlo.BranchOp):
-            self._regions(op, create("thunk.sequence", regions=1))
-        else:
+        if not isinstance(view, lhlo.LhloOp):
             raise PassFailure("the host function holds an op that is no lhlo op", op=op.name, loc=str(op.location), stage="thunk")
-
-    def _regions(self, op: ir.Operation, thunk: ir.Operation) -> None:
-        for source, target in zip(op.regions, thunk.regions):
+        first = len(op.operands) - view.written
+        reads, writes = (self._of(*part) for part in (list(op.operands)[:first], list(op.operands)[first:]))
+        known = {**attributes_of(op), "reads": reads, "writes": writes, **view.computed(self.named)}
+        name = f"thunk.{view.thunk}"
+        made = create(name, regions=len(op.regions), **{field: known[field] for field in self.fields[name]})
+        for source, target in zip(op.regions, made.regions):
             block = target.blocks.append()
             if source.blocks:
                 self._block(source.blocks[0], block)
 
     def _of(self, *values: ir.Value) -> ir.Attribute:
         return i64_array(number for value in values for number in self.slices[value])
-
-    def _kernel(self, op: lhlo.FusionOp) -> None:
-        callee = self.named[ir.FlatSymbolRefAttr(op.callee).value]
-        if "hloom.cost_ps" in callee.attributes:
-            cost = ir.IntegerAttr(callee.attributes["hloom.cost_ps"]).value
-        else:
-            cost = _PS_PER_BYTE * sum(self.slices[value][2] for value in op.operands)
-        tiles, grain = parallelism(callee, cost)
-        create(
-            "thunk.kernel",
-            callee=op.callee,
-            reads=self._of(*op.inputs),
-            writes=self._of(*op.outputs),
-            cost_ps=_integer(cost),
-            tiles=_integer(tiles),
-            grain=_integer(grain),
-            source=op.attributes["source"],
-        )
-
-    def _gemm(self, op: lhlo.GemmOp) -> None:
-        sizes, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("sizes", "strides"))
-        _, m, n, k = sizes
-        a, b = _layout(strides[1], strides[2], m, k), _layout(strides[4], strides[5], k, n)
-        create(
-            "thunk.gemm",
-            reads=self._of(op.a, op.b, *op.more),
-            writes=self._of(op.out),
-            transposed=i64_array([a[0], b[0]]),
-            sizes=i64_array(sizes),
-            leading=i64_array([a[1], b[1], strides[7]]),
-            strides=i64_array(strides[::3]),
-            element=_element(op.a),
-            result=_element(op.out),
-            epilogue=op.epilogue,
-            accumulate=op.accumulate,
-            source=op.attributes["source"],
-        )
-
-    def _conv(self, op: lhlo.ConvOp) -> None:
-        attributes = {name: value for name, value in attributes_of(op.operation).items() if name != "operandSegmentSizes"}
-        create("thunk.conv", reads=self._of(op.x, op.w, *op.more), writes=self._of(op.out), element=_element(op.x), **attributes)
-
-
-def _layout(row: int, column: int, rows: int, columns: int) -> tuple[int, int]:
-    """(transposed, leading dimension) of a matrix with these strides, one of which is 1 or of no account."""
-    if column == 1 or columns == 1:
-        return 0, row if rows > 1 else max(columns, 1)
-    return 1, column
-
-
-def _element(memref: ir.Value) -> ir.TypeAttr:
-    return ir.TypeAttr.get(ir.MemRefType(memref.type).element_type)
 
 
 def _integer(value: int) -> ir.IntegerAttr:

@@ -21,17 +21,15 @@ from ..program import Program, Slot
 from ..signature import TensorSpec
 from ..tensors import TO_KIND, refuse_overlap
 from ..thunks import read_program
-from . import profile
 from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_result
-from .conditions import Conditions
 from .driver import default_driver
 from .graphs import Addresses, GraphCache, recording
+from .kinds import profile
 from .layout import Allocation, Layout
 from .libraries import Libraries
 from .order import Held, follow
 from .requirements import require_gpu
-from .sequence import Sequence as Steps
-from .step import COUNTER_BYTES, Context, Memory, Needs
+from .step import COUNTER_BYTES, Buffers, Context, Needs, Region
 
 
 class CudaDevice:
@@ -39,7 +37,7 @@ class CudaDevice:
 
     def __init__(self, program: Program, driver: Any = None, libraries: Libraries | None = None):
         self.program = program
-        self._steps = {entry: Steps(read_program(program.manifest, entry)) for entry in program.slots}
+        self._steps = {entry: Region(read_program(program.manifest, entry)) for entry in program.slots}
         self._driver = driver or default_driver()
         require_gpu(program.target, self._driver.name, self._driver.capability)
         self._lock = threading.Lock()
@@ -90,7 +88,6 @@ class CudaDevice:
             driver=driver,
             module=driver.load(code) if code else None,
             libraries=needs.libraries,
-            conditions=Conditions(driver) if needs.conditions else None,
             workspace=static.address("workspace"),
             workspace_bytes=needs.workspace,
             counters=static.address("counters"),
@@ -177,7 +174,7 @@ class CudaDevice:
             return (temporary if name in temporary else self._static).address(name)
 
         with recording(self._driver) as recorder:
-            self._steps["init"].execute(recorder, Memory([address(slot) for slot in self.program.slots["init"]]))
+            self._steps["init"].execute(recorder, Buffers([address(slot) for slot in self.program.slots["init"]]))
             graph = recorder.finish()
         graph.launch(stream)
         self._driver.synchronise(stream)
@@ -283,7 +280,7 @@ class CudaDevice:
     def _record_main(self, recorder: Any, varying: Addresses) -> None:
         there = dict(zip(self._varying, varying))
         buffers = [there[slot] if slot in there else self._static.address(_static_name(slot)) for slot in self.program.slots["main"]]
-        self._steps["main"].execute(recorder, Memory(buffers))
+        self._steps["main"].execute(recorder, Buffers(buffers))
 
     def measurements(self) -> list[tuple[int, int, int]]:
         """Of the last call alone: the events are recorded again by each."""

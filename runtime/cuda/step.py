@@ -7,11 +7,12 @@ execute     while a graph is recorded: enqueues its work
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from ..thunks import Slice, Thunk
+from ..thunks import Kind, Slice, Thunk, kinds
 from .conditions import Conditions
 from .libraries import Libraries
 
@@ -28,7 +29,6 @@ class Needs:
     workspace: int = 0
     zeros: int = 0
     counters: int = 0
-    conditions: bool = False
 
     def ask_workspace(self, nbytes: int) -> None:
         """Scratch memory for the time of one step; all share it, since they run one after the other."""
@@ -52,35 +52,64 @@ class Context:
     module: Any
     """The program's code as the driver loaded it; None for a program without kernels."""
     libraries: Libraries
-    conditions: Conditions | None
     workspace: int
     workspace_bytes: int
     counters: int
     zeros: int = 0
     launches: Mapping[str, Any] = field(default_factory=dict)
 
+    @functools.cached_property
+    def conditions(self) -> Conditions:
+        return Conditions(self.driver)
+
     def counter(self, number: int) -> int:
         """The address of a counter."""
         return self.counters + COUNTER_BYTES * number
 
 
-class Memory:
+class Buffers:
     """The buffers of one recording of an entry, as addresses."""
 
-    def __init__(self, buffers: Sequence[int]):
-        self._buffers = buffers
+    def __init__(self, addresses: Sequence[int]):
+        self._addresses = addresses
 
     def address(self, at: Slice) -> int:
-        return self._buffers[at.buffer] + at.offset
+        return self._addresses[at.buffer] + at.offset
 
 
-class Step(Protocol):
-    """One thunk, made ready to be enqueued."""
+class Step(Kind):
+    """One thunk, made ready to be enqueued; a kind overrides the moments at which it has something to do."""
 
-    def __init__(self, thunk: Thunk): ...
+    def __init__(self, thunk: Thunk):
+        self.thunk = thunk
+        self.inside = {name: Region(inside) for name, inside in thunk.regions.items()}
 
-    def prepare(self, needs: Needs) -> None: ...
+    def prepare(self, needs: Needs) -> None:
+        for region in self.inside.values():
+            region.prepare(needs)
 
-    def initialise(self, context: Context) -> None: ...
+    def initialise(self, context: Context) -> None:
+        for region in self.inside.values():
+            region.initialise(context)
 
-    def execute(self, recorder: Any, memory: Memory) -> None: ...
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
+        raise NotImplementedError(self.thunk.kind)
+
+
+class Region:
+    """The steps of a region, which run one after the other."""
+
+    def __init__(self, thunks: Sequence[Thunk]):
+        self.steps: list[Step] = [kinds()[thunk.kind](thunk) for thunk in thunks]  # type: ignore[call-arg,misc]
+
+    def prepare(self, needs: Needs) -> None:
+        for step in self.steps:
+            step.prepare(needs)
+
+    def initialise(self, context: Context) -> None:
+        for step in self.steps:
+            step.initialise(context)
+
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
+        for step in self.steps:
+            step.execute(recorder, buffers)

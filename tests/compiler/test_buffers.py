@@ -15,8 +15,8 @@ from hloom.passes.common.dense_constants import constant_bytes, storage_constant
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import PassFailure
 from hloom.passes.lhlo.assignment.arena import Block, live_bytes, place
-from hloom.passes.lhlo.assignment.gemm import gemm_of
 from hloom.passes.lhlo.assignment.moves import sequentialise
+from hloom.passes.library_calls.gemm import gemm_of
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from host_machine import KERNEL, PARALLEL_FOR, Machine, jit
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
+from hloom.dialects.host_function import HostFunction
 from hloom.dialects.thunk_json import programs
-from hloom.passes.lhlo.assignment.host_function import HostFunction
 from hloom.passes.llvm.lower_thunks import lower_thunks
 from hloom.passes.thunk.verify_thunk import verify_thunk
 

@@ -298,7 +298,7 @@ def test_a_target_of_another_kind_is_named():
 
 def test_a_recording_that_fails_is_given_up(monkeypatch):
     exe, driver = loaded(chain())
-    monkeypatch.setattr("hloom.runtime.cuda.kernel.KernelStep.execute", lambda *_: 1 / 0)
+    monkeypatch.setattr("hloom.runtime.cuda.kinds.kernel.KernelStep.execute", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         exe(ONES, ONES)
     assert driver.calls("abandon") and not driver.calls("launch")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...lhlo.assignment.conv import Conv
 from ...library_calls.contraction import Contraction, contraction_of
+from ...library_calls.conv import Conv
 from .cost import CostModel
 from .group import Group
 from .reader import Handles
@@ -61,7 +61,7 @@ def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
     ops = tuple(sorted(members & {group.contraction, *map(number_of, found.epilogue.ops)}))
     reads = frozenset(handles.numbers[value] for value in (*found.operands, *found.more))
     padded = isinstance(found.form, Conv) and any((*found.form.padding_low, *found.form.padding_high))
-    return Offer(found.library, ops, reads, handles.numbers[found.epilogue.result], padded)
+    return Offer(found.form.library, ops, reads, handles.numbers[found.epilogue.result], padded)
 
 
 def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program, library_percent: int) -> int:

@@ -9,10 +9,9 @@ from hloom.dialects.storage import storage_type
 from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.rewriting import create, i64_array, index_constant, value_of
 from ...errors import PassFailure
-from ...library_calls.contraction import Contraction, contraction_in
+from ...library_calls.contraction import contraction_in
 from .assignment import Assignment
 from .coalesce import Storage
-from .gemm import Gemm
 from .program import Call, Loop, Move, Node
 from .source import source_names
 
@@ -219,37 +218,12 @@ class Emitter:
     def _library(self, call: Call, inputs: list[Storage], output: Storage, source: ir.ArrayAttr) -> None:
         function = self.groups.functions[call.callee]
         found = contraction_in(function)
-        if isinstance(found, str) or (self.groups.plain_only and not _is_plain(found)):
+        if isinstance(found, str) or (self.groups.plain_only and not found.is_plain):
             op = function.regions[0].blocks[0].operations[0].operation
             why = found if isinstance(found, str) else "a CPU's multiplies matrices of f32 and f64"
             raise PassFailure(f"a library group that no library does: {why}", op=op.name, loc=str(op.location), stage="lhlo")
         buffers = [inputs[ir.BlockArgument(value).arg_number] for value in (*found.operands, *found.more)]
-        form, epilogue = found.form, found.epilogue
-        if isinstance(form, Gemm):
-            attributes = {
-                "sizes": i64_array(form.sizes),
-                "strides": i64_array(form.strides),
-                "epilogue": ir.StringAttr.get(epilogue.name),
-                "accumulate": _flag(epilogue.residual is not None),
-            }
-        else:
-            flags = {"bias": epilogue.bias, "residual": epilogue.residual, "relu": epilogue.activation or None}
-            attributes = {name: i64_array(value) if isinstance(value, tuple) else _integer(value) for name, value in vars(form).items()}
-            attributes |= {name: _flag(given is not None) for name, given in flags.items()}
         operands = [*(self.memrefs[b] for b in buffers[:2]), *(self.refs[b] for b in buffers[2:]), self.memrefs[output]]
         segments = ir.DenseI32ArrayAttr.get([1, 1, len(found.more), 1])
-        create(f"lhlo.{found.library}", operands=operands, source=source, operandSegmentSizes=segments, **attributes)
-
-
-def _is_plain(found: Contraction) -> bool:
-    """What a CPU's library does: a matrix product of f32 or f64, nothing after it."""
-    element = str(ir.RankedTensorType(found.operands[0].type).element_type)
-    return isinstance(found.form, Gemm) and element == found.epilogue.element in ("f32", "f64") and not found.epilogue.ops
-
-
-def _integer(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
-def _flag(value: bool) -> ir.IntegerAttr:
-    return _integer(int(value))
+        attributes = found.form.attributes(found.epilogue)
+        create(f"lhlo.{found.form.library}", operands=operands, source=source, operandSegmentSizes=segments, **attributes)

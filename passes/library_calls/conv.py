@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from torch_mlir import ir
 
-from ...stablehlo.support import build
-from ...stablehlo.support.dimensions import ConvDims, padding_of
+from ..common.rewriting import i64_array
+from ..stablehlo.support import build
+from ..stablehlo.support.dimensions import ConvDims, padding_of
+from .epilogue import Epilogue, integer
 
 ELEMENTS = ("f16", "bf16", "f32")
 
@@ -29,16 +32,28 @@ class Conv:
     dilations: tuple[int, ...]
     groups: int
 
+    library: ClassVar = "conv"
+    activations: ClassVar = ("relu",)
+    results: ClassVar = ()
+    """The types of y that the library writes beside that of x and w."""
+
     @property
     def columns(self) -> tuple[int, int]:
         """(extent, inner): element i of y, as it lies, is of channel i // inner % extent."""
         return self.output[1], self.output_strides[1]
 
     @property
-    def is_packed(self) -> bool:
-        """Whether the channels of each tensor come right after the batch (or the features of the weights), or last."""
+    def obstacle(self) -> str:
+        """Why the library does not take it: the channels of a tensor neither come right after the batch (or the features) nor last."""
         tensors = ((self.input, self.input_strides), (self.filter, self.filter_strides), (self.output, self.output_strides))
-        return all(any(_lies(*tensor, order) for order in self._orders()) for tensor in tensors)
+        packed = all(any(_lies(*tensor, order) for order in self._orders()) for tensor in tensors)
+        return "" if packed else "its types, layout or window is none of the library's"
+
+    def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
+        """Those of lhlo.conv."""
+        own = {name: i64_array(value) if isinstance(value, tuple) else integer(value) for name, value in vars(self).items()}
+        flags = {"bias": epilogue.bias is not None, "residual": epilogue.residual is not None, "relu": bool(epilogue.activation)}
+        return own | {name: integer(flag) for name, flag in flags.items()}
 
     def _orders(self) -> tuple[list[int], list[int]]:
         rank = len(self.input)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ..thunks import Thunk
-from .step import Context, Memory, Needs
+from ...schema import text
+from ...thunk_schema import INSIDE
+from ..step import Buffers, Context, Step
 
 
-class _EventStep:
-    def __init__(self, thunk: Thunk):
-        self.id = int(thunk["id"])
-
-    def prepare(self, needs: Needs) -> None:
-        """Needs no memory."""
-
+class _EventStep(Step):
     def initialise(self, context: Context) -> None:
         self._driver, self.event = context.driver, context.driver.new_event(timing=True)
 
@@ -22,23 +18,23 @@ class _EventStep:
         if event := getattr(self, "event", 0):
             self._driver.free_event(event)
 
-    def execute(self, recorder: Any, memory: Memory) -> None:
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
         if not recorder.in_body:  # a conditional node's body may not record events: its thunks are measured as one
             recorder.record(self.event)
 
 
-class ProfileBeginStep(_EventStep):
+class ProfileBeginStep(_EventStep, kind="profile_begin", fields={"id": INSIDE, "label": text}):
     """Starts measurement `id`."""
 
 
-class ProfileEndStep(_EventStep):
+class ProfileEndStep(_EventStep, kind="profile_end", fields={"id": INSIDE}):
     """Ends it."""
 
 
-def measurements(driver: Any, steps: Any) -> list[tuple[int, int, int]]:
+def measurements(driver: Any, steps: Iterable[Step]) -> list[tuple[int, int, int]]:
     """(id, begin, end) in nanoseconds since the first begin, of the last run of these steps, which must be over."""
-    begins = {step.id: step.event for step in steps if isinstance(step, ProfileBeginStep)}
-    ends = {step.id: step.event for step in steps if isinstance(step, ProfileEndStep)}
+    begins = {step.thunk["id"]: step.event for step in steps if isinstance(step, ProfileBeginStep)}
+    ends = {step.thunk["id"]: step.event for step in steps if isinstance(step, ProfileEndStep)}
     if not begins:
         return []
     first = next(iter(begins.values()))

@@ -7,25 +7,54 @@ convolution without a bias (channels first, with relu or residual: no engine), i
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
-from ..errors import CudaError, DamagedFileError
-from ..thunks import Thunk
-from .libraries import checked, generated_instead
-from .step import Context, Memory, Needs
+from ...errors import CudaError
+from ...schema import each, integer, one_of
+from ...thunk_checks import Tensor, past_slices
+from ...thunk_schema import BIT, FLOATS, INSIDE, MOST, NAMES, SIZE, moving
+from ...thunks import Launches, Op, Thunk
+from ..libraries import checked, generated_instead
+from ..step import Buffers, Context, Needs, Step
 
+_TENSORS = ("input", "filter", "output")
+_WINDOW = ("window_strides", "padding_low", "padding_high", "dilations")
 _TYPES = {"f16": "HALF", "bf16": "BFLOAT16", "f32": "FLOAT", "f64": "DOUBLE"}
-_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 _INEXACT_SUM = ("REDUCED_PRECISION_REDUCTION",)
 _INEXACT = {"f32": ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", *_INEXACT_SUM)}
 """Plans that cuDNN would choose first and that do not compute what the thunk says: f32 as tf32 or less, sums in less than f32."""
 
 
-class ConvStep:
+_FIELDS = {
+    **moving(),
+    **dict.fromkeys(_TENSORS, each(SIZE, least=3, most=5)),
+    **dict.fromkeys((f"{name}_strides" for name in _TENSORS), each(SIZE, least=3, most=5)),
+    **dict.fromkeys(_WINDOW, each(INSIDE, least=1, most=3)),
+    **dict.fromkeys(("bias", "residual", "relu"), BIT),
+    "groups": integer(1, MOST),
+    "element": one_of(*FLOATS),
+    "source": NAMES,
+}
+
+
+class ConvStep(Step, kind="conv", fields=_FIELDS):
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        if not is_of_one_rank(op):
+            yield "has sizes, strides and windows of different numbers of dimensions"
+            return
+        if len(op["reads"]) != 2 + op["bias"] + op["residual"] or len(op["writes"]) != 1:
+            yield "wants x, w, the bias and the residual to read, and one slice to write"
+            return
+        if not groups_fit(op):
+            yield f"has {op['groups']} groups, which do not take {op['input'][1]} to {op['filter'][0]} channels"
+        for extent, tap, made in wrong_windows(op):
+            yield f"has a window of {tap} over {extent} elements that gives no {made}"
+        yield from past_slices(tensors(op))
+
     def __init__(self, thunk: Thunk):
-        self.thunk = thunk
-        if thunk["element"] not in _TYPES:
-            raise DamagedFileError(f"a thunk.conv of {thunk['element']}")
+        super().__init__(thunk)
         self.bias, self.residual, self.relu = (bool(thunk[name]) for name in ("bias", "residual", "relu"))
         self.empty = 0 in thunk["output"]
         self.zero_bias = False
@@ -38,7 +67,7 @@ class ConvStep:
         self._graph, self._tensors = self._plan()
         needs.ask_workspace(self._graph.get_workspace_size())
         if self.zero_bias:
-            needs.ask_zeros(self.thunk["output"][1] * _BYTES[self.thunk["element"]])
+            needs.ask_zeros(self.thunk["output"][1] * FLOATS[self.thunk["element"]])
 
     def _plan(self) -> tuple[Any, list[Any]]:
         try:
@@ -106,10 +135,10 @@ class ConvStep:
         self._workspace, self._zeros = context.workspace, context.zeros
 
     @checked("cuDNN", "running a convolution")
-    def execute(self, recorder: Any, memory: Memory) -> None:
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
         if self.empty:
             return
-        x, w, *more = [memory.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
+        x, w, *more = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
         addresses = [x, w, *([self._zeros] if self.zero_bias else []), *more]
         self._cudnn.set_stream(handle=self._handle, stream=recorder.stream)
         self._graph.execute(dict(zip(self._tensors, addresses)), self._workspace, handle=self._handle)
@@ -123,3 +152,35 @@ def _planar(values: list[int], between: int = 1) -> list[int]:
 
 def _window(values: list[int], neutral: int) -> list[int]:
     return [neutral, *values] if len(values) == 1 else list(values)
+
+
+def is_of_one_rank(op: Op) -> bool:
+    """Whether sizes, strides and windows have the same number of spatial dimensions."""
+    tensors = [op[f"{name}{suffix}"] for name in _TENSORS for suffix in ("", "_strides")]
+    return {len(part) - 2 for part in tensors} | {len(op[name]) for name in _WINDOW} == {len(op["window_strides"])}
+
+
+def groups_fit(op: Op) -> bool:
+    """Whether the channels of x, w and y go together."""
+    (n, c), (k, depth), (batch, features) = (op[name][:2] for name in _TENSORS)
+    return (n, k, c) == (batch, features, depth * op["groups"]) and not k % op["groups"]
+
+
+def wrong_windows(op: Op) -> Iterator[tuple[int, int, int]]:
+    """(extent, taps, extent of y) of each dimension in which y is not what the window makes of x."""
+    sizes = zip(*(op[name][2:] for name in _TENSORS), *(op[name] for name in _WINDOW))
+    for extent, tap, made, stride, low, high, dilation in sizes:
+        if min(stride, dilation) < 1 or made != max(0, (low + extent + high - (tap - 1) * dilation - 1) // stride + 1):
+            yield extent, tap, made
+
+
+def tensors(op: Op) -> list[Tensor]:
+    """x, w and y, then the residual and the bias where there are any."""
+    places = [(op[name], op[f"{name}_strides"], op["element"]) for name in _TENSORS]
+    x, w, *more = op["reads"]
+    found = [Tensor("x", *places[0], x), Tensor("w", *places[1], w), Tensor("y", *places[2], op["writes"][0])]
+    if op["residual"]:
+        found.append(Tensor("the residual", *places[2], more[-1]))
+    if op["bias"]:
+        found.append(Tensor("the bias", op["filter"][:1], (1,), op["element"], more[0]))
+    return found

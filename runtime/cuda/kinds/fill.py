@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from ..errors import DamagedFileError
-from ..thunks import Thunk
-from .step import Context, Memory, Needs
+from ...errors import DamagedFileError
+from ...schema import each, integer, row
+from ...thunk_schema import SLICE
+from ...thunks import Launches, Op, Thunk
+from ..step import Buffers, Needs, Step
 
 _WIDEST = 4
 
 
-class FillStep:
+_FIELDS = {"writes": row(SLICE), "pattern": each(integer(-128, 255), least=1)}
+
+
+class FillStep(Step, kind="fill", fields=_FIELDS):
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        if op["writes"][0][2] % len(op["pattern"]):
+            yield f"fills {op['writes'][0][2]} bytes with a pattern of {len(op['pattern'])}"
+
     def __init__(self, thunk: Thunk):
-        self.thunk = thunk
+        super().__init__(thunk)
         self.pattern = shortest(bytes(byte & 255 for byte in thunk["pattern"]))
 
     def prepare(self, needs: Needs) -> None:
-        width, size = len(self.pattern), self.thunk.writes[0].size
-        if not width or size % width or not (width in (1, 2, 4) or width % _WIDEST == 0):
-            raise DamagedFileError(f"a pattern of {width} bytes does not fill {size}")
+        width = len(self.pattern)
+        if width not in (1, 2, 4) and width % _WIDEST:
+            raise DamagedFileError(f"a pattern of {width} bytes does not fill {self.thunk.writes[0].size}")
 
-    def initialise(self, context: Context) -> None:
-        """Nothing to look up."""
-
-    def execute(self, recorder: Any, memory: Memory) -> None:
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
         (target,) = self.thunk.writes
         if not target.size:
             return
-        address, width = memory.address(target), len(self.pattern)
+        address, width = buffers.address(target), len(self.pattern)
         if width <= _WIDEST:
             recorder.fill(address, int.from_bytes(self.pattern, "little"), width, target.size // width)
             return

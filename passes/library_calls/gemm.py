@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
+
+from ..common.rewriting import i64_array
+from .epilogue import Epilogue, integer
 
 
 @dataclass(frozen=True)
@@ -16,10 +20,25 @@ class Gemm:
     sizes: tuple[int, int, int, int]
     strides: tuple[int, ...]
 
+    library: ClassVar = "gemm"
+    activations: ClassVar = ("relu", "gelu")
+    results: ClassVar = ("f32",)
+    """The types of C that the library writes beside that of A and B."""
+
     @property
     def columns(self) -> tuple[int, int]:
         """(extent, inner): element i of C, as it lies, is of column i // inner % extent."""
         return self.sizes[2], 1
+
+    @property
+    def obstacle(self) -> str:
+        """Why the library does not take it."""
+        return "it has no elements" if 0 in self.sizes else ""
+
+    def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
+        """Those of lhlo.gemm."""
+        added = {"epilogue": ir.StringAttr.get(epilogue.name), "accumulate": integer(epilogue.residual is not None)}
+        return {"sizes": i64_array(self.sizes), "strides": i64_array(self.strides), **added}
 
 
 def gemm_of(dot: ir.Operation, half: bool = False) -> Gemm | None:

@@ -7,15 +7,19 @@ its C with β = 1. The algorithm is asked for once, when the program is loaded, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..errors import CudaError, DamagedFileError
-from ..thunks import Thunk
-from .arrays import ALIGNMENT
-from .libraries import checked, generated_instead
-from .step import Context, Memory, Needs
+from ...errors import CudaError
+from ...schema import one_of, row
+from ...thunk_checks import Tensor, past_slices
+from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, moving
+from ...thunks import Launches, Op, Thunk
+from ..arrays import ALIGNMENT
+from ..libraries import checked, generated_instead
+from ..step import Buffers, Context, Needs, Step
 
 _WORKSPACE = 32 << 20
 """What NVIDIA advises for Hopper; the heuristic counts on no more than it is told of."""
@@ -26,20 +30,41 @@ _DATA = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}
 """cudaDataType_t."""
 _COMPUTE = {"f32": 68, "f16": 68, "bf16": 68, "f64": 70}
 """cublasComputeType_t: in f32 (64 is in f16), in f64."""
-_WIDTH = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
-_EPILOGUES = {
+EPILOGUES = {
     "none": "DEFAULT", "bias": "BIAS", "relu": "RELU", "bias_relu": "RELU_BIAS", "gelu": "GELU", "bias_gelu": "GELU_BIAS",
 }  # fmt: skip
 
 
-class GemmStep:
+_FIELDS = {
+    **moving(),
+    "transposed": row(BIT, BIT),
+    "sizes": row(*[SIZE] * 4),
+    "leading": row(*[SIZE] * 3),
+    "strides": row(*[SIZE] * 3),
+    "element": one_of(*FLOATS),
+    "result": one_of(*FLOATS),
+    "epilogue": one_of(*EPILOGUES),
+    "accumulate": BIT,
+    "source": NAMES,
+}
+
+
+class GemmStep(Step, kind="gemm", fields=_FIELDS):
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        if len(op["reads"]) != 2 + op["epilogue"].startswith("bias") + op["accumulate"] or len(op["writes"]) != 1:
+            yield "wants A, B, the bias and the residual to read, and one slice to write"
+            return
+        for tensor in tensors(op):
+            if len(tensor.extents) == 3 and tensor.extents[1] > 1 and tensor.strides[1] < tensor.extents[2]:
+                yield f"has rows of {tensor.name} that overlap"
+            yield from past_slices([tensor])
+
     def __init__(self, thunk: Thunk):
-        self.thunk = thunk
+        super().__init__(thunk)
         self.batch, self.m, self.n, self.k = thunk["sizes"]
-        self.element, self.result = thunk["element"], thunk.get("result", thunk["element"])
-        self.epilogue, self.accumulate = thunk.get("epilogue", "none"), bool(thunk.get("accumulate", 0))
-        if self.element not in _DATA or self.result not in _DATA or self.epilogue not in _EPILOGUES:
-            raise DamagedFileError(f"a thunk.gemm of {self.element} to {self.result} with the epilogue {self.epilogue}")
+        self.element, self.result = thunk["element"], thunk["result"]
+        self.epilogue, self.accumulate = thunk["epilogue"], bool(thunk["accumulate"])
         self.has_bias = self.epilogue.startswith("bias")
         self.empty = 0 in (self.batch, self.m, self.n)
 
@@ -62,7 +87,7 @@ class GemmStep:
         context.libraries.at_close(lt.matmul_desc_destroy, self._operation)
         self._set("matmul_desc", self._operation, theirs.TRANSA, int(ours[1]))
         self._set("matmul_desc", self._operation, theirs.TRANSB, int(ours[0]))
-        self._set("matmul_desc", self._operation, theirs.EPILOGUE, int(lt.Epilogue[_EPILOGUES[self.epilogue]]))
+        self._set("matmul_desc", self._operation, theirs.EPILOGUE, int(lt.Epilogue[EPILOGUES[self.epilogue]]))
         if self.has_bias:
             self._set("matmul_desc", self._operation, theirs.BIAS_DATA_TYPE, _DATA[self.result])
         m, n, k = self.m, self.n, self.k
@@ -108,11 +133,11 @@ class GemmStep:
         return min(ALIGNMENT if not part.offset else min(ALIGNMENT, part.offset & -part.offset) for part in parts)
 
     @checked("cuBLASLt", "running a matrix product")
-    def execute(self, recorder: Any, memory: Memory) -> None:
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
         if self.empty:
             return
-        a, b, *more = (memory.address(at) for at in self.thunk.reads)
-        out = memory.address(self.thunk.writes[0])
+        a, b, *more = (buffers.address(at) for at in self.thunk.reads)
+        out = buffers.address(self.thunk.writes[0])
         if self.has_bias:
             self._set("matmul_desc", self._operation, self._lt.MatmulDescAttribute.BIAS_POINTER, more[0])
         residual = more[-1] if self.accumulate else out
@@ -125,3 +150,18 @@ class GemmStep:
         dtype = getattr(self._lt, f"get_{what}_attribute_dtype")(attribute)
         data = np.array([value], dtype)
         getattr(self._lt, f"{what}_set_attribute")(object_, int(attribute), data.ctypes.data, data.nbytes)
+
+
+def tensors(op: Op) -> list[Tensor]:
+    """A, B and C, then the residual and the bias where there are any; matrices are [batch, row, column]."""
+    batch, m, n, k = op["sizes"]
+    shapes = [(k, m) if op["transposed"][0] else (m, k), (n, k) if op["transposed"][1] else (k, n), (m, n)]
+    places = [((batch, *shape), (stride, lead, 1)) for shape, lead, stride in zip(shapes, op["leading"], op["strides"])]
+    a, b, *more = op["reads"]
+    found = [Tensor("A", *places[0], op["element"], a), Tensor("B", *places[1], op["element"], b)]
+    found.append(Tensor("C", *places[2], op["result"], op["writes"][0]))
+    if op["accumulate"]:
+        found.append(Tensor("the residual", *places[2], op["result"], more[-1]))
+    if op["epilogue"].startswith("bias"):
+        found.append(Tensor("the bias", (n,), (1,), op["result"], more[0]))
+    return found

@@ -6,34 +6,38 @@ want op(A)·X = B. Both work in place, so the operand is copied to the result fi
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import DamagedFileError
-from ..thunks import Thunk
-from .libraries import checked
-from .step import Context, Memory, Needs
+from ...schema import one_of, row
+from ...thunk_checks import dense, past_slices
+from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, moving
+from ...thunks import Launches, Op, Thunk
+from ..libraries import checked
+from ..step import Buffers, Context, Needs, Step
 
 _LOWER, _UPPER = 0, 1
 _LEFT, _RIGHT = 0, 1
-_WIDTH = {"f32": 4, "f64": 8}
 _LETTER = {"f32": "s", "f64": "d"}
 _BLAS_WORKSPACE = 4 << 20
 """cuBLAS's own default; below 16 KiB its routines may fail."""
+_FIELDS = {"lower": BIT, "element": one_of(*_LETTER), "source": NAMES}
+_FLAGS = dict.fromkeys(("left", "transposed", "unit_diagonal"), BIT)
 
 
-def _element(thunk: Thunk) -> str:
-    if thunk["element"] not in _WIDTH:
-        raise DamagedFileError(f"a thunk.{thunk.kind} of {thunk['element']}")
-    return thunk["element"]
-
-
-class CholeskyStep:
+class CholeskyStep(Step, kind="cholesky", fields={**moving(1, 1), **_FIELDS, "sizes": row(SIZE, SIZE)}):
     """`sizes` is [batch, n]; the triangle that `lower` names is factored, the other one is left as it was."""
 
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        batch, n = op["sizes"]
+        return _matrices(op, [(batch, n, n)] * 2)
+
     def __init__(self, thunk: Thunk):
-        self.thunk, self.element = thunk, _element(thunk)
+        super().__init__(thunk)
+        self.element: str = thunk["element"]
         self.batch, self.n = thunk["sizes"]
         self.side = _UPPER if thunk["lower"] else _LOWER
 
@@ -43,31 +47,38 @@ class CholeskyStep:
         letter = _LETTER[self.element]
         self._run = getattr(self._solver, f"{letter}potrf")
         self._elements = getattr(self._solver, f"{letter}potrf_buffer_size")(self._handle, self.side, self.n, 0, max(1, self.n))
-        needs.ask_workspace(self._elements * _WIDTH[self.element])
+        needs.ask_workspace(self._elements * FLOATS[self.element])
         self._info = needs.ask_counter()
 
     def initialise(self, context: Context) -> None:
         self._workspace, self._info_address = context.workspace, context.counter(self._info)
 
     @checked("cuSOLVER", "factoring a matrix (not every cuSOLVER can be recorded into a CUDA graph)")
-    def execute(self, recorder: Any, memory: Memory) -> None:
-        source, target = memory.address(self.thunk.reads[0]), memory.address(self.thunk.writes[0])
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
+        source, target = buffers.address(self.thunk.reads[0]), buffers.address(self.thunk.writes[0])
         recorder.copy(target, source, self.thunk.writes[0].size)
         self._solver.set_stream(self._handle, recorder.stream)
-        step = self.n * self.n * _WIDTH[self.element]
+        step = self.n * self.n * FLOATS[self.element]
         for matrix in range(self.batch if self.n else 0):
             place = target + matrix * step
             self._run(self._handle, self.side, self.n, place, self.n, self._workspace, self._elements, self._info_address)
 
 
-class TriangularSolveStep:
+class TriangularSolveStep(Step, kind="triangular_solve", fields={**moving(2, 1), **_FIELDS, **_FLAGS, "sizes": row(*[SIZE] * 3)}):
     """Solves op(A)·X = B, or X·op(A) = B where `left` is 0. `sizes` is [batch, m, n] of X; A is m×m, or n×n.
 
     `lower`, `transposed` and `unit_diagonal` are 0 or 1.
     """
 
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        batch, m, n = op["sizes"]
+        order = m if op["left"] else n
+        return _matrices(op, [(batch, order, order), (batch, m, n), (batch, m, n)])
+
     def __init__(self, thunk: Thunk):
-        self.thunk, self.element = thunk, _element(thunk)
+        super().__init__(thunk)
+        self.element: str = thunk["element"]
         self.batch, self.m, self.n = thunk["sizes"]
         self.left = bool(thunk["left"])
         self.order = self.m if self.left else self.n
@@ -83,15 +94,19 @@ class TriangularSolveStep:
         self._one = np.ones(1, np.float32 if self.element == "f32" else np.float64)
 
     @checked("cuBLAS", "solving a triangular system")
-    def execute(self, recorder: Any, memory: Memory) -> None:
-        a, b = (memory.address(at) for at in self.thunk.reads)
-        x = memory.address(self.thunk.writes[0])
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
+        a, b = (buffers.address(at) for at in self.thunk.reads)
+        x = buffers.address(self.thunk.writes[0])
         recorder.copy(x, b, self.thunk.writes[0].size)
         self._blas.set_stream(self._handle, recorder.stream)
         self._blas.set_workspace(self._handle, self._workspace, self._workspace_bytes)
         side, triangle = (_RIGHT if self.left else _LEFT), (_UPPER if self.thunk["lower"] else _LOWER)
         flags = (side, triangle, int(self.thunk["transposed"]), int(self.thunk["unit_diagonal"]))
-        width = _WIDTH[self.element]
+        width = FLOATS[self.element]
         for matrix in range(self.batch if self.m and self.n else 0):
             places = (a + matrix * self.order**2 * width, self.order, x + matrix * self.m * self.n * width, self.n)
             self._run(self._handle, *flags, self.n, self.m, self._one.ctypes.data, *places)
+
+
+def _matrices(op: Op, shapes: Sequence[tuple[int, ...]]) -> Iterator[str]:
+    return past_slices([dense("a matrix", shape, op["element"], at) for shape, at in zip(shapes, (*op["reads"], *op["writes"]))])

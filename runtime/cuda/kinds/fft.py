@@ -8,15 +8,18 @@ may overwrite what they read, so they read a copy.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..errors import DamagedFileError
-from ..thunks import Thunk
-from .layout import ALIGNMENT
-from .libraries import checked
-from .step import Context, Memory, Needs
+from ...schema import each, one_of
+from ...thunk_checks import dense, past_slices
+from ...thunk_schema import NAMES, SIZE, moving
+from ...thunks import Launches, Op, Thunk
+from ..layout import ALIGNMENT
+from ..libraries import checked
+from ..step import Buffers, Context, Needs, Step
 
 _TYPES = {
     ("fft", "f32"): 0x29, ("ifft", "f32"): 0x29, ("rfft", "f32"): 0x2A, ("irfft", "f32"): 0x2C,
@@ -25,14 +28,28 @@ _TYPES = {
 """cufftType: C2C, R2C, C2R, and Z2Z, D2Z, Z2D."""
 _RUN = {0x29: "exec_c2c", 0x2A: "exec_r2c", 0x2C: "exec_c2r", 0x69: "exec_z2z", 0x6A: "exec_d2z", 0x6C: "exec_z2d"}
 _FORWARD, _INVERSE = -1, 1
+_FIELDS = {
+    **moving(1, 1),
+    "transform": one_of("fft", "ifft", "rfft", "irfft"),
+    "lengths": each(SIZE, least=1, most=3),
+    "batch": SIZE,
+    "element": one_of("f32", "f64"),
+    "source": NAMES,
+}
 
 
-class FftStep:
+class FftStep(Step, kind="fft", fields=_FIELDS):
+    @staticmethod
+    def faults(op: Op, launches: Launches) -> Iterator[str]:
+        lengths, element = op["lengths"], op["element"]
+        whole, half = (op["batch"], *lengths, 2), (op["batch"], *lengths[:-1], lengths[-1] // 2 + 1, 2)
+        signal, result = {"rfft": (whole[:-1], half), "irfft": (half, whole[:-1])}.get(op["transform"], (whole, whole))
+        named = (("the signal", signal, op["reads"][0]), ("the result", result, op["writes"][0]))
+        return past_slices([dense(name, shape, element, at) for name, shape, at in named])
+
     def __init__(self, thunk: Thunk):
-        self.thunk = thunk
-        self.transform, self.lengths, self.batch = thunk["transform"], list(thunk["lengths"]), int(thunk["batch"])
-        if (self.transform, thunk["element"]) not in _TYPES or not 1 <= len(self.lengths) <= 3:
-            raise DamagedFileError(f"a thunk.fft {self.transform} of {thunk['element']} over {len(self.lengths)} dimensions")
+        super().__init__(thunk)
+        self.transform, self.lengths, self.batch = thunk["transform"], list(thunk["lengths"]), thunk["batch"]
         self.type = _TYPES[self.transform, thunk["element"]]
         self.empty = self.batch == 0 or 0 in self.lengths
 
@@ -58,10 +75,10 @@ class FftStep:
             self._copy = context.workspace + self._copy_offset
 
     @checked("cuFFT", "running a Fourier transform")
-    def execute(self, recorder: Any, memory: Memory) -> None:
+    def execute(self, recorder: Any, buffers: Buffers) -> None:
         if self.empty:
             return
-        source, target = memory.address(self.thunk.reads[0]), memory.address(self.thunk.writes[0])
+        source, target = buffers.address(self.thunk.reads[0]), buffers.address(self.thunk.writes[0])
         if self.transform == "irfft":
             recorder.copy(self._copy, source, self.thunk.reads[0].size)
             source = self._copy

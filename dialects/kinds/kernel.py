@@ -1,0 +1,158 @@
+"""fusion, kernel: the compiler's own code, on a CPU shared among threads tile by tile."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Operand
+
+from .._support import WRITES_OUTPUTS, DenseArray, walk
+from ..host_function import POINTER, HostFunction, symbol
+from ..lhlo import Buffer, LhloOp, referenced, signature
+from ..storage import byte_size
+from ..thunk import Machine, ThunkOp, integers, slices
+
+# What one core moves: an estimate for groups whose cost nobody priced.
+_PS_PER_BYTE = 60
+# A parallel region costs about 3 µs: below 20 µs of work it does not pay, and a thread that gets less than 10 µs of it comes too late.
+_WORTH_SHARING_PS = 20_000_000
+_WORTH_A_THREAD_PS = 10_000_000
+
+
+class LhloFusion(LhloOp, name="fusion", traits=[WRITES_OUTPUTS]):
+    """Runs the group function `callee` on the inputs and writes its results to the outputs.
+
+    The callee takes and returns tensors; a buffer holds each as `dialects/storage.py` says. `inplace` holds pairs (input, output) that
+    are one buffer; no other output shares memory with an input. `source` names the ops of the source program that the group carries.
+    """
+
+    inputs: Sequence[Operand[Buffer]]
+    outputs: Sequence[Operand[Buffer]]
+    callee: ir.FlatSymbolRefAttr
+    inplace: DenseArray
+    source: ir.ArrayAttr
+    thunk = "kernel"
+
+    def violations(self, named: dict[str, ir.Operation]) -> Iterator[str]:
+        name = self.callee.value
+        callee = named.get(name)
+        if callee is None or callee.name not in ("func.func", "gpu.func"):
+            yield f"calls @{name}, which is no function of this module"
+            return
+        if any(isinstance(v.owner, ir.Block) or v.owner.operation.name != "lhlo.ref" for v in self.operands):
+            yield "an operand is no lhlo.ref"
+            return
+        buffers, expected = [referenced(v) for v in self.operands], signature(callee)
+        if len(expected) != len(buffers):
+            yield f"passes {len(self.inputs)} + {len(self.outputs)} buffers to @{name}, which has {len(expected)} inputs and outputs"
+            return
+        for position, (value, wanted) in enumerate(zip(buffers, expected)):
+            if not _same_elements(value.type, wanted):
+                yield f"buffer {position} for @{name} is {value.type}, expected {wanted}"
+        yield from _wrong_pairs(integers(self.inplace), buffers[: len(self.inputs)], buffers[len(self.inputs) :])
+
+    def computed(self, named: dict[str, ir.Operation]) -> dict[str, ir.Attribute]:
+        """The cost is the callee's, or what moving its bytes takes; so are the tiles, -1 if it has none yet."""
+        callee = named[self.callee.value]
+        if "hloom.cost_ps" in callee.attributes:
+            cost = ir.IntegerAttr(callee.attributes["hloom.cost_ps"]).value
+        else:
+            cost = _PS_PER_BYTE * sum(byte_size(referenced(value).type) for value in self.operands)
+        numbers = dict(zip(("cost_ps", "tiles", "grain"), (cost, *_parallelism(callee, cost))))
+        return {name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value) for name, value in numbers.items()}
+
+
+class ThunkKernel(ThunkOp, name="kernel"):
+    """Runs the tiles of the kernel `callee` on the slices in `reads` and `writes`.
+
+    `cost_ps` estimates the time of the whole kernel on one thread in picoseconds. `tiles` is the number of tiles, -1 before the kernel is
+    generated; `grain` the fewest tiles that are worth a thread, 0 where the kernel is too small to share among threads.
+    """
+
+    callee: ir.FlatSymbolRefAttr
+    reads: DenseArray
+    writes: DenseArray
+    cost_ps: ir.IntegerAttr
+    tiles: ir.IntegerAttr
+    grain: ir.IntegerAttr
+    source: ir.ArrayAttr
+
+    def violations(self, named: dict[str, ir.Operation]) -> Iterator[str]:
+        name = self.callee.value
+        callee = named.get(name)
+        if callee is None or callee.name not in ("func.func", "llvm.func", "gpu.func"):
+            yield f"runs @{name}, which is no function of this module"
+        elif callee.name != "llvm.func":
+            sizes, expected = [size for _, _, size in self._slices()], [byte_size(kind) for kind in signature(callee)]
+            if sizes != expected:
+                yield f"slices of {sizes} bytes for @{name}, which takes {expected}"
+
+    def obstacle(self, named: dict[str, ir.Operation]) -> tuple[str, str | None] | None:
+        name = self.callee.value
+        if name in named and named[name].name != "llvm.func":
+            return f"the kernel @{name} is no llvm.func yet", "lower the kernels before the thunks"
+        if self.tiles.value < 0:
+            return f"the kernel @{name} has no hloom.tiles", "run the vector stage before lower-thunks"
+        return None
+
+    def lower(self, host: HostFunction, loops: int) -> None:
+        name, tiles, grain = self.callee.value, self.tiles.value, self.grain.value
+        if not tiles:
+            return
+        array = host.pointers(self._slices(), loops)
+        if not grain:
+            attributes = "" if loops else "{no_inline}"
+            host.call(name, [host.constant(0), host.constant(tiles), array], f"i64, i64, {POINTER}", attributes=attributes)
+            return
+        host.callees[name] = f"(i64, i64, {POINTER})"
+        kernel = host.value(f"llvm.mlir.addressof {symbol(name)} : {POINTER}", entry=True)
+        host.call("hloom_parallel_for", [kernel, host.constant(tiles), host.constant(grain), array], f"{POINTER}, i64, i64, {POINTER}")
+
+    def simulate(self, machine: Machine) -> None:
+        machine.launch(self.callee.value, slices(self, "reads"), slices(self, "writes"))
+
+    def describe(self) -> str:
+        grain = self.grain.value
+        return f"{self.tiles.value} tiles" + (f", {grain} or more a thread" if grain else ", one thread")
+
+    def _slices(self) -> list[tuple[int, int, int]]:
+        return slices(self, "reads") + slices(self, "writes")
+
+
+def fill_tiles(module: ir.Operation, named: dict[str, ir.Operation]) -> None:
+    """Sets `tiles` and `grain` of every thunk.kernel whose callee has its tiles by now."""
+    count = ir.IntegerType.get_signless(64, context=module.context)
+    for kernel in walk(module, "thunk.kernel"):
+        callee = named.get(ir.FlatSymbolRefAttr(kernel.attributes["callee"]).value)
+        if callee is not None and "hloom.tiles" in callee.attributes:
+            tiles, grain = _parallelism(callee, ir.IntegerAttr(kernel.attributes["cost_ps"]).value)
+            kernel.attributes["tiles"], kernel.attributes["grain"] = ir.IntegerAttr.get(count, tiles), ir.IntegerAttr.get(count, grain)
+
+
+def _parallelism(kernel: ir.Operation, cost_ps: int) -> tuple[int, int]:
+    """(tiles, grain) of a kernel: -1 tiles if the function has none yet; grain 0 if one thread should run it all."""
+    if "hloom.tiles" not in kernel.attributes:
+        return -1, 0
+    tiles = ir.IntegerAttr(kernel.attributes["hloom.tiles"]).value
+    if cost_ps <= _WORTH_SHARING_PS or tiles < 2:
+        return tiles, 0
+    return tiles, -(-tiles * _WORTH_A_THREAD_PS // cost_ps)
+
+
+def _same_elements(buffer: ir.Type, wanted: ir.Type) -> bool:
+    """Whether `buffer` is the memref `wanted`, or the same elements under another shape: a kernel's buffers have one dimension."""
+    if buffer == wanted:
+        return True
+    buffer, wanted = ir.MemRefType(buffer), ir.MemRefType(wanted)
+    return buffer.element_type == wanted.element_type and math.prod(buffer.shape) == math.prod(wanted.shape)
+
+
+def _wrong_pairs(pairs: list[int], inputs: list[ir.Value], outputs: list[ir.Value]) -> Iterator[str]:
+    if len(pairs) % 2:
+        yield "inplace holds no pairs"
+        return
+    for i, o in zip(pairs[::2], pairs[1::2]):
+        if not (0 <= i < len(inputs) and 0 <= o < len(outputs)):
+            yield f"inplace pair ({i}, {o}) is out of range"
+        elif inputs[i] != outputs[o]:
+            yield f"input {i} and output {o} are declared in place, but are not one buffer"
