@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --hoist-constant-groups | filecheck %s
 
-// A chain of groups that no argument reaches: @main takes what it reads of them, once in a loop's body.
+// Changed: A chain of groups that no argument reaches: @main takes what it reads of them, once in a loop's body.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32> {hloom.init_result = 0 : i64})
 // CHECK-NOT: @table
@@ -40,7 +40,8 @@ func.func private @more(%x: tensor<8xf32>) -> tensor<i1> attributes {hloom.bytes
 
 // -----
 
-// There is an @init: its results come first. Of what is returned alone, the cheap one is written where it is, the dear one is copied.
+// Changed: There is an @init: its results come first.
+// Declined: Of what is returned alone, the cheap one is written where it is, the dear one is copied.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %{{.*}}: tensor<4xf32> {hloom.bound}, %[[W:.*]]: tensor<4xf32> {hloom.init_result = 0 : i64}, %[[D:.*]]: tensor<8xf32> {hloom.init_result = 1 : i64})
 // CHECK: %[[C:.*]] = call @cheap()
@@ -74,7 +75,7 @@ func.func private @dear() -> tensor<8xf32> attributes {hloom.bytes = 32 : i64, h
 
 // -----
 
-// Nothing is constant: no @init.
+// Unchanged: Nothing is constant: no @init.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: @init
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

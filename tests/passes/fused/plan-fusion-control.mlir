@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --plan-fusion --split-input-file | filecheck %s
 
-// Regions are planned too: scalars in one group, the vector update in another; a splat outside is cloned in, the loop's carry starts as a buffer.
+// Changed: Regions are planned too: scalars in one group, the vector update in another; a splat outside is cloned in, the loop's carry starts as a buffer.
 // CHECK-LABEL: func.func @main(%arg0: tensor<2048xf32>)
 // CHECK-DAG: [[ZERO:%.+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK-DAG: [[START:%.+]] = call @fusion_0() : () -> tensor<2048xf32>
@@ -85,7 +85,7 @@ func.func private @fusion_0(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attribut
 
 // -----
 
-// Nothing to plan: a planned module stays as it is, its records too.
+// Unchanged: Nothing to plan: a planned module stays as it is, its records too.
 // CHECK: module attributes {hloom.decisions = [{code = "NO_GAIN"}]}
 // CHECK-NEXT: func.func @main
 // CHECK-NEXT: stablehlo.constant dense<[1.000000e+00, 2.000000e+00]>

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --pass-pipeline='builtin.module(plan-fusion{max-instances=64})' --split-input-file | filecheck %s
 
-// A large transpose gains nothing inside a kernel that also reads along the lanes.
+// Declined: A large transpose gains nothing inside a kernel that also reads along the lanes.
 // CHECK: code = "NO_GAIN"{{.*}}name = "stablehlo.transpose"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
@@ -15,7 +15,7 @@ func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
 
 // -----
 
-// An exponential of a vector is not repeated for every row.
+// Declined: An exponential of a vector is not repeated for every row.
 // CHECK: code = "RECOMPUTE_TOO_HIGH"{{.*}}rho = 4.096000e+03
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<4096x1024xf32>, %b: tensor<1024xf32>) -> tensor<4096x
 
 // -----
 
-// A dot's operand is a buffer: what computes it is a kernel of its own.
+// Declined: A dot's operand is a buffer: what computes it is a kernel of its own.
 // CHECK: code = "NOT_TILEABLE"
 // CHECK-SAME: reason = "a contraction reads its operands as whole packed buffers"
 // CHECK-LABEL: func.func @main
@@ -46,7 +46,7 @@ func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf3
 
 // -----
 
-// But views of a buffer are read through, and half precision is read as it is.
+// Changed: But views of a buffer are read through, and half precision is read as it is.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0(%arg0, %arg1) : (tensor<4096xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
 // CHECK-NEXT: return
@@ -59,7 +59,7 @@ func.func @main(%x: tensor<4096xf16>, %w: tensor<64x64xf32>) -> tensor<64x64xf32
 
 // -----
 
-// A row of a dot's result spans its tiles.
+// Declined: A row of a dot's result spans its tiles.
 // CHECK: code = "GLOBAL_DEP"
 // CHECK-SAME: reason = "a reduction over a contraction's result spans its tiles"
 // CHECK-LABEL: func.func @main
@@ -74,7 +74,7 @@ func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64xf32> 
 
 // -----
 
-// A full reduction that every tile needs, over more than stays in the cache.
+// Declined: A full reduction that every tile needs, over more than stays in the cache.
 // CHECK: code = "GLOBAL_DEP"
 // CHECK-SAME: reason = "a row of 4194304 bytes does not stay in the cache"
 // CHECK-LABEL: func.func @main
@@ -90,7 +90,7 @@ func.func @main(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
 
 // -----
 
-// A row that does not stay in the cache.
+// Declined: A row that does not stay in the cache.
 // CHECK: code = "ROW_TOO_LARGE"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
@@ -105,7 +105,7 @@ func.func @main(%x: tensor<4x1000000xf32>) -> tensor<4x1000000xf32> {
 
 // -----
 
-// The axis that was reduced is not the one that the consumer adds.
+// Declined: The axis that was reduced is not the one that the consumer adds.
 // CHECK: code = "AXIS_CONFLICT"
 // CHECK-SAME: reason = "the consumer's axes are not the ones that were reduced"
 // CHECK-LABEL: func.func @main
@@ -121,7 +121,7 @@ func.func @main(%x: tensor<64x100xf32>, %y: tensor<64x300xf32>) -> tensor<64x300
 
 // -----
 
-// A column has no row to keep in the tile.
+// Declined: A column has no row to keep in the tile.
 // CHECK: code = "AXIS_CONFLICT"
 // CHECK-SAME: reason = "a reduction over an outer axis has no row to keep in the tile"
 // CHECK-LABEL: func.func @main
@@ -137,7 +137,7 @@ func.func @main(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
 
 // -----
 
-// A path through a dot joins producer and consumer.
+// Declined: A path through a dot joins producer and consumer.
 // CHECK: code = "CYCLE"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
@@ -154,7 +154,7 @@ func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf3
 
 // -----
 
-// A buffer that is updated in place is not read elsewhere in the same kernel.
+// Declined: A buffer that is updated in place is not read elsewhere in the same kernel.
 // CHECK: code = "INPLACE_HAZARD"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
@@ -169,7 +169,7 @@ func.func @main(%x: tensor<1024x64xf32>, %i: tensor<i32>, %j: tensor<i32>) -> te
 
 // -----
 
-// No more than 64 instances in a kernel, as the option says.
+// Declined: No more than 64 instances in a kernel, as the option says.
 // CHECK: code = "INSTANCE_LIMIT"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --plan-fusion --split-input-file | filecheck %s
 
-// A value used once is never written.
+// Changed: A value used once is never written.
 // CHECK: code = "FUSED_VERTICAL", edge = "tensor<4096x1024xf32>", gain_ps = {{[0-9]+}} : i64, groups = [@fusion_0]
 // CHECK-SAME: verdict = "fused"
 // CHECK-LABEL: func.func @main

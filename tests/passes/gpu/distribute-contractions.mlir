@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --distribute-contractions --split-input-file | filecheck %s
 
-// f16 with bias and relu, the right operand transposed: cp.async into swizzled stages, ldmatrix, mma.sync, and the epilogue on the
+// Changed: f16 with bias and relu, the right operand transposed: cp.async into swizzled stages, ldmatrix, mma.sync, and the epilogue on the
 // accumulators, which come back from shared memory as rows: a result of two bytes would store half sectors. Inputs are read-only and alias nothing; the group function is gone.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: memref.global "private" @tensor_cores_shared : memref<{{[0-9]+}}xi8, #gpu.address_space<workgroup>> {alignment = 128 : i64}
@@ -148,7 +148,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 
 // -----
 
-// Declined, and left as it is: a sum after the product needs whole rows.
+// Declined: A sum after the product needs whole rows.
 // CHECK-LABEL: func.func private @row_sums
 // CHECK-NOT: gpu.func
 module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
@@ -175,7 +175,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capabil
 
 // -----
 
-// No GPU: nothing to do.
+// Unchanged: No GPU: nothing to do.
 // CHECK-LABEL: func.func private @on_a_cpu
 // CHECK: linalg.generic
 module {

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --distribute-tiles | filecheck %s
 
-// Elementwise: a thread reads, computes and writes 16 bytes; the bias is read by its column alone.
+// Changed: Elementwise: a thread reads, computes and writes 16 bytes; the bias is read by its column alone.
 // CHECK: gpu.module @kernels
 // CHECK-LABEL: gpu.func @bias_exp(%{{.*}}: memref<4096xf32> {llvm.noalias, llvm.readonly}, %{{.*}}: memref<64xf32> {llvm.noalias, llvm.readonly}, %{{.*}}: memref<4096xf32> {llvm.noalias}) kernel
 // CHECK-SAME: hloom.layouts = {result_0 = "[w8 l2@16] [l16 v4]"}
@@ -177,7 +177,8 @@ module {
 
 // -----
 
-// Declined: library groups, and functions without a tile loop.
+// Declined: Library groups.
+// Unchanged: Functions without a tile loop.
 // CHECK-LABEL: func.func private @library
 // CHECK: func.func private @untiled
 // CHECK-NOT: gpu.module

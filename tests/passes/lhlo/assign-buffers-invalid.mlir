@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --verify-diagnostics --assign-buffers
 
+// Declined: An op outside of all groups.
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{the host program holds an op that belongs to no group}}
   %0 = stablehlo.tanh %a : tensor<8xf32>
@@ -8,6 +9,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// Declined: A call of what is no group.
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{calls @helper, which is no group with a body}}
   %0 = call @helper(%a) : (tensor<8xf32>) -> tensor<8xf32>

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --assign-buffers | filecheck %s
 
-// A chain works in place in the result's own memory: no arena, no copy. Calls that share buffers differently call different functions.
+// Changed: A chain works in place in the result's own memory: no arena, no copy. Calls that share buffers differently call different functions.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8xf32>, %[[OUT:[a-z0-9]+]]: memref<8xf32>, %{{.*}}: memref<0xi8>
 // CHECK-SAME: hloom.arena_bytes = 0 : i64, hloom.live_bytes = 0 : i64, hloom.signature = (tensor<8xf32>) -> tensor<8xf32>
@@ -244,7 +244,7 @@ func.func private @dot(%a: tensor<2x5x3xf32>, %b: tensor<2x5x7xf32>) -> tensor<2
 
 // -----
 
-// No host function: nothing to do.
+// Unchanged: No host function: nothing to do.
 // CHECK: module {
 // CHECK-NEXT: func.func private @tanh(%arg0: tensor<8xf32>) -> tensor<8xf32> attributes {hloom.kind = "loop"}
 func.func private @tanh(%a: tensor<8xf32>) -> tensor<8xf32> attributes {hloom.kind = "loop"} {

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --verify-diagnostics --verify-lhlo
 
-// Nothing to object to: i1 in bytes, an input and an output in one buffer that say so.
+// Unchanged: Nothing to object to: i1 in bytes, an input and an output in one buffer that say so.
 func.func private @f(tensor<4xi1>, tensor<4xui8>) -> tensor<4xui8>
 func.func @main(%p: memref<4xi8>, %a: memref<4xi8>, %arena: memref<64xi8>) {
   %c0 = arith.constant 0 : index
@@ -14,6 +14,7 @@ func.func @main(%p: memref<4xi8>, %a: memref<4xi8>, %arena: memref<64xi8>) {
 
 // -----
 
+// Declined: A group that is not there.
 func.func @main(%a: memref<4xf32>, %arena: memref<0xi8>) {
   %0 = "lhlo.ref"(%a) : (memref<4xf32>) -> !lhlo.buffer
   // expected-error @+1 {{calls @gone, which is no function of this module}}

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --lower-to-linalg --inline-producers --collapse-loop-dims --split-input-file | filecheck %s
 
-// All operands walk all dims alike, or are scalars: one loop.
+// Changed: All operands walk all dims alike, or are scalars: one loop.
 // CHECK-LABEL: func.func @elementwise
 // CHECK: %[[V:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1, 2, 3]]
 // CHECK: linalg.generic
@@ -15,7 +15,7 @@ func.func @elementwise(%x: tensor<1x8x128x64xf32>, %s: tensor<f32>) -> tensor<1x
 
 // -----
 
-// Rows of a reduction become one axis; the tensor between two generics follows.
+// Changed: Rows of a reduction become one axis; the tensor between two generics follows.
 // CHECK-LABEL: func.func @rows
 // CHECK: iterator_types = ["parallel", "reduction"]
 // CHECK-SAME: ins(%{{.*}} : tensor<12x5xf32>) outs(%{{.*}} : tensor<12xf32>)
@@ -32,7 +32,7 @@ func.func @rows(%x: tensor<3x4x5xf32>) -> tensor<3x4x5xf32> {
 
 // -----
 
-// A broadcast along the middle keeps the dims on both sides apart, a transpose its own.
+// Declined: A broadcast along the middle keeps the dims on both sides apart, a transpose its own.
 // CHECK-LABEL: func.func @apart
 // CHECK-NOT: tensor.collapse_shape
 // CHECK: iterator_types = ["parallel", "parallel", "parallel"]
@@ -44,7 +44,7 @@ func.func @apart(%x: tensor<3x4x5xf32>, %y: tensor<3x5xf32>) -> tensor<3x4x5xf32
 
 // -----
 
-// An index that the body asks for stays a loop.
+// Declined: An index that the body asks for stays a loop.
 // CHECK-LABEL: func.func @index
 // CHECK-NOT: tensor.collapse_shape
 // CHECK: iterator_types = ["parallel", "parallel"]
@@ -56,7 +56,7 @@ func.func @index(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
 
 // -----
 
-// Batch and row dims of a contraction join, a batch of one goes.
+// Changed: Batch and row dims of a contraction join, a batch of one goes.
 // CHECK-LABEL: func.func @contraction
 // CHECK: iterator_types = ["parallel", "parallel", "reduction"]
 // CHECK-SAME: tensor<12x5xf32>, tensor<5x6xf32>
@@ -67,7 +67,7 @@ func.func @contraction(%x: tensor<1x3x4x5xf32>, %w: tensor<5x6xf32>) -> tensor<1
 
 // -----
 
-// Rows that are cut do not lie beside each other; the slice keeps its dims. Whole rows do.
+// Declined: Rows that are cut do not lie beside each other; the slice keeps its dims. Whole rows do.
 // CHECK-LABEL: func.func @cut
 // CHECK: tensor.extract_slice %arg0[0, 0] [3, 3]
 // CHECK-NOT: tensor.collapse_shape
@@ -81,4 +81,16 @@ func.func @cut(%x: tensor<7x7xf32>) -> tensor<3x3xf32> {
 func.func @whole(%x: tensor<7x7xf32>) -> tensor<3x7xf32> {
   %0 = stablehlo.slice %x [0:3, 0:7] : (tensor<7x7xf32>) -> tensor<3x7xf32>
   return %0 : tensor<3x7xf32>
+}
+
+// -----
+
+// Unchanged: One loop already, over tensors as they are.
+// CHECK-LABEL: func.func @none
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%arg0 : tensor<7xf32>)
+// CHECK: return %[[R]]
+func.func @none(%x: tensor<7xf32>) -> tensor<7xf32> {
+  %0 = stablehlo.tanh %x : tensor<7xf32>
+  return %0 : tensor<7xf32>
 }

@@ -6,6 +6,7 @@
 #rhs = affine_map<(d0, d1, d2) -> (d2, d1)>
 #acc = affine_map<(d0, d1, d2) -> (d0, d1)>
 
+// Changed: The bias is added where the product is.
 // CHECK-LABEL: func.func @epilogue
 // CHECK: %[[ACC:.*]] = linalg.generic
 // CHECK: linalg.generic
@@ -69,4 +70,25 @@ func.func @declined(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<
     linalg.yield %5 : f32
   } -> tensor<4xf32>
   return %0, %1, %2, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf64>, tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+// Unchanged: The buffer is updated already.
+// CHECK-LABEL: func.func @updates
+// CHECK: %[[F:.*]] = linalg.fill
+// CHECK-NEXT: %[[R:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>) outs(%[[F]] : tensor<4xf32>)
+// CHECK: arith.addf %out, %in
+// CHECK: return %[[R]]
+func.func @updates(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --expand-math --split-input-file | filecheck %s
 
-// One scalar op a step inside the linalg body; no call and no math op without an instruction is left.
+// Changed: One scalar op a step inside the linalg body; no call and no math op without an instruction is left.
 // CHECK-LABEL: func.func @exp
 // CHECK: linalg.generic
 // CHECK-NOT: math.exp
@@ -27,7 +27,7 @@ func.func @exp(%a: tensor<100xf32>) -> tensor<100xf32> {
 
 // -----
 
-// Large arguments are reduced in a branch for rare lanes; its region holds integer arithmetic and no call.
+// Changed: Large arguments are reduced in a branch for rare lanes; its region holds integer arithmetic and no call.
 // CHECK-LABEL: func.func @sin
 // CHECK: %[[LARGE:.*]] = arith.cmpf oge
 // CHECK: scf.if %[[LARGE]] -> (f32, i32) {
@@ -116,7 +116,7 @@ func.func @remainder(%x: f32, %y: f32) -> f32 {
 
 // -----
 
-// What is an instruction, what the library lacks, and what it leaves to libm stay as they are.
+// Declined: What is an instruction, what the library lacks, and what it leaves to libm stay as they are.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NEXT: math.sqrt %arg0 : f32
 // CHECK-NEXT: math.fma
@@ -149,7 +149,7 @@ func.func @left_alone(%x: f32, %d: f64, %i: i32, %t: tensor<4xf32>, %s: vector<[
 
 // -----
 
-// Nothing to do: no op is added.
+// Unchanged: Nothing to do: no op is added.
 // CHECK-LABEL: func.func @no_math
 // CHECK-NEXT: %[[R:.*]] = arith.addf %arg0, %arg0 : f32
 // CHECK-NEXT: return %[[R]] : f32

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --fold-views --split-input-file | filecheck %s
 
-// A packed contraction whose result is read by the digits of a column (here the 40 of 64 columns that are wanted): the contraction takes the column as its loop.
+// Changed: A packed contraction whose result is read by the digits of a column (here the 40 of 64 columns that are wanted): the contraction takes the column as its loop.
 // CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2) -> (d1 floordiv 32, d2, d1 mod 32)>
 // CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func private @digits
@@ -195,7 +195,7 @@ func.func private @chain(%x: tensor<2x32xf32>) -> tensor<8xf32> attributes {hloo
 
 // -----
 
-// A view that is read and returned stays for the return alone.
+// Declined: A view that is read and returned stays for the return alone.
 // CHECK-DAG: #[[DIGITS:.*]] = affine_map<(d0) -> (d0 floordiv 2, d0 mod 2)>
 // CHECK-LABEL: func.func private @returned
 // CHECK: %[[Y:.*]] = linalg.generic
@@ -220,4 +220,27 @@ func.func private @returned(%x: tensor<3xf32>) -> (tensor<6xf32>, tensor<6xf32>)
     linalg.yield %0 : f32
   } -> tensor<6xf32>
   return %v, %r : tensor<6xf32>, tensor<6xf32>
+}
+
+// -----
+
+// Unchanged: No view between the two.
+// CHECK-LABEL: func.func private @none
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<6xf32>)
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[Y]] : tensor<6xf32>)
+// CHECK: return %[[R]]
+#id = affine_map<(d0) -> (d0)>
+func.func private @none(%x: tensor<6xf32>) -> tensor<6xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<6xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%y : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
 }

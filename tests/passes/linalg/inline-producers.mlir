@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --lower-to-linalg --inline-producers --split-input-file | filecheck %s
 
-// A loop group is one generic, movement is in its maps.
+// Changed: A loop group is one generic, movement is in its maps.
 // CHECK-DAG: #[[T:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @loop
 // CHECK: linalg.generic {indexing_maps = [#[[T]]
@@ -17,7 +17,7 @@ func.func @loop(%x: tensor<5x4xf32>, %b: tensor<5xf32>) -> tensor<4x5xf32> {
 
 // -----
 
-// A dear producer of two uses is kept, the row scalar broadcast into it is not copied.
+// Declined: A dear producer of two uses is kept, the row scalar broadcast into it is not copied.
 // CHECK-LABEL: func.func @softmax
 // CHECK: arith.maximumf
 // CHECK: linalg.generic
@@ -98,7 +98,7 @@ func.func @grouped(%q: tensor<16x3x5xf32>, %k: tensor<2x2x5x7xf32>) -> tensor<16
 
 // -----
 
-// A quotient of the summed loop cannot be split away: the operand is copied.
+// Declined: A quotient of the summed loop cannot be split away: the operand is copied.
 // CHECK-LABEL: func.func @summed
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]
 // CHECK: linalg.generic {{.*}} ins(%arg0, %
@@ -148,4 +148,18 @@ func.func @reshapes(%x: tensor<24xf32>) -> tensor<24xf32> {
   %1 = stablehlo.negate %0 : tensor<4x6xf32>
   %2 = stablehlo.reshape %1 : (tensor<4x6xf32>) -> tensor<24xf32>
   return %2 : tensor<24xf32>
+}
+
+// -----
+
+// Unchanged: One op alone.
+// CHECK-LABEL: func.func @alone
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4xf32>)
+// CHECK: math.tanh
+// CHECK-NEXT: linalg.yield
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]
+func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -1,5 +1,6 @@
 // RUN: not hloom-opt %s --lower-to-linalg 2>&1 | filecheck %s
 
+// Declined: A sort.
 // CHECK: [HL101] stablehlo.sort has no lowering to linalg
 // CHECK: op: stablehlo.sort
 // CHECK: stage: linalg

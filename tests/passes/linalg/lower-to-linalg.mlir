@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --lower-to-linalg --split-input-file | filecheck %s
 
-// One parallel generic an op; unsigned types lose their sign, signature included.
+// Changed: One parallel generic an op; unsigned types lose their sign, signature included.
 // CHECK-LABEL: func.func @elementwise
 // CHECK-SAME: (%[[X:.*]]: tensor<8x4xi8>, %[[B:.*]]: tensor<4xi8>) -> tensor<8x4xi8>
 // CHECK: linalg.generic
@@ -109,7 +109,7 @@ func.func @convolution(%x: tensor<1x9x9x2xf32>, %w: tensor<3x3x2x4xf32>) -> tens
 
 // -----
 
-// Only groups are lowered where there are groups, and library groups are not.
+// Unchanged: Only groups are lowered where there are groups, and library groups are not.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.constant
 // CHECK-LABEL: func.func private @loop

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --narrow-producers --split-input-file | filecheck %s
 
-// Of a sum of rows that is read from 500 on, only those rows are summed, and an index in the body is moved along.
+// Changed: Of a sum of rows that is read from 500 on, only those rows are summed, and an index in the body is moved along.
 // CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1) -> (d0 + 500, d1)>
 // CHECK-DAG: #[[ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-LABEL: func.func private @window
@@ -38,7 +38,7 @@ func.func private @window(%x: tensor<4096x8xf32>) -> tensor<16xf32> attributes {
 
 // -----
 
-// A leading part, which is a slice: of the argument in the end. Two windows count as the least that holds both.
+// Changed: A leading part, which is a slice: of the argument in the end. Two windows count as the least that holds both.
 // CHECK-LABEL: func.func private @leading
 // CHECK: %[[X:.*]] = tensor.extract_slice %arg0[0, 0] [6, 8] [1, 1]
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<6x8xf32>) outs(%{{.*}} : tensor<6xf32>)
@@ -70,7 +70,7 @@ func.func private @leading(%x: tensor<9x8xf32>) -> tensor<4xf32> attributes {hlo
 
 // -----
 
-// What is read with a stride, or returned, is computed in full.
+// Declined: What is read with a stride, or returned, is computed in full.
 // CHECK-LABEL: func.func private @strided
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<9xf32>)
 #x = affine_map<(d0, d1) -> (d0, d1)>
@@ -94,4 +94,27 @@ func.func private @strided(%x: tensor<9x8xf32>) -> tensor<4xf32> attributes {hlo
     linalg.yield %0 : f32
   } -> tensor<4xf32>
   return %t : tensor<4xf32>
+}
+
+// -----
+
+// Unchanged: No window.
+// CHECK-LABEL: func.func private @none
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<6xf32>) outs(%{{.*}} : tensor<6xf32>)
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<6xf32>)
+// CHECK: return %[[T]]
+#id = affine_map<(d0) -> (d0)>
+func.func private @none(%x: tensor<6xf32>) -> tensor<6xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%r : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  return %t : tensor<6xf32>
 }

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --split-loops | filecheck %s
 
-// A contraction whose result is read in more dimensions computes in these; its operands are viewed likewise.
+// Changed: A contraction whose result is read in more dimensions computes in these; its operands are viewed likewise.
 // CHECK-LABEL: func.func private @mask
 // CHECK-DAG: %[[A:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x4x6x5xf32>
 // CHECK-DAG: %[[B:.*]] = tensor.expand_shape %arg1 {{.*}} into tensor<2x4x5x6xf32>
@@ -36,7 +36,7 @@ func.func private @mask(%x: tensor<8x6x5xf32>, %y: tensor<8x5x6xf32>, %m: tensor
 
 // -----
 
-// Grouped queries: four heads share two of keys. The result is returned as it was; the loop's index is put together.
+// Changed: Grouped queries: four heads share two of keys. The result is returned as it was; the loop's index is put together.
 // CHECK-LABEL: func.func private @grouped
 // CHECK: %[[Q:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x2x3x5xf32>
 // CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[KEYS:map.*]], #{{.*}}], {{.*}} ins(%[[Q]], %arg1 : tensor<2x2x3x5xf32>, tensor<2x5x7xf32>) outs(%{{.*}} : tensor<2x2x3x7xf32>)
@@ -61,7 +61,7 @@ func.func private @grouped(%x: tensor<4x3x5xf32>, %y: tensor<2x5x7xf32>) -> tens
 
 // -----
 
-// A remainder of a quotient cuts the loop at both.
+// Changed: A remainder of a quotient cuts the loop at both.
 // CHECK-DAG: #[[KEYS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d5, d4)>
 // CHECK-LABEL: func.func private @nested
 // CHECK: %[[Q:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x2x3x3x5xf32>
@@ -85,7 +85,7 @@ func.func private @nested(%x: tensor<12x3x5xf32>, %y: tensor<2x2x5x7xf32>) -> te
 
 // -----
 
-// Six as 2x3 and as 3x2 have no common factors: fold-views composes.
+// Declined: Six as 2x3 and as 3x2 have no common factors: fold-views composes.
 // CHECK-LABEL: func.func private @no_common_factors
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x3xf32>)
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x2xf32>)
@@ -108,4 +108,27 @@ func.func private @no_common_factors(%x: tensor<3x2xf32>) -> (tensor<2x3xf32>, t
     linalg.yield %0 : f32
   } -> tensor<3x2xf32>
   return %y, %r : tensor<2x3xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+// Unchanged: Both walk the elements in one dimension.
+// CHECK-LABEL: func.func private @none
+// CHECK-NOT: tensor.expand_shape
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%arg0 : tensor<6xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%[[Y]] : tensor<6xf32>)
+#id = affine_map<(d0) -> (d0)>
+func.func private @none(%x: tensor<6xf32>) -> tensor<6xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<6xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%y : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
 }

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --widen-half-floats --split-input-file | filecheck %s
 
-// bf16 is computed in f32 and rounded; a maximum is exact, so its reader takes the f32 and its bf16 is the upper half. Moves stay where the target has bf16 vectors.
+// Changed: bf16 is computed in f32 and rounded; a maximum is exact, so its reader takes the f32 and its bf16 is the upper half. Moves stay where the target has bf16 vectors.
 // CHECK-LABEL: func.func @bf16
 // CHECK-DAG: %[[A:.*]] = arith.extf %arg0 : bf16 to f32
 // CHECK-DAG: %[[B:.*]] = arith.extf %arg1 : bf16 to f32
@@ -25,7 +25,7 @@ module attributes {hloom.target = {bf16_dot = true}} {
 
 // -----
 
-// Without bf16 vectors not even a selection of bf16 is left.
+// Changed: Without bf16 vectors not even a selection of bf16 is left.
 // CHECK-LABEL: func.func @select
 // CHECK: arith.select %arg0, %{{.*}}, %{{.*}} : f32
 // CHECK-NOT: arith.truncf
@@ -36,7 +36,7 @@ func.func @select(%c: i1, %a: bf16, %b: bf16) -> bf16 {
 
 // -----
 
-// f16 stays where there are instructions for it, and selections of it everywhere.
+// Declined: f16 where there are instructions for it.
 // CHECK-LABEL: func.func @f16
 // CHECK-NEXT: arith.mulf %{{.*}} : f16
 // CHECK-NEXT: return
@@ -61,7 +61,7 @@ func.func @f16_without(%a: f16, %b: f16, %c: i1) -> f16 {
 
 // -----
 
-// From f64: rounded to odd in between. Other conversions and f32 arithmetic stay.
+// Changed: From f64: rounded to odd in between. Other conversions and f32 arithmetic stay.
 // CHECK-LABEL: func.func @from_f64
 // CHECK: %[[NEAR:.*]] = arith.truncf %arg0 : f64 to f32
 // CHECK: arith.cmpf one, %{{.*}}, %arg0 : f64
@@ -79,7 +79,7 @@ func.func @from_f64(%x: f64, %a: bf16) -> (bf16, f32) {
 
 // -----
 
-// The combination of a reduction stays in its type; what feeds it does not.
+// Declined: The combination of a reduction stays in its type; what feeds it does not.
 // CHECK-LABEL: func.func @reduction
 // CHECK: ^bb0(%[[IN:.*]]: bf16, %[[OUT:.*]]: bf16):
 // CHECK: arith.subf %{{.*}} : f32
@@ -95,4 +95,15 @@ func.func @reduction(%x: tensor<8x64xbf16>, %init: tensor<8xbf16>, %c: bf16) -> 
     linalg.yield %2 : bf16
   } -> tensor<8xbf16>
   return %0 : tensor<8xbf16>
+}
+
+// -----
+
+// Unchanged: f32.
+// CHECK-LABEL: func.func @f32
+// CHECK-NEXT: %[[S:.*]] = arith.addf %arg0, %arg0 : f32
+// CHECK-NEXT: return %[[S]]
+func.func @f32(%a: f32) -> f32 {
+  %0 = arith.addf %a, %a : f32
+  return %0 : f32
 }

@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --bf16-as-bits --split-input-file | filecheck %s
 
+// Changed: A shift of the bits.
 // CHECK-LABEL: func.func @vector
 // CHECK: %[[BITS:.*]] = arith.bitcast %arg0 : vector<16xbf16> to vector<16xi16>
 // CHECK: %[[WIDE:.*]] = arith.extui %[[BITS]] : vector<16xi16> to vector<16xi32>
@@ -42,7 +43,7 @@ func.func @reads(%x: vector<8xbf16>, %y: bf16) -> (vector<8xi1>, i32) {
 
 // -----
 
-// f16 has instructions.
+// Unchanged: f16 has instructions.
 // CHECK-LABEL: func.func @others
 // CHECK-NEXT: arith.extf %arg0 : f16 to f32
 // CHECK-NEXT: return
@@ -61,4 +62,15 @@ module attributes {hloom.target = {bf16_dot = true}} {
     %y = arith.extf %x : vector<16xbf16> to vector<16xf32>
     return %y : vector<16xf32>
   }
+}
+
+// -----
+
+// Declined: Scalable vectors.
+// CHECK-LABEL: func.func @scalable
+// CHECK-NEXT: arith.extf %arg0 : vector<[4]xbf16> to vector<[4]xf32>
+// CHECK-NEXT: return
+func.func @scalable(%x: vector<[4]xbf16>) -> vector<[4]xf32> {
+  %0 = arith.extf %x : vector<[4]xbf16> to vector<[4]xf32>
+  return %0 : vector<[4]xf32>
 }

@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --isolate-kernels --split-input-file | filecheck %s
 
-// The kernel, its constant and what it calls go to a module of their own; the host's functions and constants stay.
+// Changed: The kernel, its constant and what it calls go to a module of their own.
+// Declined: The host's functions and constants.
 // CHECK-LABEL: memref.global "private" constant @table
 // CHECK: func.func @host
 // CHECK: module @kernels {
@@ -22,7 +23,7 @@ func.func @host() {
 
 // -----
 
-// An input that shares its buffer with a result is not noalias, and neither is that result; the other input is.
+// Changed: An input that shares its buffer with a result is not noalias, and neither is that result; the other input is.
 // CHECK-LABEL: func.func private @inplace_body(
 // CHECK-SAME: %{{[^:]*}}: index, %{{[^:]*}}: index, %{{[^:]*}}: memref<8xf32> {llvm.noalias}, %{{[^:]*}}: memref<8xf32>, %{{[^:]*}}: memref<8xf32>)
 func.func private @inplace(%lo: index, %hi: index, %x: memref<8xf32>, %y: memref<8xf32>, %o: memref<8xf32>) attributes {hloom.inputs = 2 : i64, hloom.inplace = array<i64: 1, 0>, hloom.tiles = 1 : i64} {
@@ -31,7 +32,7 @@ func.func private @inplace(%lo: index, %hi: index, %x: memref<8xf32>, %y: memref
 
 // -----
 
-// Declined: without hloom.tiles a function is no kernel.
+// Unchanged: Without hloom.tiles a function is no kernel.
 // CHECK-LABEL: module {
 // CHECK-NEXT: func.func @host(%arg0: memref<8xf32>)
 // CHECK-NOT: module

@@ -1,7 +1,8 @@
 // RUN: hloom-opt %s --lower-kernels --split-input-file | filecheck %s
 
-// A kernel becomes a body over pointers that alias nothing, and a function of the common signature that loads them from the array of buffers.
-// Its constants go with it; the host's functions and constants stay as they are.
+// Changed: A kernel becomes a body over pointers that alias nothing, and a function of the common signature that loads them from the array of buffers.
+// Its constants go with it.
+// Declined: The host's functions and constants.
 // CHECK-LABEL: memref.global "private" constant @table
 // CHECK: func.func @host(%{{.*}}: memref<8xf32>)
 // CHECK: memref.get_global @table
@@ -60,7 +61,7 @@ func.func private @masked(%lo: index, %hi: index, %x: memref<5xf32>, %o: memref<
 
 // -----
 
-// No-op: without kernels nothing is touched.
+// Unchanged: No kernel.
 // CHECK-LABEL: func.func @host(%arg0: memref<8xf32>, %arg1: vector<8xf32>)
 // CHECK-NEXT: arith.constant
 // CHECK-NEXT: vector.store

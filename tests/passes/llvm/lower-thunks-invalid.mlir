@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --verify-diagnostics --lower-thunks
 
+// Declined: A kernel without tiles.
 llvm.func @k(i64, i64, !llvm.ptr)
 "thunk.program"() ({
   // expected-error @+1 {{the kernel @k has no hloom.tiles}}
@@ -8,6 +9,7 @@ llvm.func @k(i64, i64, !llvm.ptr)
 
 // -----
 
+// Declined: A kernel that is not lowered.
 func.func private @k(index, index, memref<i32>) attributes {hloom.tiles = 1 : i64}
 "thunk.program"() ({
   // expected-error @+1 {{the kernel @k is no llvm.func yet}}

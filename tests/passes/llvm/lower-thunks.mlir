@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --lower-thunks | filecheck %s
 
-// Small kernels are called, large ones shared among threads; in a loop the pointers are set up before it.
+// Changed: Small kernels are called, large ones shared among threads; in a loop the pointers are set up before it.
 // CHECK-NOT: memref.global
 // CHECK: llvm.func @small(i64, i64, !llvm.ptr)
 // CHECK: llvm.func @large(i64, i64, !llvm.ptr)
@@ -34,7 +34,7 @@ llvm.func @large(i64, i64, !llvm.ptr) attributes {hloom.tiles = 64 : i64}
 
 // -----
 
-// A while reads its predicate from memory, a case its index; the last branch is the default.
+// Changed: A while reads its predicate from memory, a case its index; the last branch is the default.
 // CHECK: llvm.func @hloom_init
 // CHECK: llvm.br
 // CHECK: llvm.br ^[[TEST:.*]]
@@ -69,7 +69,7 @@ llvm.func @large(i64, i64, !llvm.ptr) attributes {hloom.tiles = 64 : i64}
 
 // -----
 
-// No program: nothing to do.
+// Unchanged: No program: nothing to do.
 // CHECK: module {
 // CHECK-NEXT: llvm.func @small(i64, i64, !llvm.ptr)
 // CHECK-NEXT: }

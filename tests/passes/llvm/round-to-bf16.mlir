@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --round-to-bf16 --split-input-file | filecheck %s
 
+// Changed: To the nearest, ties to even, in integers.
 // CHECK-LABEL: func.func @vector
 // CHECK-DAG: %[[BITS:.*]] = arith.bitcast %arg0 : vector<16xf32> to vector<16xi32>
 // CHECK-DAG: %[[HALF:.*]] = arith.constant dense<32767> : vector<16xi32>
@@ -26,7 +27,7 @@ func.func @scalar(%x: f32) -> bf16 {
 
 // -----
 
-// Other roundings are instructions.
+// Unchanged: Other roundings are instructions.
 // CHECK-LABEL: func.func @others
 // CHECK: arith.truncf %arg0 : vector<16xf32> to vector<16xf16>
 // CHECK: arith.truncf %arg1 : f64 to f32
@@ -38,6 +39,7 @@ func.func @others(%x: vector<16xf32>, %y: f64) -> (vector<16xf16>, f32) {
 
 // -----
 
+// Changed: Arithmetic goes by way of f32; a change of sign needs no rounding.
 // CHECK-LABEL: func.func @sum
 // CHECK: %[[A:.*]] = arith.extf %arg0 : vector<8xbf16> to vector<8xf32>
 // CHECK: %[[B:.*]] = arith.extf %arg1 : vector<8xbf16> to vector<8xf32>
@@ -59,5 +61,16 @@ func.func @sum(%x: vector<8xbf16>, %y: vector<8xbf16>) -> vector<8xbf16> {
 // CHECK: return
 func.func @largest(%x: vector<8xbf16>) -> bf16 {
   %0 = vector.reduction <maximumf>, %x : vector<8xbf16> into bf16
+  return %0 : bf16
+}
+
+// -----
+
+// Declined: From f64, which widen-half-floats rounds by way of f32.
+// CHECK-LABEL: func.func @doubles
+// CHECK-NEXT: arith.truncf %arg0 : f64 to bf16
+// CHECK-NEXT: return
+func.func @doubles(%x: f64) -> bf16 {
+  %0 = arith.truncf %x : f64 to bf16
   return %0 : bf16
 }

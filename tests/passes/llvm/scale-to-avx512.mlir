@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --expand-math --scale-to-avx512 --canonicalize --split-input-file | filecheck %s
 
-// Two registers of 16 lanes; the shifts and the second multiplication are gone.
+// Changed: Two registers of 16 lanes; the shifts and the second multiplication are gone.
 // CHECK-LABEL: func.func @exp
 // CHECK-NOT: arith.shli
 // CHECK-NOT: arith.mulf
@@ -28,7 +28,7 @@ func.func @exp_f64(%x: vector<2x4xf64>) -> vector<2x4xf64> {
 
 // -----
 
-// Scalars and vectors that fill no register stay portable.
+// Declined: Scalars and vectors that fill no register stay portable.
 // CHECK-LABEL: func.func @too_short
 // CHECK-NOT: call_intrinsic
 // CHECK: return
@@ -40,7 +40,7 @@ func.func @too_short(%x: f32, %v: vector<8xf32>) -> (f32, vector<8xf32>) {
 
 // -----
 
-// Other products of products are none of its business.
+// Unchanged: Other products of products are none of its business.
 // CHECK-LABEL: func.func @products
 // CHECK-NEXT: arith.mulf
 // CHECK-NEXT: arith.mulf

@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --wrap-kernels --split-input-file | filecheck %s
 
-// A body gets a function that loads its pointers from the array of buffers; what has no tiles moves as it is; the module goes.
+// Changed: A body gets a function that loads its pointers from the array of buffers; the module goes.
+// Declined: What has no tiles moves as it is.
 // CHECK-LABEL: llvm.func @host()
 // CHECK-NOT: module
 // CHECK: llvm.func @hloom_helper()
@@ -22,7 +23,7 @@ module @kernels {
 
 // -----
 
-// Unchanged: no kernels were set apart.
+// Unchanged: No kernels were set apart.
 // CHECK-LABEL: llvm.func @alone() {
 // CHECK-NEXT: llvm.return
 llvm.func @alone() {

@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --allow-unregistered-dialect --expand-atomics | filecheck %s
 
 gpu.module @kernels {
+  // Changed: Compare and swap until nobody was faster.
   // CHECK-LABEL: gpu.func @product
   // CHECK: %[[OLD:.*]] = memref.generic_atomic_rmw %{{.*}}[%{{.*}}] : memref<64xf32> {
   // CHECK-NEXT: ^bb0(%[[NOW:.*]]: f32):
@@ -20,11 +21,20 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Declined: upstream lowers it.
+  // Declined: A sum: upstream lowers it.
   // CHECK-LABEL: gpu.func @sum
   // CHECK-NEXT: memref.atomic_rmw addf
   gpu.func @sum(%v: f32, %m: memref<64xf32>, %i: index) {
     %old = memref.atomic_rmw addf %v, %m[%i] : (f32, memref<64xf32>) -> f32
+    gpu.return
+  }
+
+  // Unchanged: No atomic.
+  // CHECK-LABEL: gpu.func @plain
+  // CHECK-NEXT: memref.store
+  // CHECK-NEXT: gpu.return
+  gpu.func @plain(%v: f32, %m: memref<64xf32>, %i: index) {
+    memref.store %v, %m[%i] : memref<64xf32>
     gpu.return
   }
 }

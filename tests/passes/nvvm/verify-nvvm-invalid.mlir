@@ -1,8 +1,9 @@
 // RUN: not hloom-opt %s --verify-nvvm --split-input-file 2>&1 | filecheck %s
 
+// Declined: An intrinsic without code, an op of another dialect, a cast that is left.
 // CHECK: NVPTX has no code for llvm.intr.exp
 // CHECK: op: llvm.intr.exp
-// CHECK: at: loc({{.*}}:11:
+// CHECK: at: loc({{.*}}:12:
 // CHECK: arith.addf is left, an op of neither the LLVM nor the NVVM dialect
 // CHECK: builtin.unrealized_conversion_cast is left
 

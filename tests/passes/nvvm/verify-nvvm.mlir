@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --verify-nvvm --split-input-file 2>&1 | filecheck %s
 
-// Nothing to say; what stands beside the kernels is no concern.
+// Unchanged: Nothing to say; what stands beside the kernels is no concern.
 // CHECK-NOT: error
 // CHECK: func.func private @host
 // CHECK: llvm.intr.sqrt

@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --allow-unregistered-dialect --widen-shuffles | filecheck %s
 
 gpu.module @kernels {
+  // Changed: As a word of 32 bits.
   // CHECK-LABEL: gpu.func @half
   // CHECK: %[[B:.*]] = arith.bitcast %{{.*}} : f16 to i16
   // CHECK: %[[E:.*]] = arith.extui %[[B]] : i16 to i32
@@ -47,7 +48,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Declined.
+  // Declined: Words of 32 and 64 bits, which upstream lowers.
   // CHECK-LABEL: gpu.func @words
   // CHECK-NEXT: gpu.shuffle idx %{{.*}} : f32
   // CHECK-NEXT: gpu.shuffle up %{{.*}} : i64
@@ -55,6 +56,16 @@ gpu.module @kernels {
     %s, %ok = gpu.shuffle idx %v, %o, %w : f32
     %r, %k = gpu.shuffle up %u, %o, %w : i64
     "test.use"(%s, %r) : (f32, i64) -> ()
+    gpu.return
+  }
+}
+
+// Unchanged: No shuffle.
+// CHECK: gpu.module @others {
+// CHECK-NEXT: gpu.func @none(%arg0: f16) {
+// CHECK-NEXT: gpu.return
+gpu.module @others {
+  gpu.func @none(%v: f16) {
     gpu.return
   }
 }

@@ -1,7 +1,7 @@
 // RUN: hloom-opt %s --channels-last --cse --split-input-file | filecheck %s
 
 module attributes {hloom.target = {kind = "cuda"}} {
-  // Two convolutions with a bias, a residual and a pooling between: one transpose of the activations in, one out, the rest are of weights.
+  // Changed: Two convolutions with a bias, a residual and a pooling between: one transpose of the activations in, one out, the rest are of weights.
   // CHECK-LABEL: func.func @chain(
   // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x16x16xf16>, %[[W:[a-z0-9]+]]: tensor<8x8x3x3xf16>, %[[V:[a-z0-9]+]]: tensor<4x8x1x1xf16>, %[[B:[a-z0-9]+]]: tensor<8xf16>
   // CHECK-DAG: %[[XL:.*]] = stablehlo.transpose %[[X]], dims = [0, 2, 3, 1] : (tensor<2x8x16x16xf16>) -> tensor<2x16x16x8xf16>
@@ -39,7 +39,7 @@ module attributes {hloom.target = {kind = "cuda"}} {
 // -----
 
 module attributes {hloom.target = {kind = "cuda"}} {
-  // Concatenation, padding, slicing and the mean over an image follow; the mean has its dimensions in the same order either way.
+  // Changed: Concatenation, padding, slicing and the mean over an image follow; the mean has its dimensions in the same order either way.
   // CHECK-LABEL: func.func @moves(
   // CHECK: %[[C:.*]] = stablehlo.convolution({{.*}} -> tensor<2x8x8x4xf16>
   // CHECK: %[[J:.*]] = stablehlo.concatenate %[[C]], %[[C]], dim = 3 : {{.*}} -> tensor<2x8x8x8xf16>
@@ -62,7 +62,8 @@ module attributes {hloom.target = {kind = "cuda"}} {
 // -----
 
 module attributes {hloom.target = {kind = "cuda"}} {
-  // Another value that would need a transpose of its own: the one there is stays where it is. Channels that are last already: no change.
+  // Declined: Another value that would need a transpose of its own: the one there is stays where it is.
+  // Unchanged: Channels that are last already.
   // CHECK-LABEL: func.func @declined(
   // CHECK: stablehlo.convolution({{.*}}[b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f]
   // CHECK-NEXT: %[[T:.*]] = stablehlo.transpose {{.*}}dims = [0, 3, 1, 2]
@@ -81,7 +82,7 @@ module attributes {hloom.target = {kind = "cuda"}} {
 
 // -----
 
-// Not for CPUs, and not where no library takes the convolution (f64).
+// Declined: Not for CPUs, and not where no library takes the convolution (f64).
 // CHECK-LABEL: func.func @cpu(
 // CHECK-NEXT: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]
 func.func @cpu(%x: tensor<2x4x9xf32>, %w: tensor<3x4x2xf32>) -> tensor<2x3x8xf32> {

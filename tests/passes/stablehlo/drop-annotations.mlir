@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --drop-annotations | filecheck %s
 
+// Changed: Both give way to what they were given.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>
 // CHECK-NEXT: return %[[X]]
@@ -9,7 +10,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
-// Any other call stays, and so does an annotation that changes the type.
+// Declined: Any other call stays, and so does an annotation that changes the type.
 // CHECK-LABEL: func.func @others
 // CHECK: stablehlo.custom_call @my_kernel
 // CHECK: stablehlo.custom_call @SPMDFullToShardShape
@@ -19,6 +20,7 @@ func.func @others(%x: tensor<8xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
+// Unchanged: No call and no barrier.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: stablehlo.tanh
 func.func @none(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -1,7 +1,7 @@
 // RUN: hloom-opt %s --extract-padding --split-input-file | filecheck %s
 
 module attributes {hloom.target = {kind = "cuda"}} {
-  // A library pads a convolution alike on both sides by itself.
+  // Declined: A library pads a convolution alike on both sides by itself.
   // CHECK-LABEL: func.func @symmetric
   // CHECK-NEXT: stablehlo.convolution(%arg0, %arg1) {{.*}}pad = {{\[}}[1, 1], [2, 2]]
   func.func @symmetric(%x: tensor<1x3x8x8xf16>, %w: tensor<4x3x3x5xf16>) -> tensor<1x4x8x8xf16> {
@@ -10,7 +10,7 @@ module attributes {hloom.target = {kind = "cuda"}} {
     return %0 : tensor<1x4x8x8xf16>
   }
 
-  // Not where the sides differ, nor where no library takes the convolution: base dilation, f64.
+  // Changed: Not where the sides differ, nor where no library takes the convolution: base dilation, f64.
   // CHECK-LABEL: func.func @declined
   // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 0], high = [0, 0, 1]
   // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 1], high = [0, 0, 1], interior = [0, 0, 1]

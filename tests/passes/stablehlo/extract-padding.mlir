@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --extract-padding | filecheck %s
 
+// Changed: Padding and strides of its own, the padding as a pad.
 // CHECK-LABEL: func.func @same(
 // CHECK-SAME: %[[X:.*]]: tensor<1x3x8x8xf32>, %[[W:.*]]: tensor<4x3x3x3xf32>
 // CHECK-NEXT: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
@@ -49,6 +50,7 @@ func.func @pool(%x: tensor<8xf32>, %i: tensor<f32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
+// Unchanged: No padding.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: stablehlo.convolution
 func.func @none(%x: tensor<1x1x8xf32>, %w: tensor<1x1x3xf32>) -> tensor<1x1x6xf32> {

@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --fold-converts-into-dots | filecheck %s
 
+// Changed: Through the transpose of a weight.
 // CHECK-LABEL: func.func @linear(
 // CHECK-SAME: %[[X:.*]]: tensor<8x16xbf16>, %[[W:.*]]: tensor<4x16xbf16>
 // CHECK-NEXT: %[[T:.*]] = stablehlo.transpose %[[W]], dims = [1, 0] : (tensor<4x16xbf16>) -> tensor<16x4xbf16>
@@ -28,7 +29,7 @@ func.func @convolution(%x: tensor<1x1x4xf16>, %w: tensor<1x1x3xf16>) -> tensor<1
   return %3 : tensor<1x1x4xf32>
 }
 
-// One side alone, two half types, integers, f64: left as they are.
+// Declined: One side alone, two half types, integers, f64: left as they are.
 // CHECK-LABEL: func.func @declined
 // CHECK-COUNT-6: stablehlo.convert
 // CHECK-NOT: tensor<4x4xf16>, tensor
@@ -47,6 +48,7 @@ func.func @declined(%x: tensor<4x4xf16>, %y: tensor<4x4xf32>, %b: tensor<4x4xbf1
   return %10, %3, %5, %8 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf64>
 }
 
+// Unchanged: Nothing converts.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: stablehlo.dot_general %{{.*}}, %{{.*}} : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
 func.func @none(%x: tensor<4x4xf16>) -> tensor<4x4xf16> {

@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --fold-transposes | filecheck %s
 
+// Changed: A weight as torch stores it.
 // CHECK-LABEL: func.func @linear(
 // CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<4x16xf32>
 // CHECK-NEXT: stablehlo.dot_general %[[X]], %[[W]], contracting_dims = [1] x [1]
@@ -48,7 +49,7 @@ func.func @convolution(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tens
   return %3 : tensor<1x4x6x6xf32>
 }
 
-// Free dimensions in another order, and a result that is read twice.
+// Declined: Free dimensions in another order, and a result that is read twice.
 // CHECK-LABEL: func.func @declined
 // CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0, 2]
 // CHECK: stablehlo.dot_general
@@ -60,4 +61,13 @@ func.func @declined(%x: tensor<8x5x16xf32>, %w: tensor<16x4xf32>, %y: tensor<8x1
   %2 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
   %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
   return %1, %2, %3 : tensor<5x8x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>
+}
+
+// Unchanged: No contraction reads or makes it.
+// CHECK-LABEL: func.func @none
+// CHECK-NEXT: %[[T:.*]] = stablehlo.transpose %arg0, dims = [1, 0]
+// CHECK-NEXT: return %[[T]]
+func.func @none(%x: tensor<8x16xf32>) -> tensor<16x8xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  return %0 : tensor<16x8xf32>
 }

@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --legalize-batch-norm | filecheck %s
 
+// Changed: The scale is divided over the features alone.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[S:.*]]: tensor<3xf32>, %[[O:.*]]: tensor<3xf32>, %[[M:.*]]: tensor<3xf32>, %[[V:.*]]: tensor<3xf32>
 // CHECK: %[[E:.*]] = stablehlo.constant dense<1.000000e-03> : tensor<3xf32>
@@ -17,10 +18,20 @@ func.func @main(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>, %m:
   return %0 : tensor<2x3x4xf32>
 }
 
+// Declined: Training needs statistics of the batch.
 // CHECK-LABEL: func.func @training
 // CHECK: stablehlo.batch_norm_training
 func.func @training(%x: tensor<2x3xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>) -> tensor<2x3xf32> {
   %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}>
     : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
   return %0#0 : tensor<2x3xf32>
+}
+
+// Unchanged: No batch norm.
+// CHECK-LABEL: func.func @none
+// CHECK-NEXT: %[[R:.*]] = stablehlo.rsqrt %arg0
+// CHECK-NEXT: return %[[R]]
+func.func @none(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.rsqrt %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
 }

@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --legalize-constants | filecheck %s
 
+// Changed: A tensor.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: %[[C:.*]] = stablehlo.constant dense<7> : tensor<1xi64>
 // CHECK-NEXT: stablehlo.convert %[[C]]
@@ -9,10 +10,19 @@ func.func @main() -> tensor<1xf32> {
   return %1 : tensor<1xf32>
 }
 
-// A scalar that is no tensor stays.
+// Declined: A scalar that is no tensor stays.
 // CHECK-LABEL: func.func @scalar
 // CHECK-NEXT: arith.constant 7 : i64
 func.func @scalar() -> i64 {
   %0 = arith.constant 7 : i64
   return %0 : i64
+}
+
+// Unchanged: StableHLO's own.
+// CHECK-LABEL: func.func @none
+// CHECK-NEXT: %[[C:.*]] = stablehlo.constant dense<7> : tensor<1xi64>
+// CHECK-NEXT: return %[[C]]
+func.func @none() -> tensor<1xi64> {
+  %0 = stablehlo.constant dense<7> : tensor<1xi64>
+  return %0 : tensor<1xi64>
 }

@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --pack-weights=block=4 | filecheck %s
 
+// Changed: Columns that fill no block are padded, and cut off again.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<16x3xf32>, %[[W:.*]]: tensor<6x3xf32> {hloom.bound}
 // CHECK: %[[P:.*]] = stablehlo.pad %[[W]], %{{.*}}, low = [0, 0], high = [2, 0]
@@ -15,7 +16,7 @@ func.func @main(%x: tensor<16x3xf32>, %w: tensor<6x3xf32> {hloom.bound}) -> tens
 
 // -----
 
-// [K, N], N a multiple of the block, a batch of rows: no pad, no slice; two dots read one packing.
+// Changed: [K, N], N a multiple of the block, a batch of rows: no pad, no slice; two dots read one packing.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x8xf32> {hloom.bound}
 // CHECK-NEXT: %[[R:.*]] = stablehlo.reshape %[[W]] : (tensor<3x8xf32>) -> tensor<3x2x4xf32>
@@ -33,7 +34,7 @@ func.func @main(%x: tensor<2x8x3xf32>, %y: tensor<2x8x3xf32>, %w: tensor<3x8xf32
 
 // -----
 
-// Not bound; few rows; narrower than a block; with a batch dimension.
+// Declined: Not bound; few rows; narrower than a block; with a batch dimension.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: stablehlo.transpose
 // CHECK: return
@@ -44,4 +45,15 @@ func.func @main(%x: tensor<16x3xf32>, %free: tensor<8x3xf32>, %few: tensor<8x3xf
   %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<2x3xf32>) -> tensor<16x2xf32>
   %3 = stablehlo.dot_general %xb, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x16x3xf32>, tensor<4x8x3xf32>) -> tensor<4x16x8xf32>
   return %0, %1, %2, %3 : tensor<16x8xf32>, tensor<8x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>
+}
+
+// -----
+
+// Unchanged: A bound value that no dot reads.
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT: %[[S:.*]] = stablehlo.add %arg0, %arg1
+// CHECK-NEXT: return %[[S]]
+func.func @main(%x: tensor<16x3xf32>, %w: tensor<16x3xf32> {hloom.bound}) -> tensor<16x3xf32> {
+  %0 = stablehlo.add %x, %w : tensor<16x3xf32>
+  return %0 : tensor<16x3xf32>
 }

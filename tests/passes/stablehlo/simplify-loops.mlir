@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --simplify-loops --canonicalize | filecheck %s
 
-// %d never changes, %j counts as %i does, %b feeds only itself, and exp(%d) does not depend on the turn.
+// Changed: %d never changes, %j counts as %i does, %b feeds only itself, and exp(%d) does not depend on the turn.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>, %[[Z:.*]]: tensor<4xf32>
 // CHECK: %[[E:.*]] = stablehlo.exponential %[[Z]]
@@ -43,7 +43,7 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (ten
 // DECIDED-NOT: stablehlo.select
 // DECIDED-LABEL: func.func @kept
 
-// Cheap work on constants alone stays inside; a comparison that is not decided over the counter's range stays; an op on a carry stays.
+// Declined: Cheap work on constants alone stays inside; a comparison that is not decided over the counter's range stays; an op on a carry stays.
 // CHECK-LABEL: func.func @kept
 // CHECK: stablehlo.while
 // CHECK: do {
@@ -73,7 +73,7 @@ func.func @kept(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0#1 : tensor<4xf32>
 }
 
-// Nothing to do: each carry changes and is used.
+// Unchanged: Nothing to do: each carry changes and is used.
 // CHECK-LABEL: func.func @none
 // CHECK: %{{.*}}:2 = stablehlo.while
 func.func @none(%x: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {

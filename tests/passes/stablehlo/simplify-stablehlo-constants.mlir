@@ -22,7 +22,7 @@ func.func @folded() -> (tensor<3xui32>, tensor<64x64xbf16>, tensor<3xi1>, tensor
   return %0, %1, %2, %3, %4 : tensor<3xui32>, tensor<64x64xbf16>, tensor<3xi1>, tensor<ui64>, tensor<2x2xbf16>
 }
 
-// In doubt, or too large: division by zero, a conversion out of range, more elements than max-elements, max(-0, 0).
+// Declined: In doubt, or too large: division by zero, a conversion out of range, more elements than max-elements, max(-0, 0).
 // CHECK-LABEL: func.func @kept
 // CHECK: stablehlo.divide
 // CHECK: stablehlo.convert

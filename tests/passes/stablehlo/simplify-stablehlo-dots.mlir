@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --simplify-stablehlo --split-input-file | filecheck %s
 
-// A product with ones is a sum, of halves in f32.
+// Changed: A product with ones is a sum, of halves in f32.
 // CHECK-LABEL: func.func @left(
 // CHECK: %[[S:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
 // CHECK: %[[B:.*]] = stablehlo.broadcast_in_dim %[[S]], dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
@@ -24,7 +24,7 @@ func.func @right(%w: tensor<3x4x16xf16>) -> tensor<3x8x16xf16> {
 
 // -----
 
-// Twos would round otherwise, and a product of truth values is no sum.
+// Declined: Twos would round otherwise, and a product of truth values is no sum.
 // CHECK-LABEL: func.func @declined(
 // CHECK-COUNT-2: stablehlo.dot_general
 func.func @declined(%x: tensor<8x4xf32>, %p: tensor<8x4xi1>) -> (tensor<8x16xf32>, tensor<8x16xi1>) {
@@ -37,7 +37,7 @@ func.func @declined(%x: tensor<8x4xf32>, %p: tensor<8x4xi1>) -> (tensor<8x16xf32
 
 // -----
 
-// Batches that share the right operand are rows of one product, as attention's projection of sequence-first tokens has them.
+// Changed: Batches that share the right operand are rows of one product, as attention's projection of sequence-first tokens has them.
 // CHECK-LABEL: func.func @shared(
 // CHECK-SAME: %[[X:.*]]: tensor<128x4x16xf32>, %[[W:.*]]: tensor<16x8xf32>
 // CHECK-NEXT: stablehlo.dot_general %[[X]], %[[W]], contracting_dims = [2] x [0] : (tensor<128x4x16xf32>, tensor<16x8xf32>) -> tensor<128x4x8xf32>
@@ -59,7 +59,7 @@ func.func @shared_inner(%x: tensor<3x5x4x16xf32>, %w: tensor<3x16x8xf32>) -> ten
   return %1 : tensor<3x5x4x8xf32>
 }
 
-// The order of the result would change: the outer of two batches is shared, the batch comes behind the rows, the left operand is shared.
+// Declined: The order of the result would change: the outer of two batches is shared, the batch comes behind the rows, the left operand is shared.
 // CHECK-LABEL: func.func @shared_declined(
 // CHECK-COUNT-3: stablehlo.dot_general {{.*}}batching_dims
 func.func @shared_declined(%x: tensor<3x5x4x16xf32>, %v: tensor<5x16x8xf32>, %y: tensor<4x3x16xf32>, %w: tensor<16x8xf32>, %u: tensor<4x16xf32>, %z: tensor<3x16x8xf32>)

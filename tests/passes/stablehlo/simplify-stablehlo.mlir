@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --simplify-stablehlo | filecheck %s
 
-// A multiplication by a converted one and a broadcast by way of a unit dimension, as torch writes them.
+// Changed: A multiplication by a converted one and a broadcast by way of a unit dimension, as torch writes them.
 // CHECK-LABEL: func.func @torch(
 // CHECK-SAME: %[[X:.*]]: tensor<8x4xf32>, %[[S:.*]]: tensor<8xf32>
 // CHECK-NEXT: %[[B:.*]] = stablehlo.broadcast_in_dim %[[S]], dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
@@ -53,7 +53,7 @@ func.func @exact(%x: tensor<4xf32>, %h: tensor<4xf16>)
   return %0, %1, %2, %3, %5, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf16>
 }
 
-// Not exact for some value, and so left: x + 0 (-0), x - -0 (-0), x * 0 (NaN), x - x (NaN), x / 3, x == x (NaN), f32 → bf16 → f32.
+// Declined: Not exact for some value, and so left: x + 0 (-0), x - -0 (-0), x * 0 (NaN), x - x (NaN), x / 3, x == x (NaN), f32 → bf16 → f32.
 // CHECK-LABEL: func.func @inexact(
 // CHECK: stablehlo.add
 // CHECK: stablehlo.subtract
@@ -136,7 +136,7 @@ func.func @branches(%x: tensor<8xf32>, %i: tensor<i32>) -> (tensor<8xf32>, tenso
   return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// Nothing to do.
+// Unchanged: Nothing to do.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: %[[A:.*]] = stablehlo.add
 // CHECK-NEXT: return %[[A]]

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-concatenated-carries --simplify-stablehlo | filecheck %s
 
-// A state of two rows, put together by a concatenate under a select, as the environments of a simulation are.
+// Changed: A state of two rows, put together by a concatenate under a select, as the environments of a simulation are.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[S:.*]]: tensor<2x8xf32>, %[[F:.*]]: tensor<2x8xf32>
 // CHECK: stablehlo.while(%{{.*}} = %{{.*}}, %[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) : tensor<i32>, tensor<8xf32>, tensor<8xf32>
@@ -43,7 +43,7 @@ func.func @main(%s: tensor<2x8xf32>, %f: tensor<2x8xf32>) -> tensor<2x8xf32> {
   return %0#1 : tensor<2x8xf32>
 }
 
-// The body also reads the state whole.
+// Declined: The body also reads the state whole.
 // CHECK-LABEL: func.func @whole
 // CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<2x8xf32>
 // CHECK: do {
@@ -68,7 +68,7 @@ func.func @whole(%s: tensor<2x8xf32>) -> tensor<2x8xf32> {
   return %0#1 : tensor<2x8xf32>
 }
 
-// No concatenate, nothing to split.
+// Unchanged: No concatenate, nothing to split.
 // CHECK-LABEL: func.func @none
 // CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<2x8xf32>
 func.func @none(%s: tensor<2x8xf32>) -> tensor<2x8xf32> {

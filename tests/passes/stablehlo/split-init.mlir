@@ -1,5 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --split-init | filecheck %s
 
+// Changed: A transposed weight and arithmetic on a bias.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<4x16xf32> {hloom.bound}, %[[B:.*]]: tensor<4xf32> {hloom.bound},
 // CHECK-SAME: %[[T:.*]]: tensor<16x4xf32> {hloom.init_result = 0 : i64}, %[[E:.*]]: tensor<4xf32> {hloom.init_result = 1 : i64})
@@ -23,7 +24,7 @@ func.func @main(%x: tensor<8x16xf32>, %w: tensor<4x16xf32> {hloom.bound}, %b: te
 
 // -----
 
-// A convert to a wider type, a broadcast and a reshape are no reason for an @init.
+// Declined: A convert to a wider type, a broadcast and a reshape are no reason for an @init.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: tensor<4xf16> {hloom.bound})
 // CHECK: stablehlo.convert
@@ -38,7 +39,7 @@ func.func @main(%x: tensor<2x4xf32>, %b: tensor<4xf16> {hloom.bound}) -> tensor<
 
 // -----
 
-// No argument is bound.
+// Unchanged: No argument is bound.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.tanh
 // CHECK-NOT: @init
@@ -49,7 +50,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// A loop that reads a bound value from outside: the value is computed early, the loop is not.
+// Changed: A loop that reads a bound value from outside: the value is computed early, the loop is not.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[E:[a-z0-9]+]]: tensor<4xf32> {hloom.init_result = 0 : i64})
 // CHECK: stablehlo.while

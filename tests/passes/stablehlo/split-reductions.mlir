@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --split-reductions | filecheck %s
 
-// Two blocks of 32 columns would do all the work: 125 parts, each from the neutral value; the initial value counts once.
+// Changed: Two blocks of 32 columns would do all the work: 125 parts, each from the neutral value; the initial value counts once.
 // CHECK-LABEL: func.func public @columns
 // CHECK: %[[P:.*]] = stablehlo.reshape %{{.*}} : (tensor<100000x64xf32>) -> tensor<125x800x64xf32>
 // CHECK: %[[N:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
@@ -17,7 +17,7 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 132 : i64}} 
 
 // -----
 
-// All of a matrix: its longer dimension is split.
+// Changed: All of a matrix: its longer dimension is split.
 // CHECK-LABEL: func.func public @all
 // CHECK: stablehlo.reshape %{{.*}} : (tensor<4096x1024xi32>) -> tensor<256x16x1024xi32>
 // CHECK: stablehlo.reduce{{.*}}applies stablehlo.maximum across dimensions = [1, 2]{{.*}} -> tensor<256xi32>
@@ -51,11 +51,24 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 132 : i64}} 
 
 // -----
 
-// On a CPU nothing is split.
+// Declined: On a CPU nothing is split.
 // CHECK-LABEL: func.func public @on_a_cpu
 // CHECK-NOT: stablehlo.reshape
 func.func public @on_a_cpu(%x: tensor<200000xf32>) -> tensor<f32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<200000xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
+}
+
+// -----
+
+// Unchanged: No reduction.
+// CHECK-LABEL: func.func public @none
+// CHECK-NEXT: %[[R:.*]] = stablehlo.tanh %arg0
+// CHECK-NEXT: return %[[R]]
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132}} {
+  func.func public @none(%x: tensor<200000xf32>) -> tensor<200000xf32> {
+    %0 = stablehlo.tanh %x : tensor<200000xf32>
+    return %0 : tensor<200000xf32>
+  }
 }

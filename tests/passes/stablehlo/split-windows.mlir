@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-windows --split-input-file | filecheck %s
 
-// A cumulative sum: three windows that together reach 1024 elements back, or more, where there are zeros alone.
+// Changed: A cumulative sum: three windows that together reach 1024 elements back, or more, where there are zeros alone.
 // CHECK-LABEL: func.func @cumulative(
 // CHECK: %[[A:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [10, 0]]>{{.*}}window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 1, 11>
 // CHECK: %[[B:.*]] = "stablehlo.reduce_window"(%[[A]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [99, 0]]>{{.*}}window_dilations = array<i64: 1, 11>, window_dimensions = array<i64: 1, 10>
@@ -18,7 +18,7 @@ func.func @cumulative(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
 
 // -----
 
-// A sliding maximum of 6·7 elements, padded on both sides: the first of its parts takes the padding.
+// Changed: A sliding maximum of 6·7 elements, padded on both sides: the first of its parts takes the padding.
 // CHECK-LABEL: func.func @sliding(
 // CHECK: "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}20, 21]{{.*}}window_dimensions = array<i64: 6>
 // CHECK: "stablehlo.reduce_window"({{.*}}) <{{{.*}}padding = dense<0>{{.*}}window_dilations = array<i64: 6>, window_dimensions = array<i64: 7>
@@ -64,4 +64,15 @@ func.func @declined(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<64xf32>, te
     stablehlo.return %s : tensor<f32>
   }) : (tensor<100xf32>, tensor<f32>) -> tensor<85xf32>
   return %0, %1, %2, %3 : tensor<100xf32>, tensor<64xf32>, tensor<35xf32>, tensor<85xf32>
+}
+
+// -----
+
+// Unchanged: No window.
+// CHECK-LABEL: func.func @none
+// CHECK-NEXT: %[[R:.*]] = stablehlo.tanh %arg0
+// CHECK-NEXT: return %[[R]]
+func.func @none(%x: tensor<100xf32>) -> tensor<100xf32> {
+  %0 = stablehlo.tanh %x : tensor<100xf32>
+  return %0 : tensor<100xf32>
 }

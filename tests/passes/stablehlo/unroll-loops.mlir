@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --unroll-loops --canonicalize | filecheck %s
 // RUN: hloom-opt %s --unroll-loops=max-trips=2 --canonicalize | filecheck %s --check-prefix=TWO
 
+// Changed: Three turns of elementwise work.
 // CHECK-LABEL: func.func @three(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>
 // CHECK-NOT: stablehlo.while
@@ -26,7 +27,7 @@ func.func @three(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0#1 : tensor<4xf32>
 }
 
-// One turn, over a dot: inlined whatever the body holds.
+// Changed: One turn, over a dot: inlined whatever the body holds.
 // CHECK-LABEL: func.func @once
 // CHECK-NOT: stablehlo.while
 // CHECK: stablehlo.dot_general
@@ -45,7 +46,7 @@ func.func @once(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %0#1 : tensor<4x4xf32>
 }
 
-// Two turns over a dot, a counter that would wrap before the end, a condition that also reads data, an unknown bound: left.
+// Declined: Two turns over a dot, a counter that would wrap before the end, a condition that also reads data, an unknown bound: left.
 // CHECK-LABEL: func.func @declined
 // CHECK-COUNT-4: stablehlo.while
 // CHECK: return
@@ -94,4 +95,13 @@ func.func @declined(%x: tensor<4x4xf32>, %n: tensor<i8>) -> (tensor<4x4xf32>, te
     stablehlo.return %i1, %e : tensor<i8>, tensor<4x4xf32>
   }
   return %0#1, %1#1, %2#1, %3#1 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// Unchanged: No loop.
+// CHECK-LABEL: func.func @none
+// CHECK-NEXT: %[[R:.*]] = stablehlo.tanh %arg0
+// CHECK-NEXT: return %[[R]]
+func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

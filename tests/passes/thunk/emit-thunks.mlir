@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --emit-thunks --verify-thunk | filecheck %s
 
-// Arguments are buffers 0 and 1, the result 2, the arena 3, the constant 4.
+// Changed: Arguments are buffers 0 and 1, the result 2, the arena 3, the constant 4.
 // CHECK: memref.global "private" constant @constant_0
 // CHECK: "thunk.program"() ({
 // CHECK-NEXT: "thunk.kernel"() {callee = @add, cost_ps = 42 : i64, grain = 0 : i64, reads = array<i64: 0, 0, 32, 4, 0, 32>, source = ["add layer"], tiles = -1 : i64, writes = array<i64: 3, 64, 32>}
@@ -67,7 +67,7 @@ func.func private @make(index, index, memref<3x7xf32>) attributes {hloom.tiles =
 
 // -----
 
-// No host function: nothing to do.
+// Unchanged: No host function: nothing to do.
 // CHECK: module {
 // CHECK-NEXT: func.func private @make
 // CHECK-NOT: thunk

@@ -1,7 +1,7 @@
 // RUN: hloom-opt %s --split-input-file --insert-profiling | filecheck %s
 // RUN: hloom-opt %s --split-input-file --pass-pipeline='builtin.module(insert-profiling{nested=true})' | filecheck %s --check-prefix=NESTED
 
-// Every thunk is measured, loops as a whole; labels are the source ops', or the thunk's own name.
+// Changed: Every thunk is measured, loops as a whole; labels are the source ops', or the thunk's own name.
 // CHECK: "thunk.profile_begin"() {id = 0 : i64, label = "add; tanh"}
 // CHECK-NEXT: "thunk.kernel"
 // CHECK-NEXT: "thunk.profile_end"() {id = 0 : i64}
@@ -36,7 +36,7 @@ module {
 
 // -----
 
-// A program that is measured already is left alone: no second measurement.
+// Declined: A program that is measured already is left alone: no second measurement.
 // CHECK: "thunk.profile_begin"() {id = 7 : i64, label = "x"}
 // CHECK-NEXT: "thunk.fill"
 // CHECK-NEXT: "thunk.profile_end"() {id = 7 : i64}
@@ -47,4 +47,14 @@ module {
     "thunk.fill"() {writes = array<i64: 0, 0, 32>, pattern = array<i8: 0>} : () -> ()
     "thunk.profile_end"() {id = 7 : i64} : () -> ()
   }) {sym_name = "main", signature = () -> tensor<8xf32>, value_attributes = [{}], argument_bytes = array<i64>, result_bytes = array<i64: 32>, arena_bytes = 0 : i64, constants = []} : () -> ()
+}
+
+// -----
+
+// Unchanged: No program.
+// CHECK: module {
+// CHECK-NEXT: func.func private @f
+// CHECK-NEXT: }
+module {
+  func.func private @f()
 }

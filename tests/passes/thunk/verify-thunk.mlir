@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --verify-diagnostics --verify-thunk
 
-// Nothing to object to.
+// Unchanged: Nothing to object to.
 func.func private @f(tensor<8xf32>) -> tensor<8xf32>
 "thunk.program"() ({
   "thunk.kernel"() {callee = @f, cost_ps = 1 : i64, grain = 0 : i64, tiles = -1 : i64, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, source = []} : () -> ()
@@ -8,7 +8,7 @@ func.func private @f(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
-// A constant is a buffer after the arena.
+// Unchanged: A constant is a buffer after the arena.
 memref.global "private" constant @c : memref<2xf32> = dense<1.0>
 "thunk.program"() ({
   "thunk.copy"() {reads = array<i64: 3, 4, 4>, writes = array<i64: 2, 60, 4>} : () -> ()
@@ -16,6 +16,7 @@ memref.global "private" constant @c : memref<2xf32> = dense<1.0>
 
 // -----
 
+// Declined: A kernel that is not there.
 "thunk.program"() ({
   // expected-error @+1 {{runs @f, which is no function of this module}}
   "thunk.kernel"() {callee = @f, cost_ps = 1 : i64, grain = 0 : i64, tiles = -1 : i64, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, source = []} : () -> ()

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-contractions --split-input-file | filecheck %s
 
-// Weight gradients of a small layer: one tile of results, sums of 65536. Parts are f32, in the order batch, part, rows, columns.
+// Changed: Weight gradients of a small layer: one tile of results, sums of 65536. Parts are f32, in the order batch, part, rows, columns.
 // CHECK-LABEL: func.func @long_sums
 // CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<65536x32xf16>) -> tensor<[[P:[0-9]+]]x[[K:[0-9]+]]x32xf16>
 // CHECK: %[[Y:.*]] = stablehlo.reshape %arg1 : (tensor<65536x48xf16>) -> tensor<[[P]]x[[K]]x48xf16>
@@ -17,7 +17,7 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 108 : i64}} 
 
 // -----
 
-// Two batches of one row: the part stands after the batch.
+// Changed: Two batches of one row: the part stands after the batch.
 // CHECK-LABEL: func.func @batched_row
 // CHECK: stablehlo.dot_general {{.*}}, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [3] : (tensor<2x[[P:[0-9]+]]x[[K:[0-9]+]]xf32>, tensor<2x[[P]]x8x[[K]]xf32>) -> tensor<2x[[P]]x8xf32>
 // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [1] : {{.*}} -> tensor<2x8xf32>
@@ -45,7 +45,7 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 108 : i64}} 
 
 // -----
 
-// No GPU: nothing to do.
+// Unchanged: No GPU: nothing to do.
 // CHECK-LABEL: func.func @on_a_cpu
 // CHECK-NOT: stablehlo.reduce
 module {

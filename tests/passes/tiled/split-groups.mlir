@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-groups --split-input-file | filecheck %s
 
-// The tile of the windows would hold all of %v, 1 MB on a target whose tiles hold 64 KB: %v gets a buffer behind the arena, and both calls
+// Changed: The tile of the windows would hold all of %v, 1 MB on a target whose tiles hold 64 KB: %v gets a buffer behind the arena, and both calls
 // of the group become two. What the second part alone takes (%b), the first does not.
 // CHECK: module attributes {hloom.decisions = [{code = "SPLIT", edge = "tensor<512x512xf32>", groups = [@fusion_0_part_0, @fusion_0]
 // CHECK-LABEL: func.func public @main
@@ -66,7 +66,8 @@ module attributes {hloom.target = {l2_bytes = 65536 : i64, llc_bytes = 65536 : i
 
 // -----
 
-// A tile of rows has room for a row: nothing is split. Nor is what has nothing to split (@whole).
+// Declined: A tile of rows has room for a row.
+// Unchanged: There is nothing to split (@whole).
 // CHECK: module {
 // CHECK-NOT: _part_
 #id = affine_map<(d0, d1) -> (d0, d1)>

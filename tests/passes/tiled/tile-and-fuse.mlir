@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --tile-and-fuse --split-input-file | filecheck %s
 
-// An elementwise op of two results: one loop, both results updated in place. 1021 is prime, so the last tile is cut.
+// Changed: An elementwise op of two results: one loop, both results updated in place. 1021 is prime, so the last tile is cut.
 // CHECK-LABEL: func.func private @two_results
 // CHECK: %[[E:.*]] = tensor.empty() : tensor<1021x1000xf32>
 // CHECK-NEXT: %[[B:.*]] = tensor.empty() : tensor<1021x1000xi1>
@@ -172,7 +172,8 @@ func.func private @viewed(%x: tensor<40000xf32>) -> tensor<200x200xf32> attribut
 
 // -----
 
-// Declined: a library group. No-ops: a function that is no group, one that is tiled already.
+// Declined: A library group.
+// Unchanged: A function that is no group, one that is tiled already.
 // CHECK-LABEL: func.func private @library
 // CHECK-NOT: scf.forall
 // CHECK-LABEL: func.func @host

@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --check-bounds --verify-diagnostics | filecheck %s
 
-// One element, and a whole vector: what begins too late to end in the buffer is outside.
+// Changed: One element, and a whole vector: what begins too late to end in the buffer is outside.
 // CHECK-LABEL: func.func private @hloom_out_of_bounds(index, index, index)
 // CHECK: memref.global "private" constant @fusion_0_constant_access_0 : memref<{{.*}}xi8>
 // CHECK-LABEL: func.func private @fusion_0
@@ -75,7 +75,7 @@ func.func private @tiles(%lo: index, %hi: index, %a: memref<1024xbf16>) attribut
 
 // -----
 
-// What is no kernel is left as it is; so is a module that is checked already.
+// Unchanged: What is no kernel, and a module that is checked already.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: memref.load
 // CHECK-NOT: scf.if
@@ -91,6 +91,7 @@ func.func private @fusion_0(%lo: index, %hi: index, %a: memref<40xf32>) attribut
 
 // -----
 
+// Declined: A copy, as no kernel makes one.
 func.func private @unknown(%lo: index, %hi: index, %a: memref<40xf32>, %b: memref<40xf32>) attributes {hloom.tiles = 1 : i64, hloom.inputs = 1 : i64} {
   // expected-error @+1 {{the kernel @unknown accesses memory in a way that check-bounds does not know}}
   memref.copy %a, %b : memref<40xf32> to memref<40xf32>

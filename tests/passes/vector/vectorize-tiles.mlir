@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
 
-// A tile cut at the edge: whole vectors, then one under a mask. Predicates are stored as bytes.
+// Changed: A tile cut at the edge: whole vectors, then one under a mask. Predicates are stored as bytes.
 // CHECK-LABEL: func.func private @edge(
 // CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<20001xf32>, %[[Y:.*]]: memref<20001xf32>, %[[O:.*]]: memref<20001xf32>, %[[P:.*]]: memref<20001xi8>)
 // CHECK-SAME: hloom.tiles = 20 : i64
@@ -184,7 +184,8 @@ func.func private @odd_row(%x: tensor<1001xi32>) -> tensor<i32> attributes {hloo
 
 // -----
 
-// Declined: library groups. A no-op: a function without a tile loop.
+// Declined: Library groups.
+// Unchanged: A function without a tile loop.
 // CHECK-LABEL: func.func private @library(%{{.*}}: tensor<8xf32>)
 // CHECK: scf.forall
 // CHECK-LABEL: func.func @host(%{{.*}}: tensor<8xf32>)
