@@ -20,7 +20,6 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hloom.runtime.forking import process_lock
@@ -96,6 +95,5 @@ def all_passes() -> list[PassInfo]:
 @functools.cache
 def _pass_files() -> dict[str, str]:
     """The passes' modules by the names of their files, in the order of the stages."""
-    folders = ((stage, Path(__file__).with_name(stage)) for stage in _STAGES)
-    found = ((stage, m) for stage, folder in folders for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg)
-    return {m.name: f"hloom.passes.{stage}.{m.name}" for stage, m in found}
+    stages = (importlib.import_module(f"hloom.passes.{stage}") for stage in _STAGES)
+    return {m.name: f"{stage.__name__}.{m.name}" for stage in stages for m in pkgutil.iter_modules(stage.__path__) if not m.ispkg}
