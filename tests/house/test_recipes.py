@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, followed: what is added lies in a folder of the test's own, beside the house's files, and is found there."""
+"""The recipes of CONTRIBUTING.md, followed: what is added lies in a folder of the test's own and is found as if it were the house's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<
 
 def opt(package: str, folder: Path, *flags: str) -> str:
     """What hloom-opt makes of SUM where `folder` belongs to the package, too."""
-    program = f"import sys, {package} as package; package.__path__.append(sys.argv.pop(1)); from hloom.tools.opt import main; sys.exit(main())"
+    program = (
+        f"import sys, {package} as package; package.__path__.append(sys.argv.pop(1)); import hloom.tools.opt as opt; sys.exit(opt.main())"
+    )
     command = [sys.executable, "-c", program, str(folder), "-", *flags]
     done = subprocess.run(command, input=SUM, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
