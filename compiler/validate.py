@@ -9,9 +9,9 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+from hloom.passes.common.ops import ANNOTATIONS, ANY, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
-from hloom.passes.stablehlo.support.ops import ACCEPTED, ANNOTATIONS, CHLO_DECLINED, remedy
 
 from .frontends.trial import try_in_child
 from .source_program import main_function
@@ -20,8 +20,6 @@ STAGE = "input"
 MAX_BYTES = 1 << 40
 MAX_OPS = 1_000_000
 MAX_NESTING = 100
-_FLOATS = {"f64", "f32", "f16", "bf16"}
-_WIDTHS = {1, 8, 16, 32, 64}
 
 
 def prepare(module: ir.Module) -> None:
@@ -222,7 +220,7 @@ def _check_op(op: ir.Operation) -> None:
     name = op.name
     if name == "stablehlo.custom_call" and _call_target(op) in ANNOTATIONS:
         return
-    if name not in ACCEPTED and (not name.startswith("chlo.") or name in CHLO_DECLINED):
+    if not is_accepted(name):
         what = f"{name} @{_call_target(op)}" if name == "stablehlo.custom_call" else name
         raise _unsupported(op, what)
     for region in op.regions:
@@ -260,7 +258,7 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
     if kind.encoding is not None and "bounds" in str(kind.encoding):
         raise InvalidProgramError(f"a value of bounded dynamic shape, {kind}", **where, remedy="export the program with static shapes")
     element = kind.element_type
-    if not (str(element) in _FLOATS or (isinstance(element, ir.IntegerType) and element.width in _WIDTHS)):
+    if str(element) not in ANY:
         known = "f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64"
         raise UnsupportedOpError(f"elements of type {element}", **where, remedy=f"hloom computes with {known}")
     width = element.width // 8 or 1

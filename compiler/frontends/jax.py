@@ -13,8 +13,8 @@ import jax
 import jax.export
 from torch_mlir import ir
 
+from hloom.passes.common.ops import ANNOTATIONS
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
-from hloom.passes.stablehlo.support.ops import ANNOTATIONS
 
 from ..source_program import Imported
 from ..validate import unsupported_call

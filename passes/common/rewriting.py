@@ -64,6 +64,11 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if is_block_argument(value) else value.owner.operation
 
 
+def element_of(value: ir.Value) -> ir.Type:
+    """The element type of a tensor."""
+    return ir.RankedTensorType(value.type).element_type
+
+
 def index_constant(value: int) -> ir.Value:
     index = ir.IndexType.get()
     return value_of("arith.constant", index, value=ir.IntegerAttr.get(index, value))
@@ -83,6 +88,17 @@ def integer(op: ir.Operation, name: str, default: int | None = None) -> int:
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     """All attributes of `op` by name."""
     return {name: op.attributes[name] for name in op.attributes}
+
+
+def integers(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:
+    """The values of an i64 array attribute, or `default` where the op has none."""
+    return list(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else list(default)
+
+
+def padding_pairs(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
+    """(low, high) of a window's dimensions; zeros where the op has none."""
+    flat = list(ir.DenseIntElementsAttr(op.attributes["padding"])) if "padding" in op.attributes else [0] * (2 * rank)
+    return list(zip(flat[::2], flat[1::2]))
 
 
 def mixed(op: ir.Operation, name: str, first_segment: int) -> list[int | ir.Value]:

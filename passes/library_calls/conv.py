@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
-from ..common.rewriting import i64_array
-from ..stablehlo.support import build
-from ..stablehlo.support.dimensions import ConvDims, padding_of
-from .epilogue import Epilogue, integer
+from ..common.rewriting import i64_array, integer, integers, padding_pairs
+from ..stablehlo.support.dimensions import ConvDims
+from .epilogue import Epilogue, i64_attribute
 
 ELEMENTS = ("f16", "bf16", "f32")
 
@@ -51,9 +50,9 @@ class Conv:
 
     def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
         """Those of lhlo.conv."""
-        own = {name: i64_array(value) if isinstance(value, tuple) else integer(value) for name, value in vars(self).items()}
+        own = {name: i64_array(value) if isinstance(value, tuple) else i64_attribute(value) for name, value in vars(self).items()}
         flags = {"bias": epilogue.bias is not None, "residual": epilogue.residual is not None, "relu": bool(epilogue.activation)}
-        return own | {name: integer(flag) for name, flag in flags.items()}
+        return own | {name: i64_attribute(flag) for name, flag in flags.items()}
 
     def _orders(self) -> tuple[list[int], list[int]]:
         rank = len(self.input)
@@ -77,9 +76,9 @@ def conv_of(op: ir.Operation) -> Conv | None:
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
     elements = [str(kind.element_type) for kind in (x, w)]
-    padding = padding_of(op, rank)
+    padding = padding_pairs(op, rank)
     reversal = any(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else False
-    plain = build.integer(op, "batch_group_count") == 1 and set(build.integers(op, "lhs_dilation")) <= {1} and not reversal
+    plain = integer(op, "batch_group_count") == 1 and set(integers(op, "lhs_dilation")) <= {1} and not reversal
     if not plain or not 1 <= rank <= 3 or elements[0] != elements[1] or elements[0] not in ELEMENTS:
         return None
     if any(min(pair) < 0 for pair in padding) or not all(prod(kind.shape) for kind in (x, w, y)):
@@ -98,9 +97,9 @@ def conv_of(op: ir.Operation) -> Conv | None:
         input_strides=strides[0],
         filter_strides=strides[1],
         output_strides=strides[2],
-        window_strides=tuple(build.integers(op, "window_strides", [1] * rank)),
+        window_strides=tuple(integers(op, "window_strides", [1] * rank)),
         padding_low=tuple(low for low, _ in padding),
         padding_high=tuple(high for _, high in padding),
-        dilations=tuple(build.integers(op, "rhs_dilation", [1] * rank)),
-        groups=build.integer(op, "feature_group_count"),
+        dilations=tuple(integers(op, "rhs_dilation", [1] * rank)),
+        groups=integer(op, "feature_group_count"),
     )

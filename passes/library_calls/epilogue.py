@@ -21,11 +21,10 @@ from math import prod
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op
+from ..common.ops import FLOAT
+from ..common.rewriting import defining_op, integers
 from ..stablehlo.support import build
 from .activation import read_activation
-
-_FLOATS = ("f16", "bf16", "f32", "f64")
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def _step(state: Epilogue, taker: Taker) -> Epilogue | None:
 
 def _moved(state: Epilogue, op: ir.Operation) -> Epilogue | None:
     result = op.results[0]
-    if not {str(build.element_of(v)) for v in (state.result, result)} <= set(_FLOATS):
+    if not {str(build.element_of(v)) for v in (state.result, result)} <= FLOAT:
         return None
     return replace(state, ops=(*state.ops, op), result=result)
 
@@ -131,7 +130,7 @@ def _column_vector(value: ir.Value, shape: list[int], taker: Taker) -> ir.Value 
     if op is None or op.name != "stablehlo.broadcast_in_dim":
         return None
     source = op.operands[0]
-    dims = [d for d, size in zip(build.integers(op, "broadcast_dimensions"), build.shape_of(source)) if size != 1]
+    dims = [d for d, size in zip(integers(op, "broadcast_dimensions"), build.shape_of(source)) if size != 1]
     if dims != _dims_of_columns(shape, extent, inner) or build.count_of(source) != extent:
         return None
     return _stored(source, taker)
@@ -162,13 +161,13 @@ def _stored(value: ir.Value, taker: Taker) -> ir.Value | None:
     """The buffer whose elements in linear order those of `value` are, up to conversions between floats; or None."""
     while not taker.is_buffer(value):
         op = defining_op(value)
-        if op is None or op.name not in ("stablehlo.reshape", "stablehlo.convert") or str(build.element_of(op.operands[0])) not in _FLOATS:
+        if op is None or op.name not in ("stablehlo.reshape", "stablehlo.convert") or str(build.element_of(op.operands[0])) not in FLOAT:
             return None
         value = op.operands[0]
     return value
 
 
-def integer(value: int) -> ir.IntegerAttr:
+def i64_attribute(value: int) -> ir.IntegerAttr:
     """An attribute of an lhlo op: a number, or a flag as 0 or 1."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
 

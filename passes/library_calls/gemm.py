@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from ..common.rewriting import i64_array
-from .epilogue import Epilogue, integer
+from .epilogue import Epilogue, i64_attribute
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Gemm:
 
     def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
         """Those of lhlo.gemm."""
-        added = {"epilogue": ir.StringAttr.get(epilogue.name), "accumulate": integer(epilogue.residual is not None)}
+        added = {"epilogue": ir.StringAttr.get(epilogue.name), "accumulate": i64_attribute(epilogue.residual is not None)}
         return {"sizes": i64_array(self.sizes), "strides": i64_array(self.strides), **added}
 
 

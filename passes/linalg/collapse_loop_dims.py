@@ -27,11 +27,11 @@ from torch_mlir import ir
 from ..common.affine import index_at
 from ..common.index_expression import loops_of
 from ..common.rewriting import defining_op, value_of, walk
+from ..common.scalars import Scalars
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
-from .lowering.scalars import Scalars
 from .lowering.views import fitted, reshape
 
 Group = list[int]

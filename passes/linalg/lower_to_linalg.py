@@ -23,13 +23,13 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from ..common.ops import ANY, emit_scalar, is_elementwise
 from ..common.rewriting import functions
+from ..common.scalars import signless
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .lowering import computed_reads, constants, contraction, generic, movement, reduction, window
-from .lowering.elementwise import SCALARS
 from .lowering.lowering import Lowering, elements, unsupported
-from .lowering.scalars import signless
 from .lowering.window_update import insert_window, window_updates
 
 _LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
@@ -40,8 +40,6 @@ _LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **contraction.LOWERINGS,
     **window.LOWERINGS,
 }
-_FLOATS = {"f16", "bf16", "f32", "f64"}
-_INTEGER_WIDTHS = {1, 8, 16, 32, 64}
 
 
 @register_pass("lower-to-linalg", "lowers the bodies of group functions from stablehlo to linalg on tensors")
@@ -89,7 +87,7 @@ def _lower_op(low: Lowering, op: ir.Operation) -> None:
     if all(elements(r.type) == 0 for r in op.results):
         for result in op.results:
             low.set(result, generic.empty(list(result.type.shape), signless(result.type.element_type)))
-    elif op.name in SCALARS and not computed_reads.changes_width(op):
+    elif is_elementwise(op):
         low.set(op.results[0], _elementwise(low, op))
     elif op.name in _LOWERINGS:
         _LOWERINGS[op.name](low, op)
@@ -105,7 +103,7 @@ def _elementwise(low: Lowering, op: ir.Operation) -> ir.Value:
     rank = len(kind.shape)
     identity, scalar = generic.identity(rank), generic.affine_map(rank, [])
     reads = [(v, identity if len(v.type.shape) == rank else scalar) for v in op.operands]
-    return low.parallel(kind, reads, lambda scalars: SCALARS[op.name](low.scalars, op, scalars))
+    return low.parallel(kind, reads, lambda scalars: emit_scalar(low.scalars, op, scalars))
 
 
 def _check_types(op: ir.Operation) -> None:
@@ -113,9 +111,8 @@ def _check_types(op: ir.Operation) -> None:
         if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
             raise unsupported(op, f"{op.name} has a value of type {value.type}; only static ranked tensors are compiled")
         element = value.type.element_type
-        if (isinstance(element, ir.IntegerType) and element.width in _INTEGER_WIDTHS) or str(element) in _FLOATS:
-            continue
-        raise unsupported(op, f"{op.name} has elements of type {element}, which is not compiled")
+        if str(element) not in ANY:
+            raise unsupported(op, f"{op.name} has elements of type {element}, which is not compiled")
 
 
 def _drop_signs(function: ir.Operation) -> None:

@@ -21,12 +21,12 @@ from torch_mlir import ir
 from ..common.affine import index_at, to_affine
 from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import walk
+from ..common.scalars import Scalars
 from ..registry import register_pass
 from .inlining.inlining import SLICE, view_source
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
-from .lowering.scalars import Scalars
 from .lowering.views import fitted, window
 
 Box = list[tuple[int, int]]

@@ -28,8 +28,8 @@ import math
 from torch_mlir import ir
 
 from ..common.rewriting import defining_op, value_of, walk
+from ..common.scalars import FLOAT_PREDICATES
 from ..registry import register_pass
-from .lowering.scalars import FLOAT_PREDICATES
 
 _NAMES = {number: name for name, number in FLOAT_PREDICATES.items()}
 _SWAPPED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}

@@ -28,12 +28,12 @@ from ..common.affine import index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, linearise, loops_of
 from ..common.rewriting import create, value_of, walk
+from ..common.scalars import Scalars
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, is_used, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, resized_start, shape_of
-from .lowering.scalars import Scalars
 from .lowering.views import fitted, reshape
 
 Place = tuple[ir.Value, int] | tuple[ir.Operation, int]

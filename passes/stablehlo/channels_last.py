@@ -29,14 +29,14 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import defining_op, i64_array, value_of, walk
+from ..common.ops import Kind, named
+from ..common.rewriting import attributes_of, defining_op, i64_array, integer, integers, padding_pairs, value_of, walk
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES
 from .support import build, constants
-from .support.dimensions import ConvDims, padding_of
+from .support.dimensions import ConvDims
 from .support.driver import Rule, merged, rewrite, with_region
-from .support.ops import ELEMENTWISE
 
 Values = list[ir.Value] | None
 
@@ -54,7 +54,7 @@ def channels_last(module: ir.Operation) -> None:
         "stablehlo.reduce": [_reduce],
         "stablehlo.reduce_window": [_reduce_window],
     }
-    sinking = {f"stablehlo.{name}": [_elementwise] for name in ELEMENTWISE if name != "bitcast_convert"}
+    sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_elementwise,))
     rewrite(module, merged(rules, sinking))
 
 
@@ -77,7 +77,7 @@ def _source(value: ir.Value) -> ir.Value | None:
     op = defining_op(value)
     if op is None or op.name != "stablehlo.transpose":
         return None
-    permutation = build.integers(op, "permutation")
+    permutation = integers(op, "permutation")
     return op.operands[0] if len(permutation) > 2 and permutation == _to_first(len(permutation)) else None
 
 
@@ -107,7 +107,7 @@ def _elementwise(op: ir.Operation) -> Values:
         return None
     operands = [_with_channels_last(value, len(shape)) for value in op.operands]
     kind = build.tensor([shape[d] for d in _to_last(len(shape))], build.element_of(op.results[0]))
-    return [_back(value_of(op.name, kind, operands, **build.attributes_of(op)))]
+    return [_back(value_of(op.name, kind, operands, **attributes_of(op)))]
 
 
 def _is_there(value: ir.Value) -> bool:
@@ -116,7 +116,7 @@ def _is_there(value: ir.Value) -> bool:
         return True
     order = _to_last(len(build.shape_of(value)))
     users = [use.owner.operation for use in value.uses]
-    return any(user.name == "stablehlo.transpose" and build.integers(user, "permutation") == order for user in users)
+    return any(user.name == "stablehlo.transpose" and integers(user, "permutation") == order for user in users)
 
 
 def _is_broadcast(value: ir.Value) -> bool:
@@ -136,7 +136,7 @@ def _with_channels_last(value: ir.Value, rank: int) -> ir.Value:
         return build.transpose(value, order)
     op = value.owner.operation
     extents = build.shape_of(op.operands[0])
-    long = [(d, extent) for d, extent in zip(build.integers(op, "broadcast_dimensions"), extents) if extent != 1]
+    long = [(d, extent) for d, extent in zip(integers(op, "broadcast_dimensions"), extents) if extent != 1]
     flat = build.reshape(op.operands[0], [extent for _, extent in long])
     return build.broadcast(flat, moved, [order.index(d) for d, _ in long])
 
@@ -149,7 +149,7 @@ def _pad(op: ir.Operation) -> Values:
     x = _source(op.operands[0])
     if not x:
         return None
-    amounts = ([build.integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in _PADDINGS)
+    amounts = ([integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in _PADDINGS)
     return [_back(build.pad(x, op.operands[1], *amounts))]
 
 
@@ -161,7 +161,7 @@ def _slice(op: ir.Operation) -> Values:
     if not x:
         return None
     names = ("start_indices", "limit_indices", "strides")
-    return [_back(build.slice_(x, *([build.integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in names)))]
+    return [_back(build.slice_(x, *([integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in names)))]
 
 
 def _concatenate(op: ir.Operation) -> Values:
@@ -169,7 +169,7 @@ def _concatenate(op: ir.Operation) -> Values:
     rank = len(build.shape_of(op.results[0]))
     if rank < 3 or not all(operands):
         return None
-    return [_back(build.concatenate([x for x in operands if x], _to_last(rank).index(build.integer(op, "dimension"))))]
+    return [_back(build.concatenate([x for x in operands if x], _to_last(rank).index(integer(op, "dimension"))))]
 
 
 def _reduce(op: ir.Operation) -> Values:
@@ -178,7 +178,7 @@ def _reduce(op: ir.Operation) -> Values:
     if not x or len(op.operands) != 2:
         return None
     order = _to_last(len(build.shape_of(x)))
-    reduced = build.integers(op, "dimensions")
+    reduced = integers(op, "dimensions")
     kept = [d for d in order if d not in reduced]
     if kept != sorted(kept):
         return None
@@ -192,8 +192,8 @@ def _reduce_window(op: ir.Operation) -> Values:
         return None
     rank = len(build.shape_of(x))
     names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    changed: dict[str, ir.Attribute] = {name: _permuted(build.integers(op, name)) for name in names if name in op.attributes}
-    pairs = padding_of(op, rank)
+    changed: dict[str, ir.Attribute] = {name: _permuted(integers(op, name)) for name in names if name in op.attributes}
+    pairs = padding_pairs(op, rank)
     changed["padding"] = ir.DenseElementsAttr.get(np.array([pairs[d] for d in _to_last(rank)], np.int64))
     shape = build.shape_of(op.results[0])
     kind = build.tensor([shape[d] for d in _to_last(rank)], build.element_of(op.results[0]))

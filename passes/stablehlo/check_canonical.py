@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.ops import OPS, remedy
 from ..common.rewriting import functions, walk
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
-from .support.ops import CANONICAL, remedy
 
 
 @register_pass("check-canonical", "refuses ops that the later stages do not take")
 def check_canonical(module: ir.Operation) -> None:
     for function in functions(module):
-        for op in walk(function, lambda op: op.name not in CANONICAL and op.name not in ("func.func", "func.return")):
+        for op in walk(function, lambda op: op.name not in OPS and op.name not in ("func.func", "func.return")):
             raise UnsupportedOpError(f"{op.name} is left after canonicalisation", op=op.name, loc=str(op.location), remedy=remedy(op.name))

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.ops import ANNOTATIONS
 from ..registry import register_pass
 from .support.driver import Rule, rewrite
-from .support.ops import ANNOTATIONS
 
 
 @register_pass("drop-annotations", "drops partitioning annotations and optimisation barriers")

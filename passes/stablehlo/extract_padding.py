@@ -23,11 +23,11 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import i64_array
+from ..common.rewriting import i64_array, integer, integers, padding_pairs
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
-from .support.dimensions import ConvDims, padding_of
+from .support.dimensions import ConvDims
 from .support.driver import rewrite, with_region
 
 Values = list[ir.Value] | None
@@ -61,10 +61,10 @@ def without_padding(op: ir.Operation) -> Values:
     lhs, rhs = op.operands
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
-    pairs, dilation = padding_of(op, rank), build.integers(op, "lhs_dilation", [1] * rank)
+    pairs, dilation = padding_pairs(op, rank), integers(op, "lhs_dilation", [1] * rank)
     extents, sizes = ([build.shape_of(v)[d] for d in dims.spatial[i]] for i, v in enumerate((lhs, rhs)))
     counts = [build.shape_of(op.results[0])[d] for d in dims.spatial[2]]
-    reaches = [(n - 1) * step + 1 for n, step in zip(sizes, build.integers(op, "rhs_dilation", [1] * rank))]
+    reaches = [(n - 1) * step + 1 for n, step in zip(sizes, integers(op, "rhs_dilation", [1] * rank))]
     pairs = list(map(_cut, pairs, extents, dilation, counts, reaches))
     reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * rank
     if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversal):
@@ -84,7 +84,7 @@ def without_padding(op: ir.Operation) -> Values:
 
 
 def _batch_groups(op: ir.Operation) -> Values:
-    groups = build.integer(op, "batch_group_count")
+    groups = integer(op, "batch_group_count")
     if groups == 1:
         return None
     lhs, rhs = op.operands
@@ -106,8 +106,8 @@ def _reduce_window(op: ir.Operation) -> Values:
     count = len(op.operands) // 2
     inputs, inits = list(op.operands)[:count], list(op.operands)[count:]
     rank = len(build.shape_of(inputs[0]))
-    pairs, dilation = padding_of(op, rank), build.integers(op, "base_dilations", [1] * rank)
-    window, steps = build.integers(op, "window_dimensions"), build.integers(op, "window_dilations", [1] * rank)
+    pairs, dilation = padding_pairs(op, rank), integers(op, "base_dilations", [1] * rank)
+    window, steps = integers(op, "window_dimensions"), integers(op, "window_dilations", [1] * rank)
     reaches = [(n - 1) * step + 1 for n, step in zip(window, steps)]
     pairs = list(map(_cut, pairs, build.shape_of(inputs[0]), dilation, build.shape_of(op.results[0]), reaches))
     if not any(map(any, pairs)) and set(dilation) <= {1}:

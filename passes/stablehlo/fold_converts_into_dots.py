@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op
+from ..common.ops import Kind, named
+from ..common.rewriting import attributes_of, defining_op
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import rewrite
 
 _HALF = {"f16", "bf16"}
-_MOVES = {f"stablehlo.{name}" for name in ("reshape", "transpose", "broadcast_in_dim", "slice", "reverse")}
+_MOVES = named(Kind.MOVEMENT)
 
 
 @register_pass("fold-converts-into-dots", "lets dots and convolutions read half-precision operands without a convert")
@@ -36,7 +37,7 @@ def _contraction(op: ir.Operation) -> list[ir.Value] | None:
     if None in sources or len(set(map(str, sources))) != 1:
         return None
     operands = [_narrowed(v, sources[0]) for v in op.operands]
-    return [ir.Operation.create(op.name, results=[op.results[0].type], operands=operands, attributes=build.attributes_of(op)).results[0]]
+    return [ir.Operation.create(op.name, results=[op.results[0].type], operands=operands, attributes=attributes_of(op)).results[0]]
 
 
 def _half_source(value: ir.Value) -> ir.Type | None:
@@ -64,4 +65,4 @@ def _narrowed(value: ir.Value, half: ir.Type) -> ir.Value:
     if op.name == "stablehlo.pad":
         operands.append(build.zero([], half))
     kind = build.tensor(build.shape_of(value), half)
-    return ir.Operation.create(op.name, results=[kind], operands=operands, attributes=build.attributes_of(op)).results[0]
+    return ir.Operation.create(op.name, results=[kind], operands=operands, attributes=attributes_of(op)).results[0]

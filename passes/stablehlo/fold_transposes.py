@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, value_of
+from ..common.ops import Kind, named
+from ..common.rewriting import attributes_of, defining_op, integers, value_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES, unit_mapping
 from .support import build, constants
 from .support.dimensions import ConvDims, DotDims
 from .support.driver import Rule, has_one_use, merged, rewrite
-from .support.evaluate import EVALUATORS
 
 Values = list[ir.Value] | None
 
@@ -34,14 +34,14 @@ def fold_transposes(module: ir.Operation) -> None:
         "stablehlo.transpose": [*SHAPES["stablehlo.transpose"], _of_dot, _of_convolution],
         "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _sink_reshape],
     }
-    sinking = {f"stablehlo.{name}": [_sink_elementwise] for name in EVALUATORS if name != "bitcast_convert"}
+    sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_sink_elementwise,))
     rewrite(module, merged(rules, sinking))
 
 
 def _transposed(value: ir.Value) -> tuple[ir.Value, list[int]] | None:
     """(x, permutation) of the transpose that makes `value`."""
     op = defining_op(value)
-    return (op.operands[0], build.integers(op, "permutation")) if op is not None and op.name == "stablehlo.transpose" else None
+    return (op.operands[0], integers(op, "permutation")) if op is not None and op.name == "stablehlo.transpose" else None
 
 
 def _dot(op: ir.Operation) -> Values:
@@ -68,7 +68,7 @@ def _of_dot(op: ir.Operation) -> Values:
     dims = DotDims.of(dot)
     batch, left, right = len(dims.batch[0]), len(dims.free(0)), len(dims.free(1))
     exchanged = [*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left)]
-    if build.integers(op, "permutation") != exchanged:
+    if integers(op, "permutation") != exchanged:
         return None
     return [dims.exchanged().emit(dot, dot.operands[1], dot.operands[0], op.results[0].type)]
 
@@ -93,7 +93,7 @@ def _of_convolution(op: ir.Operation) -> Values:
     convolution = defining_op(op.operands[0])
     if convolution is None or convolution.name != "stablehlo.convolution" or not has_one_use(convolution.results[0]):
         return None
-    permutation = build.integers(op, "permutation")
+    permutation = integers(op, "permutation")
     inverse = [permutation.index(d) for d in range(len(permutation))]
     dims = ConvDims.of(convolution).moved(2, inverse)
     return [dims.emit(convolution, convolution.operands[0], convolution.operands[1], op.results[0].type)]
@@ -121,7 +121,7 @@ def _sink_elementwise(op: ir.Operation) -> Values:
 
     operands = [before(v) for v in op.operands]
     kind = build.tensor(shape, build.element_of(op.results[0]))
-    inner = value_of(op.name, kind, operands, **build.attributes_of(op))
+    inner = value_of(op.name, kind, operands, **attributes_of(op))
     return [build.transpose(inner, permutation)]
 
 

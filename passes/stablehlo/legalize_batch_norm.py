@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.rewriting import integer
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
@@ -25,7 +26,7 @@ def legalize_batch_norm(module: ir.Operation) -> None:
 
 def _inference(op: ir.Operation) -> list[ir.Value]:
     x, scale, offset, mean, variance = op.operands
-    element, shape, feature = build.element_of(x), build.shape_of(x), build.integer(op, "feature_index")
+    element, shape, feature = build.element_of(x), build.shape_of(x), integer(op, "feature_index")
     epsilon = build.splat(variance.type, build.scalar(element, ir.FloatAttr(op.attributes["epsilon"]).value))
     deviation = build.elementwise("sqrt", build.elementwise("add", variance, epsilon))
     factor = build.elementwise("divide", scale, deviation)

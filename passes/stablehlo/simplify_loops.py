@@ -21,30 +21,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.ops import FREE, OPS, Kind, kind_of
 from ..common.rewriting import defining_op, is_block_argument, walk
 from ..registry import register_pass
 from .rules import loops
 from .support import build, constants
 from .support.driver import drop_dead, has_uses, replace
-from .support.evaluate import EVALUATORS
 
-_FREE = {f"stablehlo.{name}" for name in ("constant", "iota", "broadcast_in_dim", "reshape")}
-_DEAR = {
-    "cosine",
-    "divide",
-    "exponential",
-    "exponential_minus_one",
-    "log",
-    "log_plus_one",
-    "power",
-    "remainder",
-    "rsqrt",
-    "sine",
-    "sqrt",
-    "tanh",
-}
-_ROOTED = {f"stablehlo.{name}" for name in ("custom_call", "while", "if", "case")}
-_CHEAP = {f"stablehlo.{name}" for name in EVALUATORS if name not in _DEAR}
+_FREE = FREE - {"stablehlo.slice"}
 
 
 @register_pass("simplify-loops", "drops carries that do not change or are not used, moves invariant ops out of loops")
@@ -154,14 +138,14 @@ def _hoist(loop: ir.Operation) -> None:
     invariant: dict[ir.Value, bool] = {}  # whether a value of the body that depends on none of its arguments is made of constants alone
     moving: set[ir.Value] = set()
     for op in ops:
-        if not op.name.startswith("stablehlo.") or op.name in _ROOTED or _captures(op):
+        if not op.name.startswith("stablehlo.") or kind_of(op) is Kind.CONTROL or op.name == "stablehlo.custom_call" or _captures(op):
             continue
         if any(_is_inside(value, body) and value not in invariant for value in op.operands):
             continue
         fresh = all(invariant.get(value, _is_free(value)) for value in op.operands)
         scalar = all(build.count_of(result) == 1 for result in op.results)
         invariant.update((result, fresh) for result in op.results)
-        if op.name not in _FREE and not (op.name in _CHEAP and fresh and not scalar):
+        if op.name not in _FREE and not (_is_cheap(op) and fresh and not scalar):
             moving.update(op.results)
     for op in reversed(ops):  # what moves takes along what it is made of
         if any(result in moving for result in op.results):
@@ -178,6 +162,12 @@ def _is_inside(value: ir.Value, body: ir.Block) -> bool:
 def _is_free(value: ir.Value) -> bool:
     op = defining_op(value)
     return op is not None and op.name in _FREE and all(_is_free(v) for v in op.operands)
+
+
+def _is_cheap(op: ir.Operation) -> bool:
+    """Whether it is about as much work as an addition, and folded."""
+    info = OPS.get(op.name)
+    return info is not None and info.scalar is not None and info.fold is not None and info.work == 1
 
 
 def _captures(op: ir.Operation) -> bool:

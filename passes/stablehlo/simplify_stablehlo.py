@@ -24,13 +24,13 @@ from .rules.algebra import ALGEBRA
 from .rules.control import CONTROL
 from .rules.dots import DOTS
 from .rules.dynamic import DYNAMIC
-from .rules.empty import EMPTY
+from .rules.empty import empty_rules
 from .rules.fold import folding_rules
-from .rules.shapes import SHAPES
+from .rules.shapes import SHAPES, elementwise_rules
 from .support.driver import drop_dead, merged, rewrite
 
 
 @register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
 def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
     drop_dead(module)
-    rewrite(module, merged(EMPTY, SHAPES, folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS))
+    rewrite(module, merged(empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS))

@@ -27,14 +27,12 @@ from itertools import accumulate
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op
+from ..common.ops import Kind, kind_of
+from ..common.rewriting import attributes_of, defining_op, integer, integers
 from ..registry import register_pass
 from .rules import loops
 from .support import build
 from .support.driver import drop_dead, has_uses
-from .support.evaluate import EVALUATORS
-
-_ELEMENTWISE = {f"stablehlo.{name}" for name in EVALUATORS if name != "bitcast_convert"}
 
 
 @register_pass("split-concatenated-carries", "splits loop carries that are concatenated and sliced again")
@@ -68,7 +66,7 @@ def _plan(loop: ir.Operation, index: int) -> _Plan | None:
     concatenate = next((op for op in map(defining_op, behind) if op is not None and op.name == "stablehlo.concatenate"), None)
     if concatenate is None or has_uses(loops.condition_block(loop).arguments[index]):
         return None
-    axis, bounds = build.integer(concatenate, "dimension"), _bounds(concatenate)
+    axis, bounds = integer(concatenate, "dimension"), _bounds(concatenate)
     path: set[ir.Value] = set()
     for op in (view.operation for view in body.operations):
         if len(op.results) == 1 and op.results[0] in behind and _leads(op, axis, bounds, path | {argument}):
@@ -93,24 +91,24 @@ def _elementwise_producers(value: ir.Value, body: ir.Block) -> set[ir.Value]:
         if value in found or op is None or op.block != body:
             continue
         found.add(value)
-        if op.name in _ELEMENTWISE:
+        if kind_of(op) is Kind.ELEMENTWISE:
             pending.extend(v for v in op.operands if build.shape_of(v))
     return found
 
 
 def _bounds(concatenate: ir.Operation) -> tuple[int, ...]:
-    axis = build.integer(concatenate, "dimension")
+    axis = integer(concatenate, "dimension")
     return (0, *accumulate(build.shape_of(v)[axis] for v in concatenate.operands))
 
 
 def _leads(op: ir.Operation, axis: int, bounds: tuple[int, ...], path: set[ir.Value]) -> bool:
     if op.name == "stablehlo.concatenate":
-        return build.integer(op, "dimension") == axis and _bounds(op) == bounds
-    return op.name in _ELEMENTWISE and any(value in path for value in op.operands)
+        return integer(op, "dimension") == axis and _bounds(op) == bounds
+    return kind_of(op) is Kind.ELEMENTWISE and any(value in path for value in op.operands)
 
 
 def _inside_a_piece(op: ir.Operation, plan: _Plan) -> bool:
-    start, limit = (build.integers(op, name)[plan.axis] for name in ("start_indices", "limit_indices"))
+    start, limit = (integers(op, name)[plan.axis] for name in ("start_indices", "limit_indices"))
     return any(a <= start and limit <= b for a, b in plan.pieces)
 
 
@@ -162,7 +160,7 @@ def _parts(op: ir.Operation, plan: _Plan, known: dict[ir.Value, list[ir.Value]])
     for operands in zip(*cut):
         shape = max((build.shape_of(v) for v in operands), key=len)
         kind = build.tensor(shape, element)
-        made.append(ir.Operation.create(op.name, results=[kind], operands=list(operands), attributes=build.attributes_of(op)).results[0])
+        made.append(ir.Operation.create(op.name, results=[kind], operands=list(operands), attributes=attributes_of(op)).results[0])
     return made
 
 

@@ -18,12 +18,11 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.init_function import bound_arguments, compute_once, entry
+from ..common.ops import FREE
 from ..common.rewriting import defining_op, is_block_argument, walk
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import drop_dead
-
-_VIEWS = {f"stablehlo.{name}" for name in ("constant", "iota", "broadcast_in_dim", "reshape", "slice")}
 
 
 @register_pass("split-init", "moves what depends on bound arguments alone into @init")
@@ -85,7 +84,7 @@ def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:
 
 
 def _stays(op: ir.Operation) -> bool:
-    if op.name in _VIEWS:
+    if op.name in FREE:
         return True
     if len(op.results) != 1 or op.regions:
         return False

@@ -22,11 +22,10 @@ import math
 import numpy as np
 from torch_mlir import ir
 
-from ..common.rewriting import i64_array
+from ..common.rewriting import i64_array, integers, padding_pairs
 from ..registry import register_pass
 from .support import build
 from .support.constants import splat_value
-from .support.dimensions import padding_of
 from .support.driver import rewrite, with_region
 
 _LONG = 16
@@ -44,13 +43,13 @@ def _split(op: ir.Operation) -> list[ir.Value] | None:
     if len(op.operands) != 2 or not _neutral(op):
         return None
     operand, init = op.operands
-    shape, window = build.shape_of(operand), build.integers(op, "window_dimensions")
+    shape, window = build.shape_of(operand), integers(op, "window_dimensions")
     rank = len(shape)
-    sides = {n for name in ("window_strides", "window_dilations", "base_dilations") for n in build.integers(op, name, [1] * rank)}
+    sides = {n for name in ("window_strides", "window_dilations", "base_dilations") for n in integers(op, name, [1] * rank)}
     dims = [d for d, n in enumerate(window) if n > 1]
     if sides - {1} or len(dims) != 1 or window[dims[0]] <= _LONG:
         return None
-    dim, pairs = dims[0], padding_of(op, rank)
+    dim, pairs = dims[0], padding_pairs(op, rank)
     extent, length = shape[dim], window[dim]
     others = [pair for d, pair in enumerate(pairs) if d != dim]
     cumulative = extent == length and pairs[dim] in ((length - 1, 0), (0, length - 1)) and not any(map(any, others))

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.ops import Kind, named
 from ..common.rewriting import walk
 from ..registry import register_pass
 from .rules import loops
 from .support.driver import clone_into, replace
 
-_HEAVY = {f"stablehlo.{name}" for name in ("dot_general", "dot", "convolution", "reduce", "reduce_window", "while", "case", "if")}
+_HEAVY = named(Kind.REDUCE, Kind.WINDOW, Kind.MATMUL, Kind.CONV, Kind.CONTROL)
 
 
 @register_pass("unroll-loops", "unrolls short counted loops")

@@ -26,7 +26,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.target import TargetView, target_of
 
-from ..common.rewriting import value_of
+from ..common.rewriting import attributes_of, value_of
 from ..registry import register_pass
 from ..stablehlo.support import build
 from ..stablehlo.support.driver import rewrite
@@ -95,7 +95,7 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
     element = ir.F32Type.get() if result.width < 32 else result
     batch = len(left.batching)
     kept = build.shape_of(op.results[0])
-    attributes = build.attributes_of(op)
+    attributes = attributes_of(op)
     attributes["dot_dimension_numbers"] = build.dot_dimensions(
         halves[0].batching, halves[1].batching, halves[0].contracting, halves[1].contracting
     )

@@ -9,7 +9,7 @@ import pytest
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
-from hloom.passes.linalg.lowering.scalars import FLOAT_PREDICATES
+from hloom.passes.common.scalars import FLOAT_PREDICATES
 from hloom.passes.linalg.select_to_maximum import select_to_maximum
 
 VALUES = [math.nan, 0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, 2.0, -2.0]

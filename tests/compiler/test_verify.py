@@ -13,8 +13,8 @@ import hloom
 from hloom.compiler.frontends import torch_registry
 from hloom.compiler.verify import VerificationError
 from hloom.passes import registry
+from hloom.passes.common.ops import FLOAT, OPS, elementwise
 from hloom.passes.common.rewriting import value_of, walk
-from hloom.passes.linalg.lowering import elementwise
 
 PROGRAM = """func.func @main(%x: tensor<40x6xf32>, %w: tensor<6x5xf32>) -> (tensor<40x5xf32>, tensor<40xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -64,7 +64,7 @@ def refused(*arguments, **options) -> VerificationError:
 @pytest.fixture
 def wrong_tanh(monkeypatch):
     """tanh(x) compiled as x."""
-    monkeypatch.setitem(elementwise.SCALARS, "stablehlo.tanh", lambda s, op, args: args[0])
+    monkeypatch.setitem(OPS, "stablehlo.tanh", elementwise(FLOAT, lambda s, op, args: args[0]))
 
 
 @pytest.mark.parametrize("program", [PROGRAM, LOOP], ids=["dot", "loop"])
@@ -101,7 +101,7 @@ def test_what_a_call_changes_is_compared_and_stays_what_it_was(monkeypatch):
     assert not model.mean.any() and torch.equal(y, torch.ones(3))
     exe(x, y)
     assert torch.allclose(model.mean, torch.tanh(x).mean(0)) and torch.equal(y, torch.full((3,), 2.0))
-    monkeypatch.setitem(elementwise.SCALARS, "stablehlo.tanh", lambda s, op, args: args[0])
+    monkeypatch.setitem(OPS, "stablehlo.tanh", elementwise(FLOAT, lambda s, op, args: args[0]))
     assert "stablehlo.tanh" in refused(model, x, y).culprit.op
 
 

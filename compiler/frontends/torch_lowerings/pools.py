@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
+from hloom.passes.common.folding import dtype_of
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
@@ -105,7 +106,7 @@ def average_pool(
     counts = np.full(windows.counts, divisor) if divisor else np.broadcast_to(windows.elements(count_include_pad), windows.counts)
     kind = build.tensor(windows.counts, element)
     outer = len(op.result.shape) - len(windows.counts)
-    held = constants.write(counts.astype(constants.dtype_of(element)), kind)
+    held = constants.write(counts.astype(dtype_of(element)), kind)
     held = build.broadcast(held, list(op.result.shape), range(outer, len(op.result.shape)))
     return build.convert(build.elementwise("divide", total, held), op.element)
 
@@ -122,7 +123,7 @@ def adaptive_average_pool(op: TorchOp, x: ir.Value, counts: Sequence[int]) -> ir
     values, zeros = [build.convert(x, element)], [build.zero([], element)]
     (total,) = parts.reduce(values, zeros, lambda a, b: [build.elementwise("add", a, b)], repeats=False)
     for dimension, sizes in zip(parts.dimensions, parts.sizes):
-        held = constants.write(sizes.astype(constants.dtype_of(element)), build.tensor([len(sizes)], element))
+        held = constants.write(sizes.astype(dtype_of(element)), build.tensor([len(sizes)], element))
         total = build.elementwise("divide", total, build.broadcast(held, build.shape_of(total), [dimension]))
     return build.convert(total, op.element)
 

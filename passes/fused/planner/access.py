@@ -2,18 +2,20 @@
 
 `facts_of(op, …)` reads an op once and returns what the planner has to know of it: its kind, its maps, the ranges it reduces over, and
 its work for each point of its iteration space. In a map, variable `i < rank` is dimension i of the result and `rank + j` is the j-th
-range. An op that is not in the tables is refused: there is no rule that would say which groups may hold it.
+range. An op that has no rule is refused: there is no rule that would say which groups may hold it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index, substitute
+from ...common.ops import OPS, Kind, is_elementwise, kind_of
+from ...common.rewriting import integer, integers, padding_pairs
 from ...errors import UnsupportedOpError
 from .axes import Signature, var
 from .records import Value
@@ -43,9 +45,9 @@ SCALAR = AccessMap(())
 
 @dataclass(frozen=True)
 class Facts:
-    """What the planner knows of an op. `maps`: one for each operand. `kind`: see records.Op."""
+    """What the planner knows of an op. `maps`: one for each operand; for the rest see records.Op."""
 
-    kind: str
+    kind: Kind
     maps: tuple[AccessMap, ...]
     ranges: tuple[int, ...] = ()
     work: int = 1
@@ -53,27 +55,9 @@ class Facts:
     overwrites: bool = False
 
 
-# Work of one element in f32 operations; every other elementwise op counts 1.
-WORK = {
-    "exponential": 24, "exponential_minus_one": 28, "log": 24, "log_plus_one": 28, "logistic": 28, "tanh": 24, "sine": 28, "cosine": 28,
-    "tan": 40, "power": 48, "atan2": 44, "cbrt": 36, "divide": 4, "remainder": 8, "sqrt": 4, "rsqrt": 6,
-}  # fmt: skip
-ELEMENTWISE = set(WORK) | {
-    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "convert", "count_leading_zeros", "floor", "is_finite",
-    "maximum", "minimum", "multiply", "negate", "not", "or", "popcnt", "reduce_precision", "round_nearest_afz", "round_nearest_even",
-    "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "subtract", "xor",
-}  # fmt: skip
-
-
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    name = op.name.removeprefix("stablehlo.")
-    if name == "bitcast_convert" and operands[0].bits != results[0].bits:
-        return _bitcast(operands[0], results[0], number)
-    if name in ELEMENTWISE:
-        maps = tuple(IDENTITY if v.shape == results[0].shape else SCALAR for v in operands)
-        return Facts("loop", maps, work=WORK.get(name, 1) * (2 if results[0].bits == 64 else 1))
-    rule = _RULES.get(op.name)
-    if rule is None:
+    rule = _elementwise if is_elementwise(op) else _RULES.get(op.name)
+    if op.name not in OPS or rule is None:
         raise UnsupportedOpError(
             "the fusion planner has no access map for this op", op=op.name, loc=str(op.location), stage="fused",
             remedy="legalise the op in the stablehlo stage, or report it",
@@ -81,60 +65,66 @@ def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: 
     return rule(op, number, operands, results)
 
 
+def _facts(op: ir.Operation, maps: tuple[AccessMap, ...], ranges: tuple[int, ...] = (), **more: bool) -> Facts:
+    info = OPS[op.name]
+    return Facts(info.kind, maps, ranges, _body_work(op) if info.kind.reduces else info.work, **more)
+
+
+def _body_work(op: ir.Operation) -> int:
+    inside = [view.operation for view in op.regions[0].blocks[0].operations][:-1]
+    return max(1, sum(OPS[inner.name].work if kind_of(inner) is Kind.ELEMENTWISE else 1 for inner in inside))
+
+
 def _dims(value: Value) -> list[Expr]:
     return [var(i, extent) for i, extent in enumerate(value.shape)]
 
 
-def _ints(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:
-    """The integers of an array or dense attribute, which may be absent."""
-    return [int(x) for x in op.attributes[name]] if name in op.attributes else list(default)
+def _elementwise(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    maps = tuple(IDENTITY if v.shape == results[0].shape else SCALAR for v in operands)
+    return replace(_facts(op, maps), work=OPS[op.name].work * (2 if results[0].bits == 64 else 1))
 
 
-def _integer(op: ir.Operation, name: str) -> int:
-    return ir.IntegerAttr(op.attributes[name]).value
-
-
-def _free(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    return Facts("loop", tuple(SCALAR for _ in operands))
+def _source(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    return _facts(op, ())
 
 
 def _broadcast(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    out = _dims(results[0])
-    index = tuple(ZERO if extent == 1 else out[d] for d, extent in zip(_ints(op, "broadcast_dimensions"), operands[0].shape, strict=True))
-    return Facts("loop", (AccessMap(index),), work=0)
+    out, dims = _dims(results[0]), integers(op, "broadcast_dimensions")
+    index = tuple(ZERO if extent == 1 else out[d] for d, extent in zip(dims, operands[0].shape, strict=True))
+    return _facts(op, (AccessMap(index),))
 
 
 def _transpose(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     out, index = _dims(results[0]), [ZERO] * len(results[0].shape)
-    for i, dim in enumerate(_ints(op, "permutation")):
+    for i, dim in enumerate(integers(op, "permutation")):
         index[dim] = out[i]
-    return Facts("loop", (AccessMap(tuple(index)),), work=0)
+    return _facts(op, (AccessMap(tuple(index)),))
 
 
 def _reverse(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     index = _dims(results[0])
-    for dim in _ints(op, "dimensions"):
+    for dim in integers(op, "dimensions"):
         index[dim] = index[dim] * -1 + (results[0].shape[dim] - 1)
-    return Facts("loop", (AccessMap(tuple(index)),), work=0)
+    return _facts(op, (AccessMap(tuple(index)),))
 
 
 def _slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    starts, strides = _ints(op, "start_indices"), _ints(op, "strides")
+    starts, strides = integers(op, "start_indices"), integers(op, "strides")
     index = tuple(d * stride + start for d, stride, start in zip(_dims(results[0]), strides, starts))
-    return Facts("loop", (AccessMap(index),), work=0)
+    return _facts(op, (AccessMap(index),))
 
 
 def _reshape(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, target = operands[0].shape, results[0].shape
     index = tuple(ZERO for _ in source) if 0 in source else reshape_point(_dims(results[0]), target, source)
-    return Facts("loop", (AccessMap(index),), work=0)
+    return _facts(op, (AccessMap(index),))
 
 
-def _bitcast(source: Value, result: Value, number: int) -> Facts:
+def _bitcast(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     """To a narrower type a dimension is split off, to a wider one the last dimension is read whole."""
-    dims = tuple(_dims(result))
+    (source,), dims = operands, tuple(_dims(results[0]))
     index = dims[: len(source.shape)] if len(dims) > len(source.shape) else (*dims, opaque(number, (), source.shape[-1]))
-    return Facts("loop", (AccessMap(index),))
+    return _facts(op, (AccessMap(index),))
 
 
 def _dynamic_slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -143,7 +133,7 @@ def _dynamic_slice(op: ir.Operation, number: int, operands: Sequence[Value], res
         d + run_time_index(start.id, whole - size + 1)
         for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, results[0].shape, strict=True)
     )
-    return Facts("loop", (AccessMap(index), *(SCALAR for _ in starts)), work=0)
+    return _facts(op, (AccessMap(index), *(SCALAR for _ in starts)))
 
 
 def _dynamic_update_slice(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -152,29 +142,29 @@ def _dynamic_update_slice(op: ir.Operation, number: int, operands: Sequence[Valu
         d + run_time_index(start.id, whole - size + 1) * -1
         for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, update.shape, strict=True)
     )
-    return Facts("loop", (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True)
+    return _facts(op, (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True)
 
 
 def _concatenate(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    axis, start, maps = _integer(op, "dimension"), 0, []
+    axis, start, maps = integer(op, "dimension"), 0, []
     for value in operands:
         index = _dims(results[0])
         index[axis] = index[axis] - start
         maps.append(AccessMap(tuple(index), masked=True))
         start += value.shape[axis]
-    return Facts("loop", tuple(maps))
+    return _facts(op, tuple(maps))
 
 
 def _pad(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    lows, interiors = _ints(op, "edge_padding_low"), _ints(op, "interior_padding")
+    lows, interiors = integers(op, "edge_padding_low"), integers(op, "interior_padding")
     index = tuple((d - low) // (interior + 1) for d, low, interior in zip(_dims(results[0]), lows, interiors))
-    return Facts("loop", (AccessMap(index, masked=True), SCALAR), work=2)
+    return _facts(op, (AccessMap(index, masked=True), SCALAR))
 
 
 def _gather(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     source, indices = operands
     numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
-    sizes, out, vector_dim = _ints(op, "slice_sizes"), _dims(results[0]), numbers.index_vector_dim
+    sizes, out, vector_dim = integers(op, "slice_sizes"), _dims(results[0]), numbers.index_vector_dim
     batch = [out[i] for i in range(len(out)) if i not in numbers.offset_dims]
     where = list(batch)
     if vector_dim < len(indices.shape):
@@ -189,15 +179,11 @@ def _gather(op: ir.Operation, number: int, operands: Sequence[Value], results: S
         elif dim in numbers.start_index_map:
             expr = expr + opaque(number, batch, whole - sizes[dim] + 1)
         index.append(expr)
-    return Facts("loop", (AccessMap(tuple(index)), AccessMap(tuple(where))), work=2)
-
-
-def _body_work(op: ir.Operation) -> int:
-    return max(1, sum(WORK.get(inner.operation.name.removeprefix("stablehlo."), 1) for inner in op.regions[0].blocks[0].operations) - 1)
+    return _facts(op, (AccessMap(tuple(index)), AccessMap(tuple(where))))
 
 
 def _reduce(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    source, reduced = operands[0], _ints(op, "dimensions")
+    source, reduced = operands[0], integers(op, "dimensions")
     kept = iter(_dims(results[0]))
     ranges: list[int] = []
     index = []
@@ -209,19 +195,19 @@ def _reduce(op: ir.Operation, number: int, operands: Sequence[Value], results: S
         ranges.append(extent)
     longer = [dim for dim, extent in enumerate(source.shape) if extent != 1]
     row, half = bool(longer) and longer[-1] in reduced, len(operands) // 2
-    return Facts("reduce", (AccessMap(tuple(index)),) * half + (SCALAR,) * half, tuple(ranges), _body_work(op), row)
+    return _facts(op, (AccessMap(tuple(index)),) * half + (SCALAR,) * half, tuple(ranges), row=row)
 
 
 def _reduce_window(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    window = _ints(op, "window_dimensions")
+    window = integers(op, "window_dimensions")
     ones, rank, half = [1] * len(window), len(window), len(operands) // 2
-    strides, base, dilation = (_ints(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))
-    padding = [int(x) for x in ir.DenseIntElementsAttr(op.attributes["padding"])] if "padding" in op.attributes else [0] * (2 * rank)
+    strides, base, dilation = (integers(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))
+    padding = padding_pairs(op, rank)
     index = tuple(
-        (d * strides[i] + var(rank + i, window[i]) * dilation[i] - padding[2 * i]) // base[i] for i, d in enumerate(_dims(results[0]))
+        (d * strides[i] + var(rank + i, window[i]) * dilation[i] - padding[i][0]) // base[i] for i, d in enumerate(_dims(results[0]))
     )
-    masked = any(padding) or any(b != 1 for b in base)
-    return Facts("window", (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window), _body_work(op))
+    masked = any(map(any, padding)) or any(b != 1 for b in base)
+    return _facts(op, (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window))
 
 
 def _dot_general(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -244,7 +230,7 @@ def _dot_general(op: ir.Operation, number: int, operands: Sequence[Value], resul
                 index.append(out[free])
                 free += 1
         maps.append(AccessMap(tuple(index)))
-    return Facts("matmul", tuple(maps), tuple(contracted), 2)
+    return _facts(op, tuple(maps), tuple(contracted))
 
 
 def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -253,8 +239,8 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     (lhs, rhs), out = operands, _dims(results[0])
     rank, spatial = len(out), list(dims.kernel_spatial_dimensions)
     ones = [1] * len(spatial)
-    strides, lhs_dilation, rhs_dilation = (_ints(op, name, ones) for name in ("window_strides", "lhs_dilation", "rhs_dilation"))
-    grouped = _integer(op, "feature_group_count") != 1 or _integer(op, "batch_group_count") != 1
+    strides, lhs_dilation, rhs_dilation = (integers(op, name, ones) for name in ("window_strides", "lhs_dilation", "rhs_dilation"))
+    grouped = integer(op, "feature_group_count") != 1 or integer(op, "batch_group_count") != 1
     ranges = [*(rhs.shape[d] for d in spatial), rhs.shape[dims.kernel_input_feature_dimension]]
     left, right = [ZERO] * len(lhs.shape), [ZERO] * len(rhs.shape)
     for i, (d_in, d_kernel, d_out) in enumerate(zip(dims.input_spatial_dimensions, spatial, dims.output_spatial_dimensions)):
@@ -267,11 +253,11 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
         left[dim] = opaque(number, (plain, channel), lhs.shape[dim]) if grouped else plain
     right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
-    return Facts("conv", (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges), 2)
+    return _facts(op, (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges))
 
 
 _RULES: dict[str, Callable[..., Facts]] = {
-    "stablehlo.constant": _free, "stablehlo.iota": _free,
+    "stablehlo.constant": _source, "stablehlo.iota": _source, "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,

@@ -15,6 +15,7 @@ from math import prod
 from hloom.dialects.target import TargetView
 
 from ...common.index_expression import Expr, dims_of, substitute
+from ...common.ops import Kind
 from .axes import Signature
 from .group import Group, Union, with_signatures
 from .records import Op, Program, Value
@@ -125,6 +126,6 @@ def constant_ops(program: Program) -> frozenset[int]:
     """The ops that no argument reaches: what stays a group of such alone is computed once (hoist-constant-groups)."""
     found: set[int] = set()
     for op in program.ops:
-        if op.kind != "control" and all(program.values[value].producer in found for value in op.operands):
+        if op.kind is not Kind.CONTROL and all(program.values[value].producer in found for value in op.operands):
             found.add(op.id)
     return frozenset(found)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from ...common.index_expression import Expr, dims_of, substitute
+from ...common.ops import Kind
 from .axes import Axis, Signature, var
 from .records import Op, Program
 
@@ -97,8 +98,7 @@ def seed(op: Op, program: Program) -> Group:
     reads: dict[int, tuple[Signature, ...]] = {}
     for read in op.reads:
         reads[read.value] = with_signatures(reads.get(read.value, ()), (read.map.at(point),))
-    contracts = op.kind in ("matmul", "conv")
-    reduces = op.kind in ("reduce", "window")
+    reduces = op.kind.reduces
     return Group(
         axes,
         {point: Bucket({op.id}, work_of(op))},
@@ -107,8 +107,8 @@ def seed(op: Op, program: Program) -> Group:
         reductions=int(reduces),
         phases=int(reduces),
         row=op.row or not reduces,
-        window=op.kind == "window",
-        contraction=op.id if contracts else None,
+        window=op.kind is Kind.WINDOW,
+        contraction=op.id if op.kind.contracts else None,
         packed=frozenset(read.value for read in op.reads if read.packed),
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
     )
@@ -176,7 +176,7 @@ def _place(body: dict[Signature, Bucket], signature: Signature, bucket: Bucket, 
 
 def work_of(op: Op) -> int:
     """An op's work for each point, in f32 operations; a contraction's is priced apart, at the rate of its kernel."""
-    return 0 if op.kind in ("matmul", "conv") else op.work
+    return 0 if op.kind.contracts else op.work
 
 
 def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> tuple[Signature, ...]:

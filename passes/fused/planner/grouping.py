@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...common.ops import Kind
 from .codes import DecisionCode
 from .graph import Dag
 from .group import Group, Union, absorb, copy, seed
@@ -17,7 +18,7 @@ class Grouping:
 
     def __init__(self, program: Program, block: Block):
         self.program, self.pinned = program, block.pinned
-        self.nodes = [op for op in block.ops if program.ops[op].node or program.ops[op].kind == "control"]
+        self.nodes = [op for op in block.ops if program.ops[op].node or program.ops[op].kind is Kind.CONTROL]
         self.groups: list[Group | None] = [seed(program.ops[op], program) if program.ops[op].node else None for op in self.nodes]
         self.growth = len(self.nodes)
         self.users: dict[int, set[int]] = {}
@@ -47,7 +48,7 @@ class Grouping:
     def in_order(self) -> list[Group | int]:
         """The groups and the control ops, in a topological order."""
         nodes = sorted(range(len(self.nodes)), key=self.dag.order.__getitem__)
-        return [self.groups[n] or self.nodes[n] for n in nodes if self.groups[n] or self.program.ops[self.nodes[n]].kind == "control"]
+        return [self.groups[n] or self.nodes[n] for n in nodes if self.groups[n] or self.program.ops[self.nodes[n]].kind is Kind.CONTROL]
 
     def needed(self, value: int, consumer: int) -> bool:
         """Whether others than one consumer need a value as a buffer."""

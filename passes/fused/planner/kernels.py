@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from ...common.index_expression import dims_of
+from ...common.ops import Kind
 from .codes import Code
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
 from .group import Group, work_of
@@ -106,7 +107,7 @@ def _told(op: Op, choice: Choice, library: bool, reason: str, before: int = 0, a
 def _reductions(group: Group, program: Program, policy: Policy) -> Iterator[Decision]:
     """What the policy asks for a group's reductions, where that is a library."""
     for op in (program.ops[number] for number in group.members):
-        choice = policy.kernel_for(op) if op.kind in ("reduce", "window") else Choice()
+        choice = policy.kernel_for(op) if op.kind.reduces else Choice()
         if choice.use == "library":
             yield _told(op, choice, False, "generated: no library computes reductions")
 
@@ -120,7 +121,7 @@ def _kernel(group: Group, cost: CostModel, program: Program) -> Kernel:
 
 def _kind(group: Group, program: Program) -> str:
     if group.contraction is not None:
-        return program.ops[group.contraction].kind
+        return program.ops[group.contraction].kind.value
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:
         rows = any(dims_of(signature) & reduced for signature in group.results.values())
@@ -146,7 +147,7 @@ def _rest(group: Group, own: Kernel, library: Kernel, cost: CostModel, program: 
 def _no_gemm(op: Op, program: Program) -> str:
     """Why a contraction is none that a CPU's gemm computes: a dot in f32 or f64 of operands as they lie, with one free and one contracted
     dimension each, after leading batches. Empty if it is one."""
-    if op.kind != "matmul":
+    if op.kind is not Kind.MATMUL:
         return "there is none for convolutions"
     values = [program.values[v] for v in (*op.operands, *op.results)]
     if any(v.element != values[0].element for v in values) or values[0].element not in ("f32", "f64"):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from ...common.ops import Kind
 from ...library_calls.contraction import Contraction, contraction_of
 from ...library_calls.conv import Conv
 from .cost import CostModel
@@ -20,7 +21,7 @@ from .group import Group
 from .reader import Handles
 from .records import Program
 
-GENERATED_PERCENT = {"matmul": 60, "conv": 30}
+GENERATED_PERCENT = {Kind.MATMUL: 60, Kind.CONV: 30}
 """What generated kernels reach of the rate at which tensor cores, or fused multiply-adds, could go. A convolution gathers its windows."""
 LIBRARY_TILE = 64 * 64
 """Elements of a result that a block of a library's kernel computes, where there are few."""
@@ -70,7 +71,7 @@ def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program
     moved = sum(map(cost.whole, (*offer.reads, offer.result)))
     arithmetic = cost.contraction(op) * 100 // library_percent
     blocks = -(-program.values[op.results[0]].elements // LIBRARY_TILE)
-    split = cost.target.launch_ps if 2 * blocks < cost.target.multiprocessors and op.kind == "matmul" else 0
+    split = cost.target.launch_ps if 2 * blocks < cost.target.multiprocessors and op.kind is Kind.MATMUL else 0
     return cost.time(moved, arithmetic) + split
 
 

@@ -32,7 +32,6 @@ except ImportError:  # Python 3.10
 
 ATTRIBUTE = "hloom.policy"
 USES = ("library", "generated", "cost")
-_KINDS = ("matmul", "conv", "reduce", "window")
 
 
 class PolicyError(CompileError):
@@ -120,7 +119,7 @@ class Policy:
 
     def idle_rules(self, ops: Iterable[Op]) -> Iterator[tuple[str, str]]:
         """The rules that decide about none of a program's ops, each with the reason."""
-        asked = [op for op in ops if op.node and op.kind in _KINDS]
+        asked = [op for op in ops if op.node and op.kind.has_ranges]
         deciding = {self._deciding(op) for op in asked}
         for number in range(len(self.kernel)):
             if number not in deciding:

@@ -10,17 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
+from ...common.ops import FLOAT, FREE, Kind, named
 from ...common.rewriting import functions, symbol_name, walk
 from ...errors import InvalidProgramError
 from .access import IDENTITY, SCALAR, AccessMap, Facts, facts_of
 from .records import Block, Op, Program, Read, Value
 
-CONTROL = {"stablehlo.while", "stablehlo.case", "stablehlo.if", "func.call"}
-TERMINATORS = {"func.return", "stablehlo.return"}
+CONTROL = named(Kind.CONTROL) | {"func.call"}
+TERMINATORS = named(Kind.TERMINATOR) | {"func.return"}
 CONSTANT = "stablehlo.constant"
-VIEWS = {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.slice"}
-CONTRACTIONS = {"matmul", "conv"}
-FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+VIEWS = FREE & named(Kind.MOVEMENT)
 SCALAR_CHAIN = 32
 """A chain of scalar ops is cloned into its users while it is no longer than this, and none of its ops costs more than a division."""
 
@@ -115,7 +114,7 @@ class _Reader:
         results = [self.value(result, number, block) for result in op.results]
         control = op.name in CONTROL
         own = operands[: len(op.operands)]
-        facts = Facts("control", tuple(IDENTITY for _ in own)) if control else facts_of(op, number, own, results)
+        facts = Facts(Kind.CONTROL, tuple(IDENTITY for _ in own)) if control else facts_of(op, number, own, results)
         facts = replace(facts, maps=facts.maps + (SCALAR,) * (len(operands) - len(facts.maps)))
         draft = _OpDraft(op.name, facts, tuple(v.id for v in operands), tuple(v.id for v in results), str(op.location), block)
         self.ops.append(draft)
@@ -138,14 +137,14 @@ class _Reader:
         return record
 
     def is_free(self, op: ir.Operation, draft: _OpDraft, operands: Sequence[Value], results: Sequence[Value]) -> bool:
-        if draft.facts.kind != "loop":
+        if draft.facts.kind.has_ranges or draft.facts.kind is Kind.CONTROL:
             return False
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
-        if op.name == "stablehlo.iota" or op.name in VIEWS:
+        if op.name in FREE:
             return True
-        if op.name == "stablehlo.convert" and FLOATS.get(operands[0].element, 64) < FLOATS.get(results[0].element, 0):
+        if op.name == "stablehlo.convert" and {operands[0].element, results[0].element} <= FLOAT and operands[0].bits < results[0].bits:
             return True
         if any(v.elements != 1 for v in (*operands, *results)) or draft.facts.work > 8:
             draft.chain = 0
@@ -157,14 +156,14 @@ class _Reader:
 
     def finish(self) -> Program:
         demanded = {value for block in self.blocks for value in block.pinned}
-        demanded.update(read.value for draft in self.ops if draft.facts.kind in CONTRACTIONS for read in self.packed(draft))
+        demanded.update(read.value for draft in self.ops if draft.facts.kind.contracts for read in self.packed(draft))
         resolved: list[tuple[Read, ...]] = [(Read(value.id, IDENTITY),) for value in self.values]
         ops: list[Op] = []
         for number, draft in enumerate(self.ops):
             wanted = any(value in demanded for value in draft.results)
             if draft.free and wanted and self.keeps_buffer(draft, resolved):
                 draft.free = False
-            reads = self.packed(draft) if draft.facts.kind in CONTRACTIONS else self.reads(draft, resolved)
+            reads = self.packed(draft) if draft.facts.kind.contracts else self.reads(draft, resolved)
             if draft.free:
                 resolved[draft.results[0]] = reads
             ops.append(self.record(number, draft, reads, wanted))
@@ -176,7 +175,7 @@ class _Reader:
 
     def record(self, number: int, draft: _OpDraft, reads: tuple[Read, ...], wanted: bool) -> Op:
         facts = draft.facts
-        node = facts.kind != "control" and draft.name != CONSTANT and (not draft.free or wanted)
+        node = facts.kind is not Kind.CONTROL and draft.name != CONSTANT and (not draft.free or wanted)
         return Op(
             number, draft.name, facts.kind, draft.operands, draft.results, reads, facts.ranges, facts.work, facts.row, draft.free, node,
             draft.operands[0] if facts.overwrites else None, draft.loc,
@@ -187,7 +186,8 @@ class _Reader:
         captured: set[int] = set()
         for number in self.ops[op.id].blocks:
             block = self.blocks[number]
-            used = {read.value for member in block.ops for read in ops[member].reads if ops[member].node or ops[member].kind == "control"}
+            members = (ops[number] for number in block.ops)
+            used = {read.value for each in members for read in each.reads if each.node or each.kind is Kind.CONTROL}
             captured |= {value for value in used | block.pinned if self.home[value] != number}
         outer = self.ops[op.id].block
         self.blocks[outer].pinned.update(value for value in captured if self.home[value] == outer)
@@ -201,13 +201,13 @@ class _Reader:
                 source = self.values[read.value]
                 if source.producer is None or source.elements == 1:
                     continue
-                if self.ops[source.producer].name != CONSTANT and self.ops[source.producer].facts.kind != "control":
+                if self.ops[source.producer].name != CONSTANT and self.ops[source.producer].facts.kind is not Kind.CONTROL:
                     return True
         return False
 
     def reads(self, draft: _OpDraft, resolved: list[tuple[Read, ...]]) -> tuple[Read, ...]:
         """The buffers that an op reads, through the free ops before it, each with the composed map; equal reads once."""
-        if draft.facts.kind == "control":
+        if draft.facts.kind is Kind.CONTROL:
             return tuple(Read(value, IDENTITY) for value in dict.fromkeys(draft.operands))
         found: dict[tuple[int, AccessMap], Read] = {}
         for operand, access in zip(draft.operands, draft.facts.maps, strict=True):

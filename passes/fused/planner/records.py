@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...common.ops import Kind
 from .codes import DecisionCode
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One op. `kind`: loop, reduce, window (reduce_window), matmul, conv, control.
+    """One op, also a call.
 
     `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
     dimension; `overwrites`: the value that a dynamic_update_slice may update in place.
@@ -60,7 +61,7 @@ class Op:
 
     id: int
     name: str
-    kind: str
+    kind: Kind
     operands: tuple[int, ...]
     results: tuple[int, ...]
     reads: tuple[Read, ...]

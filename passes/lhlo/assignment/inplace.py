@@ -12,17 +12,8 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 
+from ...common.ops import is_elementwise
 from ...common.rewriting import defining_op
-
-ELEMENTWISE = frozenset(
-    "stablehlo." + name
-    for name in (
-        "abs add and atan2 bitcast_convert cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential "
-        "exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt power real "
-        "reduce_precision remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic "
-        "shift_right_logical sign sine sqrt subtract tan tanh xor"
-    ).split()
-)
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,7 @@ def _accesses(block: ir.Block, inputs: tuple[int, ...]) -> dict[ir.Value, _Acces
 
 def _of(op: ir.Operation, result: ir.Value, found: dict[ir.Value, _Access]) -> _Access:
     operands = list(op.operands)
-    if op.name in ELEMENTWISE:
+    if is_elementwise(op):
         return _elementwise(result, operands, found)
     if op.name == "stablehlo.dynamic_slice":
         source, starts = operands[0], operands[1:]

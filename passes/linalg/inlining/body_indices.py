@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from ...common.index_expression import ZERO, Atom, Expr, Point, run_time_index
 from ...common.rewriting import defining_op
-from ..lowering.scalars import INTEGER_PREDICATES, Scalars
+from ...common.scalars import INTEGER_PREDICATES, Scalars
 
 _PREDICATE_NAMES = {number: name for name, number in INTEGER_PREDICATES.items()}
 

@@ -15,9 +15,9 @@ from torch_mlir import ir
 from ...common.affine import index_at, to_affine
 from ...common.index_expression import Expr, Point, loops_of, reshape_point
 from ...common.rewriting import defining_op
+from ...common.scalars import Scalars
 from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
-from ..lowering.scalars import Scalars
 from ..lowering.views import fitted, restored
 from .body_indices import IndexCode, Scope
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from ...common.rewriting import integer, integers
+from ...common.scalars import signless
 from . import generic
-from .lowering import Lowering, Read, i64, i64s, unsupported
-from .scalars import signless
+from .lowering import Lowering, Read, unsupported
 
 
 def read_at(low: Lowering, old: ir.Value, point: list[ir.Value]) -> ir.Value:
@@ -21,7 +22,7 @@ def read_at(low: Lowering, old: ir.Value, point: list[ir.Value]) -> ir.Value:
 
 def _pad(low: Lowering, op: ir.Operation) -> None:
     source, padding = op.operands
-    lows, interiors = i64s(op, "edge_padding_low"), i64s(op, "interior_padding")
+    lows, interiors = integers(op, "edge_padding_low"), integers(op, "interior_padding")
     low.set(op.results[0], padded(low, op.results[0].type, source, padding, lows, interiors))
 
 
@@ -68,7 +69,7 @@ def _unpadded(low: Lowering, index: ir.Value, extent: int, before: int, step: in
 
 
 def _concatenate(low: Lowering, op: ir.Operation) -> None:
-    kind, axis = op.results[0].type, i64(op, "dimension")
+    kind, axis = op.results[0].type, integer(op, "dimension")
     rank, s = len(kind.shape), low.scalars
     pieces, start = [], 0
     for operand in op.operands:
@@ -106,7 +107,7 @@ def _starts(low: Lowering, olds: Sequence[ir.Value], scalars: Sequence[ir.Value]
 
 def _dynamic_slice(low: Lowering, op: ir.Operation) -> None:
     source, *olds = op.operands
-    kind, sizes = op.results[0].type, i64s(op, "slice_sizes")
+    kind, sizes = op.results[0].type, integers(op, "slice_sizes")
     limits = [extent - size for extent, size in zip(source.type.shape, sizes)]
     rank, s = len(sizes), low.scalars
 
@@ -150,7 +151,7 @@ def _dynamic_update_slice(low: Lowering, op: ir.Operation) -> None:
 def _gather(low: Lowering, op: ir.Operation) -> None:
     source, indices = op.operands
     numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
-    kind, sizes = op.results[0].type, i64s(op, "slice_sizes")
+    kind, sizes = op.results[0].type, integers(op, "slice_sizes")
     rank, s = len(kind.shape), low.scalars
     offsets = list(numbers.offset_dims)
     batch = [d for d in range(rank) if d not in offsets]
@@ -217,10 +218,6 @@ def _bitcast_convert(low: Lowering, op: ir.Operation) -> None:
         return generic.affine_map(rank, [*generic.dims(range(rank)), ir.AffineExpr.get_constant(position)])
 
     low.set(op.results[0], low.parallel(kind, [(source, nth(n)) for n in range(wide.width // narrow.width)], join))
-
-
-def changes_width(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.bitcast_convert" and op.operands[0].type.element_type.width != op.results[0].type.element_type.width
 
 
 LOWERINGS = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
-from .lowering import Lowering, i64, unsupported
-from .scalars import is_bool, is_float, is_integer, signless, signless_attribute
+from ...common.rewriting import integer
+from ...common.scalars import is_bool, is_float, is_integer, signless, signless_attribute
+from .lowering import Lowering, unsupported
 
 
 def _constant(low: Lowering, op: ir.Operation) -> None:
@@ -33,7 +34,7 @@ def _iota(low: Lowering, op: ir.Operation) -> None:
     s, element = low.scalars, signless(kind.element_type)
 
     def body(_: list[ir.Value]) -> ir.Value:
-        index = s.loop_index(i64(op, "iota_dimension"))
+        index = s.loop_index(integer(op, "iota_dimension"))
         if is_float(element):
             return s.cast("arith.uitofp", element, s.cast("arith.index_cast", ir.IntegerType.get_signless(64), index))
         return s.cast("arith.index_cast", element, index)

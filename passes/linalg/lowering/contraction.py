@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from ...common.scalars import Scalars, is_bool, is_float, is_unsigned, signless
 from . import generic
 from .lowering import Lowering, Read
 from .reduction import narrowed
-from .scalars import Scalars, is_bool, is_float, is_unsigned, signless
 
 
 def contract(
@@ -61,19 +61,8 @@ def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type) -> 
 
 def _dot_general(low: Lowering, op: ir.Operation) -> None:
     numbers = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    _dot(
-        low,
-        op,
-        (list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)),
-        (list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)),
-    )
-
-
-def _plain_dot(low: Lowering, op: ir.Operation) -> None:
-    _dot(low, op, ([], []), ([len(op.operands[0].type.shape) - 1], [0]))
-
-
-def _dot(low: Lowering, op: ir.Operation, batch: tuple[list[int], list[int]], contracting: tuple[list[int], list[int]]) -> None:
+    batch = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
+    contracting = list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
     ranks = [len(v.type.shape) for v in op.operands]
     free = [[d for d in range(rank) if d not in batch[i] and d not in contracting[i]] for i, rank in enumerate(ranks)]
     parallel = len(batch[0]) + len(free[0]) + len(free[1])
@@ -93,4 +82,4 @@ def _dot(low: Lowering, op: ir.Operation, batch: tuple[list[int], list[int]], co
     low.set(op.results[0], contract(low, reads, elements, op.results[0].type, out_map, iterators))
 
 
-LOWERINGS = {"stablehlo.dot_general": _dot_general, "stablehlo.dot": _plain_dot}
+LOWERINGS = {"stablehlo.dot_general": _dot_general}

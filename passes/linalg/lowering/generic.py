@@ -9,7 +9,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.rewriting import create, defining_op, value_of
-from .scalars import signless
+from ...common.scalars import signless
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 

@@ -9,11 +9,11 @@ from torch_mlir import ir
 
 from ...common.affine import index_at
 from ...common.index_expression import loops_of
+from ...common.ops import emit_scalar, is_elementwise
 from ...common.rewriting import defining_op
+from ...common.scalars import Scalars, signless, signless_attribute
 from ...errors import UnsupportedOpError
 from . import generic
-from .elementwise import SCALARS
-from .scalars import Scalars, signless, signless_attribute
 from .views import at_edge, fitted
 
 Read = tuple[ir.Value, ir.AffineMap]
@@ -135,8 +135,8 @@ class Lowering:
                 self.set_splat(op.results[0], signless_attribute(value))
             elif op.name in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
                 local[op.results[0]] = scalar(op.operands[0])
-            elif op.name in SCALARS:
-                local[op.results[0]] = SCALARS[op.name](self.scalars, op, [scalar(v) for v in op.operands])
+            elif is_elementwise(op):
+                local[op.results[0]] = emit_scalar(self.scalars, op, [scalar(v) for v in op.operands])
             else:
                 raise unsupported(op, f"{op.name} in a reduction's body is not compiled")
         raise unsupported(block.owner, "a reduction's body returns nothing")
@@ -149,21 +149,3 @@ def unsupported(op: ir.Operation, message: str) -> UnsupportedOpError:
 
 def elements(kind: ir.Type) -> int:
     return prod(kind.shape)
-
-
-def i64s(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:
-    """An optional array-of-i64 attribute."""
-    return list(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else list(default)
-
-
-def i64(op: ir.Operation, name: str) -> int:
-    return int(ir.IntegerAttr(op.attributes[name]).value)
-
-
-def padding_pairs(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
-    """The optional `padding` attribute as (low, high) a dimension."""
-    if "padding" not in op.attributes:
-        return [(0, 0)] * rank
-    attribute = ir.DenseIntElementsAttr(op.attributes["padding"])
-    flat = [int(attribute[i]) for i in range(2 * rank)]
-    return list(zip(flat[::2], flat[1::2]))

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from ...common.rewriting import integers
 from . import generic
-from .lowering import Lowering, i64s
+from .lowering import Lowering
 from .views import reshape
 
 
@@ -21,7 +22,7 @@ def _keeps_splat(low: Lowering, op: ir.Operation) -> bool:
 
 def _slice(low: Lowering, op: ir.Operation) -> None:
     kind = op.results[0].type
-    starts, strides = i64s(op, "start_indices"), i64s(op, "strides")
+    starts, strides = integers(op, "start_indices"), integers(op, "strides")
     expressions = [d * stride + start for d, start, stride in zip(generic.dims(range(len(starts))), starts, strides)]
     low.set(op.results[0], low.moved(kind, op.operands[0], expressions))
 
@@ -29,20 +30,20 @@ def _slice(low: Lowering, op: ir.Operation) -> None:
 def _reverse(low: Lowering, op: ir.Operation) -> None:
     kind = op.results[0].type
     expressions = generic.dims(range(len(kind.shape)))
-    for d in i64s(op, "dimensions"):
+    for d in integers(op, "dimensions"):
         expressions[d] = ir.AffineExpr.get_add(expressions[d] * -1, ir.AffineExpr.get_constant(kind.shape[d] - 1))
     low.set(op.results[0], low.moved(kind, op.operands[0], expressions))
 
 
 def _transpose(low: Lowering, op: ir.Operation) -> None:
-    permutation = i64s(op, "permutation")
+    permutation = integers(op, "permutation")
     expressions = generic.dims([permutation.index(d) for d in range(len(permutation))])
     low.set(op.results[0], low.moved(op.results[0].type, op.operands[0], expressions))
 
 
 def _broadcast(low: Lowering, op: ir.Operation) -> None:
     shape = list(op.operands[0].type.shape)
-    targets = generic.dims(i64s(op, "broadcast_dimensions"))
+    targets = generic.dims(integers(op, "broadcast_dimensions"))
     zero = ir.AffineExpr.get_constant(0)
     expressions = [zero if extent == 1 else d for extent, d in zip(shape, targets)]
     low.set(op.results[0], low.moved(op.results[0].type, op.operands[0], expressions))
@@ -50,11 +51,6 @@ def _broadcast(low: Lowering, op: ir.Operation) -> None:
 
 def _reshape(low: Lowering, op: ir.Operation) -> None:
     low.set(op.results[0], reshape(low.tensor(op.operands[0]), list(op.results[0].type.shape)))
-
-
-def _barrier(low: Lowering, op: ir.Operation) -> None:
-    for old, result in zip(op.operands, op.results):
-        low.set(result, low.tensor(old))
 
 
 def _moving(lower: Callable[[Lowering, ir.Operation], None]) -> Callable[[Lowering, ir.Operation], None]:
@@ -71,5 +67,4 @@ LOWERINGS = {
     "stablehlo.transpose": _moving(_transpose),
     "stablehlo.broadcast_in_dim": _moving(_broadcast),
     "stablehlo.reshape": _moving(_reshape),
-    "stablehlo.optimization_barrier": _barrier,
 }

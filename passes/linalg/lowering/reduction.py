@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from ...common.rewriting import integers
+from ...common.scalars import is_float, signless
 from . import generic
-from .lowering import Lowering, i64s
-from .scalars import is_float, signless
+from .lowering import Lowering
 
 
 def _reduce(low: Lowering, op: ir.Operation) -> None:
     count = len(op.operands) // 2
     operands, inits = list(op.operands)[:count], list(op.operands)[count:]
     extents = list(operands[0].type.shape)
-    reduced = set(i64s(op, "dimensions"))
+    reduced = set(integers(op, "dimensions"))
     kept = [d for d in range(len(extents)) if d not in reduced]
     shape = list(op.results[0].type.shape)
     rank = len(extents)

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from ...common.rewriting import integer, integers, padding_pairs
+from ...common.scalars import signless
 from . import generic
 from .computed_reads import padded
 from .contraction import contract
-from .lowering import Lowering, i64, i64s, padding_pairs
+from .lowering import Lowering
 from .reduction import accumulator, narrowed, reducer
-from .scalars import signless
 
 
 def _grown(low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequence[tuple[int, int]], dilation: Sequence[int]) -> ir.Value:
@@ -32,9 +33,9 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
     count = len(op.operands) // 2
     operands, inits = list(op.operands)[:count], list(op.operands)[count:]
     rank = len(operands[0].type.shape)
-    window = i64s(op, "window_dimensions")
+    window = integers(op, "window_dimensions")
     ones = [1] * rank
-    strides, dilations, base = (i64s(op, n, ones) for n in ("window_strides", "window_dilations", "base_dilations"))
+    strides, dilations, base = (integers(op, n, ones) for n in ("window_strides", "window_dilations", "base_dilations"))
     pairs = padding_pairs(op, rank)
     shape = list(op.results[0].type.shape)
     block = op.regions[0].blocks[0]
@@ -62,9 +63,9 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
     numbers = _stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     spatial = len(numbers.input_spatial_dimensions)
     ones = [1] * spatial
-    strides, dilations, base = (i64s(op, n, ones) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
+    strides, dilations, base = (integers(op, n, ones) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
     reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * spatial
-    groups, batch_groups = i64(op, "feature_group_count"), i64(op, "batch_group_count")
+    groups, batch_groups = integer(op, "feature_group_count"), integer(op, "batch_group_count")
     rank, window = spatial + 2, [rhs.type.shape[d] for d in numbers.kernel_spatial_dimensions]
 
     pairs, steps = [(0, 0)] * rank, [1] * rank

@@ -14,8 +14,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ...common.rewriting import defining_op, i64_array, split_mixed, value_of
+from ...common.scalars import signless
 from .lowering import Lowering
-from .scalars import signless
 
 ATTRIBUTE = "hloom.window_update"
 

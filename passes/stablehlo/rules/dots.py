@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, integers
 from ..support import build
 from ..support.constants import splat_value
 from ..support.dimensions import DotDims
@@ -41,7 +41,7 @@ def _with_shared_right(op: ir.Operation) -> list[ir.Value] | None:
     if broadcast is None or broadcast.name != "stablehlo.broadcast_in_dim":
         return None
     shape, source = build.shape_of(broadcast.results[0]), broadcast.operands[0]
-    kept = build.integers(broadcast, "broadcast_dimensions")
+    kept = integers(broadcast, "broadcast_dimensions")
     dims = DotDims.of(op)
     lefts, rights = dims.batch
     count = next((i for i, d in enumerate(reversed(rights)) if d in kept), len(rights))  # the last batches, as many as are shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, integer, integers
 from ..support import build, constants
 from ..support.driver import Rule
 
@@ -25,7 +25,7 @@ def _starts(indices: list[ir.Value], shape: list[int], sizes: list[int]) -> list
 
 
 def _dynamic_slice(op: ir.Operation) -> Values:
-    x, sizes = op.operands[0], build.integers(op, "slice_sizes")
+    x, sizes = op.operands[0], integers(op, "slice_sizes")
     starts = _starts(list(op.operands)[1:], build.shape_of(x), sizes)
     if starts is None:
         return None
@@ -42,7 +42,7 @@ def _dynamic_update_slice(op: ir.Operation) -> Values:
 def _dynamic_iota(op: ir.Operation) -> Values:
     if not _is_static(op):
         return None
-    return [build.iota(build.shape_of(op.results[0]), build.element_of(op.results[0]), build.integer(op, "iota_dimension"))]
+    return [build.iota(build.shape_of(op.results[0]), build.element_of(op.results[0]), integer(op, "iota_dimension"))]
 
 
 def _dynamic_reshape(op: ir.Operation) -> Values:
@@ -52,12 +52,12 @@ def _dynamic_reshape(op: ir.Operation) -> Values:
 def _dynamic_broadcast(op: ir.Operation) -> Values:
     if not _is_static(op) or not ir.RankedTensorType(op.operands[0].type).has_static_shape:
         return None
-    return [build.broadcast(op.operands[0], build.shape_of(op.results[0]), build.integers(op, "broadcast_dimensions"))]
+    return [build.broadcast(op.operands[0], build.shape_of(op.results[0]), integers(op, "broadcast_dimensions"))]
 
 
 def _tuple_element(op: ir.Operation) -> Values:
     inner = defining_op(op.operands[0])
-    return [inner.operands[build.integer(op, "index")]] if inner is not None and inner.name == "stablehlo.tuple" else None
+    return [inner.operands[integer(op, "index")]] if inner is not None and inner.name == "stablehlo.tuple" else None
 
 
 def _barrier(op: ir.Operation) -> Values:

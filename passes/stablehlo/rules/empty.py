@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from ...common.ops import OPS, Kind, named
 from ..support import build
-from ..support.driver import Rule
-from ..support.ops import CANONICAL, CONTROL
+from ..support.driver import Rules
 
 
 def _empty(op: ir.Operation) -> Sequence[ir.Value] | None:
@@ -17,6 +17,5 @@ def _empty(op: ir.Operation) -> Sequence[ir.Value] | None:
     return [build.constant(ir.Attribute.parse(f"dense<> : {result.type}")) for result in op.results]
 
 
-EMPTY: dict[str, Sequence[Rule]] = {
-    name: [_empty] for name in sorted(CANONICAL - {"stablehlo.constant", *(f"stablehlo.{name}" for name in CONTROL)})
-}
+def empty_rules() -> Rules:
+    return dict.fromkeys(OPS.keys() - {"stablehlo.constant"} - named(Kind.CONTROL, Kind.TERMINATOR), (_empty,))

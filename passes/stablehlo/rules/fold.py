@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from torch_mlir import ir
 
+from ...common.folding import Arrays, Evaluator, dtype_of
+from ...common.ops import OPS
+from ...common.rewriting import integer
 from ..support import build, constants
 from ..support.driver import Rule
-from ..support.evaluate import EVALUATORS, evaluate
-
-Arrays = list[np.ndarray]
 
 
 def folding_rules(limit: int) -> dict[str, list[Rule]]:
     """Rules that fold to constants of at most `limit` elements (a splat has one)."""
-    rules: dict[str, list[Rule]] = {f"stablehlo.{name}": [partial(_elementwise, name, limit)] for name in EVALUATORS}
-    for name, move in _MOVEMENTS.items():
-        rules[f"stablehlo.{name}"] = [partial(_moved, move, limit)]
+    rules: dict[str, list[Rule]] = {}
+    for name, info in OPS.items():
+        if info.fold is not None:
+            rules[name] = [partial(_elementwise if info.scalar is not None else _moved, info.fold, limit)]
     rules["stablehlo.get_dimension_size"] = [_dimension_size]
     return rules
 
@@ -36,24 +36,28 @@ def _arrays(op: ir.Operation, limit: int) -> Arrays | None:
     return arrays
 
 
-def _elementwise(name: str, limit: int, op: ir.Operation) -> list[ir.Value] | None:
-    if constants.elements_attribute(op.operands[0]) is None and name != "select":
+def _elementwise(fold: Evaluator, limit: int, op: ir.Operation) -> list[ir.Value] | None:
+    if constants.elements_attribute(op.operands[0]) is None and op.name != "stablehlo.select":
         return None
     arrays = _arrays(op, limit)
     kind = op.results[0].type
-    dtype = constants.dtype_of(ir.RankedTensorType(kind).element_type)
+    dtype = dtype_of(ir.RankedTensorType(kind).element_type)
     if arrays is None or dtype is None or any(a.size == 0 for a in arrays):
         return None
-    if all(constants.splat_attribute(v) is not None for v in op.operands):
-        value = evaluate(name, op, [a.reshape(-1)[:1].reshape(()) for a in arrays])
-        return None if value is None else [build.splat(kind, build.scalar(kind.element_type, np.asarray(value).astype(dtype).flat[0]))]
-    if build.count_of(op.results[0]) > limit:
+    is_splat = all(constants.splat_attribute(v) is not None for v in op.operands)
+    if is_splat:
+        arrays = [a.reshape(-1)[:1].reshape(()) for a in arrays]
+    elif build.count_of(op.results[0]) > limit:
         return None
-    value = evaluate(name, op, arrays)
-    return None if value is None else [constants.write(np.asarray(value).astype(dtype), kind)]
+    with np.errstate(all="ignore"):
+        value = fold(op, arrays)
+    if value is None:
+        return None
+    value = np.asarray(value).astype(dtype)
+    return [build.splat(kind, build.scalar(kind.element_type, value.flat[0])) if is_splat else constants.write(value, kind)]
 
 
-def _moved(move: Callable[[ir.Operation, Arrays], np.ndarray | None], limit: int, op: ir.Operation) -> list[ir.Value] | None:
+def _moved(fold: Evaluator, limit: int, op: ir.Operation) -> list[ir.Value] | None:
     if constants.elements_attribute(op.operands[0]) is None:
         return None
     arrays = _arrays(op, limit)
@@ -66,38 +70,11 @@ def _moved(move: Callable[[ir.Operation, Arrays], np.ndarray | None], limit: int
         return [build.splat(kind, attribute)]
     if build.count_of(op.results[0]) > limit or build.count_of(op.results[0]) > sum(a.size for a in arrays):
         return None
-    value = move(op, arrays)
+    value = fold(op, arrays)
     return None if value is None else [constants.write(value, kind)]
 
 
-def _shape(op: ir.Operation) -> list[int]:
-    return build.shape_of(op.results[0])
-
-
-def _slice(op: ir.Operation, args: Arrays) -> np.ndarray:
-    bounds = zip(*(build.integers(op, name) for name in ("start_indices", "limit_indices", "strides")))
-    return args[0][tuple(slice(*bound) for bound in bounds)]
-
-
-def _broadcast(op: ir.Operation, args: Arrays) -> np.ndarray:
-    """Only where the result has no more elements than the operand: unit dimensions come and dimensions change places."""
-    dimensions = build.integers(op, "broadcast_dimensions")
-    order = sorted(range(len(dimensions)), key=lambda i: dimensions[i])
-    return args[0].transpose(order).reshape(_shape(op))
-
-
-_MOVEMENTS: dict[str, Callable[[ir.Operation, Arrays], np.ndarray | None]] = {
-    "broadcast_in_dim": _broadcast,
-    "concatenate": lambda op, args: np.concatenate(args, axis=build.integer(op, "dimension")),
-    "pad": lambda op, args: None,
-    "reshape": lambda op, args: args[0].reshape(_shape(op)),
-    "reverse": lambda op, args: np.flip(args[0], tuple(build.integers(op, "dimensions"))),
-    "slice": _slice,
-    "transpose": lambda op, args: args[0].transpose(build.integers(op, "permutation")),
-}
-
-
 def _dimension_size(op: ir.Operation) -> list[ir.Value] | None:
-    size = build.shape_of(op.operands[0])[build.integer(op, "dimension")]
+    size = build.shape_of(op.operands[0])[integer(op, "dimension")]
     kind = op.results[0].type
     return [build.splat(kind, build.scalar(kind.element_type, size))]

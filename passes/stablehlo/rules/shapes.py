@@ -11,10 +11,10 @@ from itertools import accumulate
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op
+from ...common.ops import Kind, named
+from ...common.rewriting import attributes_of, defining_op, integer, integers
 from ..support import build, constants
-from ..support.driver import Rule, has_one_use
-from ..support.evaluate import EVALUATORS
+from ..support.driver import Rule, Rules, has_one_use
 
 Values = list[ir.Value] | None
 
@@ -48,14 +48,14 @@ def unit_mapping(source: Sequence[int], target: Sequence[int]) -> list[int] | No
 
 def _broadcast(op: ir.Operation) -> Values:
     x, result = op.operands[0], op.results[0]
-    dimensions, shape = build.integers(op, "broadcast_dimensions"), build.shape_of(result)
+    dimensions, shape = integers(op, "broadcast_dimensions"), build.shape_of(result)
     if x.type == result.type and dimensions == sorted(dimensions):
         return [x]
     if inner := _producer(x, "broadcast_in_dim"):
-        composed = [dimensions[d] for d in build.integers(inner, "broadcast_dimensions")]
+        composed = [dimensions[d] for d in integers(inner, "broadcast_dimensions")]
         return [build.broadcast(inner.operands[0], shape, composed)]
     if inner := _producer(x, "iota"):
-        axis = build.integer(inner, "iota_dimension")
+        axis = integer(inner, "iota_dimension")
         if build.shape_of(x)[axis] == shape[dimensions[axis]]:
             return [build.iota(shape, build.element_of(x), dimensions[axis])]
     if inner := _producer(x, "reshape"):
@@ -91,34 +91,34 @@ def _reshape(op: ir.Operation) -> Values:
         return None
     if inner := _producer(x, "broadcast_in_dim"):
         source = inner.operands[0]
-        moved = [mapping[d] for d in build.integers(inner, "broadcast_dimensions")]
+        moved = [mapping[d] for d in integers(inner, "broadcast_dimensions")]
         if -1 not in moved:
             return [build.broadcast(source, shape, moved)]
     if inner := _producer(x, "iota"):
-        axis = mapping[build.integer(inner, "iota_dimension")]
+        axis = mapping[integer(inner, "iota_dimension")]
         if axis >= 0:
             return [build.iota(shape, build.element_of(x), axis)]
     return None
 
 
 def _transpose(op: ir.Operation) -> Values:
-    x, permutation = op.operands[0], build.integers(op, "permutation")
+    x, permutation = op.operands[0], integers(op, "permutation")
     if permutation == sorted(permutation):
         return [x]
     if inner := _producer(x, "transpose"):
-        first = build.integers(inner, "permutation")
+        first = integers(inner, "permutation")
         return [build.transpose(inner.operands[0], [first[d] for d in permutation])]
     wide = [d for d in permutation if build.shape_of(x)[d] != 1]
     if wide == sorted(wide):
         return [build.reshape(x, build.shape_of(op.results[0]))]
     if inner := _producer(x, "broadcast_in_dim"):
-        moved = [permutation.index(d) for d in build.integers(inner, "broadcast_dimensions")]
+        moved = [permutation.index(d) for d in integers(inner, "broadcast_dimensions")]
         return [build.broadcast(inner.operands[0], build.shape_of(op.results[0]), moved)]
     return None
 
 
 def _reverse(op: ir.Operation) -> Values:
-    x, dimensions = op.operands[0], build.integers(op, "dimensions")
+    x, dimensions = op.operands[0], integers(op, "dimensions")
     kept = [d for d in dimensions if build.shape_of(x)[d] > 1]
     if kept == dimensions:
         return None
@@ -132,9 +132,9 @@ def _slice(op: ir.Operation) -> Values:
     x, shape = op.operands[0], build.shape_of(op.results[0])
     if x.type == op.results[0].type:
         return [x]
-    starts, limits, strides = (build.integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
+    starts, limits, strides = (integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
     if inner := _producer(x, "slice"):
-        first = [build.integers(inner, name) for name in ("start_indices", "strides")]
+        first = [integers(inner, name) for name in ("start_indices", "strides")]
         begin = [a + s * b for a, s, b in zip(*first, starts)]
         steps = [s * t for s, t in zip(first[1], strides)]
         return [build.slice_(inner.operands[0], begin, [b + max(n - 1, 0) * s + (n > 0) for b, n, s in zip(begin, shape, steps)], steps)]
@@ -143,7 +143,7 @@ def _slice(op: ir.Operation) -> Values:
     if inner := _producer(x, "broadcast_in_dim"):
         return _slice_of_broadcast(inner, shape, starts, limits, strides)
     if inner := _producer(x, "iota"):
-        axis = build.integer(inner, "iota_dimension")
+        axis = integer(inner, "iota_dimension")
         if starts[axis] == 0 and strides[axis] == 1:
             return [build.iota(shape, build.element_of(x), axis)]
     if inner := _producer(x, "reshape"):
@@ -153,7 +153,7 @@ def _slice(op: ir.Operation) -> Values:
 
 def _slice_of_concatenate(op: ir.Operation, inner: ir.Operation, starts: list[int], limits: list[int], strides: list[int]) -> Values:
     """The operands that the slice reads, sliced; more than one only without stride."""
-    axis = build.integer(inner, "dimension")
+    axis = integer(inner, "dimension")
     ends = list(accumulate(build.shape_of(v)[axis] for v in inner.operands))
     pieces = []
     for operand, end in zip(inner.operands, ends):
@@ -174,7 +174,7 @@ def _slice_of_concatenate(op: ir.Operation, inner: ir.Operation, starts: list[in
 
 
 def _slice_of_broadcast(inner: ir.Operation, shape: list[int], starts: list[int], limits: list[int], strides: list[int]) -> Values:
-    source, dimensions = inner.operands[0], build.integers(inner, "broadcast_dimensions")
+    source, dimensions = inner.operands[0], integers(inner, "broadcast_dimensions")
     begin, end, step = [], [], []
     for d, extent in zip(dimensions, build.shape_of(source)):
         whole = extent == 1
@@ -202,7 +202,7 @@ def _slice_of_reshape(inner: ir.Operation, shape: list[int], starts: list[int], 
 
 
 def _concatenate(op: ir.Operation) -> Values:
-    axis, operands = build.integer(op, "dimension"), list(op.operands)
+    axis, operands = integer(op, "dimension"), list(op.operands)
     if len(operands) == 1:
         return [operands[0]]
     kept = [v for v in operands if build.shape_of(v)[axis] > 0]
@@ -219,7 +219,7 @@ def _concatenate(op: ir.Operation) -> Values:
 
 def _same_concatenate(value: ir.Value, axis: int) -> list[ir.Value]:
     inner = _producer(value, "concatenate")
-    return list(inner.operands) if inner and build.integer(inner, "dimension") == axis and has_one_use(value) else [value]
+    return list(inner.operands) if inner and integer(inner, "dimension") == axis and has_one_use(value) else [value]
 
 
 def _join_slices(operands: list[ir.Value], axis: int) -> list[ir.Value]:
@@ -238,7 +238,7 @@ def _join_slices(operands: list[ir.Value], axis: int) -> list[ir.Value]:
 
 def _adjacent(left: ir.Operation, right: ir.Operation, axis: int) -> tuple[list[int], list[int]] | None:
     names = ("start_indices", "limit_indices", "strides")
-    a, b = ([build.integers(op, name) for name in names] for op in (left, right))
+    a, b = ([integers(op, name) for name in names] for op in (left, right))
     if left.operands[0] != right.operands[0] or set(a[2] + b[2]) != {1} or a[1][axis] != b[0][axis]:
         return None
     if any(a[i][d] != b[i][d] for i in (0, 1) for d in range(len(a[0])) if d != axis):
@@ -249,7 +249,7 @@ def _adjacent(left: ir.Operation, right: ir.Operation, axis: int) -> tuple[list[
 
 
 def _pad(op: ir.Operation) -> Values:
-    amounts = [build.integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    amounts = [integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
     x = op.operands[0]
     if not any(map(any, amounts)):
         return [x]
@@ -286,30 +286,20 @@ def _past_reshapes(op: ir.Operation) -> Values:
             found = build.splat(build.tensor(inner_shape, build.element_of(value)), constants.splat_attribute(value))
         operands.append(found if found is not None else value)
     kind = build.tensor(inner_shape, build.element_of(op.results[0]))
-    moved = ir.Operation.create(op.name, results=[kind], operands=operands, attributes=build.attributes_of(op)).results[0]
+    moved = ir.Operation.create(op.name, results=[kind], operands=operands, attributes=attributes_of(op)).results[0]
     return [build.reshape(moved, shape)]
 
 
-def _empty(op: ir.Operation) -> Values:
-    """An op whose result has no elements."""
-    kind = op.results[0].type
-    if not isinstance(kind, ir.RankedTensorType) or 0 not in kind.shape or constants.dtype_of(kind.element_type) is None:
-        return None
-    return [build.constant(ir.Attribute.parse(f"dense<> : {kind}"))]
-
-
 SHAPES: dict[str, list[Rule]] = {
-    "stablehlo.broadcast_in_dim": [_empty, _broadcast],
-    "stablehlo.reshape": [_empty, _reshape],
-    "stablehlo.transpose": [_empty, _transpose],
-    "stablehlo.reverse": [_empty, _reverse],
-    "stablehlo.slice": [_empty, _slice],
-    "stablehlo.concatenate": [_empty, _concatenate],
-    "stablehlo.pad": [_empty, _pad],
-    "stablehlo.gather": [_empty],
-    "stablehlo.dynamic_slice": [_empty],
-    "stablehlo.dot_general": [_empty],
-    "stablehlo.convolution": [_empty],
-    **{f"stablehlo.{name}": [_empty, _past_reshapes] for name in (*EVALUATORS, "atan2", "cbrt", "logistic", "tan")},
+    "stablehlo.broadcast_in_dim": [_broadcast],
+    "stablehlo.reshape": [_reshape],
+    "stablehlo.transpose": [_transpose],
+    "stablehlo.reverse": [_reverse],
+    "stablehlo.slice": [_slice],
+    "stablehlo.concatenate": [_concatenate],
+    "stablehlo.pad": [_pad],
 }
-SHAPES["stablehlo.bitcast_convert"] = [_empty]  # may change the shape
+
+
+def elementwise_rules() -> Rules:
+    return dict.fromkeys(named(Kind.ELEMENTWISE), (_past_reshapes,))

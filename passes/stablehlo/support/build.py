@@ -10,15 +10,11 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ...common.rewriting import create, i64_array, value_of
+from ...common.rewriting import create, element_of, i64_array, value_of
 
 
 def shape_of(value: ir.Value) -> list[int]:
     return list(ir.RankedTensorType(value.type).shape)
-
-
-def element_of(value: ir.Value) -> ir.Type:
-    return ir.RankedTensorType(value.type).element_type
 
 
 def count_of(value: ir.Value) -> int:
@@ -235,17 +231,3 @@ def dot_dimensions(
         lhs_contracting_dimensions=list(lhs_contracting),
         rhs_contracting_dimensions=list(rhs_contracting),
     )
-
-
-def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
-    """An op's attributes, to build another with."""
-    return {name: op.attributes[name] for name in op.attributes}
-
-
-def integers(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:
-    """The values of an i64 array attribute, or `default` where the op has none."""
-    return list(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else list(default)
-
-
-def integer(op: ir.Operation, name: str) -> int:
-    return ir.IntegerAttr(op.attributes[name]).value

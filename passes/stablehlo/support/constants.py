@@ -6,22 +6,9 @@ import ml_dtypes
 import numpy as np
 from torch_mlir import ir
 
+from ...common.folding import dtype_of
 from ...common.rewriting import defining_op
 from . import build
-
-_FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
-
-
-def dtype_of(element: ir.Type) -> np.dtype | None:
-    """NumPy's type of an element type, or None where there is none."""
-    if isinstance(element, ir.IntegerType):
-        if element.width == 1:
-            return np.dtype(np.bool_)
-        if element.width not in (8, 16, 32, 64):
-            return None
-        return np.dtype(f"{'u' if element.is_unsigned else ''}int{element.width}")
-    name = str(element)
-    return np.dtype(_FLOATS[name]) if name in _FLOATS else None
 
 
 def elements_attribute(value: ir.Value) -> ir.Attribute | None:

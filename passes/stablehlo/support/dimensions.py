@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ...common.rewriting import value_of
+from ...common.rewriting import attributes_of, value_of
 from . import build
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -50,7 +49,7 @@ class DotDims:
 
     def emit(self, like: ir.Operation, lhs: ir.Value, rhs: ir.Value, kind: ir.Type) -> ir.Value:
         """A dot_general with the other attributes of `like`."""
-        attributes = build.attributes_of(like)
+        attributes = attributes_of(like)
         attributes["dot_dimension_numbers"] = build.dot_dimensions(*self.batch, *self.contracting)
         return value_of("stablehlo.dot_general", kind, [lhs, rhs], **attributes)
 
@@ -99,13 +98,5 @@ class ConvDims:
 
     def emit(self, like: ir.Operation, lhs: ir.Value, rhs: ir.Value, kind: ir.Type, **changed: ir.Attribute) -> ir.Value:
         """A convolution with the other attributes of `like`, but for those `changed`."""
-        attributes = {**build.attributes_of(like), "dimension_numbers": self.attribute(), **changed}
+        attributes = {**attributes_of(like), "dimension_numbers": self.attribute(), **changed}
         return value_of("stablehlo.convolution", kind, [lhs, rhs], **attributes)
-
-
-def padding_of(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
-    """(low, high) of a window's dimensions; zeros where the op has none."""
-    if "padding" not in op.attributes:
-        return [(0, 0)] * rank
-    pairs = np.broadcast_to(np.array(ir.DenseElementsAttr(op.attributes["padding"])), (rank, 2))
-    return [(int(low), int(high)) for low, high in pairs]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 
+from ...common.ops import Kind, kind_of
 from ...common.rewriting import attributes_of, create, functions
 
 Rule = Callable[[ir.Operation], "Sequence[ir.Value] | None"]
@@ -18,7 +19,6 @@ Rules = Mapping[str, Sequence[Rule]]
 
 MAX_SWEEPS = 64
 _SIDE_EFFECTS = {"stablehlo.custom_call", "stablehlo.return", "func.return", "func.call"}
-_CONTROL = {"stablehlo.while", "stablehlo.if", "stablehlo.case"}
 
 
 def merged(*tables: Rules) -> dict[str, list[Rule]]:
@@ -104,7 +104,7 @@ def has_effect(op: ir.Operation) -> bool:
     """Whether the op, or one in a region of it, does more than compute its results."""
     if op.name in _SIDE_EFFECTS:
         return True
-    if op.name not in _CONTROL:
+    if kind_of(op) is not Kind.CONTROL:
         return False
     inner = (view.operation for region in op.regions for block in region.blocks for view in block.operations)
     return any(o.name not in ("stablehlo.return",) and has_effect(o) for o in inner)

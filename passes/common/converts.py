@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from .rewriting import element_of, integer
 from .scalars import Scalars, float_bits, is_bool, is_float, is_unsigned, signless
 
 
-def convert(s: Scalars, x: ir.Value, source: ir.Type, target: ir.Type) -> ir.Value:
-    """`x`, of the stablehlo element type `source`, as `target`. Float to integer saturates, NaN becomes 0; anything to i1 is x != 0."""
+def convert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    """Float to integer saturates, NaN becomes 0; anything to i1 is x != 0."""
+    (x,), source, target = args, element_of(op.operands[0]), element_of(op.results[0])
     result = signless(target)
     if source == target:
         return x
@@ -62,13 +64,14 @@ def _float_to_integer(s: Scalars, x: ir.Value, target: ir.Type, unsigned: bool) 
     return s.select(too_low, s.constant(target, lowest), result)
 
 
-def bitcast(s: Scalars, x: ir.Value, target: ir.Type) -> ir.Value:
+def bitcast(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     """The same bits as a type of the same width."""
-    return s.cast("arith.bitcast", signless(target), x)
+    return s.cast("arith.bitcast", signless(element_of(op.results[0])), args[0])
 
 
-def reduce_precision(s: Scalars, x: ir.Value, exponent: int, mantissa: int) -> ir.Value:
-    """`x` rounded to a float of so many bits: to nearest even, overflow to infinity, underflow to a zero of the same sign."""
+def reduce_precision(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    """Rounded to a float of so many bits: to nearest even, overflow to infinity, underflow to a zero of the same sign."""
+    (x,), exponent, mantissa = args, integer(op, "exponent_bits"), integer(op, "mantissa_bits")
     own_exponent, own_mantissa = float_bits(x.type)
     bits_type = ir.IntegerType.get_signless(1 + own_exponent + own_mantissa)
 

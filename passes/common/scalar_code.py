@@ -10,85 +10,63 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from ...errors import UnsupportedOpError
-from .converts import bitcast, convert, reduce_precision
+from .rewriting import element_of
 from .scalars import Scalars, constant_integer, float_bits, half_below, is_bool, is_float, is_unsigned
 
 Emit = Callable[[Scalars, ir.Operation, list[ir.Value]], ir.Value]
 
 
-def operand_element(op: ir.Operation, number: int = 0) -> ir.Type:
-    return ir.RankedTensorType(op.operands[number].type).element_type
+def one(name: str) -> Emit:
+    """That op, whatever the element."""
+    return lambda s, op, args: s.op(name, *args)
 
 
-def result_element(op: ir.Operation) -> ir.Type:
-    return ir.RankedTensorType(op.results[0].type).element_type
-
-
-def _typed(on_float: str | None, on_integer: str | None, on_unsigned: str | None = None, on_bool: str | None = None) -> Emit:
-    """One arith or math op, by the kind of element. Unsigned falls back to the integer's op, i1 to the unsigned's."""
+def typed(on_float: str, on_integer: str, on_unsigned: str | None = None, on_bool: str | None = None) -> Emit:
+    """One op, by the kind of element. Unsigned falls back to the integer's op, i1 to the unsigned's."""
 
     def emit(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
-        kind = operand_element(op)
+        kind = element_of(op.operands[0])
         if is_float(kind):
-            name = on_float
-        elif is_bool(kind):
-            name = on_bool or on_unsigned or on_integer
-        else:
-            name = (on_unsigned if is_unsigned(kind) else None) or on_integer
-        if name is None:
-            raise UnsupportedOpError(f"{op.name} of {kind} is not compiled", op=op.name, loc=str(op.location), stage="linalg")
+            return s.op(on_float, *args)
+        name = (on_bool if is_bool(kind) else None) or (on_unsigned if is_unsigned(kind) else None) or on_integer
         return s.op(name, *args)
 
     return emit
 
 
-def _maths(name: str) -> Emit:
-    return _typed(f"math.{name}", None)
-
-
-def _absolute(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
-    kind = operand_element(op)
-    if is_unsigned(kind):
-        return args[0]
-    return s.op("math.absf" if is_float(kind) else "math.absi", args[0])
-
-
-def _negate(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def negate(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     (x,) = args
     return s.op("arith.negf", x) if is_float(x.type) else s.op("arith.subi", s.constant(x.type, 0), x)
 
 
-def _not(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def invert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     return s.op("arith.xori", args[0], s.constant(args[0].type, -1))
 
 
-def _sign(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def sign(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     (x,) = args
     zero, one = s.constant(x.type, 0), s.constant(x.type, 1)
     if is_float(x.type):  # NaN and both zeros are their own sign
         return s.select(s.cmpf("one", x, zero), s.op("math.copysign", one, x), x)
     nonzero = s.select(s.cmpi("ne", x, zero), one, zero)
-    if is_unsigned(operand_element(op)):
-        return nonzero
     return s.select(s.cmpi("slt", x, zero), s.constant(x.type, -1), nonzero)
 
 
-def _divide(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def divide(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     x, y = args
     if is_float(x.type):
         return s.op("arith.divf", x, y)
     by_zero, divisor = _safe_divisor(s, op, x, y)
-    quotient = s.op("arith.divui" if is_unsigned(operand_element(op)) else "arith.divsi", x, divisor)
+    quotient = s.op("arith.divui" if is_unsigned(element_of(op.operands[0])) else "arith.divsi", x, divisor)
     return quotient if by_zero is None else s.select(by_zero, s.constant(x.type, -1), quotient)
 
 
-def _remainder(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def remainder(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     x, y = args
     if is_float(x.type):
         return s.op("arith.remf", x, y)
     by_zero, divisor = _safe_divisor(s, op, x, y)
-    rest = s.op("arith.remui" if is_unsigned(operand_element(op)) else "arith.remsi", x, divisor)
+    rest = s.op("arith.remui" if is_unsigned(element_of(op.operands[0])) else "arith.remsi", x, divisor)
     return rest if by_zero is None else s.select(by_zero, x, rest)
 
 
@@ -99,14 +77,14 @@ def _safe_divisor(s: Scalars, op: ir.Operation, x: ir.Value, y: ir.Value) -> tup
         return None, y
     by_zero = s.cmpi("eq", y, s.constant(y.type, 0))
     undefined = by_zero
-    if not is_unsigned(operand_element(op)):
+    if not is_unsigned(element_of(op.operands[0])):
         lowest = s.cmpi("eq", x, s.constant(x.type, -1 << (x.type.width - 1)))
         overflow = s.op("arith.andi", lowest, s.cmpi("eq", y, s.constant(y.type, -1)))
         undefined = s.op("arith.ori", by_zero, overflow)
     return by_zero, s.select(undefined, s.constant(y.type, 1), y)
 
 
-def _shift(name: str) -> Emit:
+def shift(name: str) -> Emit:
     """A shift whose amount may reach the width: all bits (or all but the sign) have left then."""
 
     def emit(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
@@ -123,11 +101,11 @@ def _shift(name: str) -> Emit:
     return emit
 
 
-def _power(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def power(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     x, y = args
     if is_float(x.type):
         return s.op("math.powf", x, y)
-    signed = not is_unsigned(operand_element(op))
+    signed = not is_unsigned(element_of(op.operands[0]))
     known = constant_integer(y)
     one, zero = s.constant(x.type, 1), s.constant(x.type, 0)
     bits = x.type.width if known is None or known < 0 else max(1, known.bit_length())
@@ -144,34 +122,34 @@ def _power(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     return s.select(s.cmpi("slt", y, zero), inverse, result)
 
 
-def _round_away(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def round_away(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     """trunc(x + copysign(the float below 0.5, x)): exact for every x, and made of ops that CPUs have."""
     (x,) = args
     return s.op("math.trunc", s.op("arith.addf", x, s.op("math.copysign", s.constant(x.type, half_below(x.type)), x)))
 
 
-def _is_finite(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def is_finite(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     (x,) = args
     return s.cmpf("olt", s.op("math.absf", x), s.constant(x.type, float("inf")))
 
 
-def _logistic(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def logistic(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     (x,) = args
     one = s.constant(x.type, 1)
     return s.op("arith.divf", one, s.op("arith.addf", one, s.op("math.exp", s.op("arith.negf", x))))
 
 
-def _clamp(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def clamp(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     low, x, high = args
-    kind = operand_element(op, 1)
+    kind = element_of(op.operands[1])
     largest, least = ("maximumf", "minimumf") if is_float(kind) else ("maxui", "minui") if is_unsigned(kind) else ("maxsi", "minsi")
     return s.op(f"arith.{least}", s.op(f"arith.{largest}", x, low), high)
 
 
-def _compare(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def compare(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     x, y = args
     direction = _enum(op, "comparison_direction").lower()
-    kind = operand_element(op)
+    kind = element_of(op.operands[0])
     if not is_float(kind):
         sign = "" if direction in ("eq", "ne") else "u" if is_unsigned(kind) else "s"
         return s.cmpi(sign + direction, x, y)
@@ -193,66 +171,5 @@ def _enum(op: ir.Operation, name: str) -> str:
     return str(op.attributes[name]).rstrip(">").split()[-1]
 
 
-def _select(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+def select(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     return s.select(*args)
-
-
-def _convert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
-    return convert(s, args[0], operand_element(op), result_element(op))
-
-
-def _bitcast(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
-    return bitcast(s, args[0], result_element(op))
-
-
-def _reduce_precision(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
-    exponent, mantissa = (int(ir.IntegerAttr(op.attributes[n]).value) for n in ("exponent_bits", "mantissa_bits"))
-    return reduce_precision(s, args[0], exponent, mantissa)
-
-
-SCALARS: dict[str, Emit] = {
-    "stablehlo.abs": _absolute,
-    "stablehlo.add": _typed("arith.addf", "arith.addi", on_bool="arith.ori"),
-    "stablehlo.and": _typed(None, "arith.andi"),
-    "stablehlo.atan2": _maths("atan2"),
-    "stablehlo.bitcast_convert": _bitcast,
-    "stablehlo.cbrt": _maths("cbrt"),
-    "stablehlo.ceil": _maths("ceil"),
-    "stablehlo.clamp": _clamp,
-    "stablehlo.compare": _compare,
-    "stablehlo.convert": _convert,
-    "stablehlo.cosine": _maths("cos"),
-    "stablehlo.count_leading_zeros": _typed(None, "math.ctlz"),
-    "stablehlo.divide": _divide,
-    "stablehlo.exponential": _maths("exp"),
-    "stablehlo.exponential_minus_one": _maths("expm1"),
-    "stablehlo.floor": _maths("floor"),
-    "stablehlo.is_finite": _is_finite,
-    "stablehlo.log": _maths("log"),
-    "stablehlo.log_plus_one": _maths("log1p"),
-    "stablehlo.logistic": _logistic,
-    "stablehlo.maximum": _typed("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"),
-    "stablehlo.minimum": _typed("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
-    "stablehlo.multiply": _typed("arith.mulf", "arith.muli", on_bool="arith.andi"),
-    "stablehlo.negate": _negate,
-    "stablehlo.not": _not,
-    "stablehlo.or": _typed(None, "arith.ori"),
-    "stablehlo.popcnt": _typed(None, "math.ctpop"),
-    "stablehlo.power": _power,
-    "stablehlo.reduce_precision": _reduce_precision,
-    "stablehlo.remainder": _remainder,
-    "stablehlo.round_nearest_afz": _round_away,
-    "stablehlo.round_nearest_even": _maths("roundeven"),
-    "stablehlo.rsqrt": _maths("rsqrt"),
-    "stablehlo.select": _select,
-    "stablehlo.shift_left": _shift("arith.shli"),
-    "stablehlo.shift_right_arithmetic": _shift("arith.shrsi"),
-    "stablehlo.shift_right_logical": _shift("arith.shrui"),
-    "stablehlo.sign": _sign,
-    "stablehlo.sine": _maths("sin"),
-    "stablehlo.sqrt": _maths("sqrt"),
-    "stablehlo.subtract": _typed("arith.subf", "arith.subi"),
-    "stablehlo.tan": _maths("tan"),
-    "stablehlo.tanh": _maths("tanh"),
-    "stablehlo.xor": _typed(None, "arith.xori"),
-}

@@ -11,7 +11,9 @@ import ml_dtypes
 import numpy as np
 from torch_mlir import ir
 
-from .constants import dtype_of
+from hloom.runtime.dtypes import NAMES, numpy_dtype
+
+from .rewriting import integer, integers
 
 Arrays = list[np.ndarray]
 Evaluator = Callable[[ir.Operation, Arrays], "np.ndarray | None"]
@@ -19,27 +21,36 @@ Evaluator = Callable[[ir.Operation, Arrays], "np.ndarray | None"]
 _HALF = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
+def dtype_of(element: ir.Type) -> np.dtype | None:
+    """NumPy's type of an element type, or None where there is none."""
+    name = str(element)
+    return numpy_dtype(name) if name in NAMES else None
+
+
 def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
 
 
-def _arithmetic(function: Callable, on_bool: Callable | None = None) -> Evaluator:
+def plain(function: Callable) -> Evaluator:
+    """NumPy's function is the op, whatever the element."""
+    return lambda op, args: function(*args)
+
+
+def arithmetic(function: Callable, on_bool: Callable) -> Evaluator:
     def evaluate(op: ir.Operation, args: Arrays) -> np.ndarray | None:
-        if args[0].dtype == np.bool_:
-            return on_bool(*args) if on_bool else None
-        return function(*args)
+        return (on_bool if args[0].dtype == np.bool_ else function)(*args)
 
     return evaluate
 
 
-def _quotient(function: Callable) -> Evaluator:
+def quotient(function: Callable) -> Evaluator:
     """Truncating division of integers: NumPy's floors, so magnitudes are divided."""
 
     def evaluate(op: ir.Operation, args: Arrays) -> np.ndarray | None:
         x, y = args
         if is_float(x.dtype):
             return function(x, y)
-        if x.dtype == np.bool_ or np.any(y == 0) or (x.dtype.kind == "i" and np.any(x == np.iinfo(x.dtype).min)):
+        if np.any(y == 0) or (x.dtype.kind == "i" and np.any(x == np.iinfo(x.dtype).min)):
             return None
         if function is np.fmod:
             return np.fmod(x, y)
@@ -49,7 +60,7 @@ def _quotient(function: Callable) -> Evaluator:
     return evaluate
 
 
-def _extremum(function: Callable, on_bool: Callable) -> Evaluator:
+def extremum(function: Callable, on_bool: Callable) -> Evaluator:
     def evaluate(op: ir.Operation, args: Arrays) -> np.ndarray | None:
         x, y = args
         if x.dtype == np.bool_:
@@ -61,17 +72,11 @@ def _extremum(function: Callable, on_bool: Callable) -> Evaluator:
     return evaluate
 
 
-def _bitwise(function: Callable) -> Evaluator:
-    return lambda op, args: None if is_float(args[0].dtype) else function(*args)
-
-
-def _shift(function: Callable, signed: bool = False) -> Evaluator:
+def shift(function: Callable, signed: bool = False) -> Evaluator:
     """Shifts by the width or more move every bit out; an arithmetic one leaves the topmost bit everywhere, of unsigned types too."""
 
     def evaluate(op: ir.Operation, args: Arrays) -> np.ndarray | None:
         x, amount = args
-        if x.dtype.kind not in "iu":
-            return None
         size = x.dtype.itemsize
         computed = np.dtype(f"{'i' if signed else 'u'}{size}")
         inside = amount.astype(f"u{size}") < size * 8
@@ -81,7 +86,7 @@ def _shift(function: Callable, signed: bool = False) -> Evaluator:
     return evaluate
 
 
-def _real(function: Callable) -> Evaluator:
+def real(function: Callable) -> Evaluator:
     """A function of floats, computed in f64 and rounded once."""
 
     def evaluate(op: ir.Operation, args: Arrays) -> np.ndarray | None:
@@ -92,12 +97,12 @@ def _real(function: Callable) -> Evaluator:
     return evaluate
 
 
-def _sign(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+def sign(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     (x,) = args
-    return None if x.dtype == np.bool_ else np.where(x == 0, x, np.sign(x)).astype(x.dtype)
+    return np.where(x == 0, x, np.sign(x)).astype(x.dtype)
 
 
-def _compare(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+def compare(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     if "compare_type" in op.attributes and "TOTALORDER" in str(op.attributes["compare_type"]):
         return None
     direction = str(op.attributes["comparison_direction"]).rstrip(">").split()[-1]
@@ -105,14 +110,14 @@ def _compare(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     return names[direction](*args)
 
 
-def _clamp(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+def clamp(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     low, x, high = args
     if is_float(x.dtype) and any(np.any(a == 0) or np.any(np.isnan(a.astype(np.float64))) for a in args):
         return None
     return np.minimum(np.maximum(x, low), high)
 
 
-def _convert(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+def convert(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     (x,) = args
     to = dtype_of(ir.RankedTensorType(op.results[0].type).element_type)
     if to is None:
@@ -131,7 +136,7 @@ def _convert(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     return x.astype(to)
 
 
-def _bitcast(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+def bitcast(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     (x,) = args
     to = dtype_of(ir.RankedTensorType(op.results[0].type).element_type)
     if to is None or to.itemsize != x.dtype.itemsize or np.bool_ in (to, x.dtype):
@@ -139,50 +144,40 @@ def _bitcast(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     return np.ascontiguousarray(x).view(to).reshape(x.shape)
 
 
-EVALUATORS: dict[str, Evaluator] = {
-    "abs": lambda op, args: np.abs(args[0]),
-    "add": _arithmetic(np.add, np.logical_or),
-    "and": _bitwise(np.bitwise_and),
-    "bitcast_convert": _bitcast,
-    "ceil": _arithmetic(np.ceil),
-    "clamp": _clamp,
-    "compare": _compare,
-    "convert": _convert,
-    "cosine": _real(np.cos),
-    "divide": _quotient(np.divide),
-    "exponential": _real(np.exp),
-    "exponential_minus_one": _real(np.expm1),
-    "floor": _arithmetic(np.floor),
-    "is_finite": lambda op, args: np.isfinite(args[0]),
-    "log": _real(np.log),
-    "log_plus_one": _real(np.log1p),
-    "maximum": _extremum(np.maximum, np.logical_or),
-    "minimum": _extremum(np.minimum, np.logical_and),
-    "multiply": _arithmetic(np.multiply, np.logical_and),
-    "negate": _arithmetic(np.negative),
-    "not": _bitwise(np.invert),
-    "or": _bitwise(np.bitwise_or),
-    "power": _real(np.power),
-    "remainder": _quotient(np.fmod),
-    "round_nearest_even": _arithmetic(np.rint),
-    "rsqrt": _real(lambda x: 1 / np.sqrt(x)),
-    "select": lambda op, args: np.where(*args).astype(args[1].dtype),
-    "shift_left": _shift(np.left_shift),
-    "shift_right_arithmetic": _shift(np.right_shift, signed=True),
-    "shift_right_logical": _shift(np.right_shift),
-    "sign": _sign,
-    "sine": _real(np.sin),
-    "sqrt": _arithmetic(np.sqrt),
-    "subtract": _arithmetic(np.subtract),
-    "tanh": _real(np.tanh),
-    "xor": _bitwise(np.bitwise_xor),
-}
+def select(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+    return np.where(*args).astype(args[1].dtype)
 
 
-def evaluate(name: str, op: ir.Operation, args: Arrays) -> np.ndarray | None:
-    """The result of the elementwise op on those arrays (all of one shape, or scalars that broadcast), or None."""
-    evaluator = EVALUATORS.get(name)
-    if evaluator is None:
-        return None
-    with np.errstate(all="ignore"):
-        return evaluator(op, args)
+# -- data movement ----------------------------------------------------------------------------------------------------------------------
+
+
+def splats(op: ir.Operation, args: Arrays) -> np.ndarray | None:
+    """Declines all but what is folded without computing: operands that are one splat."""
+    return None
+
+
+def broadcast(op: ir.Operation, args: Arrays) -> np.ndarray:
+    """Only where the result has no more elements than the operand: unit dimensions come and dimensions change places."""
+    dimensions = integers(op, "broadcast_dimensions")
+    return reshape(op, [args[0].transpose(sorted(range(len(dimensions)), key=dimensions.__getitem__))])
+
+
+def concatenate(op: ir.Operation, args: Arrays) -> np.ndarray:
+    return np.concatenate(args, axis=integer(op, "dimension"))
+
+
+def reshape(op: ir.Operation, args: Arrays) -> np.ndarray:
+    return args[0].reshape(ir.RankedTensorType(op.results[0].type).shape)
+
+
+def reverse(op: ir.Operation, args: Arrays) -> np.ndarray:
+    return np.flip(args[0], tuple(integers(op, "dimensions")))
+
+
+def slice_(op: ir.Operation, args: Arrays) -> np.ndarray:
+    bounds = zip(*(integers(op, name) for name in ("start_indices", "limit_indices", "strides")))
+    return args[0][tuple(slice(*bound) for bound in bounds)]
+
+
+def transpose(op: ir.Operation, args: Arrays) -> np.ndarray:
+    return args[0].transpose(integers(op, "permutation"))

@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from ...common.rewriting import create, defining_op, value_of
+from .rewriting import create, defining_op, value_of
 
 INTEGER_PREDICATES = {name: n for n, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
 FLOAT_PREDICATES = {name: n for n, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())}

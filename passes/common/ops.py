@@ -1,0 +1,238 @@
+"""The table of ops: a row for each op of StableHLO that hloom compiles.
+
+The checks of a program, the folding of constants, the planner, in-place reuse and the lowering read it; none has a list of its own. For an
+elementwise op its row is all. An op of another kind also has an access map (fused/planner/access.py), a lowering (linalg/lowering), and
+what simplifies it (stablehlo/rules).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from torch_mlir import ir
+
+from ..errors import UnsupportedOpError
+from . import converts
+from . import folding as fold
+from . import scalar_code as code
+from .folding import Evaluator
+from .rewriting import element_of
+from .scalar_code import Emit
+from .scalars import Scalars
+
+FLOAT = frozenset("f64 f32 f16 bf16".split())
+BOOL = frozenset(["i1"])
+SIGNED = frozenset("i8 i16 i32 i64".split())
+INTEGER = SIGNED | frozenset("ui8 ui16 ui32 ui64".split())
+NUMBER = FLOAT | INTEGER
+ANY = NUMBER | BOOL
+"""The element types that hloom computes with."""
+
+
+class Kind(Enum):
+    """What an op iterates over, and how it reads its operands there. The points of an op are those of its result."""
+
+    ELEMENTWISE = "elementwise"
+    """The points; every operand at the point, one of rank 0 as it is."""
+    BITCAST = "bitcast"
+    """As ELEMENTWISE between elements of one width; otherwise the operand has one dimension less, or more, which is read whole."""
+    SOURCE = "source"
+    """The points; it has no operands."""
+    MOVEMENT = "movement"
+    """The points; its one operand at an affine map of the point."""
+    INDEXING = "indexing"
+    """The points; some operands at an offset or where others say, each maybe at part of the points; starts and fillings as scalars."""
+    REDUCE = "reduce"
+    """The points × the reduced dimensions; the first half of the operands at both, the other half, where sums start, as scalars."""
+    WINDOW = "window"
+    """The points × the window; operands as of REDUCE, the first half maybe at part of the points."""
+    MATMUL = "matmul"
+    """The points × the contracted dimensions; both operands at both, each a whole buffer."""
+    CONV = "conv"
+    """The points × the window × the input channels; operands as of MATMUL."""
+    CONTROL = "control"
+    """Its regions; every operand whole, by the host program."""
+    TERMINATOR = "terminator"
+
+    @property
+    def reduces(self) -> bool:
+        return self in (Kind.REDUCE, Kind.WINDOW)
+
+    @property
+    def contracts(self) -> bool:
+        return self in (Kind.MATMUL, Kind.CONV)
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether it iterates over more than the points of its result."""
+        return self.reduces or self.contracts
+
+
+@dataclass(frozen=True)
+class OpInfo:
+    """A row.
+
+    `elements`: the types that its last operand's elements may have; `work`: in f32 operations a point, for reductions the work of their
+    body; `fold`: what it computes on NumPy arrays, None if it is not folded; `scalar`: emits the scalar code of an elementwise op;
+    `free`: it costs nothing where it is read.
+    """
+
+    kind: Kind
+    elements: frozenset[str] = ANY
+    work: int = 1
+    fold: Evaluator | None = None
+    scalar: Emit | None = None
+    free: bool = False
+
+
+def elementwise(elements: frozenset[str], scalar: Emit, fold: Evaluator | None = None, work: int = 1) -> OpInfo:
+    return OpInfo(Kind.ELEMENTWISE, elements, work, fold, scalar)
+
+
+def _movement(fold: Evaluator, free: bool = False) -> OpInfo:
+    return OpInfo(Kind.MOVEMENT, work=0, fold=fold, free=free)
+
+
+_ROWS = {
+    "abs": elementwise(SIGNED | FLOAT, code.typed("math.absf", "math.absi"), fold.plain(np.abs)),
+    "add": elementwise(ANY, code.typed("arith.addf", "arith.addi", on_bool="arith.ori"), fold.arithmetic(np.add, np.logical_or)),
+    "and": elementwise(INTEGER | BOOL, code.one("arith.andi"), fold.plain(np.bitwise_and)),
+    "atan2": elementwise(FLOAT, code.one("math.atan2"), work=44),
+    "bitcast_convert": OpInfo(Kind.BITCAST, scalar=converts.bitcast, fold=fold.bitcast),
+    "cbrt": elementwise(FLOAT, code.one("math.cbrt"), work=36),
+    "ceil": elementwise(FLOAT, code.one("math.ceil"), fold.plain(np.ceil)),
+    "clamp": elementwise(ANY, code.clamp, fold.clamp),
+    "compare": elementwise(ANY, code.compare, fold.compare),
+    "convert": elementwise(ANY, converts.convert, fold.convert),
+    "cosine": elementwise(FLOAT, code.one("math.cos"), fold.real(np.cos), work=28),
+    "count_leading_zeros": elementwise(INTEGER, code.one("math.ctlz")),
+    "divide": elementwise(NUMBER, code.divide, fold.quotient(np.divide), work=4),
+    "exponential": elementwise(FLOAT, code.one("math.exp"), fold.real(np.exp), work=24),
+    "exponential_minus_one": elementwise(FLOAT, code.one("math.expm1"), fold.real(np.expm1), work=28),
+    "floor": elementwise(FLOAT, code.one("math.floor"), fold.plain(np.floor)),
+    "is_finite": elementwise(FLOAT, code.is_finite, fold.plain(np.isfinite)),
+    "log": elementwise(FLOAT, code.one("math.log"), fold.real(np.log), work=24),
+    "log_plus_one": elementwise(FLOAT, code.one("math.log1p"), fold.real(np.log1p), work=28),
+    "logistic": elementwise(FLOAT, code.logistic, work=28),
+    "maximum": elementwise(
+        ANY, code.typed("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"), fold.extremum(np.maximum, np.logical_or)
+    ),
+    "minimum": elementwise(
+        ANY, code.typed("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"), fold.extremum(np.minimum, np.logical_and)
+    ),
+    "multiply": elementwise(
+        ANY, code.typed("arith.mulf", "arith.muli", on_bool="arith.andi"), fold.arithmetic(np.multiply, np.logical_and)
+    ),
+    "negate": elementwise(NUMBER, code.negate, fold.plain(np.negative)),
+    "not": elementwise(INTEGER | BOOL, code.invert, fold.plain(np.invert)),
+    "or": elementwise(INTEGER | BOOL, code.one("arith.ori"), fold.plain(np.bitwise_or)),
+    "popcnt": elementwise(INTEGER, code.one("math.ctpop")),
+    "power": elementwise(NUMBER, code.power, fold.real(np.power), work=48),
+    "reduce_precision": elementwise(FLOAT, converts.reduce_precision),
+    "remainder": elementwise(NUMBER, code.remainder, fold.quotient(np.fmod), work=8),
+    "round_nearest_afz": elementwise(FLOAT, code.round_away),
+    "round_nearest_even": elementwise(FLOAT, code.one("math.roundeven"), fold.plain(np.rint)),
+    "rsqrt": elementwise(FLOAT, code.one("math.rsqrt"), fold.real(lambda x: 1 / np.sqrt(x)), work=6),
+    "select": elementwise(ANY, code.select, fold.select),
+    "shift_left": elementwise(INTEGER, code.shift("arith.shli"), fold.shift(np.left_shift)),
+    "shift_right_arithmetic": elementwise(INTEGER, code.shift("arith.shrsi"), fold.shift(np.right_shift, signed=True)),
+    "shift_right_logical": elementwise(INTEGER, code.shift("arith.shrui"), fold.shift(np.right_shift)),
+    "sign": elementwise(SIGNED | FLOAT, code.sign, fold.sign),
+    "sine": elementwise(FLOAT, code.one("math.sin"), fold.real(np.sin), work=28),
+    "sqrt": elementwise(FLOAT, code.one("math.sqrt"), fold.plain(np.sqrt), work=4),
+    "subtract": elementwise(NUMBER, code.typed("arith.subf", "arith.subi"), fold.plain(np.subtract)),
+    "tan": elementwise(FLOAT, code.one("math.tan"), work=40),
+    "tanh": elementwise(FLOAT, code.one("math.tanh"), fold.real(np.tanh), work=24),
+    "xor": elementwise(INTEGER | BOOL, code.one("arith.xori"), fold.plain(np.bitwise_xor)),
+    "constant": OpInfo(Kind.SOURCE, free=True),
+    "iota": OpInfo(Kind.SOURCE, free=True),
+    "broadcast_in_dim": _movement(fold.broadcast, free=True),
+    "reshape": _movement(fold.reshape, free=True),
+    "reverse": _movement(fold.reverse),
+    "slice": _movement(fold.slice_, free=True),
+    "transpose": _movement(fold.transpose),
+    "concatenate": OpInfo(Kind.INDEXING, fold=fold.concatenate),
+    "dynamic_slice": OpInfo(Kind.INDEXING, work=0),
+    "dynamic_update_slice": OpInfo(Kind.INDEXING),
+    "gather": OpInfo(Kind.INDEXING, work=2),
+    "pad": OpInfo(Kind.INDEXING, work=2, fold=fold.splats),
+    "reduce": OpInfo(Kind.REDUCE),
+    "reduce_window": OpInfo(Kind.WINDOW),
+    "dot_general": OpInfo(Kind.MATMUL, work=2),
+    "convolution": OpInfo(Kind.CONV, work=2),
+    "case": OpInfo(Kind.CONTROL),
+    "if": OpInfo(Kind.CONTROL),
+    "while": OpInfo(Kind.CONTROL),
+    "return": OpInfo(Kind.TERMINATOR),
+}
+OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
+"""By full name: what may be left at the end of the stage stablehlo."""
+
+FREE = frozenset(name for name, info in OPS.items() if info.free)
+
+LEGALIZED = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "batch_norm_inference broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad "
+        "dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice tuple unary_einsum"
+    ).split()
+)
+"""These become ops of the table, or nothing, at the stage stablehlo."""
+
+ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement"}
+"""Custom calls for a partitioner, which give back their operands."""
+
+_AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
+_CHLO_DECLINED = {"chlo.top_k", "chlo.ragged_dot", "chlo.scan", "chlo.constant"}
+_REMEDIES = {
+    "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
+    "stablehlo.sort": "hloom has no sort yet; sort outside of the program",
+    "chlo.top_k": "hloom has no sort yet; take the top elements outside of the program",
+    "stablehlo.scatter": "hloom has no scatter yet; write the update as a dynamic_update_slice or a select",
+    "stablehlo.rng": "its results depend on hidden state; use a counter-based generator such as JAX's threefry",
+    "stablehlo.rng_bit_generator": "use JAX's threefry generator (jax_default_prng_impl='threefry2x32')",
+}
+_DYNAMIC = "its shape or indices must be constants; export the program with static shapes"
+
+
+def kind_of(op: ir.Operation) -> Kind | None:
+    info = OPS.get(op.name)
+    return None if info is None else info.kind
+
+
+def named(*kinds: Kind) -> frozenset[str]:
+    """The names of the ops of those kinds."""
+    return frozenset(name for name, info in OPS.items() if info.kind in kinds)
+
+
+def is_elementwise(op: ir.Operation) -> bool:
+    """Whether each element of the result depends on the operands at its index alone: not so a bitcast to wider or narrower elements."""
+    return op.name in OPS and OPS[op.name].scalar is not None and not changes_width(op)
+
+
+def changes_width(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.bitcast_convert" and op.operands[0].type.element_type.width != op.results[0].type.element_type.width
+
+
+def emit_scalar(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    """Emits the scalar code of an elementwise op. Raises UnsupportedOpError on elements of a type that is not in its row."""
+    info, element = OPS[op.name], element_of(list(op.operands)[-1])
+    if info.scalar is None or str(element) not in info.elements:
+        raise UnsupportedOpError(f"{op.name} of {element} is not compiled", op=op.name, loc=str(op.location), stage="linalg")
+    return info.scalar(s, op, args)
+
+
+def is_accepted(name: str) -> bool:
+    """Whether an op of that name may stand in a program."""
+    if name.startswith("chlo."):
+        return name not in _CHLO_DECLINED
+    return name in OPS or name in LEGALIZED or name in _AROUND
+
+
+def remedy(name: str) -> str:
+    """What to do about an op that hloom does not compile."""
+    if name.startswith(("stablehlo.dynamic_", "stablehlo.real_dynamic_")):
+        return _DYNAMIC
+    return _REMEDIES.get(name, "write the function with other ops")
