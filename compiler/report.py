@@ -12,7 +12,6 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
-from hloom.dialects.thunk_json import plain_attribute
 from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -173,7 +172,7 @@ def _without_constants(ops: dict[str, int]) -> dict[str, int]:
 
 
 def _chosen(record: dict[str, Any], groups: list[str]) -> bool:
-    return record["code"] in KERNEL_CODES and any(group in groups for group in record["groups"])
+    return record["code"] in [code.name for code in KERNEL_CODES] and any(group in groups for group in record["groups"])
 
 
 def _short(name: str) -> str:
@@ -210,6 +209,16 @@ def _trips(op: ir.Operation) -> int:
 
 
 def _decision(record: ir.DictAttr) -> dict[str, Any]:
-    plain = {entry.name: plain_attribute(entry.attr) for entry in record}
+    plain = {entry.name: _plain(entry.attr) for entry in record}
     names = ("code", "verdict", "groups", "ops", "reason")
     return {**{name: plain.get(name, "") for name in names}, "figures": {key: value for key, value in plain.items() if key not in names}}
+
+
+def _plain(attribute: ir.Attribute) -> Any:
+    if isinstance(attribute, ir.ArrayAttr):
+        return [_plain(item) for item in attribute]
+    if isinstance(attribute, ir.DictAttr):
+        return {entry.name: _plain(entry.attr) for entry in attribute}
+    if isinstance(attribute, (ir.FlatSymbolRefAttr, ir.StringAttr, ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+        return attribute.value
+    return str(attribute)

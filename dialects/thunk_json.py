@@ -23,7 +23,7 @@ def plain(op: ir.Operation) -> dict[str, Any]:
     """An op of a program as a dictionary."""
     data: dict[str, Any] = {"op": op.operation.name.removeprefix("thunk.")}
     for name in op.attributes:
-        data[name] = _slices(op.attributes[name]) if name in _SLICES else plain_attribute(op.attributes[name])
+        data[name] = _slices(op.attributes[name]) if name in _SLICES else _plain(op.attributes[name])
     names = [field.name for field in type(op.opview)._fields][-len(op.regions) :] if len(op.regions) else []
     for name, region in zip(names, op.regions):
         data[name] = [plain(inner.operation) for block in region.blocks for inner in block.operations]
@@ -35,12 +35,11 @@ def _slices(attribute: ir.Attribute) -> list[list[int]]:
     return [list(each) for each in zip(flat[::3], flat[1::3], flat[2::3])]
 
 
-def plain_attribute(attribute: ir.Attribute) -> Any:
-    """An attribute as JSON has it; as its text where JSON has nothing for it, or has no need to know."""
+def _plain(attribute: ir.Attribute) -> Any:
     if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr | ir.FlatSymbolRefAttr):
         return attribute.value
     if isinstance(attribute, ir.DenseI64ArrayAttr | ir.DenseI8ArrayAttr):
         return list(attribute)
     if isinstance(attribute, ir.ArrayAttr):
-        return [plain_attribute(item) for item in attribute]
+        return [_plain(item) for item in attribute]
     return str(attribute)
