@@ -14,9 +14,9 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.rewriting import symbol_name
-from hloom.passes.common.storage import bit_width
 from hloom.passes.errors import CompileError
 
 KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "library"}
@@ -122,7 +122,7 @@ def _function_of(op: ir.Operation) -> ir.Operation:
 
 def _bytes(op: ir.Operation) -> int:
     kind = ir.MemRefType(op.results[0].type)
-    return prod(kind.shape) * bit_width(kind.element_type) // 8
+    return prod(kind.shape) * element_bytes(kind.element_type)
 
 
 def _check_llvm(module: ir.Operation) -> None:

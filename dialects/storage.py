@@ -10,6 +10,10 @@ Slice = tuple[int, int, int]
 """Bytes of a program's buffer: its number, the byte offset, the size."""
 
 
+def is_i1(element: ir.Type) -> bool:
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
 def storage_element(element: ir.Type) -> ir.Type:
     """The element type of a buffer that holds a tensor of `element`s: i1 → i8, ui8 → i8, others as they are."""
     if not isinstance(element, ir.IntegerType):
@@ -21,8 +25,10 @@ def element_bytes(element: ir.Type) -> int:
     """Bytes of one element of a tensor of `element`s in its buffer."""
     if isinstance(element, ir.ComplexType):
         return 2 * element_bytes(element.element_type)
-    if isinstance(element, ir.IntegerType) and element.width == 1:
+    if is_i1(element):
         return 1
+    if isinstance(element, ir.IndexType):
+        return 8
     if not isinstance(element, ir.IntegerType | ir.FloatType) or element.width % 8:
         raise ValueError(f"no buffer layout for elements of type {element}")
     return element.width // 8

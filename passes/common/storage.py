@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, memref
+
+from hloom.dialects.storage import is_i1, storage_element
 
 from .linear_index import LinearIndex
-from .rewriting import value_of
+from .vectors import is_vector
 
 
 @dataclass(frozen=True)
@@ -16,8 +19,8 @@ class Storage:
     """A strided view of the one-dimensional memref `base`.
 
     `element` is the type of the tensor's elements; i1 is stored as one byte. `root` is the number of the kernel's result that
-    the storage is part of, or None. Sizes are ints, or values where a tile is cut at an edge. Contiguous reads,
-    of what is writable the stores instead, prefetch what lies `ahead` elements further, 0 for nothing.
+    the storage is part of, or None. Sizes are ints, or values where a tile is cut at an edge. `ahead` is the prefetch distance in
+    elements, 0 for none: of contiguous loads where the storage is read-only, of contiguous stores where it is writable.
     """
 
     base: ir.Value
@@ -71,29 +74,28 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
-def memory_type(element: ir.Type) -> ir.Type:
-    """How an element is stored: i1 as i8."""
-    if isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 1:
-        return ir.IntegerType.get_signless(8)
-    return element
-
-
-def buffer_type(shape: tuple[int, ...], element: ir.Type) -> ir.MemRefType:
-    return ir.MemRefType.get([prod(shape)], memory_type(element))
+def buffer_type(tensor: ir.Type) -> ir.MemRefType:
+    """The one-dimensional memref in which a kernel finds a tensor of static shape."""
+    kind = ir.RankedTensorType(tensor)
+    return ir.MemRefType.get([prod(kind.shape)], storage_element(kind.element_type))
 
 
 def stack_buffer(shape: tuple[int, ...], sizes: tuple[int | ir.Value, ...], element: ir.Type) -> Storage:
     """A buffer on the stack for a tile of at most `shape`; emitted at the current insertion point."""
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-    base = value_of("memref.alloca", buffer_type(shape, element), operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]), alignment=alignment)
+    base = memref.alloca(buffer_type(ir.RankedTensorType.get(shape, element)), [], [], alignment=64)
     return Storage(base, element, LinearIndex(), row_major(shape), sizes, writable=True)
 
 
-def is_i1(element: ir.Type) -> bool:
-    return isinstance(element, ir.IntegerType) and ir.IntegerType(element).width == 1
+def loaded(value: ir.Value, element: ir.Type) -> ir.Value:
+    """An element, or a vector of them, read from a buffer that holds a tensor of `element`s: a byte becomes i1."""
+    if not is_i1(element):
+        return value
+    return arith.trunci(ir.VectorType.get(value.type.shape, element) if is_vector(value) else element, value)
 
 
-def bit_width(element: ir.Type) -> int:
-    if isinstance(element, ir.IndexType):
-        return 64
-    return max(8, element.width)
+def stored(value: ir.Value, element: ir.Type) -> ir.Value:
+    """The same on the way to the buffer: i1 becomes a byte."""
+    if not is_i1(element):
+        return value
+    byte = storage_element(element)
+    return arith.extui(ir.VectorType.get(value.type.shape, byte) if is_vector(value) else byte, value)

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from ...common.axes import TileOp, read_tile_op
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.rewriting import defining_op, index_constant, is_block_argument, value_of, walk
+from ...common.rewriting import defining_op, index_constant, is_block_argument, walk
 from ...common.storage import row_major
 from ...tiled.schedules.gpu_contraction import Sizes
 
@@ -65,8 +66,8 @@ class LoopGroup:
                 found[loop] = LinearIndex.of(rest)
                 break
             size = index_constant(extent)
-            found[loop] = LinearIndex.of(value_of("arith.remui", rest.type, [rest, size]))
-            rest = value_of("arith.divui", rest.type, [rest, size])
+            found[loop] = LinearIndex.of(arith.remui(rest, size))
+            rest = arith.divui(rest, size)
         return found
 
 

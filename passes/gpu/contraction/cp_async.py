@@ -15,10 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from hloom.dialects.storage import element_bytes
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant, value_of
-from ..support.emit import all_of, choose, digits, divide, element_bytes, less_than, remainder, store, vector_of, xor
+from ...common.vectors import vector_of
+from ..support.emit import all_of, choose, digits, divide, less_than, remainder, store
 from .contraction import Access, Contraction, LoopGroup, Operand
 from .factors import read_stored
 from .runs import Run
@@ -73,12 +77,12 @@ class TileShape:
             return index_constant(0)
         line = remainder(line, 8)
         if self.spread > 1:
-            line = value_of("arith.muli", line.type, [line, index_constant(self.spread)])
+            line = arith.muli(line, index_constant(self.spread))
         return remainder(divide(line, max(1, 8 // chunks)), min(8, chunks))
 
     def position(self, chunk: ir.Value, swizzle: ir.Value) -> LinearIndex:
         """Where in its line the chunk of that number begins."""
-        return LinearIndex.of(xor(chunk, swizzle)) * self.chunk
+        return LinearIndex.of(arith.xori(chunk, swizzle)) * self.chunk
 
 
 def tile_shape(
@@ -215,7 +219,7 @@ def _async_copy(
 ) -> ir.Value:
     count = []
     if valid is not None:
-        count = [value_of("arith.select", ir.IndexType.get(), [valid, index_constant(width), index_constant(0)])]
+        count = [arith.select(valid, index_constant(width), index_constant(0))]
     element = ir.MemRefType(source.type).element_type
     attributes = {
         "dstElements": ir.IntegerAttr.get(ir.IndexType.get(), width),

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.rewriting import defining_op, is_block_argument, value_of
-from ..support.emit import broadcast, clone_elementwise, is_vector, vector_of
+from ...common.rewriting import defining_op, is_block_argument
+from ...common.scalar_body import clone_on
+from ...common.vectors import broadcast, is_vector, steps
 from .contraction import Contraction, element_access, loops_of, result_number, tile_ops
+from .factors import add
 from .runs import Run
 
 
@@ -63,7 +66,7 @@ class Epilogue:
     def _add(self, left: ir.Value, right: ir.Value) -> ir.Value:
         if is_vector(left):
             right = broadcast(right, self._run.length)
-        return value_of("arith.addf" if self.contraction.is_float else "arith.addi", left.type, [right, left])
+        return add(right, left)
 
     def _value(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         """`value` at the point; a scalar where it is the same for the whole vector."""
@@ -90,8 +93,8 @@ class Epilogue:
         if op is not None and op.name == "arith.constant":
             attribute = op.attributes["value"]
             if not isinstance(value.type, ir.RankedTensorType):
-                return value_of("arith.constant", value.type, value=attribute)
-            return value_of("arith.constant", value.type.element_type, value=ir.DenseElementsAttr(attribute).get_splat_value())
+                return arith.constant(value.type, attribute)
+            return arith.constant(value.type.element_type, ir.DenseElementsAttr(attribute).get_splat_value())
         access = element_access(value, indices)
         assert access is not None  # accepts() has seen to it
         return self._run.read(self.buffers[access.buffer], access)
@@ -114,7 +117,7 @@ class Epilogue:
             if op.name == "linalg.index":
                 values[op.results[0]] = self._index(own[ir.IntegerAttr(op.attributes["dim"]).value])
             else:
-                values[op.results[0]] = clone_elementwise(op, [self._inner(values, v) for v in op.operands])
+                values[op.results[0]] = clone_on(op, [self._inner(values, v) for v in op.operands])[0]
         return [self._inner(values, v) for v in last.operands]
 
     def _inner(self, values: Mapping[ir.Value, ir.Value], value: ir.Value) -> ir.Value:
@@ -125,9 +128,7 @@ class Epilogue:
         step = 0 if self._run.along is None else form.coefficient(self._run.along)
         if length == 1 or not step:
             return at
-        kind = vector_of(length, at.type)
-        lanes = ir.DenseElementsAttr.get([ir.IntegerAttr.get(at.type, i * step) for i in range(length)], kind)
-        return value_of("arith.addi", kind, [broadcast(at, length), value_of("arith.constant", kind, value=lanes)])
+        return arith.addi(broadcast(at, length), steps(length, step))
 
 
 class _Check:

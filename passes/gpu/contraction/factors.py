@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, math
+from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, index_constant, value_of
-from ..support.emit import all_of, broadcast, clone_elementwise, compare_integers, divide, element_bytes, is_vector, remainder
+from ...common.rewriting import index_constant
+from ...common.scalar_body import clone_on
+from ...common.vectors import broadcast, element_of
+from ..support.emit import all_of, divide, remainder, shuffle
 from .contraction import Operand
 from .runs import Run
-
-_FULL_MASK_WIDTH = 32
 
 
 def read_stored(operand: Operand, buffers: Sequence[ir.Value], run: Run) -> ir.Value:
@@ -25,31 +27,32 @@ def read_stored(operand: Operand, buffers: Sequence[ir.Value], run: Run) -> ir.V
 
 def factor_of(operand: Operand, stored: ir.Value) -> ir.Value:
     """What the contraction multiplies, where the factor before its widening is `stored`, a scalar or a vector."""
-    return stored if operand.widening is None else clone_elementwise(operand.widening, [stored])
+    return stored if operand.widening is None else clone_on(operand.widening, [stored])[0]
 
 
 def _evaluate(operand: Operand, wanted: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
     def read(value: ir.Value) -> ir.Value:
         if value not in values:  # a constant: they may stand outside the body, in the group function
-            values[value] = value_of("arith.constant", value.type, value=value.owner.operation.attributes["value"])
+            values[value] = arith.constant(value.type, value.owner.operation.attributes["value"])
         return values[value]
 
     for op in operand.ops:
         if wanted in values:
             break
-        values[op.results[0]] = clone_elementwise(op, [read(v) for v in op.operands])
+        values[op.results[0]] = clone_on(op, [read(v) for v in op.operands])[0]
     return read(wanted)
 
 
 def multiply_add(left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
     """left * right + total; floats are rounded once."""
     if _is_float(total):
-        return value_of("math.fma", total.type, [left, right, total])
-    return add(value_of("arith.muli", total.type, [left, right]), total)
+        return math.fma(left, right, total)
+    return add(arith.muli(left, right), total)
 
 
 def add(left: ir.Value, right: ir.Value) -> ir.Value:
-    return value_of("arith.addf" if _is_float(left) else "arith.addi", left.type, [left, right])
+    """left + right, of floats or integers."""
+    return arith.addf(left, right) if _is_float(left) else arith.addi(left, right)
 
 
 @dataclass(frozen=True)
@@ -73,29 +76,17 @@ def add_lanes(values: Sequence[ir.Value], lane: ir.Value, nearest: int) -> LaneS
         bit = remainder(divide(lane, distance), 2)
         half = len(values) // 2
         if len(values) % 2:
-            values = [add(v, _from_lane(v, distance)) for v in values]
-            copies.append(compare_integers("eq", bit, index_constant(0)))
+            values = [add(v, shuffle(v, distance)) for v in values]
+            copies.append(arith.cmpi(CmpIPredicate.eq, bit, index_constant(0)))
         else:
-            upper = compare_integers("ne", bit, index_constant(0))
-            kept = [value_of("arith.select", low.type, [upper, high, low]) for low, high in zip(values[:half], values[half:])]
-            given = [value_of("arith.select", low.type, [upper, low, high]) for low, high in zip(values[:half], values[half:])]
-            values = [add(k, _from_lane(g, distance)) for k, g in zip(kept, given)]
+            upper = arith.cmpi(CmpIPredicate.ne, bit, index_constant(0))
+            kept = [arith.select(upper, high, low) for low, high in zip(values[:half], values[half:])]
+            given = [arith.select(upper, low, high) for low, high in zip(values[:half], values[half:])]
+            values = [add(k, shuffle(g, distance)) for k, g in zip(kept, given)]
             first = first + LinearIndex.of(bit) * half
         distance //= 2
     return LaneSums(values, first, all_of(copies))
 
 
-def _from_lane(value: ir.Value, offset: int) -> ir.Value:
-    """The value of the lane whose number is this one's xor `offset`; shuffles move 32 bits at least."""
-    kind, i1, i32 = value.type, ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
-    narrow = element_bytes(kind) < 4
-    moved = value_of("arith.extui", i32, [value]) if narrow else value
-    amounts = [value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, n)) for n in (offset, _FULL_MASK_WIDTH)]
-    mode = ir.Attribute.parse("#gpu<shuffle_mode xor>")
-    moved = create("gpu.shuffle", [moved.type, i1], [moved, *amounts], mode=mode).results[0]
-    return value_of("arith.trunci", kind, [moved]) if narrow else moved
-
-
 def _is_float(value: ir.Value) -> bool:
-    kind = ir.VectorType(value.type).element_type if is_vector(value) else value.type
-    return isinstance(kind, ir.FloatType)
+    return isinstance(element_of(value.type), ir.FloatType)

@@ -14,40 +14,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import if_then, loop
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import index_constant, value_of
+from ...common.rewriting import index_constant
+from ...common.vectors import broadcast, elements, extract, from_elements, part, splat, vector_of
 from ...tiled.schedules.gpu_contraction import SkinnySchedule, skinny_schedule
-from ..support.emit import (
-    all_of,
-    barrier,
-    block_id,
-    broadcast,
-    choose,
-    digits,
-    element_bytes,
-    elements,
-    extract,
-    from_elements,
-    if_then,
-    less_than,
-    load,
-    loop,
-    part,
-    remainder,
-    store,
-    thread_id,
-    vector_of,
-    zero,
-)
+from ..support.emit import ACCESS_BYTES, all_of, barrier, block_id, choose, digits, less_than, load, remainder, store, thread_id
 from ..support.launch import Kernel, open_kernel, shared_bytes, shared_view
 from .contraction import Contraction, LoopGroup, Operand
 from .cp_async import contiguous_width
 from .epilogue import Epilogue
 from .factors import add, add_lanes, factor_of, multiply_add, read_stored
-from .runs import ACCESS_BYTES, Run
+from .runs import Run
 
 _LOADS_IN_FLIGHT = 4
 _ACCUMULATORS = 32
@@ -143,11 +126,8 @@ class _Skinny:
         sums = self._sums()
         whole = with_inner // stride * stride
 
-        def body(start: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            return self._turns(LinearIndex.of(start), carried, unroll, False)
-
         if whole:
-            sums = loop((0, whole, stride), sums, body)
+            sums = loop(0, whole, stride, sums, lambda start, carried: self._turns(start, carried, unroll, False))
         if whole < with_inner:
             sums = self._turns(LinearIndex(constant=whole), sums, -(-(with_inner - whole) // self.turn), True)
         shape = [schedule.warp_inner * self.rows * schedule.block_cols]
@@ -169,7 +149,7 @@ class _Skinny:
         return 1 if self.problem.along_lines else self.schedule.lane_width
 
     def _sums(self) -> list[ir.Value]:
-        return [zero(vector_of(self._held, self.problem.contraction.accumulator))] * (self.rows * self._per_row)
+        return [splat(vector_of(self._held, self.problem.contraction.accumulator), 0)] * (self.rows * self._per_row)
 
     def _turns(self, start: LinearIndex, sums: list[ir.Value], count: int, guarded: bool) -> list[ir.Value]:
         """`count` accesses of every lane from `start` on; what is past the end counts as 0."""
@@ -193,7 +173,7 @@ class _Skinny:
             for number in range(count):
                 line = self.block_line + self.line + number
                 if problem.lines.extent % self.schedule.block_cols:
-                    line = LinearIndex.of(value_of("arith.minui", ir.IndexType.get(), [line.value(), index_constant(last)]))
+                    line = LinearIndex.of(arith.minui(line.value(), index_constant(last)))
                 run = Run(problem.loops(self.batch, LinearIndex(), line, inner), along, problem.width)
                 found.append(_vector(read_stored(problem.large, self.kernel.buffers, run)))
             return found

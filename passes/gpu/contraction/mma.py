@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
+from ...common.vectors import extract, from_elements, part, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule
-from ..support.emit import digits, divide, element_bytes, extract, from_elements, load, part, remainder, zero
+from ..support.emit import digits, divide, load, remainder
 from ..support.layout import Factor, Layout
 from .contraction import Contraction
 from .cp_async import TileShape, is_asynchronous, tile_shape
@@ -80,7 +82,7 @@ class _Warp:
         self.pieces = warp_rows // 16, warp_cols // 8
 
     def zeros(self) -> list[ir.Value]:
-        value = zero(ir.VectorType.get([2, 2], ir.F32Type.get()))
+        value = splat(ir.VectorType.get([2, 2], ir.F32Type.get()), 0)
         return [value] * (self.pieces[0] * self.pieces[1])
 
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:

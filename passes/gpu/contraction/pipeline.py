@@ -14,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+from torch_mlir.dialects.arith import CmpIPredicate
 
+from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..support.emit import barrier, block_id, compare_integers, digits, loop, remainder, thread_id
+from ..support.emit import barrier, block_id, digits, remainder, thread_id
 from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, open_kernel, shared_bytes, shared_view
 from ..support.layout import Layout
 from .contraction import Contraction
@@ -115,7 +118,8 @@ def _accumulate(
     for ahead in range(lead):
         group = fetch(LinearIndex(constant=ahead), index_constant(ahead), None) or group
 
-    def body(step: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
+    def body(index: LinearIndex, accumulators: list[ir.Value]) -> list[ir.Value]:
+        step = index.value()
         if group is not None:
             wait(group, lead - 1)
         if barriers is not None:
@@ -123,12 +127,12 @@ def _accumulate(
         if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
             _show_to_async_proxy()
         barrier()
-        ahead = LinearIndex.of(step) + lead
-        inside = compare_integers("ult", ahead.value(), index_constant(steps))
+        ahead = index + lead
+        inside = arith.cmpi(CmpIPredicate.ult, ahead.value(), index_constant(steps))
         fetch(ahead, remainder(ahead.value(), stages), inside)
         return multiplier.step(rings[0], rings[1], remainder(step, stages), accumulators)
 
-    sums = loop((0, steps, 1), multiplier.zeros(), body)
+    sums = loop(0, steps, 1, multiplier.zeros(), body)
     if group is not None:
         wait(group, 0)
     return sums

@@ -6,27 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+from torch_mlir.dialects.arith import CmpIPredicate
+
+from hloom.dialects.storage import element_bytes, is_i1
 
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import value_of
-from ..support.emit import (
-    broadcast,
-    compare_integers,
-    element_bytes,
-    elements,
-    from_elements,
-    is_bool,
-    is_vector,
-    load,
-    storage_type,
-    store,
-    vector_of,
-    zero,
-)
+from ...common.storage import stored
+from ...common.vectors import broadcast, elements, from_elements, splat
+from ..support.emit import ACCESS_BYTES, load, store
 from .contraction import Access
-
-ACCESS_BYTES = 16
-"""The widest access."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +40,7 @@ class Run:
         at, step = access.index.at(self.loops), self._step(access)
         if self.length > 1:
             value = broadcast(value, self.length)
-        value = _as_stored(value, access.element)
+        value = stored(value, access.element)
         size = self._piece(access)
         if size == self.length:
             store(value, buffer, [at.value()])
@@ -71,11 +60,4 @@ class Run:
 
 
 def _as_bool(value: ir.Value, element: ir.Type) -> ir.Value:
-    return compare_integers("ne", value, zero(value.type)) if is_bool(element) else value
-
-
-def _as_stored(value: ir.Value, element: ir.Type) -> ir.Value:
-    if not is_bool(element):
-        return value
-    kind = storage_type(element)
-    return value_of("arith.extui", vector_of(ir.VectorType(value.type).shape[0], kind) if is_vector(value) else kind, [value])
+    return arith.cmpi(CmpIPredicate.ne, value, splat(value.type, 0)) if is_i1(element) else value

@@ -11,25 +11,14 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
+from ...common.vectors import broadcast, elements, extract, from_elements, part, splat, vector_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, simt_schedule
-from ..support.emit import (
-    broadcast,
-    digits,
-    divide,
-    element_bytes,
-    elements,
-    extract,
-    from_elements,
-    load,
-    part,
-    remainder,
-    vector_of,
-    zero,
-)
+from ..support.emit import digits, divide, load, remainder
 from ..support.layout import Factor, Layout
 from .contraction import Contraction, Operand
 from .cp_async import TileShape, tile_shape
@@ -122,7 +111,7 @@ class _Fma:
         self.rows, self.cols = (side.count * side.vector for side in sides)
 
     def zeros(self) -> list[ir.Value]:
-        return [zero(vector_of(self.cols, self.contraction.accumulator))] * self.rows
+        return [splat(vector_of(self.cols, self.contraction.accumulator), 0)] * self.rows
 
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         sums = list(accumulators)

@@ -13,9 +13,13 @@ from typing import Protocol
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
+
+from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
+from ...common.vectors import elements, is_vector
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..support.emit import all_of, barrier, digits, element_bytes, elements, if_then, is_vector, less_than, load, store
+from ..support.emit import all_of, barrier, digits, less_than, load, store
 from ..support.launch import shared_bytes, shared_view
 from .contraction import Contraction
 from .epilogue import Epilogue

@@ -19,10 +19,14 @@ import re
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+from torch_mlir.dialects.arith import CmpIPredicate
+
+from hloom.dialects.storage import element_bytes
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, i64_array, index_constant, value_of
-from ..support.emit import WORKGROUP, compare_integers, divide, element_bytes, remainder
+from ..support.emit import WORKGROUP, divide, remainder
 from .contraction import Contraction, Operand
 from .cp_async import TileShape
 
@@ -116,7 +120,7 @@ class StageBarriers:
         self._type = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {stages}>")
         place = value_of("memref.view", words, [arena, index_constant(offset)])
         self.group = value_of("builtin.unrealized_conversion_cast", self._type, [place])
-        self.leader = compare_integers("eq", thread, index_constant(0))
+        self.leader = arith.cmpi(CmpIPredicate.eq, thread, index_constant(0))
         for stage in range(stages):
             create("nvgpu.mbarrier.init", [], [self.group, index_constant(copies), index_constant(stage), self.leader])
         # TMA counts down what thread 0 has just written: it must see that before the first copy.
@@ -126,7 +130,7 @@ class StageBarriers:
     def wait(self, step: ir.Value) -> None:
         """Until the copies of a step are there."""
         stage, odd = remainder(step, self.stages), remainder(divide(step, self.stages), 2)
-        parity = compare_integers("ne", odd, index_constant(0))
+        parity = arith.cmpi(CmpIPredicate.ne, odd, index_constant(0))
         create("nvgpu.mbarrier.try_wait.parity", [], [self.group, parity, index_constant(_TICKS), stage])
 
 
@@ -153,7 +157,7 @@ class TmaCopy:
     ) -> list[ir.Value]:
         """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`, where `inside` holds."""
         shape, tensor, barriers = self.shape, self.tensor, self.barriers
-        predicate = barriers.leader if inside is None else value_of("arith.andi", inside.type, [barriers.leader, inside])
+        predicate = barriers.leader if inside is None else arith.andi(barriers.leader, inside)
         nbytes = index_constant(shape.panels * tensor.box_bytes)
         create("nvgpu.mbarrier.arrive.expect_tx", [], [barriers.group, nbytes, stage, predicate])
         loops = self.contraction.loops_at(batch, 0, 0)

@@ -19,13 +19,16 @@ transposes 16-bit types only), and targets without shared memory for three stage
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
+from ...common.vectors import from_elements, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
-from ..support.emit import divide, element_bytes, from_elements, remainder, zero
+from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
 from . import mma
 from .contraction import Contraction
@@ -93,7 +96,7 @@ class _WarpGroups:
         }
 
     def zeros(self) -> list[ir.Value]:
-        return [_pinned([zero(ir.F32Type.get())] * (self.cols // 2))]
+        return [_pinned([splat(ir.F32Type.get(), 0)] * (self.cols // 2))]
 
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         (sums,) = accumulators
@@ -143,9 +146,9 @@ def _descriptor(shape: TileShape, start: LinearIndex, number: int) -> ir.Value:
     fields = leading // _UNIT_BYTES << 16 | 8 * line // _UNIT_BYTES << 32 | _SWIZZLES[line] << 62
     place = start + _offset(shape, inner=number * _STEP_BYTES // nbytes) // _UNIT_BYTES
     i64 = ir.IntegerType.get_signless(64)
-    low = value_of("arith.index_cast", i64, [place.value()])
+    low = arith.index_cast(i64, place.value())
     signed = fields - (1 << 64) if fields >> 63 else fields
-    return value_of("arith.ori", i64, [low, value_of("arith.constant", i64, value=ir.IntegerAttr.get(i64, signed))])
+    return arith.ori(low, arith.constant(i64, signed))
 
 
 def _wait(running: int) -> None:

@@ -9,10 +9,13 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import nvvm  # noqa: F401  the bindings would, amid a pass
 
+from hloom.dialects.storage import element_bytes
+
 from ...common.rewriting import create, index_constant, symbol_name, value_of
+from ...common.storage import buffer_type
 from ...tiled.schedules.gpu_contraction import STATIC_SHARED_BYTES
 from ..contraction.tma import TensorMap
-from .emit import WORKGROUP, element_bytes, storage_type
+from .emit import WORKGROUP
 
 MODULE = "kernels"
 ALIGNMENT = 128
@@ -105,7 +108,7 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
     outputs = [v.type for v in list(block.operations)[-1].operation.operands]
     shared = list(ir.DenseI64ArrayAttr(function.attributes["hloom.inplace"])) if "hloom.inplace" in function.attributes else []
     pairs = list(zip(shared[::2], shared[1::2]))
-    types = [_buffer_type(t) for t in [*inputs, *outputs]]
+    types = [buffer_type(t) for t in [*inputs, *outputs]]
     exclusive = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
     read_only = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get(), "llvm.readonly": ir.UnitAttr.get()})
     both = ir.DictAttr.get({})
@@ -147,11 +150,6 @@ def _kernels(function: ir.Operation) -> ir.Block:
     with ir.InsertionPoint(module.regions[0].blocks[0]):
         made = create("gpu.module", regions=1, sym_name=ir.StringAttr.get(MODULE))
     return made.regions[0].blocks.append()
-
-
-def _buffer_type(tensor: ir.Type) -> ir.Type:
-    kind = ir.RankedTensorType(tensor)
-    return ir.MemRefType.get([prod(kind.shape)], storage_type(kind.element_type))
 
 
 def _i64(value: int) -> ir.IntegerAttr:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-WARP = 32
+from .emit import WARP
 
 Key = tuple[int, ...]
 """The register coordinate along each dimension."""

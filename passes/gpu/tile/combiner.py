@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from ...common.axes import TileOp
-from ...common.rewriting import defining_op, value_of
+from ...common.reductions import neutral_element
+from ...common.rewriting import defining_op
 
 _IDEMPOTENT = {
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
@@ -50,38 +51,10 @@ class Combiner:
 
     def neutral(self) -> list[ir.Value] | None:
         """The values that change nothing, where the combining ops are known."""
-        found = []
-        for name, value in zip(self.names, self.values):
-            element = value.type
-            if isinstance(element, ir.FloatType):
-                number = _FLOATS.get(name)
-                attribute = None if number is None else ir.FloatAttr.get(element, number)
-            else:
-                whole = _integer(name, element.width)
-                attribute = None if whole is None else ir.IntegerAttr.get(element, whole)
-            if attribute is None:
-                return None
-            found.append(value_of("arith.constant", element, value=attribute))
-        return found
-
-
-_FLOATS = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1.0,
-    "arith.maximumf": -math.inf,
-    "arith.minimumf": math.inf,
-    "arith.maxnumf": -math.inf,
-    "arith.minnumf": math.inf,
-}
-
-
-def _integer(name: str, width: int) -> int | None:
-    """The neutral element; of i1, signed values are 0 and -1."""
-    least = -1 << (width - 1)
-    return {
-        "arith.addi": 0, "arith.ori": 0, "arith.xori": 0, "arith.maxui": 0, "arith.muli": -1 if width == 1 else 1, "arith.andi": -1,
-        "arith.minui": -1, "arith.maxsi": least, "arith.minsi": -1 - least,
-    }.get(name)  # fmt: skip
+        found = [neutral_element(name, value.type) for name, value in zip(self.names, self.values)]
+        if any(attribute is None for attribute in found):
+            return None
+        return [arith.constant(value.type, attribute) for value, attribute in zip(self.values, found)]
 
 
 def split(op: TileOp) -> Combiner | None:

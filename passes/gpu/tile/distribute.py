@@ -14,7 +14,9 @@ from math import ceil, prod
 
 import numpy as np
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import TileOp, read_tile_op
@@ -22,8 +24,9 @@ from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, create, mixed, symbol_name, value_of, walk
-from ...common.storage import Storage, bit_width, buffer_type, row_major
+from ...common.storage import Storage, buffer_type, row_major
 from ...errors import PassFailure
+from ..support.emit import block_id, thread_id
 from ..support.launch import open_kernel
 from .extents import Extent, loop_extents, shape_of
 from .index_emitter import Indices, Memo
@@ -72,8 +75,7 @@ class _Distribution:
         with self.kernel.body:
             memo = Memo()
             indices = Indices(memo)
-            dim = ir.Attribute.parse("#gpu<dim x>")
-            thread, block = (value_of(f"gpu.{n}_id", ir.IndexType.get(), dimension=dim) for n in ("thread", "block"))
+            thread, block = thread_id(), block_id()
             self.memory = Memory(indices, self.kernel.op)
             self.tile = Tile(self.memory, Threads(indices, self.warps, thread, self._size), memo, indices)
             self.roots = Roots(self.tile, self.function)
@@ -268,9 +270,9 @@ class _Distribution:
         """A constant tensor: a scalar if it is the same everywhere, else a private global beside the kernel."""
         tensor, value = ir.RankedTensorType(op.results[0].type), op.attributes["value"]
         if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
-            return Splat(value_of("arith.constant", tensor.element_type, value=value.get_splat_value()))
-        buffer = buffer_type(tuple(tensor.shape), tensor.element_type)
-        raw = np.frombuffer(constant_bytes(value), f"u{bit_width(tensor.element_type) // 8}")
+            return Splat(arith.constant(tensor.element_type, value.get_splat_value()))
+        buffer = buffer_type(tensor)
+        raw = np.frombuffer(constant_bytes(value), f"u{element_bytes(tensor.element_type)}")
         name = f"{symbol_name(self.function)}_constant_{len(self.tile.env)}"
         with ir.InsertionPoint(self.kernel.op):
             create(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, index_constant
 from ..support.layout import Layout
 from .index_emitter import Memo
 
@@ -29,11 +29,9 @@ def _loop(memo: Memo, trips: list[tuple[int, int]], ivs: dict[int, LinearIndex],
     if not trips:
         return inside(ivs, carried)
     (dim, count), *rest = trips
-    bounds = [index_constant(n) for n in (0, count, 1)]
-    types = [v.type for v in carried]
-    loop = create("scf.for", types, [*bounds, *carried], regions=1)
-    body = loop.regions[0].blocks.append(ir.IndexType.get(), *types)
-    with ir.InsertionPoint(body), memo.scope():
-        results = _loop(memo, rest, {**ivs, dim: LinearIndex.of(body.arguments[0])}, list(body.arguments)[1:], inside)
-        create("scf.yield", [], results)
-    return list(loop.results)
+
+    def body(index: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:
+        with memo.scope():
+            return _loop(memo, rest, {**ivs, dim: index}, values, inside)
+
+    return loop(0, count, 1, carried, body)

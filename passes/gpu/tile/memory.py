@@ -6,44 +6,16 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes, storage_element
+
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, value_of
-from ...common.storage import Storage, is_i1, memory_type, row_major
+from ...common.storage import Storage, loaded, row_major, stored
+from ...common.vectors import elements, from_lanes, lane_of, widened
+from ..support.emit import ACCESS_BYTES, WORKGROUP, load, store
 from .index_emitter import Indices
 
-ACCESS_BYTES = 16
-"""The widest access of a thread."""
 STATIC_SHARED_BYTES = 48 << 10
 """More than that cannot be declared statically."""
-
-
-def element_bytes(element: ir.Type) -> int:
-    return 8 if isinstance(element, ir.IndexType) else max(8, element.width) // 8
-
-
-def is_vector(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.VectorType)
-
-
-def widened(value: ir.Value, lanes: int) -> ir.Value:
-    """`value` as a vector of that many lanes; one lane is a scalar."""
-    if lanes == 1 or is_vector(value):
-        return value
-    return value_of("vector.broadcast", ir.VectorType.get([lanes], value.type), [value])
-
-
-def lane_of(value: ir.Value, lane: int) -> ir.Value:
-    """The element of a vector, or the scalar itself."""
-    if not is_vector(value):
-        return value
-    element = ir.VectorType(value.type).element_type
-    return value_of("vector.extract", element, [value], static_position=ir.DenseI64ArrayAttr.get([lane]))
-
-
-def from_lanes(elements: list[ir.Value]) -> ir.Value:
-    if len(elements) == 1:
-        return elements[0]
-    return value_of("vector.from_elements", ir.VectorType.get([len(elements)], elements[0].type), elements)
 
 
 class NoRoom(Exception):
@@ -64,17 +36,10 @@ class Memory:
         return self.indices.memo.once(key, lambda: self._load(storage, address, lanes))
 
     def _load(self, storage: Storage, address: LinearIndex, lanes: int) -> ir.Value:
-        memory = memory_type(storage.element)
         size = self._piece(storage, address, lanes)
-        pieces = [self._load_piece(storage.base, memory, self._at(address, j), size) for j in range(0, lanes, size)]
-        if size == 1 or len(pieces) == 1:
-            loaded = from_lanes(pieces)
-        else:
-            loaded = from_lanes([lane_of(piece, j) for piece in pieces for j in range(size)])
-        if not is_i1(storage.element):
-            return loaded
-        i1 = ir.IntegerType.get_signless(1)
-        return value_of("arith.trunci", ir.VectorType.get([lanes], i1) if lanes > 1 else i1, [loaded])
+        pieces = [load(storage.base, [self._at(address, j)], size) for j in range(0, lanes, size)]
+        whole = pieces[0] if len(pieces) == 1 else from_lanes([e for piece in pieces for e in elements(piece)])
+        return loaded(whole, storage.element)
 
     def _at(self, address: LinearIndex, lane: int) -> ir.Value:
         return self.indices.value(LinearIndex(address.terms, address.constant + lane * address.lanes))
@@ -89,35 +54,23 @@ class Memory:
             most //= 2
         return most
 
-    def _load_piece(self, base: ir.Value, memory: ir.Type, at: ir.Value, size: int) -> ir.Value:
-        if size == 1:
-            return value_of("memref.load", memory, [base, at])
-        return value_of("vector.load", ir.VectorType.get([size], memory), [base, at], alignment=_alignment(memory, size))
-
     def store(self, value: ir.Value, storage: Storage, address: LinearIndex, lanes: int) -> None:
         """Stores an element a lane."""
-        memory = memory_type(storage.element)
-        value = widened(value, lanes)
-        if is_i1(storage.element):
-            value = value_of("arith.extui", ir.VectorType.get([lanes], memory) if lanes > 1 else memory, [value])
+        value = stored(widened(value, lanes), storage.element)
         size = self._piece(storage, address, lanes)
         for j in range(0, lanes, size):
             at = self._at(address, j)
-            if size == 1:
-                create("memref.store", [], [lane_of(value, j), storage.base, at])
-            else:
-                piece = value if size == lanes else from_lanes([lane_of(value, j + k) for k in range(size)])
-                create("vector.store", [], [piece, storage.base, at], alignment=_alignment(memory, size))
+            store(value if size == lanes else from_lanes([lane_of(value, j + k) for k in range(size)]), storage.base, [at])
 
     def shared(self, shape: tuple[int, ...], element: ir.Type, pad: int = 0) -> Storage:
         """A buffer of the block, with `pad` elements between its rows. Raises NoRoom."""
         strides = row_major((*shape[:-1], shape[-1] + pad)) if shape else ()
-        elements = prod(shape[:-1]) * (shape[-1] + pad) if shape else 1
-        size = -(-elements * element_bytes(memory_type(element)) // ACCESS_BYTES) * ACCESS_BYTES
+        count = prod(shape[:-1]) * (shape[-1] + pad) if shape else 1
+        size = -(-count * element_bytes(element) // ACCESS_BYTES) * ACCESS_BYTES
         if self.shared_bytes + size > STATIC_SHARED_BYTES:
             raise NoRoom
         self.shared_bytes += size
-        base = self._attribution(elements, memory_type(element))
+        base = self._attribution(count, storage_element(element))
         return Storage(base, element, LinearIndex(), strides, shape, writable=True)
 
     def mark(self) -> tuple[int, int]:
@@ -138,13 +91,8 @@ class Memory:
         count = ir.IntegerAttr(self.kernel.attributes[name]).value
         self.kernel.attributes[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count + more)
 
-    def _attribution(self, elements: int, memory: ir.Type) -> ir.Value:
+    def _attribution(self, count: int, memory: ir.Type) -> ir.Value:
         """A workgroup attribution of the kernel: one more argument of its entry block."""
-        space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-        kind = ir.MemRefType.get([elements], memory, memory_space=space)
+        kind = ir.MemRefType.get([count], memory, memory_space=ir.Attribute.parse(WORKGROUP))
         self._count_attributions(1)
         return self.kernel.regions[0].blocks[0].add_argument(kind, self.kernel.location)
-
-
-def _alignment(memory: ir.Type, elements: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), elements * element_bytes(memory))

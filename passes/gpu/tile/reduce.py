@@ -10,16 +10,18 @@ from __future__ import annotations
 from itertools import product
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.axes import TileOp, dim_position
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, value_of
-from ..support.layout import WARP, Factor, Key, Layout
+from ...common.vectors import from_lanes, is_vector, lane_of, widened
+from ..support.emit import barrier, shuffle
+from ..support.layout import Factor, Key, Layout
 from .body import Body
 from .combiner import Combiner
 from .extents import Extent
 from .loops import nest
-from .memory import from_lanes, is_vector, lane_of, widened
 from .tile import Tile
 from .values import Reduced
 
@@ -112,7 +114,7 @@ class _Reduction:
         if mask is None:
             return values
         nothing = self._start(self._kept(key), True)
-        return [value_of("arith.select", v.type, [mask, v, n]) for v, n in zip(values, nothing)]
+        return [arith.select(mask, v, n) for v, n in zip(values, nothing)]
 
     def _combine(self, a: list[ir.Value], b: list[ir.Value], lanes: int) -> list[ir.Value]:
         assert self.combiner is not None
@@ -139,12 +141,12 @@ class _Reduction:
         assert self.combiner is not None
         distance = 1
         while distance < factor.size:
-            mine, other = values, [_shuffle(v, distance * factor.stride) for v in values]
+            mine, other = values, [shuffle(v, distance * factor.stride) for v in values]
             if not self.combiner.commutative:
                 upper = self.tile.threads.part(Factor("l", 2, distance * factor.stride))
-                swap = self.tile.threads.compare(upper, LinearIndex(constant=1), 0)
-                pairs = [(m, o, value_of("arith.select", m.type, [swap, o, m])) for m, o in zip(mine, other)]
-                mine, other = [low for _, _, low in pairs], [value_of("arith.select", m.type, [swap, m, o]) for m, o, _ in pairs]
+                swap = self.tile.threads.compare(CmpIPredicate.eq, upper, LinearIndex(constant=1))
+                pairs = [(m, o, arith.select(swap, o, m)) for m, o in zip(mine, other)]
+                mine, other = [low for _, _, low in pairs], [arith.select(swap, m, o) for m, o, _ in pairs]
             values = self._combine(mine, other, lanes)
             distance *= 2
         return values
@@ -178,7 +180,7 @@ class _Reduction:
                 for value, buffer in zip(values, slots):
                     for lane in range(lanes):
                         memory.store(lane_of(value, lane), buffer, slot(number, lane, warp), 1)
-        create("gpu.barrier")
+        barrier()
         first = warp
         for factor in factors:
             first = first - threads.part(factor) * factor.stride
@@ -208,19 +210,3 @@ class _Reduction:
 def _unflatten(start: Partials, carried: list[ir.Value]) -> Partials:
     rest = iter(carried)
     return {key: [next(rest) for _ in values] for key, values in start.items()}
-
-
-def _shuffle(value: ir.Value, distance: int) -> ir.Value:
-    """The value of the lane whose number differs by `distance` (one bit)."""
-    kind = value.type
-    if isinstance(kind, ir.VectorType):
-        return from_lanes([_shuffle(lane_of(value, j), distance) for j in range(ir.VectorType(kind).shape[0])])
-    i1, i32 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
-    if kind.width < 32:
-        bits = ir.IntegerType.get_signless(kind.width)
-        narrow = value if isinstance(kind, ir.IntegerType) else value_of("arith.bitcast", bits, [value])
-        moved = value_of("arith.trunci", bits, [_shuffle(value_of("arith.extui", i32, [narrow]), distance)])
-        return moved if isinstance(kind, ir.IntegerType) else value_of("arith.bitcast", kind, [moved])
-    offsets = [value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, n)) for n in (distance, WARP)]
-    mode = ir.Attribute.parse("#gpu<shuffle_mode xor>")
-    return create("gpu.shuffle", [kind, i1], [value, *offsets], mode=mode).results[0]

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
+
 from ...common.axes import TileOp, dim_position
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create
-from ...common.storage import memory_type
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
-from ..support.layout import WARP, Layout, blocked, ordered, serial
+from ..support.emit import WARP, barrier
+from ..support.layout import Layout, blocked, ordered, serial
 from .access import Access, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
 from .combiner import split
 from .extents import Extent, shape_of
 from .loops import nest
-from .memory import NoRoom, element_bytes
+from .memory import NoRoom
 from .reduce import emit_reduction
 from .tile import Tile
 from .values import Reduced, View
@@ -130,7 +131,7 @@ class Roots:
             vector = self._fit(extents, order[0], False, prod(bounds))
             layout = blocked(bounds, order, vector=vector, warps=self.tile.threads.warps, registers=REGISTERS)
             value.staged = True
-        pad = max(1, 4 // element_bytes(memory_type(element))) if len(bounds) > 1 else 0
+        pad = max(1, 4 // element_bytes(element)) if len(bounds) > 1 else 0
         storage = self.tile.memory.shared(bounds, element, pad)
         self._name("shared", layout)
         lanes = layout.vector[1]
@@ -145,7 +146,7 @@ class Roots:
             return []
 
         nest(self.tile.memo, layout, [], inside)
-        create("gpu.barrier")
+        barrier()
         self.tile.env[tensor] = View(storage, staged=True)
 
     def _fit(self, extents: Sequence[Extent], dim: int, narrow: bool, points: int) -> int:

@@ -9,10 +9,11 @@ from torch_mlir import ir
 
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
-from .body import Body, Rep
+from ...common.scalar_body import Rep
+from ...common.vectors import widened
+from .body import Body
 from .extents import loop_extents
 from .loops import nest_over
-from .memory import widened
 
 if TYPE_CHECKING:
     from .tile import Tile

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from math import prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+from torch_mlir.dialects.arith import CmpIPredicate
 
+from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, value_of
-from ..support.layout import WARP, Factor, Key, Layout
+from ..support.emit import WARP
+from ..support.layout import Factor, Key, Layout
 from .extents import Extent
 from .index_emitter import Indices
-
-_SLT, _EQ = 2, 0
 
 
 class Threads:
@@ -84,7 +85,7 @@ class Threads:
             if self.inside(layout, dim, extent, key[dim]) or (dims is not None and dim not in dims):
                 continue
             position = self.position(layout, dim, key[dim], loops).uniform()
-            found = self._both(found, self.compare(position, self._size(extent), _SLT))
+            found = self._both(found, self.compare(CmpIPredicate.slt, position, self._size(extent)))
         return found
 
     def owner(self, layout: Layout) -> ir.Value | None:
@@ -92,14 +93,14 @@ class Threads:
         found = None
         for kind, whole in (("l", WARP), ("w", self.warps)):
             for factor in _free(layout.of_kind(kind), kind, whole):
-                found = self._both(found, self.compare(self.part(factor), LinearIndex(), _EQ))
+                found = self._both(found, self.compare(CmpIPredicate.eq, self.part(factor), LinearIndex()))
         return found
 
     def both(self, a: ir.Value | None, b: ir.Value | None) -> ir.Value | None:
         return b if a is None else a if b is None else self._both(a, b)
 
     def _both(self, a: ir.Value | None, b: ir.Value) -> ir.Value:
-        return b if a is None else self.indices.memo.once(("and", a, b), lambda: value_of("arith.andi", a.type, [a, b]))
+        return b if a is None else self.indices.memo.once(("and", a, b), lambda: arith.andi(a, b))
 
     @contextmanager
     def where(self, condition: ir.Value | None) -> Iterator[None]:
@@ -107,19 +108,13 @@ class Threads:
         if condition is None:
             yield
             return
-        branch = create("scf.if", [], [condition], regions=2)
-        with ir.InsertionPoint(branch.regions[0].blocks.append()), self.indices.memo.scope():
+        with if_then(condition), self.indices.memo.scope():
             yield
-            create("scf.yield")
 
-    def compare(self, a: LinearIndex, b: LinearIndex, predicate: int) -> ir.Value:
-        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-
-        def emit() -> ir.Value:
-            operands = [self.indices.value(a), self.indices.value(b)]
-            return value_of("arith.cmpi", i1, operands, predicate=ir.IntegerAttr.get(i64, predicate))
-
-        return self.indices.memo.once(("compare", a, b, predicate), emit)
+    def compare(self, predicate: CmpIPredicate, a: LinearIndex, b: LinearIndex) -> ir.Value:
+        """i1: whether `predicate` holds of the indices a and b."""
+        key = ("compare", a, b, predicate)
+        return self.indices.memo.once(key, lambda: arith.cmpi(predicate, self.indices.value(a), self.indices.value(b)))
 
     def _size(self, extent: Extent) -> LinearIndex:
         if extent.size is None:

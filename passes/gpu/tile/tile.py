@@ -8,19 +8,24 @@ being told so. Where a thread does not have what it needs (`Elsewhere`), the val
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from hloom.dialects.storage import element_bytes
 
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
-from ...common.storage import bit_width
+from ...common.scalar_body import Rep, affine
+from ...common.vectors import from_lanes, is_vector, lane_of, steps, widened
 from ...errors import PassFailure
-from .body import Body, Rep
+from .body import Body
 from .extents import shape_of
 from .index_emitter import Indices, Memo
-from .memory import Memory, from_lanes, is_vector, lane_of, widened
+from .memory import Memory
 from .serial import reduce_at
 from .threads import Threads
 from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, Value, View
@@ -60,7 +65,7 @@ class Tile:
         base = self.indices.value(rep.uniform())
         if not rep.lanes or lanes == 1:
             return base
-        return self.memo.once(("lanes", rep, lanes), lambda: _stepped(base, rep.lanes, lanes))
+        return self.memo.once(("lanes", rep, lanes), lambda: arith.addi(widened(base, lanes), steps(lanes, rep.lanes)))
 
     def read_operand(self, op: TileOp, number: int, indices: Sequence[Rep], lanes: int) -> Rep:
         """Operand `number` of `op` at the indices of its loops."""
@@ -71,25 +76,13 @@ class Tile:
 
     def evaluate(self, expr: ir.AffineExpr, loops: Sequence[Rep], lanes: int) -> Rep:
         """An index expression at the indices of the loops."""
-        if isinstance(expr, ir.AffineDimExpr):
-            return loops[ir.AffineDimExpr(expr).position]
-        if isinstance(expr, ir.AffineConstantExpr):
-            return LinearIndex(constant=ir.AffineConstantExpr(expr).value)
-        binary = ir.AffineBinaryExpr(expr)
-        a, b = (self.evaluate(e, loops, lanes) for e in (binary.lhs, binary.rhs))
-        if isinstance(a, LinearIndex) and isinstance(b, LinearIndex):
-            if isinstance(expr, ir.AffineAddExpr):
-                return a + b
-            if isinstance(expr, ir.AffineMulExpr) and b.is_constant:
-                return a * b.constant
-            if isinstance(expr, (ir.AffineFloorDivExpr, ir.AffineModExpr)) and b.is_constant:
-                parts = self.indices.divide(a, b.constant, lanes)
-                if parts is not None:
-                    return parts[isinstance(expr, ir.AffineModExpr)]
-        kinds = ((ir.AffineAddExpr, "addi"), (ir.AffineMulExpr, "muli"), (ir.AffineFloorDivExpr, "divui"), (ir.AffineModExpr, "remui"))
-        name = next((name for kind, name in kinds if isinstance(expr, kind)), None)
-        if name is None:
-            raise PassFailure(f"index expression {expr}", stage="gpu")
+        return affine(expr, loops, partial(self._index_op, lanes))
+
+    def _index_op(self, lanes: int, name: str, a: Rep, b: Rep) -> Rep:
+        if name in ("divui", "remui") and isinstance(a, LinearIndex) and isinstance(b, LinearIndex) and b.is_constant:
+            parts = self.indices.divide(a, b.constant, lanes)
+            if parts is not None:
+                return parts[name == "remui"]
         values = [widened(self.materialise(x, lanes), lanes) for x in (a, b)]
         return value_of(f"arith.{name}", values[0].type, values)
 
@@ -135,14 +128,14 @@ class Tile:
     def _scattered(self, view: View, address: LinearIndex) -> bool:
         """Whether neighbouring lanes read sectors of their own, of which they need only a part."""
         step = sum(c * self.threads.lane_step.get(v, 0) for v, c in address.terms.items())
-        width = bit_width(view.storage.element) // 8
+        width = element_bytes(view.storage.element)
         return abs(step) * width >= 2 * SECTOR_BYTES or abs(address.lanes) * width >= SECTOR_BYTES
 
     def _may_stage(self, tensor: ir.Value) -> bool:
         """Whether a slice is small enough for shared memory, and read faster into it than by those who need it."""
         value = self.env[tensor]
         assert isinstance(value, View)
-        width = bit_width(value.storage.element) // 8
+        width = element_bytes(value.storage.element)
         bounds = [e.bound for e in shape_of(tensor)]
         runs = [n for n, stride in zip(bounds, value.storage.strides) if stride == 1 and n * width >= SECTOR_BYTES]
         size = width
@@ -171,9 +164,3 @@ def _at_lane(index: Rep, lane: int) -> LinearIndex:
     if isinstance(index, LinearIndex):
         return LinearIndex(index.terms, index.constant + lane * index.lanes)
     return LinearIndex.of(lane_of(index, lane))
-
-
-def _stepped(base: ir.Value, step: int, lanes: int) -> ir.Value:
-    vector = ir.VectorType.get([lanes], base.type)
-    steps = ir.DenseElementsAttr.get([ir.IntegerAttr.get(base.type, step * j) for j in range(lanes)], vector)
-    return value_of("arith.addi", vector, [widened(base, lanes), value_of("arith.constant", vector, value=steps)])

@@ -11,7 +11,8 @@ from hloom.dialects.target import TargetView
 from ...common.axes import read_tile_op
 from ...errors import PassFailure
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
-from ..support.layout import WARP, power_above
+from ..support.emit import WARP
+from ..support.layout import power_above
 from .extents import loop_extents, shape_of
 
 MOST_WARPS = 32

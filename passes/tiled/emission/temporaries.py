@@ -6,8 +6,9 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
+
 from ...common.axes import Axes, loop_of
-from ...common.storage import bit_width
 
 
 def destinations(axes: Axes, results: list[ir.Value]) -> dict[tuple[int, int], int]:
@@ -35,5 +36,5 @@ def temporaries(axes: Axes, sizes: dict[int, int]) -> dict[ir.Value, int]:
                 continue
             loops = [op.axes[loop_of(e)] for e in indexing.results]
             points = prod(sizes.get(axis, axes.extent[axis]) for axis in loops)
-            kept[op.op.results[result]] = points * bit_width(ir.RankedTensorType(init.type).element_type) // 8
+            kept[op.op.results[result]] = points * element_bytes(ir.RankedTensorType(init.type).element_type)
     return kept

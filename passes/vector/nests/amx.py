@@ -21,16 +21,17 @@ from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import for_each, for_loop, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
 from ...common.storage import Storage
 from .amx_panels import DEPTH, Depth, Operand, load_tile, pack_columns, pack_rows, store_tile
 from .lanes import Lanes
-from .loops import for_loop, if_some, nest, whole_part
-from .nests import chunks
+from .nests import chunks, if_some, whole_part
 from .packing import Scratch
 from .work import Work, stride_along
 
@@ -169,11 +170,8 @@ class _Amx:
         self.depth = Depth({d: bound(work.extents[d]) for d in plan.reduced}, extent)
 
     def emit(self) -> None:
-        def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
-            self._product(dict(zip(self.plan.outer, indices)))
-            return carried
-
-        nest([self.work.extents[d] for d in self.plan.outer], [], at)
+        outer = self.plan.outer
+        nest_each([self.work.extents[d] for d in outer], lambda indices: self._product(dict(zip(outer, indices))))
 
     def _operand(self, access: _Access, across: int, fixed: dict[int, LinearIndex]) -> Operand:
         plan, strides = self.plan, access.strides
@@ -189,29 +187,17 @@ class _Amx:
         whole = whole_part(self.m, rows) if direct else 0
         edge = self._pack_edge(a, whole, DEPTH if direct else -(-self.most_rows // DEPTH) * DEPTH)
 
-        def column(n: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+        def column(n: LinearIndex) -> None:
             right, at = b, n
             if not b.pairs:
                 right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), LinearIndex()
                 pack_columns(b, right, n, self.n, columns, self.depth)
 
-            def block(m: LinearIndex, inner: list[ir.Value]) -> list[ir.Value]:
-                self._block(a, m, right, at, m, n, fixed)
-                return inner
+            for_each(0, whole, rows, lambda m: self._block(a, m, right, at, m, n, fixed))
+            if edge is not None:
+                for_each(whole, self.m, rows, lambda m: self._block(edge, m - LinearIndex.of(whole), right, at, m, n, fixed))
 
-            for_loop(0, whole, rows, [], block)
-            if edge is None:
-                return carried
-            packed = edge
-
-            def edge_block(m: LinearIndex, inner: list[ir.Value]) -> list[ir.Value]:
-                self._block(packed, m - LinearIndex.of(whole), right, at, m, n, fixed)
-                return inner
-
-            for_loop(whole, self.m, rows, [], edge_block)
-            return carried
-
-        for_loop(0, self.n, columns, [], column)
+        for_each(0, self.n, columns, column)
 
     def _pack_edge(self, a: Operand, whole: int | ir.Value, count: int) -> Operand | None:
         """The rows from `whole` on in a panel of `count` rows, or None if there are none."""
@@ -222,7 +208,8 @@ class _Amx:
         if rest.is_constant:
             pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth)
         else:
-            if_some(rest.value(), lambda: pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth))
+            with if_some(rest.value()):
+                pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth)
         return panel
 
     def _block(
@@ -262,15 +249,14 @@ class _Amx:
             store_tile(tile, block, LinearIndex(constant=i * columns + j), columns)
         width = _least(LinearIndex.of(self.n) - n, columns)
 
-        def copy(i: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+        def copy(i: LinearIndex) -> None:
             def chunk(j: LinearIndex, lanes: Lanes) -> None:
                 j = LinearIndex(j.terms, j.constant, 1)
                 lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)
 
             chunks(width, 16, 16, chunk)
-            return carried
 
-        for_loop(0, _least(LinearIndex.of(self.m) - m, rows), 1, [], copy)
+        for_each(0, _least(LinearIndex.of(self.m) - m, rows), 1, copy)
 
     def _has_room(self, out: Storage) -> bool:
         """Whether whole blocks may be stored: no edge within one, or a buffer on the stack that is as large as the largest tile."""
@@ -282,4 +268,4 @@ class _Amx:
 def _least(count: LinearIndex, most: int) -> int | ir.Value:
     if count.is_constant:
         return min(count.constant, most)
-    return value_of("arith.minsi", ir.IndexType.get(), [count.value(), LinearIndex(constant=most).value()])
+    return arith.minsi(count.value(), LinearIndex(constant=most).value())

@@ -17,12 +17,14 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, memref, vector
 
+from ...common.control_flow import for_each, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import DYNAMIC, create, i64_array, value_of
+from ...common.rewriting import DYNAMIC, create, value_of
 from ...common.storage import Storage
+from ...common.vectors import splat, vector_of
 from .lanes import Lanes
-from .loops import for_loop, nest
 from .nests import chunks, dynamic_mask, static_mask
 from .packing import Scratch, transpose_square
 
@@ -66,17 +68,8 @@ def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int)
 
 
 def _window(storage: Storage, address: LinearIndex, width: int, row: int) -> ir.Value:
-    layout = ir.StridedLayoutAttr.get(DYNAMIC, [row, 1])
-    kind = ir.MemRefType.get([16, width], storage.element, layout)
-    return value_of(
-        "memref.reinterpret_cast",
-        kind,
-        [storage.base, address.value()],
-        static_offsets=i64_array([DYNAMIC]),
-        static_sizes=i64_array([16, width]),
-        static_strides=i64_array([row, 1]),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 0, 0]),
-    )
+    kind = ir.MemRefType.get([16, width], storage.element, ir.StridedLayoutAttr.get(DYNAMIC, [row, 1]))
+    return memref.reinterpret_cast(kind, storage.base, [address.value()], [], [], [DYNAMIC], [16, width], [row, 1])
 
 
 @dataclass(frozen=True)
@@ -102,12 +95,7 @@ class Depth:
 
     def over_outer(self, body: Callable[[dict[int, LinearIndex]], None]) -> None:
         """`body(indices by dim)` for all indices of the outer loops."""
-
-        def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
-            body(dict(zip(self.outer, indices)))
-            return carried
-
-        nest(list(self.outer.values()), [], at)
+        nest_each(list(self.outer.values()), lambda indices: body(dict(zip(self.outer, indices))))
 
 
 def pack_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
@@ -121,7 +109,7 @@ def pack_rows(source: Operand, target: Operand, start: LinearIndex, extent: int 
 def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
     last = LinearIndex.of(extent) - 1
 
-    def row(i: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+    def row(i: LinearIndex) -> None:
         index = _least(start + i, last)
 
         def at(reduced: dict[int, LinearIndex]) -> None:
@@ -132,15 +120,14 @@ def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int
             chunks(depth.extent, DEPTH, DEPTH, chunk)
 
         depth.over_outer(at)
-        return carried
 
-    for_loop(0, count, 1, [], row)
+    for_each(0, count, 1, row)
 
 
 def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
     left = LinearIndex.of(extent) - start
 
-    def square(i: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+    def square(i: LinearIndex) -> None:
         lanes = _live_lanes(left - i)
 
         def at(reduced: dict[int, LinearIndex]) -> None:
@@ -149,16 +136,15 @@ def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent
                 live = DEPTH if whole else depth.extent % DEPTH
                 first = source.at(start + i, LinearIndex(), reduced)
                 rows = [lanes.load(source.storage, _lanes(first + (k + j) * source.along)) for j in range(live)]
-                rows += [_zeros(source.storage.element)] * (DEPTH - live)
+                rows += [splat(vector_of(DEPTH, source.storage.element), 0)] * (DEPTH - live)
                 for j, value in enumerate(transpose_square(rows)):
                     Lanes(DEPTH).store(value, target.storage, _lanes(target.at(i + j, k, reduced)))
 
             chunks(depth.extent, DEPTH, DEPTH, chunk)
 
         depth.over_outer(at)
-        return carried
 
-    for_loop(0, count, DEPTH, [], square)
+    for_each(0, count, DEPTH, square)
 
 
 def pack_columns(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
@@ -172,22 +158,16 @@ def _interleave(
 ) -> None:
     lanes = _live_lanes(LinearIndex.of(extent) - start, count)
     element = source.storage.element
-    pair = ir.VectorType.get([2 * count], element)
 
     def load(k: LinearIndex) -> ir.Value:
         return lanes.load(source.storage, _lanes(source.at(start, k, reduced)))
 
     def store(k: LinearIndex, low: ir.Value, high: ir.Value) -> None:
-        value = value_of("vector.interleave", pair, [low, high])
-        Lanes(2 * count).store(value, target.storage, _lanes(target.at(LinearIndex(), k, reduced)))
-
-    def step(k: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-        store(k, load(k), load(k + 1))
-        return carried
+        Lanes(2 * count).store(vector.interleave(low, high), target.storage, _lanes(target.at(LinearIndex(), k, reduced)))
 
     even = depth.extent - depth.extent % 2
-    for_loop(0, even, 2, [], step)
-    zeros = _zeros(element, count)
+    for_each(0, even, 2, lambda k: store(k, load(k), load(k + 1)))
+    zeros = splat(vector_of(count, element), 0)
     for k in range(even, depth.padded, 2):
         store(LinearIndex(constant=k), load(LinearIndex(constant=k)) if k < depth.extent else zeros, zeros)
 
@@ -196,17 +176,17 @@ def _transpose_pairs(
     source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, LinearIndex]
 ) -> None:
     last = LinearIndex.of(extent) - 1
-    i32 = ir.VectorType.get([16], ir.IntegerType.get_signless(32))
-    bf16 = ir.VectorType.get([DEPTH], source.storage.element)
+    i32 = vector_of(16, ir.IntegerType.get_signless(32))
+    bf16 = vector_of(DEPTH, source.storage.element)
     rows = [_least(start + i, last) for i in range(count)]
 
     def chunk(k: LinearIndex, lanes: Lanes) -> None:
         for first in range(0, count, 16):
             loads = [lanes.load(source.storage, _lanes(source.at(row, k, reduced))) for row in rows[first : first + 16]]
-            square = transpose_square([value_of("vector.bitcast", i32, [v]) for v in loads])
+            square = transpose_square([vector.bitcast(i32, v) for v in loads])
             for j, value in enumerate(square):
                 address = target.at(LinearIndex(constant=first), k + 2 * j, reduced)
-                Lanes(DEPTH).store(value_of("vector.bitcast", bf16, [value]), target.storage, _lanes(address))
+                Lanes(DEPTH).store(vector.bitcast(bf16, value), target.storage, _lanes(address))
 
     chunks(depth.extent, DEPTH, DEPTH, chunk)
 
@@ -225,9 +205,4 @@ def _live_lanes(left: LinearIndex, count: int = DEPTH) -> Lanes:
 def _least(index: LinearIndex, last: LinearIndex) -> LinearIndex:
     if index.is_constant and last.is_constant:
         return min(index, last, key=lambda i: i.constant)
-    return LinearIndex.of(value_of("arith.minsi", ir.IndexType.get(), [index.value(), last.value()]))
-
-
-def _zeros(element: ir.Type, count: int = DEPTH) -> ir.Value:
-    vector = ir.VectorType.get([count], element)
-    return value_of("arith.constant", vector, value=ir.DenseElementsAttr.get_splat(vector, ir.FloatAttr.get(element, 0.0)))
+    return LinearIndex.of(arith.minsi(index.value(), last.value()))

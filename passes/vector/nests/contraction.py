@@ -15,15 +15,18 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import for_each, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from .lanes import Captured, Lanes, Rep
-from .loops import for_loop, nest, whole_part
-from .nests import chunks, lane_count
+from .body import Captured
+from .lanes import Lanes, Rep
+from .nests import chunks, lane_count, whole_part
 from .packing import Bound, Scratch, pack, packable, summed
 from .work import Point, Work, stride_along
 
@@ -77,19 +80,18 @@ class _Contraction:
     def emit(self) -> None:
         extents = self.work.extents
 
-        def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+        def at(indices: list[LinearIndex]) -> None:
             fixed = dict(zip(self.outer, indices))
             if self.vector is None:
                 self._rows(fixed, LinearIndex(), Lanes(1))
-                return carried
+                return
             self._pack(fixed, self.vector)
             registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
             count = lane_count([self.work], self.vector, self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
             chunks(extents[self.vector], count, one, lambda start, lanes: self._rows(fixed, start, lanes))
-            return carried
 
-        nest([extents[d] for d in self.outer], [], at)
+        nest_each([extents[d] for d in self.outer], at)
 
     def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
         one = max(1, self.target.vector_bits // self.work.widest())
@@ -100,7 +102,7 @@ class _Contraction:
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
         if self.jam is None:
-            self._block(fixed, start, lanes, LinearIndex(), 1)
+            self._block(fixed, start, lanes, 1, LinearIndex())
             return
         extent = self.work.extents[self.jam]
         done: int | ir.Value = 0
@@ -110,12 +112,7 @@ class _Contraction:
             else:
                 left = (LinearIndex.of(extent) - LinearIndex.of(done)).value()
                 upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
-
-            def block(row: LinearIndex, carried: list[ir.Value], rows: int = rows) -> list[ir.Value]:
-                self._block(fixed, start, lanes, row, rows)
-                return carried
-
-            for_loop(done, upper, rows, [], block)
+            for_each(done, upper, rows, partial(self._block, fixed, start, lanes, rows))
             done = upper
 
     def _columns(self) -> int:
@@ -161,7 +158,7 @@ class _Contraction:
             at[self.vector] = LinearIndex(start.terms, start.constant, 1 if lanes.count > 1 else 0)
         return Point(lanes, at, self.captured, known)
 
-    def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, row: LinearIndex, rows: int) -> None:
+    def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
         work, outputs = self.work, len(self.work.outputs)
         accumulators = []
         for u in range(rows):

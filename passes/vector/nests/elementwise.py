@@ -6,13 +6,12 @@ An input that lies in one piece along another loop, as in a transposition, is fi
 
 from __future__ import annotations
 
-from torch_mlir import ir
-
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import nest_each
 from ...common.linear_index import LinearIndex
-from .lanes import Captured, Lanes
-from .loops import nest
+from .body import Captured
+from .lanes import Lanes
 from .nests import chunks, lane_count, point_indices, vector_loop
 from .packing import Bound, Scratch, pack, transposed
 from .work import Point, Work
@@ -30,27 +29,27 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
-    def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+    def at(indices: list[LinearIndex]) -> None:
         here = list(works)
         for place, number in turned:
             assert vector is not None
             here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, bound, scratch)
 
-        def row(index: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+        def row(index: list[LinearIndex]) -> None:
             def chunk(start: LinearIndex | None, lanes: Lanes) -> None:
                 at = point_indices(len(extents), [*outer, *inner], [*indices, *index], vector, start, lanes)
-                _evaluate(here, Point(lanes, at, captured))
+                point = Point(lanes, at, captured)
+                for work in here:
+                    point.compute(work)
 
             if vector is None:
                 chunk(None, Lanes(1))
             else:
                 chunks(extents[vector], lane_count(here, vector, target), one, chunk)
-            return carried
 
-        nest([extents[d] for d in inner], [], row)
-        return carried
+        nest_each([extents[d] for d in inner], row)
 
-    nest([extents[d] for d in outer], [], at)
+    nest_each([extents[d] for d in outer], at)
 
 
 def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:
@@ -59,11 +58,3 @@ def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, lis
     found = {(place, number): transposed(works[place], number, vector, least) for place, number in places}
     crossing = next((along for along in found.values() if along is not None), None)
     return crossing, [key for key, along in found.items() if crossing is not None and along == crossing]
-
-
-def _evaluate(works: list[Work], point: Point) -> None:
-    for work in works:
-        for number, value in enumerate(point.evaluate(work)):
-            point.known[work.values[number]] = value
-            if work.outputs[number] is not None:
-                point.store(work, number, value)

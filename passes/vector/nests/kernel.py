@@ -9,6 +9,7 @@ from math import ceil, prod
 import numpy as np
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import dim_position, read_tile_op
@@ -16,7 +17,7 @@ from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, symbol_name, value_of, walk
-from ...common.storage import Storage, bit_width, buffer_type, row_major, stack_buffer
+from ...common.storage import Storage, buffer_type, row_major, stack_buffer
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .elementwise import emit_elementwise
@@ -51,9 +52,7 @@ class _Kernel:
     def build(self) -> None:
         kind = ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value)
         index = ir.IndexType.get()
-        buffers = [
-            buffer_type(tuple(ir.RankedTensorType(t).shape), ir.RankedTensorType(t).element_type) for t in [*kind.inputs, *kind.results]
-        ]
+        buffers = [buffer_type(t) for t in [*kind.inputs, *kind.results]]
         signature = ir.FunctionType.get([index, index, *buffers], [])
         attributes = {n: a for n, a in attributes_of(self.function).items() if n.startswith("hloom.")}
         with ir.InsertionPoint(self.function):
@@ -131,9 +130,8 @@ class _Kernel:
 
     def _stream_ahead(self, shape: tuple[int, ...], element: ir.Type) -> int:
         """How far ahead loads and stores prefetch in what no cache near holds: the processor's own prefetching stops at each page."""
-        element_bytes = bit_width(element) // 8
-        streams = prod(shape) * element_bytes > self.target.l2_bytes
-        return _STREAM_AHEAD_BYTES // element_bytes if streams else 0
+        nbytes = element_bytes(element)
+        return _STREAM_AHEAD_BYTES // nbytes if prod(shape) * nbytes > self.target.l2_bytes else 0
 
     def _result(self, position: int, base: ir.Value) -> Storage:
         """Where the kernel writes the result returned at `position`: all of its buffer, or the window that is inserted into it."""
@@ -173,8 +171,8 @@ class _Kernel:
         """A dense constant as a private global of the module."""
         tensor = ir.RankedTensorType(op.results[0].type)
         shape, element = tuple(tensor.shape), tensor.element_type
-        buffer = buffer_type(shape, element)
-        raw = np.frombuffer(constant_bytes(op.attributes["value"]), f"u{bit_width(element) // 8}")
+        buffer = buffer_type(tensor)
+        raw = np.frombuffer(constant_bytes(op.attributes["value"]), f"u{element_bytes(element)}")
         value = ir.DenseElementsAttr.get(raw, type=buffer.element_type, shape=[raw.size])
         name = f"{symbol_name(self.function)}_constant_{len(self.storage)}"
         with ir.InsertionPoint(self.function):
@@ -337,7 +335,7 @@ class _Kernel:
                 again = any(extent != 1 and stride_along(work.maps[number], source, dim) == 0 for dim, extent in enumerate(work.extents))
                 if place in here or again:
                     ahead = 0
-                elif nests_reading[place] != 1 or not 0 < ahead * bit_width(source.element) // 8 <= most:
+                elif nests_reading[place] != 1 or not 0 < ahead * element_bytes(source.element) <= most:
                     ahead = self._next_rows(work, number) if source.ahead else 0
                 work.inputs[number] = replace(source, ahead=ahead)
                 here.add(place)

@@ -7,15 +7,17 @@ pass over the row. A nest has vector loops of whole chunks and one masked chunk 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, vector
 
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import LoopBound, for_each, if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import value_of
+from ...common.vectors import vector_of
 from .lanes import Lanes
-from .loops import for_loop, if_some, whole_part
 from .work import Work, stride_along
 
 _LONG_BODY = 512
@@ -65,12 +67,7 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
 def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
     """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked."""
     whole = whole_part(extent, count)
-
-    def whole_chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-        body(start, Lanes(count))
-        return carried
-
-    for_loop(0, whole, count, [], whole_chunk)
+    for_each(0, whole, count, lambda start: body(start, Lanes(count)))
     if isinstance(extent, int):
         lanes = count
         while whole < extent:
@@ -83,24 +80,40 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Linea
             body(LinearIndex(constant=whole), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
             whole += live
         return
-    rest = value_of("arith.subi", extent.type, [extent, whole])
-    if_some(rest, lambda: body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest))))
+    rest = arith.subi(extent, whole)
+    with if_some(rest):
+        body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest)))
 
 
 def static_mask(lanes: int, live: int) -> ir.Value:
+    """A mask of i1 that holds in the first `live` lanes."""
     i1 = ir.IntegerType.get_signless(1)
     bits = [ir.IntegerAttr.get(i1, int(lane < live)) for lane in range(lanes)]
-    vector = ir.VectorType.get([lanes], i1)
-    return value_of("arith.constant", vector, value=ir.DenseElementsAttr.get(bits, vector))
+    kind = vector_of(lanes, i1)
+    return arith.constant(kind, ir.DenseElementsAttr.get(bits, kind))
 
 
 def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:
-    return value_of("vector.create_mask", ir.VectorType.get([lanes], ir.IntegerType.get_signless(1)), [live])
+    """The same where `live` is known at run time."""
+    return vector.create_mask(vector_of(lanes, ir.IntegerType.get_signless(1)), [live])
+
+
+def whole_part(extent: LoopBound, step: int) -> LoopBound:
+    """The largest multiple of `step` that is not above `extent`."""
+    if isinstance(extent, int):
+        return extent - extent % step
+    return arith.subi(extent, arith.remui(extent, LinearIndex(constant=step).value()))
+
+
+def if_some(count: ir.Value) -> AbstractContextManager[None]:
+    """Emits what follows for the case that `count` is more than 0."""
+    return if_then(arith.cmpi(arith.CmpIPredicate.ugt, count, LinearIndex().value()))
 
 
 def point_indices(
     rank: int, outer: list[int], indices: list[LinearIndex], vector: int | None, start: LinearIndex | None, lanes: Lanes
 ) -> list[LinearIndex]:
+    """The index of each of `rank` loops: `indices` of the loops `outer`, lanes from `start` on along the loop `vector`, 0 of others."""
     at: list[LinearIndex] = [LinearIndex()] * rank
     for dim, index in zip(outer, indices):
         at[dim] = index

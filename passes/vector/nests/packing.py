@@ -18,14 +18,18 @@ from dataclasses import replace
 from math import prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith, memref
+from torch_mlir.dialects.vector import shuffle
 
+from hloom.dialects.storage import element_bytes, is_i1
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import for_each, if_then, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, value_of
-from ...common.storage import Storage, bit_width, is_i1
-from .lanes import Body, Lanes, affine_reps
-from .loops import for_loop, nest
+from ...common.storage import Storage
+from .body import Body
+from .lanes import Lanes
+from .nests import chunks
 from .work import Work, stride_along
 
 _FAR_BYTES = 1024
@@ -49,9 +53,9 @@ def packable(work: Work, number: int, vector: int, jam: int | None, target: Targ
     if not reduced or len(extents) != len(reduced):
         return False
     depth, width = prod(extents), bound(work.extents[vector])
-    if depth < _LEAST_DEPTH or depth * width * bit_width(storage.element) // 8 > target.tile_bytes:
+    if depth < _LEAST_DEPTH or depth * width * element_bytes(storage.element) > target.tile_bytes:
         return False
-    far = steps[reduced[-1]] * bit_width(storage.element) // 8 >= _FAR_BYTES
+    far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
     return (steps[vector] != 1 or far) and _apart([(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])])
 
 
@@ -102,21 +106,20 @@ def pack(
     depth = -(-extents[-1] // lanes) * lanes
     shape = (*extents[:-1], depth, width)
     packed = scratch(shape, storage.element)
-    base = storage.address(affine_reps(Body(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__), m))
+    base = storage.address(Body(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
     copy = _copy_rows if steps[vector] == 1 else _transpose
 
-    def at(outer: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+    def at(outer: list[LinearIndex]) -> None:
         start, target = base, packed.offset
         for d, index, stride in zip(along, outer, packed.strides):
             start, target = start + index * steps[d], target + index * stride
         source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], work.extents[vector]))
         copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
-        return carried
 
     if isinstance(storage.base.owner, ir.Block) and not storage.writable:
-        _unless_repeated(base, scratch, lambda: nest(extents[:-1], [], at))
+        _unless_repeated(base, scratch, lambda: nest_each(extents[:-1], at))
     else:
-        nest(extents[:-1], [], at)
+        nest_each(extents[:-1], at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
     inputs[number] = replace(packed, sizes=(*extents, work.extents[vector]))
@@ -126,34 +129,26 @@ def pack(
 
 def _unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object]) -> None:
     """Emits `body` under a test that it did not run for the same address last. What it reads must not change while the kernel runs."""
-    index = ir.IndexType.get()
-    last = scratch((1,), index).base
+    last = scratch((1,), ir.IndexType.get()).base
     with ir.InsertionPoint.after(last.owner):
-        create("memref.store", [], [LinearIndex(constant=-1).value(), last, LinearIndex().value()])
+        memref.store(LinearIndex(constant=-1).value(), last, [LinearIndex().value()])
     now = address.value()
-    before = value_of("memref.load", index, [last, LinearIndex().value()])
-    unequal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-    new = value_of("arith.cmpi", ir.IntegerType.get_signless(1), [before, now], predicate=unequal)
-    branch = create("scf.if", [], [new], regions=2)
-    with ir.InsertionPoint(branch.regions[0].blocks.append()):
-        create("memref.store", [], [now, last, LinearIndex().value()])
+    before = memref.load(last, [LinearIndex().value()])
+    with if_then(arith.cmpi(arith.CmpIPredicate.ne, before, now)):
+        memref.store(now, last, [LinearIndex().value()])
         body()
-        create("scf.yield")
 
 
 def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
-    from .nests import chunks
-
-    def row(k: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+    def row(k: LinearIndex) -> None:
         def chunk(start: LinearIndex, wide: Lanes) -> None:
             value = wide.load(source, source.address([k, LinearIndex(start.terms, start.constant, 1)]))
             plain = Lanes(wide.count)
             plain.store(value, target, target.address([k, LinearIndex(start.terms, start.constant, 1)]))
 
         chunks(source.sizes[1], lanes, lanes, chunk)
-        return carried
 
-    for_loop(0, source.sizes[0], 1, [], row)
+    for_each(0, source.sizes[0], 1, row)
 
 
 def _transpose(source: Storage, target: Storage, lanes: int) -> None:
@@ -161,14 +156,12 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
     depth, width = source.sizes
     last = LinearIndex.of(width) - 1
 
-    def column(n: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-        from .nests import chunks
-
+    def column(n: LinearIndex) -> None:
         rows = []
         for i in range(lanes):
             row = n + i
             if not (row.is_constant and last.is_constant):
-                row = LinearIndex.of(value_of("arith.minui", ir.IndexType.get(), [row.value(), last.value()]))
+                row = LinearIndex.of(arith.minui(row.value(), last.value()))
             elif row.constant > last.constant:
                 row = last
             rows.append(row)
@@ -180,9 +173,8 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
                 Lanes(lanes).store(value, target, target.address([k + i, LinearIndex(n.terms, n.constant, 1)]))
 
         chunks(depth, lanes, lanes, chunk)
-        return carried
 
-    for_loop(0, width, lanes, [], column)
+    for_each(0, width, lanes, column)
 
 
 def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
@@ -190,7 +182,6 @@ def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
     apart.
     """
     count = len(rows)
-    vector = rows[0].type
     distance = 1
     while distance < count:
         low = [i if (i // distance) % 2 == 0 else count + i - distance for i in range(count)]
@@ -200,7 +191,7 @@ def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
             if (i // distance) % 2:
                 continue
             pair = [rows[i], rows[i + distance]]
-            rows[i] = value_of("vector.shuffle", vector, pair, mask=ir.DenseI64ArrayAttr.get(low))
-            rows[i + distance] = value_of("vector.shuffle", vector, pair, mask=ir.DenseI64ArrayAttr.get(high))
+            rows[i] = shuffle(*pair, low)
+            rows[i + distance] = shuffle(*pair, high)
         distance *= 2
     return rows

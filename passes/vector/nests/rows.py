@@ -8,16 +8,23 @@ rows (a matrix stored by rows times a vector), several rows are jammed, so that 
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch_mlir import ir
+from torch_mlir.dialects import arith
+from torch_mlir.dialects.vector import CombiningKind
 
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import for_each, for_loop, nest, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import attributes_of, value_of
+from ...common.reductions import VECTOR_KINDS, neutral_element
+from ...common.scalar_body import clone_on
 from ...common.storage import Storage
-from .lanes import Captured, Lanes, neutral_element, reduction_kind
-from .loops import for_loop, nest, whole_part
-from .nests import dynamic_mask, lane_count, point_indices, static_mask
+from ...common.vectors import element_of, is_vector, reduced, splat_of
+from .body import Captured
+from .lanes import Lanes
+from .nests import dynamic_mask, lane_count, point_indices, static_mask, whole_part
 from .work import Point, Work, stride_along
 
 _JAMMED_ROWS = 4
@@ -60,41 +67,34 @@ class _RowSums:
         return None
 
     def emit(self) -> None:
-        nest([self.extents[d] for d in self.kept], [], self._rows)
+        nest_each([self.extents[d] for d in self.kept], self._rows)
 
-    def _rows(self, at: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
-        jam = self.jam
-        if jam is None:
-            self._block(dict(zip(self.kept, at)), 1)
-            return carried
-        extent = self.extents[jam]
+    def _rows(self, at: list[LinearIndex]) -> None:
+        fixed = dict(zip(self.kept, at))
+        if self.jam is None:
+            self._block(fixed, 1, LinearIndex())
+            return
+        extent = self.extents[self.jam]
         whole = whole_part(extent, _JAMMED_ROWS)
-        for lower, upper, rows in ((0, whole, _JAMMED_ROWS), (whole, extent, 1)):
+        for_each(0, whole, _JAMMED_ROWS, partial(self._block, fixed, _JAMMED_ROWS))
+        for_each(whole, extent, 1, partial(self._block, fixed, 1))
 
-            def block(row: LinearIndex, values: list[ir.Value], rows: int = rows) -> list[ir.Value]:
-                self._block({**dict(zip(self.kept, at)), jam: row}, rows)
-                return values
-
-            for_loop(lower, upper, rows, [], block)
-        return carried
-
-    def _block(self, fixed: dict[int, LinearIndex], rows: int) -> None:
-        """`rows` neighbouring rows of the jam loop, the first at `fixed`."""
-        starts = [self._neutral(work, kind) for _ in range(rows) for work, (kind, _) in zip(self.reducing, self.kinds)]
+    def _block(self, fixed: dict[int, LinearIndex], rows: int, first: LinearIndex) -> None:
+        """`rows` neighbouring rows of the jam loop from `first` on, the loops that are kept at `fixed`."""
+        if self.jam is not None:
+            fixed = {**fixed, self.jam: first}
+        starts = [self._neutral(work, op) for _ in range(rows) for work, (_, op) in zip(self.reducing, self.kinds)]
         totals = nest([self.extents[d] for d in self.summed], starts, lambda inner, values: self._along(fixed, rows, inner, values))
         for u in range(rows):
             point = Point(Lanes(1), self._at(fixed, u, [], None, Lanes(1)), self.captured)
             for number, (work, (kind, op)) in enumerate(zip(self.reducing, self.kinds)):
                 value = _across_lanes(totals[u * len(self.reducing) + number], kind)
-                combined = value_of(op.name, value.type, [point.init(work, 0), value], **attributes_of(op))
-                point.store(work, 0, combined)
+                point.store(work, 0, clone_on(op, [point.init(work, 0), value])[0])
 
-    def _neutral(self, work: Work, kind: str) -> ir.Value:
+    def _neutral(self, work: Work, op: ir.Operation) -> ir.Value:
         assert work.block is not None
         element = work.block.arguments[len(work.block.arguments) - 1].type
-        neutral = neutral_element(kind, element)
-        wide = Lanes(self.count).type(element)
-        return value_of("arith.constant", wide, value=ir.DenseElementsAttr.get_splat(wide, neutral) if self.count > 1 else neutral)
+        return splat_of(Lanes(self.count).type(element), neutral_element(op.name, element))
 
     def _along(self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
         extent = self.extents[self.vector]
@@ -110,7 +110,7 @@ class _RowSums:
                 return values
             mask = static_mask(self.count, rest)
         else:
-            mask = dynamic_mask(self.count, value_of("arith.subi", extent.type, [extent, whole]))
+            mask = dynamic_mask(self.count, arith.subi(extent, whole))
         return self._accumulate(fixed, rows, inner, LinearIndex.of(whole), Lanes(self.count, mask), values)
 
     def _accumulate(
@@ -125,10 +125,7 @@ class _RowSums:
                     after = lanes.widen(point.evaluate(work, [before])[0])
                     updated.append(lanes.select(lanes.mask, after, before))
                     continue
-                for number, value in enumerate(point.evaluate(work)):
-                    point.known[work.values[number]] = value
-                    if work.outputs[number] is not None:
-                        point.store(work, number, value)
+                point.compute(work)
         return updated
 
     def _at(
@@ -141,13 +138,26 @@ class _RowSums:
         return point_indices(len(self.extents), list(dims), list(dims.values()), vector, start, lanes)
 
 
-def _across_lanes(total: ir.Value, kind: str) -> ir.Value:
+def _across_lanes(total: ir.Value, kind: CombiningKind) -> ir.Value:
     """One value from the lanes of an accumulator."""
-    if not isinstance(total.type, ir.VectorType):
+    if not is_vector(total):
         return total
-    scalar = ir.VectorType(total.type).element_type
-    flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc>")} if isinstance(scalar, ir.FloatType) else {}
-    operands = [total]
-    if kind == "add" and isinstance(scalar, ir.FloatType):  # LLVM's own start is +0, and -0 + +0 is +0
-        operands.append(value_of("arith.constant", scalar, value=neutral_element(kind, scalar)))
-    return value_of("vector.reduction", scalar, operands, kind=ir.Attribute.parse(f"#vector.kind<{kind}>"), **flags)
+    scalar = element_of(total.type)
+    if not isinstance(scalar, ir.FloatType):
+        return reduced(total, kind)
+    # LLVM's own start of a sum is +0, and -0 + +0 is +0
+    start = splat_of(scalar, neutral_element("arith.addf", scalar)) if kind is CombiningKind.ADD else None
+    return reduced(total, kind, acc=start, fastmath=arith.FastMathFlags.reassoc)
+
+
+def reduction_kind(block: ir.Block) -> tuple[CombiningKind, ir.Operation] | None:
+    """(kind of vector.reduction, op) if the body is `yield op(acc, f(inputs))` with one accumulator that is used once, else None."""
+    accumulator = block.arguments[len(block.arguments) - 1]
+    uses = list(accumulator.uses)
+    yielded = list(block.operations)[-1].operands
+    if len(uses) != 1 or len(yielded) != 1:
+        return None
+    op = uses[0].owner.operation
+    if op.name not in VECTOR_KINDS or yielded[0] != op.results[0] or len(list(op.results[0].uses)) != 1:
+        return None
+    return VECTOR_KINDS[op.name], op

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
+
 from ...common.axes import used_dims
 from ...common.linear_index import LinearIndex
-from ...common.storage import Storage, bit_width
-from .lanes import Body, Captured, Lanes, Rep, affine_reps
+from ...common.storage import Storage
+from .body import Body, Captured
+from .lanes import Lanes, Rep
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
 """What an index is computed by that is linear in no loop."""
@@ -59,10 +62,10 @@ class Work:
 
     def widest(self) -> int:
         """Bits of the widest float or integer that the op computes with."""
-        widths = [bit_width(s.element) for _, s in self.operands()]
+        sizes = [element_bytes(s.element) for _, s in self.operands()]
         for op in self._computing():
-            widths += [bit_width(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
-        return max(widths, default=32)
+            sizes += [element_bytes(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
+        return 8 * max(sizes, default=4)
 
     def body_size(self) -> int:
         return len(self._computing())
@@ -129,7 +132,15 @@ class Point:
                 arguments.append(self.init(work, number))
             else:
                 arguments.append(LinearIndex())
-        return body.evaluate(work.block, arguments)
+        body.reps.update(zip(work.block.arguments, arguments))
+        return body.yielded(work.block)
+
+    def compute(self, work: Work) -> None:
+        """Evaluates the work: other works of the nest know its results here, and those that have a place are stored."""
+        for number, value in enumerate(self.evaluate(work)):
+            self.known[work.values[number]] = value
+            if work.outputs[number] is not None:
+                self.store(work, number, value)
 
     def _input(self, work: Work, body: Body, number: int) -> Rep:
         source = work.inputs[number]
@@ -137,7 +148,7 @@ class Point:
             return self.known[work.forward[number]]
         if not isinstance(source, Storage):
             return LinearIndex() if source is None else source
-        return body.read(source, affine_reps(body, work.maps[number]))
+        return body.read(source, body.at(work.maps[number]))
 
     def init(self, work: Work, number: int) -> Rep:
         """The value that output `number` starts from."""
@@ -146,11 +157,10 @@ class Point:
         storage = work.inits[number]
         assert storage is not None
         body = Body(self.lanes, self.indices, self.captured)
-        return body.read(storage, affine_reps(body, work.output_maps[number]))
+        return body.read(storage, body.at(work.output_maps[number]))
 
     def store(self, work: Work, number: int, value: Rep) -> None:
         body = Body(self.lanes, self.indices, self.captured)
-        reps = affine_reps(body, work.output_maps[number])
         storage = work.outputs[number]
         assert storage is not None
-        self.lanes.store(value, storage, storage.address(reps))
+        self.lanes.store(value, storage, storage.address(body.at(work.output_maps[number])))

@@ -1,0 +1,86 @@
+"""Loops and branches while code is emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from torch_mlir import ir
+from torch_mlir.dialects import scf
+
+from .linear_index import LinearIndex
+
+LoopBound: TypeAlias = "int | ir.Value"
+Body = Callable[[LinearIndex, list[ir.Value]], list[ir.Value]]
+"""Emits what a loop does at an index, given the values carried so far; returns those to carry on."""
+NestBody = Callable[[list[LinearIndex], list[ir.Value]], list[ir.Value]]
+"""The same of several loops, outermost first."""
+
+
+def loop(lower: LoopBound, upper: LoopBound, step: int, carried: Sequence[ir.Value], body: Body) -> list[ir.Value]:
+    """An scf.for over lower, lower + step, … below `upper`; returns the values carried last."""
+    made = scf.ForOp(LinearIndex.of(lower).value(), LinearIndex.of(upper).value(), LinearIndex(constant=step).value(), carried)
+    with ir.InsertionPoint(made.body):
+        scf.yield_(body(LinearIndex.of(made.induction_variable), list(made.inner_iter_args)))
+    return list(made.results_)
+
+
+def for_loop(lower: LoopBound, upper: LoopBound, step: int, carried: Sequence[ir.Value], body: Body) -> list[ir.Value]:
+    """The same, but a range that is known to be one step or none makes no loop."""
+    if isinstance(lower, int) and isinstance(upper, int):
+        if lower >= upper:
+            return list(carried)
+        if lower + step >= upper:
+            return body(LinearIndex(constant=lower), list(carried))
+    return loop(lower, upper, step, carried, body)
+
+
+def for_each(lower: LoopBound, upper: LoopBound, step: int, body: Callable[[LinearIndex], None]) -> None:
+    """The same for a body that carries nothing on."""
+
+    def at(index: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+        body(index)
+        return carried
+
+    for_loop(lower, upper, step, [], at)
+
+
+def nest(extents: Sequence[LoopBound], carried: list[ir.Value], body: NestBody) -> list[ir.Value]:
+    """Loops over all of `extents`, the first outermost; `body(indices, carried)` returns what is carried on."""
+    if not extents:
+        return body([], carried)
+    first, *others = extents
+    return for_loop(0, first, 1, carried, lambda index, values: nest(others, values, lambda inner, last: body([index, *inner], last)))
+
+
+def nest_each(extents: Sequence[LoopBound], body: Callable[[list[LinearIndex]], None]) -> None:
+    """The same for a body that carries nothing on."""
+
+    def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+        body(indices)
+        return carried
+
+    nest(extents, [], at)
+
+
+@contextmanager
+def if_then(condition: ir.Value | None) -> Iterator[None]:
+    """Emits what follows under `condition`; unconditionally where it is None."""
+    if condition is None:
+        yield
+        return
+    with ir.InsertionPoint(scf.IfOp(condition).then_block):
+        yield
+        scf.yield_([])
+
+
+def if_else(
+    condition: ir.Value, types: Sequence[ir.Type], then: Callable[[], Sequence[ir.Value]], otherwise: Callable[[], Sequence[ir.Value]]
+) -> list[ir.Value]:
+    """The values of `types` that `then` emits where `condition` holds, those of `otherwise` elsewhere; only one of them runs."""
+    branch = scf.IfOp(condition, types, has_else=True)
+    for block, side in ((branch.then_block, then), (branch.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.yield_(side())
+    return list(branch.results_)

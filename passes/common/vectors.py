@@ -1,0 +1,95 @@
+"""Vectors of one dimension while code is emitted: made of scalars, taken apart, and what they have in common with scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, vector
+
+
+def is_vector(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.VectorType)
+
+
+def vector_of(length: int, element: ir.Type) -> ir.VectorType:
+    return ir.VectorType.get([length], element)
+
+
+def lanes_of(count: int, element: ir.Type) -> ir.Type:
+    """The type of one element a lane: of one lane, the scalar's."""
+    return element if count == 1 else vector_of(count, element)
+
+
+def element_of(kind: ir.Type) -> ir.Type:
+    """The type of a vector's elements, or the scalar type itself."""
+    return ir.VectorType(kind).element_type if isinstance(kind, ir.VectorType) else kind
+
+
+def splat(kind: ir.Type, number: float) -> ir.Value:
+    """`number` as a scalar or in all elements of a vector."""
+    element = element_of(kind)
+    value = ir.FloatAttr.get(element, number) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, int(number))
+    return splat_of(kind, value)
+
+
+def splat_of(kind: ir.Type, value: ir.Attribute) -> ir.Value:
+    """The constant scalar `value`, or a vector of it."""
+    return arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, value) if isinstance(kind, ir.VectorType) else value)
+
+
+def steps(length: int, step: int) -> ir.Value:
+    """The vector 0, step, 2 * step, … of type index."""
+    index = ir.IndexType.get()
+    numbers = [ir.IntegerAttr.get(index, step * lane) for lane in range(length)]
+    kind = vector_of(length, index)
+    return arith.constant(kind, ir.DenseElementsAttr.get(numbers, kind))
+
+
+def broadcast(value: ir.Value, length: int) -> ir.Value:
+    """`value` as a vector, if it is none yet."""
+    return value if is_vector(value) else vector.broadcast(vector_of(length, value.type), value)
+
+
+def widened(value: ir.Value, lanes: int) -> ir.Value:
+    """`value` with one element a lane: of one lane, a scalar."""
+    return value if lanes == 1 else broadcast(value, lanes)
+
+
+def extract(value: ir.Value, position: int) -> ir.Value:
+    """The element of a vector (the row, of a matrix) at `position`."""
+    return vector.extract(value, [], [position])
+
+
+def lane_of(value: ir.Value, lane: int) -> ir.Value:
+    """The element of a vector, or the scalar itself."""
+    return extract(value, lane) if is_vector(value) else value
+
+
+def elements(value: ir.Value) -> list[ir.Value]:
+    """The elements of a vector; a scalar is one."""
+    return [extract(value, i) for i in range(ir.VectorType(value.type).shape[0])] if is_vector(value) else [value]
+
+
+def from_elements(values: Sequence[ir.Value]) -> ir.Value:
+    """The vector of these elements, also of one."""
+    return vector.from_elements(vector_of(len(values), values[0].type), values)
+
+
+def from_lanes(values: Sequence[ir.Value]) -> ir.Value:
+    """The vector of these elements; of one, the scalar."""
+    return values[0] if len(values) == 1 else from_elements(values)
+
+
+def part(value: ir.Value, start: int, length: int) -> ir.Value:
+    """`length` elements (or rows) of a vector from `start` on."""
+    kind = ir.VectorType(value.type)
+    if kind.shape[0] == length:
+        return value
+    return vector.extract_strided_slice(ir.VectorType.get([length, *kind.shape[1:]], kind.element_type), value, [start], [length], [1])
+
+
+def reduced(value: ir.Value, kind: vector.CombiningKind, **more: Any) -> ir.Value:
+    """One value from the elements of a vector."""
+    return vector.reduction(element_of(value.type), kind, value, **more)

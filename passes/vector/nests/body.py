@@ -1,0 +1,134 @@
+"""The body of a linalg op in code for several lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir.dialects import arith, math
+from torch_mlir.dialects.vector import CombiningKind
+
+from hloom.dialects.storage import element_bytes
+
+from ...common.control_flow import if_else
+from ...common.linear_index import LinearIndex
+from ...common.rewriting import value_of
+from ...common.scalar_body import ScalarBody, affine, clone_on
+from ...common.storage import Storage
+from ...common.vectors import element_of, is_vector, reduced
+from .lanes import Lanes, Rep
+
+Captured = Callable[[ir.Value], Any]
+"""The storage of a tensor or the value of a scalar that a body uses from outside."""
+
+
+class Body(ScalarBody):
+    """The body of a linalg op at one point of its loops, in `lanes` lanes."""
+
+    def __init__(self, lanes: Lanes, indices: Sequence[Rep], captured: Captured):
+        super().__init__(indices, {})
+        self.lanes, self.captured = lanes, captured
+
+    def outside(self, value: ir.Value) -> Rep:
+        return self.captured(value)
+
+    def extract(self, tensor: ir.Value, indices: list[Rep]) -> ir.Value:
+        return self.read(self.captured(tensor), indices)
+
+    def values(self, operands: Sequence[Rep]) -> list[ir.Value]:
+        if any(o.lanes if isinstance(o, LinearIndex) else is_vector(o) for o in operands):
+            return [self.lanes.widen(o) for o in operands]
+        return [o.value() if isinstance(o, LinearIndex) else o for o in operands]
+
+    def index_op(self, op: ir.Operation, operands: list[LinearIndex]) -> LinearIndex | None:
+        uniform = isinstance(op.results[0].type, ir.IndexType) and not any(o.lanes for o in operands)
+        return LinearIndex.of(self.emit(op, list(operands))[0]) if uniform else None
+
+    def at(self, m: ir.AffineMap) -> list[Rep]:
+        """The results of an indexing map at the body's point."""
+        return [affine(e, self.indices, self._arithmetic) for e in m.results]
+
+    def _arithmetic(self, name: str, a: Rep, b: Rep) -> Rep:
+        if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) and not a.lanes and not b.lanes:
+            return LinearIndex.of(value_of(f"arith.{name}", ir.IndexType.get(), [a.value(), b.value()]))
+        wide = [self.lanes.widen(o) for o in (a, b)]
+        return value_of(f"arith.{name}", wide[0].type, wide)
+
+    def read(self, storage: Storage, indices: Sequence[Rep]) -> ir.Value:
+        """The element of `storage` at `indices`, in each lane."""
+        linear = storage.offset
+        rest: ir.Value | None = None
+        for index, stride in zip(indices, storage.strides):
+            if isinstance(index, LinearIndex) or not is_vector(index):
+                linear = linear + LinearIndex.of(index) * stride
+            else:
+                scaled = index if stride == 1 else arith.muli(index, self.lanes.widen(LinearIndex(constant=stride)))
+                rest = scaled if rest is None else arith.addi(rest, scaled)
+        return self.lanes.load(storage, linear if rest is None else arith.addi(rest, self.lanes.widen(linear)))
+
+    def emit(self, op: ir.Operation, operands: list[Rep]) -> list[ir.Value]:
+        if op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1]):
+            return [self._divide_by_scalar(op, self.values(operands), operands[1])]
+        return super().emit(op, operands)
+
+    def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
+        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division: a vector division costs as much as an
+        exponential.
+
+        q = x * (1 / c), then q + (x - q * c) / c, which is the quotient as long as no step leaves the normal numbers. Where it might (c
+        very large or small; any lane's quotient zero, infinite, NaN, very large or small) the chunk is divided.
+        """
+        element = divisor.type
+        if not isinstance(element, (ir.F32Type, ir.F64Type)):
+            return clone_on(op, values, op.location)[0]
+        narrow = isinstance(element, ir.F32Type)
+        least_divisor, least_quotient, most_quotient = (2.0**-24, 2.0**-76, 2.0**100) if narrow else (2.0**-200, 2.0**-700, 2.0**700)
+        reciprocal = self.lanes.widen(arith.divf(arith.constant(element, 1.0), divisor))
+        quotient = arith.mulf(values[0], reciprocal)
+        rest = math.fma(arith.negf(quotient), values[1], values[0])
+        corrected = math.fma(rest, reciprocal, quotient)
+        all_right = reduced(self._between(corrected, least_quotient, most_quotient), CombiningKind.AND)
+        usual = arith.andi(self._between(divisor, least_divisor, 1 / least_divisor), all_right)
+        return if_else(usual, [values[0].type], lambda: [corrected], lambda: clone_on(op, values, op.location))[0]
+
+    def _between(self, value: ir.Value, low: float, high: float) -> ir.Value:
+        """Whether |value| is in [low, high]; of vectors, lane by lane.
+
+        The bits of positive floats are in the order of the floats, those of NaN after all of them: one comparison of the distance from
+        `low`, without sign, tells.
+        """
+        width = element_bytes(element_of(value.type))
+        integer = ir.IntegerType.get_signless(8 * width)
+        first, last = (int(np.array(bound, f"f{width}").view(f"i{width}")) for bound in (low, high))
+
+        def constant(number: int) -> ir.Value:
+            made = arith.constant(integer, number)
+            return self.lanes.widen(made) if is_vector(value) else made
+
+        size = arith.bitcast(self.lanes.type(integer) if is_vector(value) else integer, math.absf(value))
+        above = arith.subi(size, constant(first))
+        return arith.cmpi(arith.CmpIPredicate.ule, above, constant(last - first))
+
+    def branch(self, op: ir.Operation) -> list[ir.Value]:
+        """A branch where the condition is uniform; else a branch that is taken if any live lane takes it, and a select lane by lane."""
+        condition = self.rep(op.operands[0])
+        assert isinstance(condition, ir.Value)
+        then_block, else_block = (region.blocks[0] for region in op.regions)
+        before = dict(self.reps)
+
+        def side(block: ir.Block) -> list[ir.Value]:
+            self.reps = dict(before)
+            return [self.lanes.widen(r) for r in self.yielded(block)]
+
+        def then() -> list[ir.Value]:
+            yes = side(then_block)
+            return [self.lanes.select(condition, a, b) for a, b in zip(yes, side(else_block))] if is_vector(condition) else yes
+
+        taken = condition
+        if is_vector(condition):
+            taken = reduced(condition if self.lanes.mask is None else arith.andi(condition, self.lanes.mask), CombiningKind.OR)
+        found = if_else(taken, [self.lanes.type(r.type) for r in op.results], then, lambda: side(else_block))
+        self.reps = before
+        return found
