@@ -17,7 +17,7 @@ The transposes back sink through what follows (elementwise ops with splats, broa
 anyway, windowed reductions, pads, slices, concatenations, reductions), until they meet the next convolution's and both go.
 
 Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: other targets; convolutions that
-no library takes (buffers/conv.py), which become generated kernels that read any layout.
+no library takes (library_calls/conv.py), which become generated kernels that read any layout.
 """
 
 from __future__ import annotations
