@@ -162,7 +162,8 @@ class Compilation:
 
     def _cubin(self, report: ReportBuilder) -> bytes:
         """The kernels as a cubin; the host program stays as thunks. Empty where libraries do everything."""
-        from .cuda import compile_kernels, kernel_statistics
+        from .cuda.compile_kernels import compile_kernels
+        from .cuda.statistics import kernel_statistics
 
         self.timing.begin_stage("cubin")
         kernels = walk(self.module, "gpu.module")
@@ -182,9 +183,8 @@ class Compilation:
         if self.policy is None:
             return
         if stage_number(self.stage) >= stage_number("fused"):
-            raise PipelineError(
-                f"at stage {self.stage} nothing is left that a policy decides", remedy="start from stablehlo, or without a policy"
-            )
+            remedy = "start from stablehlo, or without a policy"
+            raise PipelineError(f"at stage {self.stage} nothing is left that a policy decides", remedy=remedy)
         attach_policy(self.module, Policy.of(self.policy))
 
     def _bind(self) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from hloom.passes.errors import PipelineError
 
-from .instrument import Instrumentation
-from .statistics import Statistics
+from .instrument import Instrumentation, Statistics
 from .timing import Timing
 
 # key → what its value means ("" if it takes none)

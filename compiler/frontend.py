@@ -78,10 +78,8 @@ def _import(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], co
         from .frontends.jax import import_jax
 
         return import_jax(source, examples, keywords, context)
-    raise InvalidProgramError(
-        f"a {type(source).__name__} is no program",
-        remedy="give MLIR text, bytes or a path, a torch_mlir.ir.Module, a torch module or ExportedProgram, a JAX function or Exported",
-    )
+    remedy = "give MLIR text, bytes or a path, a torch_mlir.ir.Module, a torch module or ExportedProgram, a JAX function or Exported"
+    raise InvalidProgramError(f"a {type(source).__name__} is no program", remedy=remedy)
 
 
 def _has_torch_tensor(examples: Any) -> bool:

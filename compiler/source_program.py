@@ -59,13 +59,6 @@ class SourceProgram(Imported):
     def state(self) -> set[int]:
         return self.updates.keys() & self.bound.keys()
 
-    def flatten_inputs(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """The leaves of a call's arguments, in the order of the arguments that are not bound."""
-        return pytree.flatten(self.in_tree, args) + pytree.flatten(self.kwarg_tree, kwargs, "keywords")
-
-    def unflatten_outputs(self, leaves: list[Any]) -> Any:
-        return pytree.builder(self.out_tree)(leaves)
-
     def bind(self, indices: Collection[int]) -> list[int]:
         """Marks arguments in the module as bound and takes them out of `in_tree`. Returns the indices of all that are bound."""
         main = main_function(self.module)

@@ -39,13 +39,18 @@ class Timing:
             before, runs = summed.get((stage, name), (0.0, 0))
             summed[stage, name] = (before + seconds, runs + 1)
         rest = total - sum(seconds for seconds, _ in summed.values())
-        rule = "===" + "-" * 73 + "==="
-        lines = [rule, "... Execution time report ...".center(79).rstrip(), rule, f"  Total Execution Time: {total:.4f} seconds", ""]
+        lines = [*heading("Execution time"), f"  Total Execution Time: {total:.4f} seconds", ""]
         lines.append(f"  {'--Wall Time--':>19}  {'-Runs-':>6}  {'--Stage--':<10} --Name--")
         for (stage, name), (seconds, runs) in summed.items():
             lines.append(_line(seconds, total, str(runs), stage, name))
         lines += [_line(rest, total, "", "", "Rest"), _line(total, total, "", "", "Total")]
         return "\n".join(lines)
+
+
+def heading(what: str) -> list[str]:
+    """The lines above a report's table, as mlir-opt's."""
+    rule = "===" + "-" * 73 + "==="
+    return [rule, f"... {what} report ...".center(79).rstrip(), rule]
 
 
 def _line(seconds: float, total: float, runs: str, stage: str, name: str) -> str:

@@ -129,9 +129,8 @@ def _call_order(by_name: dict[str, ir.Operation]) -> list[str]:
             cycle = " → ".join(f"@{n}" for n in [*path[path.index(callee) :], callee])
             raise InvalidProgramError(f"recursion: {cycle}", op=op.name, loc=str(op.location), stage=STAGE, remedy="use stablehlo.while")
         if callee not in by_name or not len(by_name[callee].regions[0].blocks):
-            raise InvalidProgramError(
-                f"@{callee} has no body", op=op.name, loc=str(op.location), stage=STAGE, remedy="define it in the module"
-            )
+            where = {"op": op.name, "loc": str(op.location), "stage": STAGE}
+            raise InvalidProgramError(f"@{callee} has no body", **where, remedy="define it in the module")
         if callee not in done:
             path.append(callee)
             stack.append((callee, iter(callees[callee])))
@@ -155,9 +154,8 @@ def _check_nesting(function: ir.Operation) -> None:
         depth += 1
         if depth > MAX_NESTING:
             where = {"op": level[0].name, "loc": str(level[0].location)} if level else {}
-            raise InvalidProgramError(
-                f"regions nest deeper than {MAX_NESTING}", stage=STAGE, remedy="call a function that does less", **where
-            )
+            remedy = "call a function that does less"
+            raise InvalidProgramError(f"regions nest deeper than {MAX_NESTING}", stage=STAGE, remedy=remedy, **where)
 
 
 def _check_end(function: ir.Operation) -> None:
@@ -175,12 +173,9 @@ def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
     for name in order:
         sizes[name] = sum(1 for _ in _ops(by_name[name])) + sum(sizes.get(callee, 0) for callee, _ in _calls(by_name[name]))
         if sizes[name] > MAX_OPS:
-            raise InvalidProgramError(
-                f"@{name} has {sizes[name]} ops when its calls are inlined",
-                loc=str(by_name[name].location),
-                stage=STAGE,
-                remedy=f"programs have at most {MAX_OPS} ops; use stablehlo.while for what repeats",
-            )
+            message = f"@{name} has {sizes[name]} ops when its calls are inlined"
+            remedy = f"programs have at most {MAX_OPS} ops; use stablehlo.while for what repeats"
+            raise InvalidProgramError(message, loc=str(by_name[name].location), stage=STAGE, remedy=remedy)
 
 
 def _make_static(module: ir.Module) -> bool:
@@ -196,11 +191,9 @@ def _make_static(module: ir.Module) -> bool:
             try_in_child(lambda: PassManager.parse(pipeline).run(module.operation), 0)
             PassManager.parse(pipeline).run(module.operation)
     except ir.MLIRError as error:
-        raise InvalidProgramError(
-            f"the shapes of the program are not all known: {error.error_diagnostics[0].message if error.error_diagnostics else error}",
-            stage=STAGE,
-            remedy="export it with static shapes",
-        ) from None
+        why = error.error_diagnostics[0].message if error.error_diagnostics else error
+        message = f"the shapes of the program are not all known: {why}"
+        raise InvalidProgramError(message, stage=STAGE, remedy="export it with static shapes") from None
     return True
 
 

@@ -33,13 +33,9 @@ class VerificationError(CompileError):
     code = "HL111"
 
     def __init__(self, message: str, result: int, apart: Difference, culprit: Culprit | None):
-        super().__init__(
-            message,
-            op=culprit.op if culprit else None,
-            loc=culprit.loc if culprit else None,
-            stage=culprit.stage if culprit else None,
-            remedy="report it: this is a fault of hloom or of the front end; a policy (docs/policy.md) may go around it",
-        )
+        where = {} if culprit is None else {"op": culprit.op, "loc": culprit.loc, "stage": culprit.stage}
+        remedy = "report it: this is a fault of hloom or of the front end; a policy (docs/policy.md) may go around it"
+        super().__init__(message, **where, remedy=remedy)
         self.result, self.difference, self.culprit = result, apart, culprit
 
 
@@ -50,7 +46,7 @@ def reference_of(source: Any, examples: Sequence[Any], keywords: Mapping[str, An
 
         return torch_reference(source, examples, keywords, compilation.program, compilation.machine)
     if compilation.program.kind == "jax":
-        from .frontends.jax_reference import jax_reference
+        from .frontends.jax import jax_reference
 
         return jax_reference(source, examples, keywords)
     return interpreter_reference(compilation)
@@ -70,10 +66,8 @@ def verify_executable(exe: Executable, compilation: Compilation, reference: Refe
     """
     program, bound, target = compilation.program, compilation.values, compilation.machine
     if isinstance(exe.device, AbsentDevice):
-        raise CompileError(
-            f"a program for {target.name} does not run here, so it cannot be verified",
-            remedy=f'verify where the GPU is, or compile with target="sim:{target.name}"',
-        )
+        remedy = f'verify where the GPU is, or compile with target="sim:{target.name}"'
+        raise CompileError(f"a program for {target.name} does not run here, so it cannot be verified", remedy=remedy)
     free = [index for index in range(len(program.inputs)) if index not in program.bound]
     inputs = {index: np.asarray(bound.get(index, value)) for index, value in zip(free, reference.inputs, strict=True)}
     expected = reference.run(list(inputs.values()))

@@ -11,18 +11,18 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from torch_mlir import ir
 
 from hloom.compiler import pipeline as _  # noqa: F401  registers the stages' bundles
 from hloom.compiler.debug import watching
 from hloom.compiler.frontends.trial import parse_tried
-from hloom.compiler.instrument import AsmOptions, Instrumentation, reproducer_pipeline
+from hloom.compiler.instrument import AsmOptions, Instrumentation, Statistics, reproducer_pipeline
 from hloom.compiler.parsing import bytecode_of, decode, is_bytecode
 from hloom.compiler.passmanager import Step, all_bundles, parse_pipeline, pass_steps, pipeline_text, run_steps
-from hloom.compiler.statistics import Statistics
 from hloom.compiler.timing import Timing
 from hloom.dialects.context import make_context
 from hloom.passes.errors import CompileError, ParseError, PipelineError
@@ -157,28 +157,12 @@ def _separate_passes(argv: list[str], parser: ToolParser) -> tuple[list[tuple[st
 
 
 def _instrumentation(options: argparse.Namespace) -> Instrumentation:
-    return Instrumentation(
-        asm=AsmOptions(
-            generic=options.mlir_print_op_generic,
-            debuginfo=options.mlir_print_debuginfo,
-            local_scope=options.mlir_print_local_scope,
-            nameloc_prefix=options.mlir_use_nameloc_as_prefix,
-            elide_elements=options.mlir_elide_elementsattrs_if_larger,
-            elide_resources=options.mlir_elide_resource_strings_if_larger,
-        ),
-        before_all=options.mlir_print_ir_before_all,
-        after_all=options.mlir_print_ir_after_all,
-        print_before=options.mlir_print_ir_before,
-        print_after=options.mlir_print_ir_after,
-        after_change=options.mlir_print_ir_after_change,
-        after_failure=options.mlir_print_ir_after_failure,
-        tree_dir=options.mlir_print_ir_tree_dir,
-        timing=Timing() if options.mlir_timing else None,
-        statistics=Statistics() if options.mlir_pass_statistics else None,
-        verify_each=options.verify_each,
-        reproducer=options.mlir_pass_pipeline_crash_reproducer,
-        local_reproducer=options.mlir_pass_pipeline_local_reproducer,
-    )
+    """What the options ask for; those that set a field of Instrumentation or AsmOptions are named after it."""
+
+    def given(kind: type) -> dict[str, Any]:
+        return {each.name: value for each in fields(kind) if (value := vars(options).get(each.name)) is not None}
+
+    return Instrumentation(asm=AsmOptions(**given(AsmOptions)), **given(Instrumentation))
 
 
 def _list_passes() -> str:
@@ -214,36 +198,33 @@ def _parser() -> ToolParser:
     add("--verify-each", type=boolean, nargs="?", const=True, default=True, metavar="BOOL", help="verify after each pass (default)")
     add("--split-input-file", nargs="?", const=_SPLIT, metavar="MARKER", help="process the parts between lines of // ----- one by one")
     add("--output-split-marker", default=_SPLIT, metavar="MARKER", help="the line between their outputs")
-    add(
-        "--verify-diagnostics",
-        nargs="?",
-        const="all",
-        choices=("all", "only-expected"),
-        help="check errors against expected-error@±N {{…}} comments; only-expected: further ones may come",
-    )
+    expected = "check errors against expected-error@±N {{…}} comments; only-expected: further ones may come"
+    add("--verify-diagnostics", nargs="?", const="all", choices=("all", "only-expected"), help=expected)
     add("--emit-bytecode", action="store_true", help="write bytecode instead of text")
     add("--list-passes", action="store_true", help="list hloom's passes and exit")
     add("--show-dialects", action="store_true", help="list the dialects and exit")
     add("--dump-pass-pipeline", action="store_true", help="print the pipeline that runs, on stderr")
     add("--run-reproducer", action="store_true", help="run the pipeline stored in the input")
-    add("--mlir-pass-pipeline-crash-reproducer", type=Path, metavar="FILE", help="on failure, leave the input and the pipeline in FILE")
-    add("--mlir-pass-pipeline-local-reproducer", action="store_true", help="with the above: only the failing pass and the IR before it")
-    add("--mlir-print-ir-before-all", action="store_true")
-    add("--mlir-print-ir-after-all", action="store_true")
-    add("--mlir-print-ir-before", type=_names, default=(), metavar="PASS[,PASS]")
-    add("--mlir-print-ir-after", type=_names, default=(), metavar="PASS[,PASS]")
-    add("--mlir-print-ir-after-change", action="store_true", help="print the IR after passes that changed it")
-    add("--mlir-print-ir-after-failure", action="store_true", help="print the IR after a pass that failed")
-    add("--mlir-print-ir-tree-dir", type=Path, metavar="DIR", help="write the IR after each pass to DIR/NN-pass.mlir")
+    crash, local = "on failure, leave the input and the pipeline in FILE", "with the above: only the failing pass and the IR before it"
+    add("--mlir-pass-pipeline-crash-reproducer", dest="reproducer", type=Path, metavar="FILE", help=crash)
+    add("--mlir-pass-pipeline-local-reproducer", dest="local_reproducer", action="store_true", help=local)
+    add("--mlir-print-ir-before-all", dest="before_all", action="store_true")
+    add("--mlir-print-ir-after-all", dest="after_all", action="store_true")
+    add("--mlir-print-ir-before", dest="print_before", type=_names, default=(), metavar="PASS[,PASS]")
+    add("--mlir-print-ir-after", dest="print_after", type=_names, default=(), metavar="PASS[,PASS]")
+    add("--mlir-print-ir-after-change", dest="after_change", action="store_true", help="print the IR after passes that changed it")
+    add("--mlir-print-ir-after-failure", dest="after_failure", action="store_true", help="print the IR after a pass that failed")
+    add("--mlir-print-ir-tree-dir", dest="tree_dir", type=Path, metavar="DIR", help="write the IR after each pass to DIR/NN-pass.mlir")
     add("--mlir-print-ir-module-scope", action="store_true", help="accepted; hloom always prints the module")
-    add("--mlir-timing", action="store_true", help="print the time that each pass took, on stderr")
-    add("--mlir-pass-statistics", action="store_true", help="print how many ops each pass added and removed, on stderr")
-    add("--mlir-print-op-generic", action="store_true")
-    add("--mlir-print-debuginfo", action="store_true")
-    add("--mlir-print-local-scope", action="store_true")
-    add("--mlir-use-nameloc-as-prefix", action="store_true")
-    add("--mlir-elide-elementsattrs-if-larger", type=int, metavar="N")
-    add("--mlir-elide-resource-strings-if-larger", type=int, metavar="N")
+    add("--mlir-timing", dest="timing", action="store_const", const=Timing(), help="print the time that each pass took, on stderr")
+    counted = "print how many ops each pass added and removed, on stderr"
+    add("--mlir-pass-statistics", dest="statistics", action="store_const", const=Statistics(), help=counted)
+    add("--mlir-print-op-generic", dest="generic", action="store_true")
+    add("--mlir-print-debuginfo", dest="debuginfo", action="store_true")
+    add("--mlir-print-local-scope", dest="local_scope", action="store_true")
+    add("--mlir-use-nameloc-as-prefix", dest="nameloc_prefix", action="store_true")
+    add("--mlir-elide-elementsattrs-if-larger", dest="elide_elements", type=int, metavar="N")
+    add("--mlir-elide-resource-strings-if-larger", dest="elide_resources", type=int, metavar="N")
     add("--mlir-disable-threading", action="store_true", help="accepted; hloom's contexts have one thread")
     return parser
 

@@ -18,8 +18,7 @@ from ..instrument import Instrumentation
 from ..passmanager import Node, parse_nodes
 from ..stage_passes import NVVM
 from .assemble import Cubin, Resources, assemble, assembler
-from .nvvm import only_gpu_module
-from .ptx import emit_ptx
+from .ptx import emit_ptx, only_gpu_module
 
 _KIND = "cubin"
 _FORMAT = 1

@@ -1,4 +1,8 @@
-"""nvvm → PTX: MLIR's translation to LLVM IR text, read by llvmlite, linked with libdevice's functions, optimised and emitted."""
+"""gpu → nvvm → PTX.
+
+The kernels of a gpu.module are taken to the LLVM and NVVM dialects by the bundle `stage-nvvm` (stage_passes.py). MLIR translates them to
+LLVM IR text, which llvmlite reads; they are linked with libdevice's functions, optimised and emitted.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,16 @@ import llvmlite.binding as llvm
 from torch_mlir import ir
 from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
-from hloom.dialects.target import TargetView
+from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.common.rewriting import walk
+from hloom.passes.errors import CompileError
 
 from ..instrument import Instrumentation
 from ..llvm_passes import optimise
 from ..llvm_text import fix_float_literals
+from ..passmanager import parse_pipeline, run_steps
+from ..stage_passes import NVVM
 from .libdevice import link_libdevice
-from .nvvm import lower_to_nvvm
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -22,6 +29,28 @@ _TRIPLE = "nvptx64-nvidia-cuda"
 def emit_ptx(gpu_module: ir.Operation, target: TargetView, watch: Instrumentation | None = None) -> str:
     """PTX text of all kernels of a gpu.module, at stage gpu or nvvm. Raises CompileError."""
     return to_ptx(to_llvm_ir(lower_to_nvvm(gpu_module, target, watch), target), target)
+
+
+def lower_to_nvvm(gpu_module: ir.Operation, target: TargetView, watch: Instrumentation | None = None) -> ir.Module:
+    """A module of its own that holds a copy of `gpu_module`, taken to nvvm. `gpu_module` may already be there."""
+    source = only_gpu_module(gpu_module)
+    with source.context, ir.Location.unknown():
+        module = ir.Module.create()
+        module.body.append(source.clone())
+        attach_target(module.operation, target)
+        run_steps(module.operation, parse_pipeline(",".join(NVVM), source.context), watch, stage="nvvm")
+    return module
+
+
+def only_gpu_module(op: ir.Operation | ir.Module) -> ir.Operation:
+    """`op` itself, or the one gpu.module inside. Raises CompileError where there is none, or several."""
+    root = op.operation
+    if root.name == "gpu.module":
+        return root
+    found = walk(root, "gpu.module")
+    if len(found) != 1:
+        raise CompileError(f"expected one gpu.module, found {len(found)}", stage="nvvm", remedy="run the gpu stage first")
+    return found[0]
 
 
 def to_llvm_ir(module: ir.Module, target: TargetView) -> str:

@@ -27,7 +27,8 @@ _WIDE = 16
 
 def kernel_row(kernel: ir.Operation, element: str, target: TargetView) -> dict[str, Any]:
     """The figures of a gpu.func at stage gpu. `element`: the type that its contraction multiplies, "f32" if it has none."""
-    sizes = [_byte_size(ir.MemRefType(a.type)) for a in kernel.regions[0].blocks[0].arguments if isinstance(a.type, ir.MemRefType)]
+    memories = [a.type for a in kernel.regions[0].blocks[0].arguments if isinstance(a.type, ir.MemRefType)]
+    sizes = [byte_size(memory.element_type) * prod(memory.shape) for memory in memories]
     asked = traffic(kernel)
     flops = integer(kernel, "hloom.flops", 0)
     moved = _moved(asked, sizes, target)
@@ -91,7 +92,3 @@ def _moved(asked: Traffic, sizes: list[int], target: TargetView) -> int:
 
 def kernels_of(module: ir.Operation) -> list[ir.Operation]:
     return walk(module, lambda op: op.name == "gpu.func" and "known_grid_size" in op.attributes)
-
-
-def _byte_size(memory: ir.MemRefType) -> int:
-    return byte_size(memory.element_type) * prod(memory.shape)

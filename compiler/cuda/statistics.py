@@ -19,7 +19,7 @@ from hloom.passes.gpu.support.launch import is_kernel, launch_extents
 
 from .assemble import Resources
 from .compile_kernels import CompiledKernels, compile_kernels
-from .nvvm import only_gpu_module
+from .ptx import only_gpu_module
 
 WARP = 32
 _REGISTERS_PER_WARP_UNIT = 256

@@ -23,15 +23,14 @@ from hloom.passes.errors import CompileError, InvalidProgramError
 
 from ..source_program import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
-from .torch_export import exported_module, is_plain
+from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items
 from .torch_registry import own_decompositions_first, with_own_decompositions
-from .torch_tracing import traces
 from .trees import Constant, described
 
 
-@traces
+@one_at_a_time()
 def import_torch(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     """`source` is a module, a function over tensors or an ExportedProgram; the examples are the arguments of a call of it.
 

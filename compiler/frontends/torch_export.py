@@ -21,13 +21,25 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from hloom.passes.errors import InvalidProgramError
 
 from .torch_registry import own_decompositions_first
-from .torch_tracing import traces
 
 _PLAIN = "_hloom_plain"
 """Marks the tensors that a module holds as plain attributes."""
 
 
-@traces
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """While torch traces, which one thread at a time may do: torch.export's modes are of the whole process.
+
+    The lock is torch.compile's own: with another, a thread that compiles a graph of torch.compile's and one that compiles a module could
+    wait for each other.
+    """
+    from torch._dynamo.convert_frame import compile_lock  # a second of imports, which torch.export makes too
+
+    with compile_lock:
+        yield
+
+
+@one_at_a_time()
 def exported_module(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> torch.export.ExportedProgram:
     """Raises InvalidProgramError where torch cannot export it, and where a call would change what no tensor holds."""
     if not callable(source):

@@ -20,9 +20,9 @@ from cuda_kernels import (
     shuffle,
 )
 
-from hloom.compiler.cuda import assemble, assembler, emit_ptx, lower_to_nvvm
-from hloom.compiler.cuda.assemble import Resources, parse_report
+from hloom.compiler.cuda.assemble import Resources, assemble, assembler, parse_report
 from hloom.compiler.cuda.errors import ToolchainError
+from hloom.compiler.cuda.ptx import emit_ptx, lower_to_nvvm
 from hloom.compiler.cuda.statistics import split_entries
 from hloom.compiler.target import resolve
 from hloom.passes.errors import CompileError

@@ -6,7 +6,8 @@ import pytest
 from cuda_kernels import elementwise, math_function, module_of
 
 from hloom.compiler.cache import cache_directory, evict, key_of, read_entry, write_entry
-from hloom.compiler.cuda import compile_kernels, libdevice
+from hloom.compiler.cuda import libdevice
+from hloom.compiler.cuda.compile_kernels import compile_kernels
 from hloom.compiler.cuda.errors import ToolchainError
 from hloom.compiler.target import resolve
 

@@ -3,8 +3,8 @@
 import pytest
 from cuda_kernels import DYNAMIC, MATMUL, REVERSED, elementwise, module_of
 
-from hloom.compiler.cuda import Resources, kernel_statistics
-from hloom.compiler.cuda.statistics import occupancy
+from hloom.compiler.cuda.assemble import Resources
+from hloom.compiler.cuda.statistics import kernel_statistics, occupancy
 from hloom.compiler.target import resolve
 
 H100 = resolve("sm_90a")

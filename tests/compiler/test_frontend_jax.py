@@ -12,6 +12,7 @@ jnp = jax.numpy
 
 from hloom.compiler.frontend import load_program  # noqa: E402
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError  # noqa: E402
+from hloom.runtime import pytree  # noqa: E402
 
 
 class Point(NamedTuple):
@@ -33,15 +34,15 @@ def test_forms(form: str) -> None:
     program = load_program(source, () if form == "exported" else EXAMPLES)
     assert [str(spec) for spec in program.inputs] == ["4x8xf32", "f32", "8x2xf32", "3xf32", "3xi32", "2xf16"]
     assert [spec.name for spec in program.inputs] == ["arg0", "arg1['b']", "arg1['w']", "arg2", "arg3.w", "arg3.b"]
-    assert program.flatten_inputs(1, {"w": 3, "b": 2}, 4, Point(5, 6)) == [1, 2, 3, 4, 5, 6]
-    assert program.unflatten_outputs([1, 2, 3]) == {"a": None, "p": (1, 2), "z": 3}
+    assert pytree.flatten(program.in_tree, (1, {"w": 3, "b": 2}, 4, Point(5, 6))) == [1, 2, 3, 4, 5, 6]
+    assert pytree.builder(program.out_tree)([1, 2, 3]) == {"a": None, "p": (1, 2), "z": 3}
     assert program.kind == "jax"
 
 
 def test_keywords_of_an_export() -> None:
     exported = jax.export.export(jax.jit(lambda x, *, scale: x * scale))(np.ones(3, np.float32), scale=np.float32(2))
     program = load_program(exported)
-    assert program.flatten_inputs("x", scale="s") == ["x", "s"]
+    assert pytree.flatten(program.in_tree, ("x",)) + pytree.flatten(program.kwarg_tree, {"scale": "s"}, "keywords") == ["x", "s"]
     assert [spec.name for spec in program.inputs] == ["arg0", "scale"]
 
 

@@ -12,6 +12,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.compiler.frontend import load_program
 from hloom.dialects.context import make_context
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
+from hloom.runtime import pytree
 
 TEXT = """
 func.func @main(%x: tensor<4x8xf32>, %n: tensor<i64>) -> (tensor<4x8xf32>, tensor<i64>) {
@@ -43,8 +44,8 @@ def test_every_encoding_is_the_same_program(encode) -> None:
     assert [str(spec) for spec in program.outputs] == ["4x8xf32", "i64"]
     assert "stablehlo.tanh" in str(program.module)
     assert program.kind == "numpy" and not program.bound
-    assert program.flatten_inputs(1, 2) == [1, 2]
-    assert program.unflatten_outputs([3, 4]) == (3, 4)
+    assert pytree.flatten(program.in_tree, (1, 2)) == [1, 2]
+    assert pytree.builder(program.out_tree)([3, 4]) == (3, 4)
 
 
 def test_paths(tmp_path: Path) -> None:

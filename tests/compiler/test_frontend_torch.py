@@ -11,6 +11,7 @@ from hloom.compiler.frontend import load_program  # noqa: E402
 from hloom.compiler.passmanager import parse_pipeline, run_steps  # noqa: E402
 from hloom.compiler.stage_passes import STABLEHLO  # noqa: E402
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError  # noqa: E402
+from hloom.runtime import pytree  # noqa: E402
 
 
 class Model(torch.nn.Module):
@@ -55,8 +56,8 @@ def test_parameters_are_bound_arguments(model: Model, exported: bool) -> None:
 
 def test_pytrees(model: Model) -> None:
     program = load_program(model, INPUTS)
-    assert program.flatten_inputs("x", {"z": "z"}) == ["x", "z"]
-    assert program.unflatten_outputs([1, 2, 3]) == {"y": 1, "none": None, "pair": (2, 3)}
+    assert pytree.flatten(program.in_tree, ("x", {"z": "z"})) == ["x", "z"]
+    assert pytree.builder(program.out_tree)([1, 2, 3]) == {"y": 1, "none": None, "pair": (2, 3)}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

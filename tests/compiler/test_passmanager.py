@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from torch_mlir import ir
 
 from hloom.compiler.debug import Debug, watching
-from hloom.compiler.instrument import Instrumentation, reproducer_pipeline, reproducer_text
+from hloom.compiler.instrument import Instrumentation, Statistics, reproducer_pipeline, reproducer_text
 from hloom.compiler.parsing import parse_module
 from hloom.compiler.passmanager import Node, parse_nodes, parse_options, parse_pipeline, pipeline_text, run_steps
-from hloom.compiler.statistics import Statistics
 from hloom.compiler.timing import Timing
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import functions

@@ -10,8 +10,8 @@ import pytest
 from test_gpu_matmul import DTYPES, LAYOUTS, PROLOGUE, WIDEN, Case, kernel_of, run
 from torch_mlir import ir
 
-from hloom.compiler.cuda import emit_ptx
 from hloom.compiler.cuda.assemble import assembler, parse_report
+from hloom.compiler.cuda.ptx import emit_ptx
 from hloom.compiler.cuda.statistics import split_entries
 from hloom.compiler.simulator import Kernels, SimulationError
 from hloom.compiler.target import load_target
