@@ -1,4 +1,4 @@
-"""python docs/generate: writes what the code says into docs/: dialects.md, passes.md and the table of codes in fusion.md.
+"""python docs/generate: writes what the code says into docs/: dialects.md, ops.md, passes.md and the table of codes in fusion.md.
 
 --check writes nothing, names the pages that are not as the code says, and exits with 1 if there are any.
 """
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import codes_table
+import ops
 
 import dialects
 import passes
@@ -17,7 +18,12 @@ DOCS = Path(__file__).parent.parent
 
 
 def main() -> int:
-    pages = {"dialects.md": dialects.text(), "passes.md": passes.text(), "fusion.md": codes_table.text(DOCS / "fusion.md")}
+    pages = {
+        "dialects.md": dialects.text(),
+        "ops.md": ops.text(),
+        "passes.md": passes.text(),
+        "fusion.md": codes_table.text(DOCS / "fusion.md"),
+    }
     old = [name for name, text in pages.items() if not (DOCS / name).is_file() or (DOCS / name).read_text(encoding="utf-8") != text]
     for name in old:
         print(f"docs/{name} {'is not as the code says: run python docs/generate' if '--check' in sys.argv else 'written'}")

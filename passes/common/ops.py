@@ -32,29 +32,22 @@ ANY = NUMBER | BOOL
 
 
 class Kind(Enum):
-    """What an op iterates over, and how it reads its operands there. The points of an op are those of its result."""
+    """A label, and what an op of the kind iterates over and reads there. The points are those of its result."""
 
-    ELEMENTWISE = "elementwise"
-    """The points; every operand at the point, one of rank 0 as it is."""
-    BITCAST = "bitcast"
-    """As ELEMENTWISE between elements of one width; otherwise the operand has one dimension less, or more, which is read whole."""
-    SOURCE = "source"
-    """The points; it has no operands."""
-    MOVEMENT = "movement"
-    """The points; its one operand at an affine map of the point."""
-    INDEXING = "indexing"
-    """The points; some operands at an offset or where others say, each maybe at part of the points; starts and fillings as scalars."""
-    REDUCE = "reduce"
-    """The points × the reduced dimensions; the first half of the operands at both, the other half, where sums start, as scalars."""
-    WINDOW = "window"
-    """The points × the window; operands as of REDUCE, the first half maybe at part of the points."""
-    MATMUL = "matmul"
-    """The points × the contracted dimensions; both operands at both, each a whole buffer."""
-    CONV = "conv"
-    """The points × the window × the input channels; operands as of MATMUL."""
-    CONTROL = "control"
-    """Its regions; every operand whole, by the host program."""
-    TERMINATOR = "terminator"
+    ELEMENTWISE = "elementwise", "the points; every operand at the point, one of rank 0 as it is"
+    BITCAST = "bitcast", "as elementwise between elements of one width; else the operand has one dimension more, read whole, or one less"
+    SOURCE = "source", "the points; it has no operands"
+    MOVEMENT = "movement", "the points; its operand at an affine map of the point"
+    INDEXING = "indexing", "the points; operands at computed places, or for part of the points; starts and fillings as scalars"
+    REDUCE = "reduce", "the points and the reduced dimensions; the first half of the operands at both, the rest (initial values) as scalars"
+    WINDOW = "window", "the points and the window; operands as in reduce, nothing in the padding"
+    MATMUL = "matmul", "the points and the contracted dimensions; both operands at both, as whole buffers"
+    CONV = "conv", "the points, the window and the input channels; operands as in matmul"
+    CONTROL = "control", "its regions; operands as whole buffers, by the host program"
+    TERMINATOR = "terminator", "nothing; it ends a region"
+
+    def __init__(self, label: str, reads: str):
+        self.label, self.reads = label, reads
 
     @property
     def reduces(self) -> bool:
@@ -100,7 +93,6 @@ _ROWS = {
     "add": elementwise(ANY, code.typed("arith.addf", "arith.addi", on_bool="arith.ori"), fold.arithmetic(np.add, np.logical_or)),
     "and": elementwise(INTEGER | BOOL, code.one("arith.andi"), fold.plain(np.bitwise_and)),
     "atan2": elementwise(FLOAT, code.one("math.atan2"), work=44),
-    "bitcast_convert": OpInfo(Kind.BITCAST, scalar=converts.bitcast, fold=fold.bitcast),
     "cbrt": elementwise(FLOAT, code.one("math.cbrt"), work=36),
     "ceil": elementwise(FLOAT, code.one("math.ceil"), fold.plain(np.ceil)),
     "clamp": elementwise(ANY, code.clamp, fold.clamp),
@@ -146,8 +138,9 @@ _ROWS = {
     "tan": elementwise(FLOAT, code.one("math.tan"), work=40),
     "tanh": elementwise(FLOAT, code.one("math.tanh"), fold.real(np.tanh), work=24),
     "xor": elementwise(INTEGER | BOOL, code.one("arith.xori"), fold.plain(np.bitwise_xor)),
+    "bitcast_convert": OpInfo(Kind.BITCAST, scalar=converts.bitcast, fold=fold.bitcast),
     "constant": OpInfo(Kind.SOURCE, free=True),
-    "iota": OpInfo(Kind.SOURCE, free=True),
+    "iota": OpInfo(Kind.SOURCE, NUMBER, free=True),
     "broadcast_in_dim": _movement(fold.broadcast, free=True),
     "reshape": _movement(fold.reshape, free=True),
     "reverse": _movement(fold.reverse),
@@ -186,7 +179,7 @@ ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "Layo
 
 _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
 _CHLO_DECLINED = {"chlo.top_k", "chlo.ragged_dot", "chlo.scan", "chlo.constant"}
-_REMEDIES = {
+REMEDIES = {
     "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
     "stablehlo.sort": "hloom has no sort yet; sort outside of the program",
     "chlo.top_k": "hloom has no sort yet; take the top elements outside of the program",
@@ -235,4 +228,4 @@ def remedy(name: str) -> str:
     """What to do about an op that hloom does not compile."""
     if name.startswith(("stablehlo.dynamic_", "stablehlo.real_dynamic_")):
         return _DYNAMIC
-    return _REMEDIES.get(name, "write the function with other ops")
+    return REMEDIES.get(name, "write the function with other ops")

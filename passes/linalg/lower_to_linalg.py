@@ -32,7 +32,7 @@ from .lowering import computed_reads, constants, contraction, generic, movement,
 from .lowering.lowering import Lowering, elements, unsupported
 from .lowering.window_update import insert_window, window_updates
 
-_LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
+LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **constants.LOWERINGS,
     **movement.LOWERINGS,
     **computed_reads.LOWERINGS,
@@ -89,8 +89,8 @@ def _lower_op(low: Lowering, op: ir.Operation) -> None:
             low.set(result, generic.empty(list(result.type.shape), signless(result.type.element_type)))
     elif is_elementwise(op):
         low.set(op.results[0], _elementwise(low, op))
-    elif op.name in _LOWERINGS:
-        _LOWERINGS[op.name](low, op)
+    elif op.name in LOWERINGS:
+        LOWERINGS[op.name](low, op)
     else:
         raise UnsupportedOpError(
             f"{op.name} has no lowering to linalg", op=op.name, loc=str(op.location), stage="linalg", remedy="keep it out of fusion groups"

@@ -56,7 +56,7 @@ class Facts:
 
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    rule = _elementwise if is_elementwise(op) else _RULES.get(op.name)
+    rule = _elementwise if is_elementwise(op) else RULES.get(op.name)
     if op.name not in OPS or rule is None:
         raise UnsupportedOpError(
             "the fusion planner has no access map for this op", op=op.name, loc=str(op.location), stage="fused",
@@ -256,7 +256,7 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     return _facts(op, (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges))
 
 
-_RULES: dict[str, Callable[..., Facts]] = {
+RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.constant": _source, "stablehlo.iota": _source, "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,

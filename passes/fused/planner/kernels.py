@@ -121,7 +121,7 @@ def _kernel(group: Group, cost: CostModel, program: Program) -> Kernel:
 
 def _kind(group: Group, program: Program) -> str:
     if group.contraction is not None:
-        return program.ops[group.contraction].kind.value
+        return program.ops[group.contraction].kind.label
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:
         rows = any(dims_of(signature) & reduced for signature in group.results.values())

@@ -1,0 +1,43 @@
+"""docs/ops.md, from the table of ops."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from textwrap import fill
+
+from hloom.passes.common.ops import ANY, BOOL, FLOAT, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
+
+_HEAD = """# The ops that hloom compiles
+
+Written by `python docs/generate` from the table in `passes/common/ops.py`; a test compares them. Values are tensors of static shape, of
+elements of f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64. Work is what the planner takes for the work of a point, in f32 operations;
+that of a reduction is its body's. A folded op is computed by the compiler where its operands are constants.
+"""
+_ELEMENTS = {
+    ANY: "all",
+    NUMBER: "floats, integers",
+    FLOAT: "floats",
+    INTEGER: "integers",
+    INTEGER | BOOL: "integers, i1",
+    SIGNED | FLOAT: "floats, signed integers",
+}
+
+
+def text() -> str:
+    """All of docs/ops.md."""
+    parts = [_HEAD]
+    for kind, rows in groupby(OPS.items(), key=lambda row: row[1].kind):
+        parts.append(f"## {kind.label.capitalize()}\n\nIterates over and reads: {kind.reads}.\n")
+        parts.append("| op | elements | work | folded |\n|---|---|---|---|\n" + "".join(_row(name, info) for name, info in rows))
+    others = ", ".join(sorted(name.removeprefix("stablehlo.") for name in LEGALIZED))
+    sentence = f"At the stage stablehlo these become ops of the tables, or nothing, and so do those of CHLO: {others}."
+    parts.append("## Become others\n\n" + fill(sentence, 140, break_on_hyphens=False) + "\n")
+    refused = "".join(f"| {name} | {remedy} |\n" for name, remedy in REMEDIES.items())
+    parts.append("## Refused\n\nWhat is in no list is refused with HL101. To do instead:\n\n| op | remedy |\n|---|---|\n" + refused)
+    return "\n".join(parts)
+
+
+def _row(name: str, info: OpInfo) -> str:
+    computes = info.kind not in (Kind.CONTROL, Kind.TERMINATOR)
+    work = "its body's" if info.kind.reduces else info.work if computes else ""
+    return f"| {name.removeprefix('stablehlo.')} | {_ELEMENTS[info.elements]} | {work} | {'yes' if info.fold else ''} |\n"
