@@ -7,13 +7,14 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import ext
 
 from hloom.runtime.forking import process_lock
+
+from . import kinds
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ def load_once(dialect: type[ext.Dialect], context: ir.Context) -> None:
 def import_kinds() -> None:
     """Imports the files of dialects/kinds, each of which defines the ops of a kind of work."""
     with process_lock:
-        for module in pkgutil.iter_modules([str(Path(__file__).with_name("kinds"))]):
-            importlib.import_module(f"{__package__}.kinds.{module.name}")
+        for module in pkgutil.iter_modules(kinds.__path__):
+            importlib.import_module(f"{kinds.__name__}.{module.name}")
 
 
 def walk(root: ir.Operation, prefix: str) -> Iterator[ir.Operation]:

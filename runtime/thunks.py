@@ -11,9 +11,9 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from .cuda import kinds as files
 from .errors import DamagedFileError
 from .schema import Schema
 
@@ -78,8 +78,8 @@ def kinds() -> Mapping[str, type[Kind]]:
 
 @functools.cache
 def _import_kinds() -> None:
-    for module in pkgutil.iter_modules([str(Path(__file__).parent / "cuda" / "kinds")]):
-        importlib.import_module(f"{__package__}.cuda.kinds.{module.name}")
+    for module in pkgutil.iter_modules(files.__path__):
+        importlib.import_module(f"{files.__name__}.{module.name}")
 
 
 def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
