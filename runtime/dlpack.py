@@ -54,7 +54,7 @@ _FRESH, _USED = b"dltensor", b"used_dltensor"
 
 
 @dataclass
-class Imported:
+class TakenTensor:
     """A tensor that was taken: valid as long as this object is."""
 
     address: int
@@ -70,7 +70,7 @@ class Imported:
             _DELETER(managed.contents.deleter)(managed)
 
 
-def take(name: str, value: Any, stream: int | None = None) -> Imported:
+def take(name: str, value: Any, stream: int | None = None) -> TakenTensor:
     """Takes `value`'s memory by DLPack, ready for use on that stream. Raises InputError that calls it `name`."""
     try:
         capsule = value.__dlpack__() if stream is None else value.__dlpack__(stream=stream)
@@ -84,7 +84,7 @@ def take(name: str, value: Any, stream: int | None = None) -> Imported:
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     address = (tensor.data or 0) + tensor.byte_offset
     device = (tensor.device_type, tensor.device_id)
-    return Imported(address, device, _dtype(tensor), shape, _dense(shape, strides), managed)
+    return TakenTensor(address, device, _dtype(tensor), shape, _dense(shape, strides), managed)
 
 
 def _dtype(tensor: _Tensor) -> str:

@@ -153,33 +153,36 @@ def flatten(structure: Structure, value: Any, where: str = "inputs") -> list[Any
 def _flatten(structure: Structure, value: Any, where: str, leaves: list[Any]) -> None:
     if structure == LEAF:
         leaves.append(value)
-        return
-    if structure is None:
+    elif structure is None:
         if value is not None:
             raise ArityError(f"{where} should be None, got {type(value).__name__}")
-        return
-    ((kind, body),) = structure.items()
-    if kind == "constant":
+    elif "constant" in structure:
         _check_constant(structure, value, where)
-    elif kind in ("tuple", "list"):
+    else:
+        for child, part, place in _parts(structure, value, where):
+            _flatten(child, part, place, leaves)
+
+
+def _parts(structure: Structure, value: Any, where: str) -> Iterator[tuple[Structure, Any, str]]:
+    """(structure, value, place) of each child."""
+    ((kind, body),) = structure.items()
+    if kind in ("tuple", "list"):
         if not isinstance(value, (tuple, list)) or len(value) != len(body):
             got = f"{len(value)}" if isinstance(value, (tuple, list)) else f"a {type(value).__name__}"
             raise ArityError(f"{where} should be a {kind} of {len(body)}, got {got}")
-        for index, child in enumerate(body):
-            _flatten(child, value[index], f"{where}[{index}]", leaves)
+        yield from ((child, part, f"{where}[{index}]") for index, (child, part) in enumerate(zip(body, value)))
     elif kind == "dict":
         keys = [key for key, _ in body]
         if not isinstance(value, dict) or set(value) != set(keys):
             got = f"keys {sorted(map(str, value))}" if isinstance(value, dict) else f"a {type(value).__name__}"
             raise ArityError(f"{where} should be a dictionary with keys {keys}, got {got}")
-        for key, child in body:
-            _flatten(child, value[key], f"{where}[{key!r}]", leaves)
+        yield from ((child, value[key], f"{where}[{key!r}]") for key, child in body)
     else:
         name, fields = body
         for field, child in fields:
             if not hasattr(value, field):
                 raise ArityError(f"{where} should be a {name} with a field {field!r}, got a {type(value).__name__}")
-            _flatten(child, getattr(value, field), f"{where}.{field}", leaves)
+            yield child, getattr(value, field), f"{where}.{field}"
 
 
 def _check_constant(structure: Structure, value: Any, where: str) -> None:

@@ -24,7 +24,7 @@ TORCH_NAMES = {
 _DLPACK_CPU = 1
 
 
-class View(NamedTuple):
+class HostView(NamedTuple):
     """Memory of a value: `owner` must live as long as `address` is used; `kind` is numpy, torch or jax."""
 
     address: int
@@ -32,7 +32,7 @@ class View(NamedTuple):
     kind: str
 
 
-def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> View:
+def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> HostView:
     """The memory of `value`, which must be of that shape and type; a copy where it is not dense (never for writing).
 
     Raises ShapeError, DtypeError, or InputError for a value that is no array in the CPU's memory.
@@ -51,7 +51,7 @@ def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> View:
         array = np.ascontiguousarray(array)
     if writable and not array.flags.writeable:
         raise InputError(f"{spec.name}: the output array is read-only")
-    return View(array.ctypes.data, array, kind)
+    return HostView(array.ctypes.data, array, kind)
 
 
 def check(spec: TensorSpec, dtype: str, shape: tuple[int, ...]) -> None:
@@ -69,7 +69,7 @@ def torch_name(dtype: Any) -> str:
     return TORCH_NAMES.get(name, name)
 
 
-def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> View:
+def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
     check(spec, torch_name(tensor.dtype), tensor.shape)
     if not tensor.is_cpu:
         raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on the CPU", remedy="move it with .cpu()")
@@ -78,7 +78,7 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> View:
         if writable and not dense:
             raise InputError(f"{spec.name}: an output must be dense and row-major")
         dense_tensor = tensor if dense else tensor.detach().resolve_neg().contiguous()
-        return View(dense_tensor.data_ptr(), dense_tensor, "torch")
+        return HostView(dense_tensor.data_ptr(), dense_tensor, "torch")
     except (RuntimeError, NotImplementedError) as error:
         raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
 

@@ -47,8 +47,8 @@ class Thunk:
         return self.attributes[name]
 
 
-class Kind:
-    """What there is to know of a kind of thunk; `class CopyStep(Kind, kind="copy", fields=…)` registers one.
+class ThunkKind:
+    """What there is to know of a kind of thunk; `class CopyStep(ThunkKind, kind="copy", fields=…)` registers one.
 
     `fields` holds the schema of each attribute, slices among them; `regions` the names of the regions.
     """
@@ -67,10 +67,10 @@ class Kind:
         yield from ()
 
 
-_kinds: dict[str, type[Kind]] = {}
+_kinds: dict[str, type[ThunkKind]] = {}
 
 
-def kinds() -> Mapping[str, type[Kind]]:
+def kinds() -> Mapping[str, type[ThunkKind]]:
     """Every kind by its name."""
     _import_kinds()
     return _kinds

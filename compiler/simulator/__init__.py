@@ -4,6 +4,6 @@ from .counters import Counters
 from .device import Execution, SimulatedProgram
 from .errors import SimulationError
 from .launch import Kernels
-from .tma import TensorMap
+from .tma import MappedTensor
 
-__all__ = ["Counters", "Execution", "Kernels", "SimulatedProgram", "SimulationError", "TensorMap"]
+__all__ = ["Counters", "Execution", "Kernels", "MappedTensor", "SimulatedProgram", "SimulationError"]

@@ -9,7 +9,7 @@ import numpy as np
 from .checks import AccessLog
 from .counters import count_sectors, count_wavefronts
 from .lockstep import WARP, Lockstep
-from .memory import Memory, gather, row_major, scatter
+from .memory import MemRef, gather, row_major, scatter
 from .values import planes
 
 SAMPLE = 2048
@@ -24,12 +24,12 @@ _WINDOW_ALIGNMENT = 1024
 class Accesses(Lockstep):
     """What the generated code calls to reach memory."""
 
-    def shared(self, shape: list[int], dtype: Any, name: str) -> Memory:
+    def shared(self, shape: list[int], dtype: Any, name: str) -> MemRef:
         """Shared memory of one buffer, uninitialised."""
         size = max(1, int(np.prod(shape)))
         return self._own_memory(size, shape, dtype, name, "shared", np.dtype(dtype).itemsize)
 
-    def dynamic_shared(self, at: int) -> Memory:
+    def dynamic_shared(self, at: int) -> MemRef:
         """The shared memory whose size is given at the launch, in bytes."""
         if self.dynamic is None:
             size = self.launch.shared_bytes
@@ -38,35 +38,35 @@ class Accesses(Lockstep):
             self.dynamic = self._own_memory(size, [size], np.int8, "dynamic shared memory", "shared", self.launch.shared_unit)
         return self.dynamic
 
-    def _own_memory(self, size: int, shape: list[int], dtype: Any, name: str, space: str, unit: int) -> Memory:
+    def _own_memory(self, size: int, shape: list[int], dtype: Any, name: str, space: str, unit: int) -> MemRef:
         itemsize = np.dtype(dtype).itemsize
         padded = -(-size * itemsize // _ROW_ALIGNMENT) * _ROW_ALIGNMENT // itemsize
         buffer = np.full(self.blocks * padded * itemsize, 0xFF, np.uint8).view(dtype)
         log = AccessLog(buffer.nbytes // unit, unit, across_blocks=False) if self.launch.checks else None
-        memory = Memory(buffer, shape, row_major(shape), name, space, self.row * padded, self.row * padded, log)
+        memory = MemRef(buffer, shape, row_major(shape), name, space, self.row * padded, self.row * padded, log)
         if self.windows:
             last = self.windows[-1]
             memory.window = last.window + -(-int(np.prod(last.shape)) * last.itemsize // _WINDOW_ALIGNMENT) * _WINDOW_ALIGNMENT
         self.windows.append(memory)
         return memory
 
-    def shared_address(self, memory: Memory) -> Any:
+    def shared_address(self, memory: MemRef) -> Any:
         """Where a view of shared memory begins in a block's window of it, in bytes."""
         return memory.window + (memory.offset - memory.origin) * memory.itemsize
 
-    def shared_at(self, address: int, at: int) -> Memory:
+    def shared_at(self, address: int, at: int) -> MemRef:
         """The buffer at that address."""
         found = next((memory for memory in reversed(self.windows) if memory.window <= address), None)
         return self.fail("an address in shared memory, but the kernel has none", at) if found is None else found
 
-    def private(self, shape: list[int], dtype: Any, name: str) -> Memory:
+    def private(self, shape: list[int], dtype: Any, name: str) -> MemRef:
         """Memory of each thread."""
         size = max(1, int(np.prod(shape)))
         buffer = np.full(self.blocks * self.threads * size * np.dtype(dtype).itemsize, 0xFF, np.uint8).view(dtype)
         origin = (self.row * self.threads + self.thread) * size
-        return Memory(buffer, shape, row_major(shape), name, "private", origin, origin)
+        return MemRef(buffer, shape, row_major(shape), name, "private", origin, origin)
 
-    def addresses(self, memory: Memory, indices: list[Any], width: int, mask: Any, what: str, at: int) -> np.ndarray:
+    def addresses(self, memory: MemRef, indices: list[Any], width: int, mask: Any, what: str, at: int) -> np.ndarray:
         """The element that each thread accesses, after a look at the bounds; of inactive threads anything in bounds."""
         address, last = memory.offset, len(indices) - 1
         for d, (index, extent, stride) in enumerate(zip(indices, memory.shape, memory.strides)):
@@ -78,7 +78,7 @@ class Accesses(Lockstep):
         address = planes(address)
         return address if mask is None else np.where(mask, address, memory.origin)
 
-    def _check_bounds(self, memory: Memory, d: int, index: Any, reach: int, mask: Any, what: str, at: int) -> None:
+    def _check_bounds(self, memory: MemRef, d: int, index: Any, reach: int, mask: Any, what: str, at: int) -> None:
         """Fails if an active thread is among those whose index lies outside."""
         wrong = (index < 0) | (index >= memory.shape[d] - reach)
         wrong = wrong if mask is None else wrong & mask
@@ -90,7 +90,7 @@ class Accesses(Lockstep):
         self.fail(f"{what} out of bounds: index {found} of dimension {d} of {memory.name}, which has {memory.shape[d]}", at, bad)
 
     def observe(
-        self, memory: Memory, address: np.ndarray, width: int, mask: Any, write: bool, align: int, at: int, atomic: bool = False
+        self, memory: MemRef, address: np.ndarray, width: int, mask: Any, write: bool, align: int, at: int, atomic: bool = False
     ) -> None:
         """Checks and counts an access of `width` elements; `align` bytes are what the op promises, 0 the size of an element."""
         launch, nbytes = self.launch, width * memory.itemsize
@@ -105,7 +105,7 @@ class Accesses(Lockstep):
             flat = flat[chosen]
         self._check_and_sample(memory, flat, width, chosen, write, align, at, atomic)
 
-    def observe_elements(self, memory: Memory, address: np.ndarray, mask: np.ndarray, write: bool, at: int) -> None:
+    def observe_elements(self, memory: MemRef, address: np.ndarray, mask: np.ndarray, write: bool, at: int) -> None:
         """Checks and counts single elements: (…, blocks, threads) addresses under a mask of that shape."""
         count = int(np.count_nonzero(mask))
         self._count_bytes(memory, count * memory.itemsize, write)
@@ -118,7 +118,7 @@ class Accesses(Lockstep):
                 self._check_and_sample(memory, lane[numbers], 1, numbers, write, 0, at, False)
 
     def _check_and_sample(
-        self, memory: Memory, flat: np.ndarray, width: int, chosen: np.ndarray | None, write: bool, align: int, at: int, atomic: bool
+        self, memory: MemRef, flat: np.ndarray, width: int, chosen: np.ndarray | None, write: bool, align: int, at: int, atomic: bool
     ) -> None:
         checks, itemsize = self.launch.checks, memory.itemsize
         if checks and align > itemsize and (wrong := flat * itemsize % align).any():
@@ -137,12 +137,12 @@ class Accesses(Lockstep):
         if self.samples(memory, at):
             self.sample(memory, flat, width, chosen, write, align)
 
-    def _count_bytes(self, memory: Memory, nbytes: int, write: bool) -> None:
+    def _count_bytes(self, memory: MemRef, nbytes: int, write: bool) -> None:
         if memory.space != "private":
             name = f"{memory.space}_{'written' if write else 'read'}_bytes"
             setattr(self.counters, name, getattr(self.counters, name) + nbytes)
 
-    def samples(self, memory: Memory, at: int, peek: bool = False) -> bool:
+    def samples(self, memory: MemRef, at: int, peek: bool = False) -> bool:
         """Whether this execution of an op is one of those whose requests are counted; `peek` only asks."""
         done = self.launch.sampled[at]
         if not self.sampling or memory.space == "private" or done >= SAMPLED_TRIPS:
@@ -150,7 +150,7 @@ class Accesses(Lockstep):
         self.launch.sampled[at] += not peek
         return True
 
-    def sample(self, memory: Memory, flat: np.ndarray, width: int, chosen: np.ndarray | None, write: bool, align: int) -> None:
+    def sample(self, memory: MemRef, flat: np.ndarray, width: int, chosen: np.ndarray | None, write: bool, align: int) -> None:
         """Counts requests, and what they cost, of accesses to these elements."""
         numbers = np.arange(len(flat)) if chosen is None else chosen
         count = int(np.searchsorted(numbers, SAMPLE))
@@ -178,7 +178,7 @@ class Accesses(Lockstep):
                 counters.read_requests += requests
                 counters.read_sectors += sectors
 
-    def load(self, memory: Memory, indices: list[Any], width: int, mask: Any, align: int, at: int) -> np.ndarray:
+    def load(self, memory: MemRef, indices: list[Any], width: int, mask: Any, align: int, at: int) -> np.ndarray:
         """A scalar where `width` is 0, else a vector."""
         dtype = memory.buffer.dtype
         if mask is False:
@@ -188,7 +188,7 @@ class Accesses(Lockstep):
         rows = gather(memory.buffer, address, width or 1)
         return np.ascontiguousarray(np.moveaxis(rows, -1, 0)) if width else rows[..., 0]
 
-    def store(self, memory: Memory, indices: list[Any], value: Any, width: int, mask: Any, align: int, at: int) -> None:
+    def store(self, memory: MemRef, indices: list[Any], value: Any, width: int, mask: Any, align: int, at: int) -> None:
         if mask is False:
             return
         if memory.readonly:
@@ -204,7 +204,7 @@ class Accesses(Lockstep):
         scatter(memory.buffer, address, rows)
 
     def _elements(
-        self, memory: Memory, indices: list[Any], steps: list[Any], chosen: Any, mask: Any, at: int,
+        self, memory: MemRef, indices: list[Any], steps: list[Any], chosen: Any, mask: Any, at: int,
         shape: list[int] | None, outside: list[bool] | None, what: str,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Addresses (…, blocks, threads) of single elements, and which of them are accessed."""
@@ -227,7 +227,7 @@ class Accesses(Lockstep):
         return np.where(taken, address, memory.origin), taken
 
     def load_elements(
-        self, memory: Memory, indices: list[Any], steps: list[Any], chosen: Any, other: Any, mask: Any, at: int,
+        self, memory: MemRef, indices: list[Any], steps: list[Any], chosen: Any, other: Any, mask: Any, at: int,
         shape: list[int] | None = None, outside: list[bool] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Elements at indices + steps where `chosen`, else those of `other`. Dimensions `outside` may be left: `other` is what is there."""
@@ -239,7 +239,7 @@ class Accesses(Lockstep):
         return np.where(taken, memory.buffer[address], other)
 
     def store_elements(
-        self, memory: Memory, indices: list[Any], steps: list[Any], chosen: Any, value: Any, mask: Any, at: int,
+        self, memory: MemRef, indices: list[Any], steps: list[Any], chosen: Any, value: Any, mask: Any, at: int,
         shape: list[int] | None = None, outside: list[bool] | None = None,
     ) -> None:  # fmt: skip
         """The reverse of `load_elements`."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch
-from .memory import Memory, gather, scatter
+from .memory import MemRef, gather, scatter
 from .values import planes
 
 _SIZES = (4, 8, 16)
@@ -21,7 +21,7 @@ _SIZES = (4, 8, 16)
 class _Copy:
     """One instruction: for each thread of `numbers` where its `rows` go, and in which of its groups they are."""
 
-    memory: Memory
+    memory: MemRef
     addresses: np.ndarray
     rows: np.ndarray
     numbers: np.ndarray
@@ -37,7 +37,7 @@ class AsyncCopies:
         self.open: list[_Copy] = []
 
     def start(
-        self, target: Memory, to: list[Any], source: Memory, where: list[Any], count: int, taken: Any, mask: Any, at: int
+        self, target: MemRef, to: list[Any], source: MemRef, where: list[Any], count: int, taken: Any, mask: Any, at: int
     ) -> None:  # fmt: skip
         """nvgpu.device_async_copy of `count` elements, of which only `taken` are read, the others 0."""
         batch = self.batch
@@ -57,7 +57,7 @@ class AsyncCopies:
         batch.counters.async_copies += len(numbers)
         self.open.append(_Copy(target, flat, rows.reshape(-1, count)[numbers], numbers, self.groups[numbers]))
 
-    def _read(self, source: Memory, where: list[Any], count: int, taken: Any, mask: Any, at: int) -> np.ndarray:
+    def _read(self, source: MemRef, where: list[Any], count: int, taken: Any, mask: Any, at: int) -> np.ndarray:
         batch, nbytes = self.batch, count * source.itemsize
         if taken is None:
             address = batch.addresses(source, where, count, mask, "cp.async source", at)
@@ -92,7 +92,7 @@ class AsyncCopies:
                 still.append(_Copy(copy.memory, copy.addresses[rest], copy.rows[rest], copy.numbers[rest], copy.group[rest]))
         self.open = still
 
-    def _finish(self, memory: Memory, addresses: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+    def _finish(self, memory: MemRef, addresses: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
         scatter(memory.buffer, addresses, rows)
         self._mark(memory, addresses, rows.shape[-1], False)
         if memory.log is not None:
@@ -101,7 +101,7 @@ class AsyncCopies:
             scatter(memory.log.writer, addresses * scale, np.broadcast_to(tags, (len(numbers), rows.shape[-1] * scale)))
 
     @staticmethod
-    def _mark(memory: Memory, addresses: np.ndarray, count: int, pending: bool) -> None:
+    def _mark(memory: MemRef, addresses: np.ndarray, count: int, pending: bool) -> None:
         log = memory.log
         if log is None:
             return

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch
-from .memory import Memory
+from .memory import MemRef
 
 
 def assign(old: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -28,7 +28,7 @@ def unsigned_minimum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 class Turns:
     """Iterating gives, turn by turn, the mask of threads whose turn it is and the value that each finds; `put` what it leaves there."""
 
-    def __init__(self, batch: Batch, memory: Memory, indices: list[Any], mask: Any, at: int):
+    def __init__(self, batch: Batch, memory: MemRef, indices: list[Any], mask: Any, at: int):
         self.batch, self.memory = batch, memory
         self.before = np.zeros(batch.whole, memory.buffer.dtype)
         if mask is False:
@@ -61,7 +61,7 @@ class Turns:
 
 
 def atomic(
-    batch: Batch, memory: Memory, indices: list[Any], value: Any, function: Callable[..., Any], used: bool, mask: Any, at: int
+    batch: Batch, memory: MemRef, indices: list[Any], value: Any, function: Callable[..., Any], used: bool, mask: Any, at: int
 ) -> np.ndarray:
     """memref.atomic_rmw; `used` says whether somebody wants what was there before."""
     turns = Turns(batch, memory, indices, mask, at)

@@ -33,7 +33,7 @@ Finding = tuple[str, np.ndarray]
 
 
 @dataclass
-class Threads:
+class AccessingThreads:
     """The threads that access memory in one instruction: for each its tag, and where its block and its epoch begin."""
 
     tags: np.ndarray
@@ -41,20 +41,20 @@ class Threads:
     epoch: np.ndarray | int
     several: np.ndarray | int
 
-    def columns(self) -> Threads:
+    def columns(self) -> AccessingThreads:
         """With a dimension more, to meet several words a thread."""
         return self._each(lambda part: part[:, None])
 
-    def some(self, chosen: np.ndarray) -> Threads:
+    def some(self, chosen: np.ndarray) -> AccessingThreads:
         return self._each(lambda part: part[chosen])
 
-    def _each(self, change: Callable[[np.ndarray], np.ndarray]) -> Threads:
+    def _each(self, change: Callable[[np.ndarray], np.ndarray]) -> AccessingThreads:
         parts: list[Any] = [part if isinstance(part, int) else change(part) for part in (self.block, self.epoch, self.several)]
-        return Threads(change(self.tags), *parts)
+        return AccessingThreads(change(self.tags), *parts)
 
-    def as_warps(self) -> Threads:
+    def as_warps(self) -> AccessingThreads:
         """Who reads for all threads of a warp: no single thread's own tag excuses it."""
-        return Threads(np.broadcast_to(self.several, self.tags.shape), self.block, self.epoch, self.several)
+        return AccessingThreads(np.broadcast_to(self.several, self.tags.shape), self.block, self.epoch, self.several)
 
 
 class Clock:
@@ -65,21 +65,21 @@ class Clock:
         self.number = np.tile(np.arange(threads, dtype=np.int32), blocks)
         self.block = np.repeat(np.arange(first_block, first_block + blocks, dtype=np.int64) << _BLOCK, threads)
         self.epoch = 1
-        self._known: dict[bool, Threads] = {}
+        self._known: dict[bool, AccessingThreads] = {}
 
     def tick(self) -> None:
         self.epoch += 1
         self._known.clear()
 
-    def of(self, across_blocks: bool, chosen: np.ndarray | None) -> Threads:
+    def of(self, across_blocks: bool, chosen: np.ndarray | None) -> AccessingThreads:
         """The threads of these numbers in the batch, all where None; `across_blocks` where memory is common to blocks."""
         if across_blocks not in self._known:
             start = self.epoch * (self.threads + 2)
             if across_blocks:
                 epoch = self.block + start
-                self._known[True] = Threads(epoch + self.number, self.block, epoch, epoch + self.threads)
+                self._known[True] = AccessingThreads(epoch + self.number, self.block, epoch, epoch + self.threads)
             else:
-                self._known[False] = Threads(self.number + np.int32(start), 0, start, start + self.threads)
+                self._known[False] = AccessingThreads(self.number + np.int32(start), 0, start, start + self.threads)
         every = self._known[across_blocks]
         return every if chosen is None else every.some(chosen)
 
@@ -101,7 +101,7 @@ class AccessLog:
             self.pending = np.zeros(len(self.writer), np.bool_)
         return self.pending
 
-    def read(self, addresses: np.ndarray, width: int, who: Threads) -> Finding | None:
+    def read(self, addresses: np.ndarray, width: int, who: AccessingThreads) -> Finding | None:
         """Notes that `width` units from each address on are read; says what is wrong, and for which of the accesses."""
         mine, last = who.columns(), gather(self.writer, addresses, width)
         if self.pending is not None and (wrong := gather(self.pending, addresses, width)).any():
@@ -114,7 +114,7 @@ class AccessLog:
             self._note_readers(addresses, width, mine)
         return None
 
-    def _note_readers(self, addresses: np.ndarray, width: int, mine: Threads) -> None:
+    def _note_readers(self, addresses: np.ndarray, width: int, mine: AccessingThreads) -> None:
         assert self.reader is not None
         last = gather(self.reader, addresses, width)
         first = (last < mine.epoch) if not self.across_blocks else (last < mine.epoch) & ((last >= mine.block) | (last < 0))
@@ -136,7 +136,7 @@ class AccessLog:
             else:
                 self.reader[units] = mine.several
 
-    def write(self, addresses: np.ndarray, width: int, who: Threads, atomic: bool = False) -> Finding | None:
+    def write(self, addresses: np.ndarray, width: int, who: AccessingThreads, atomic: bool = False) -> Finding | None:
         """As `read`, of a write; atomics may meet atomics."""
         mine, last = who.columns(), gather(self.writer, addresses, width)
         if self.pending is not None and (wrong := gather(self.pending, addresses, width)).any():
@@ -170,7 +170,7 @@ def _finding(message: str, wrong: np.ndarray) -> Finding:
     return message, np.asarray(wrong.any(axis=1))
 
 
-def _conflicts(last: np.ndarray, mine: Threads) -> np.ndarray:
+def _conflicts(last: np.ndarray, mine: AccessingThreads) -> np.ndarray:
     if last.max(initial=_NEVER) == _NEVER:
         return np.zeros(last.shape, np.bool_)
     other = (last >= mine.epoch) & (last != mine.tags)

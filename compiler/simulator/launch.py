@@ -20,8 +20,8 @@ from .checks import AccessLog
 from .counters import Counters
 from .errors import SimulationError
 from .lockstep import Launch
-from .memory import Memory, row_major
-from .tma import Descriptor, TensorMap
+from .memory import MemRef, row_major
+from .tma import Descriptor, MappedTensor
 from .translate import Translator
 from .values import DTYPES, element_name
 
@@ -61,8 +61,8 @@ class Kernels:
         """The numbers of the arguments that the kernel writes."""
         return sorted(self._kernel(name).code.stored)
 
-    def launch(self, name: str, arrays: Sequence[np.ndarray | TensorMap], checks: bool = True, sample: bool = True) -> Counters:
-        """Runs a kernel on flat arrays, one for each of its memrefs, written in place (a TensorMap for a tensor map).
+    def launch(self, name: str, arrays: Sequence[np.ndarray | MappedTensor], checks: bool = True, sample: bool = True) -> Counters:
+        """Runs a kernel on flat arrays, one for each of its memrefs, written in place (a MappedTensor for a tensor map).
 
         Tensor maps that the kernel describes itself (hloom.tensor_maps) are made from the arrays. Raises SimulationError.
 
@@ -86,7 +86,7 @@ class _Kernel:
         self.shared_bytes, self.maps = integer(function, "hloom.shared_bytes", 0), tensor_maps(function)
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 
-    def launch(self, arrays: Sequence[np.ndarray | TensorMap], checks: bool, sample: bool, threads_at_once: int) -> Counters:
+    def launch(self, arrays: Sequence[np.ndarray | MappedTensor], checks: bool, sample: bool, threads_at_once: int) -> Counters:
         memories = self._memories([*arrays, *(_tensor_map(given, arrays) for given in self.maps)], checks)
         launch = Launch(self.name, self.code.sites, self.block, self.grid, self.shared_bytes, self.code.shared_unit, checks, sample)
         launch.counters.launches = 1
@@ -100,13 +100,13 @@ class _Kernel:
             self._check_outputs(memories)
         return launch.counters
 
-    def _memories(self, arrays: Sequence[np.ndarray | TensorMap], checks: bool) -> list[Memory]:
+    def _memories(self, arrays: Sequence[np.ndarray | MappedTensor], checks: bool) -> list[MemRef]:
         if len(arrays) != len(self.code.types):
             raise SimulationError(f"the kernel takes {len(self.code.types)} arrays, got {len(arrays)}", kernel=self.name)
         memories = []
         for i, (kind, given) in enumerate(zip(self.code.types, arrays)):
             memref = _memref(kind)
-            if isinstance(given, TensorMap):
+            if isinstance(given, MappedTensor):
                 array, shape, fits = given.array, list(given.shape), given.fits and not isinstance(kind, ir.MemRefType)
             else:
                 array, shape = given, list(memref.shape)
@@ -114,19 +114,19 @@ class _Kernel:
             if not (fits and array.dtype == DTYPES[element_name(memref)] and array.flags.c_contiguous):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise SimulationError(f"argument {i} is {kind}, got {found} (contiguous: {array.flags.c_contiguous})", kernel=self.name)
-            memory = Memory(array.reshape(-1), shape, row_major(shape), f"argument {i}", readonly=i in self.readonly)
-            if isinstance(given, TensorMap):
+            memory = MemRef(array.reshape(-1), shape, row_major(shape), f"argument {i}", readonly=i in self.readonly)
+            if isinstance(given, MappedTensor):
                 memory.strides, memory.offset = given.steps, given.offset
             memories.append(memory)
         if checks:
             self._attach_logs(memories)
         return memories
 
-    def _arguments(self, memories: list[Memory]) -> list[Memory | Descriptor]:
+    def _arguments(self, memories: list[MemRef]) -> list[MemRef | Descriptor]:
         """What the generated code takes: a tensor map also knows its box."""
         return [m if isinstance(kind, ir.MemRefType) else _descriptor(m, kind) for m, kind in zip(memories, self.code.types)]
 
-    def _attach_logs(self, memories: list[Memory]) -> None:
+    def _attach_logs(self, memories: list[MemRef]) -> None:
         """One log for the arguments that overlap, if the kernel writes any of them."""
         for group in _overlapping(memories):
             written = [i for i in group if i in self.code.stored]
@@ -143,7 +143,7 @@ class _Kernel:
             for i in group:
                 memories[i].log, memories[i].log_offset = log, (_address(memories[i]) - start) // unit
 
-    def _check_outputs(self, memories: list[Memory]) -> None:
+    def _check_outputs(self, memories: list[MemRef]) -> None:
         """An argument that is only written must be written wholly: the next kernel reads it."""
         groups = {i: group for group in _overlapping(memories) for i in group}
         for i in self.code.stored - self.code.loaded:
@@ -162,25 +162,25 @@ def _memref(kind: ir.Type) -> ir.MemRefType:
     return ir.MemRefType(ir.Type.parse(found[1], kind.context))
 
 
-def _tensor_map(given: ir.DictAttr, arrays: Sequence[np.ndarray | TensorMap]) -> TensorMap:
+def _tensor_map(given: ir.DictAttr, arrays: Sequence[np.ndarray | MappedTensor]) -> MappedTensor:
     """What the kernel says of a tensor map, on the array of its buffer."""
     array = arrays[ir.IntegerAttr(given["argument"]).value]
     assert isinstance(array, np.ndarray)
     extents, strides = (tuple(ir.DenseI64ArrayAttr(given[name])) for name in ("extents", "strides"))
     size = array.itemsize
-    return TensorMap(array, extents, tuple(stride // size for stride in strides), ir.IntegerAttr(given["offset"]).value // size)
+    return MappedTensor(array, extents, tuple(stride // size for stride in strides), ir.IntegerAttr(given["offset"]).value // size)
 
 
-def _descriptor(memory: Memory, kind: ir.Type) -> Descriptor:
+def _descriptor(memory: MemRef, kind: ir.Type) -> Descriptor:
     swizzle = re.findall(r"swizzle = (\w+)", str(kind))[0]
     return Descriptor(memory, list(_memref(kind).shape), swizzle)
 
 
-def _address(memory: Memory) -> int:
+def _address(memory: MemRef) -> int:
     return memory.buffer.__array_interface__["data"][0]
 
 
-def _overlapping(memories: list[Memory]) -> list[list[int]]:
+def _overlapping(memories: list[MemRef]) -> list[list[int]]:
     """Arguments by common memory."""
     order = sorted(range(len(memories)), key=lambda i: _address(memories[i]))
     groups: list[list[int]] = []

@@ -16,7 +16,7 @@ from torch_mlir import ir
 from .checks import Clock
 from .counters import Counters
 from .errors import SimulationError
-from .memory import Memory
+from .memory import MemRef
 from .values import select
 
 WARP = 32
@@ -52,12 +52,12 @@ class Lockstep:
         self.row = np.arange(blocks)[:, None]
         self.clock = Clock(first, blocks, self.threads)
         self.sampling = first == 0 and launch.sample
-        self.dynamic: Memory | None = None
+        self.dynamic: MemRef | None = None
         self.whole = (blocks, self.threads)
         self.copies: Any = None
         """The asynchronous copies that have not ended, once there are any; and the products of warp groups."""
         self.products: Any = None
-        self.windows: list[Memory] = []
+        self.windows: list[MemRef] = []
         """Buffers in shared memory, by their addresses there."""
 
     # Threads.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Memory:
+class MemRef:
     """A memref: a flat buffer, and where in it the elements are.
 
     Shared and private memory hold one part for each block or thread: `origin` is where each begins, broadcasting to (blocks, threads).
@@ -37,7 +37,7 @@ class Memory:
     def itemsize(self) -> int:
         return self.buffer.dtype.itemsize
 
-    def view(self, byte_offset: Any, shape: list[int], dtype: Any) -> Memory:
+    def view(self, byte_offset: Any, shape: list[int], dtype: Any) -> MemRef:
         """memref.view: a typed part of memory of bytes."""
         size = np.dtype(dtype).itemsize
         typed = self.views.setdefault(dtype, self.buffer.view(dtype))
@@ -46,13 +46,13 @@ class Memory:
             self, buffer=typed, shape=shape, strides=row_major(shape), origin=origin, offset=(self.offset + byte_offset) // size, views={}
         )
 
-    def part(self, offsets: list[Any], sizes: list[int], steps: list[Any], kept: list[int]) -> Memory:
+    def part(self, offsets: list[Any], sizes: list[int], steps: list[Any], kept: list[int]) -> MemRef:
         """memref.subview with the dimensions `kept`."""
         offset = self.offset + sum(o * s for o, s in zip(offsets, self.strides))
         strides = [self.strides[d] * steps[d] for d in kept]
         return replace(self, shape=[sizes[d] for d in kept], strides=strides, offset=offset)
 
-    def reshaped(self, shape: list[int], strides: list[int] | None = None, offset: Any = None) -> Memory:
+    def reshaped(self, shape: list[int], strides: list[int] | None = None, offset: Any = None) -> MemRef:
         """The same elements in another shape."""
         return replace(
             self, shape=shape, strides=row_major(shape) if strides is None else strides, offset=self.offset if offset is None else offset

@@ -58,7 +58,7 @@ def _make_global(t: Translator, op: ir.Operation, symbol: str) -> str:
         raise t.fail(op, f"@{symbol} is neither in shared memory nor a constant of this module")
     values = np.ascontiguousarray(dense_array(held.attributes["initial_value"], DTYPES[element_name(kind)])).reshape(-1)
     t.prologue.append(
-        f"  {name} = Memory({t.constant(values)}, {list(kind.shape)}, {memory_layout(kind)}, {f'@{symbol}'!r}, readonly=True)"
+        f"  {name} = MemRef({t.constant(values)}, {list(kind.shape)}, {memory_layout(kind)}, {f'@{symbol}'!r}, readonly=True)"
     )
     return name
 

@@ -110,7 +110,7 @@ def _tma_load(t: Translator, op: ir.Operation) -> None:
 @emits("nvgpu.warpgroup.generate.descriptor")
 def _operand(t: Translator, op: ir.Operation) -> None:
     memory, tensor = t.operands(op)
-    t.result(op, f"Operand({memory}, {tensor}.swizzle)")
+    t.result(op, f"SharedMatrix({memory}, {tensor}.swizzle)")
 
 
 @emits("nvgpu.warpgroup.mma.init.accumulator")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .batch import Batch
 from .lockstep import WARP
-from .memory import Memory
+from .memory import MemRef
 
 _ROW_BYTES = 16
 _TF32 = np.uint32(0xFFFFE000)
@@ -48,7 +48,7 @@ def mma(batch: Batch, a: np.ndarray, b: np.ndarray, c: np.ndarray, tf32: bool, m
     return (product + c).astype(c.dtype)
 
 
-def ldmatrix(batch: Batch, memory: Memory, indices: list[Any], tiles: int, transpose: bool, mask: Any, at: int) -> np.ndarray:
+def ldmatrix(batch: Batch, memory: MemRef, indices: list[Any], tiles: int, transpose: bool, mask: Any, at: int) -> np.ndarray:
     """nvgpu.ldmatrix: tiles of 8 rows of 16 bytes; lane 8 i + r of a warp gives the address of row r of tile i."""
     row = _ROW_BYTES // memory.itemsize
     lane = row // 4
@@ -66,7 +66,7 @@ def ldmatrix(batch: Batch, memory: Memory, indices: list[Any], tiles: int, trans
     return found.reshape(-1, tiles, 8, 4, lane).transpose(1, 4, 0, 2, 3).reshape(tiles, lane, *batch.whole)
 
 
-def _observe(batch: Batch, memory: Memory, address: np.ndarray, giving: np.ndarray, at: int) -> None:
+def _observe(batch: Batch, memory: MemRef, address: np.ndarray, giving: np.ndarray, at: int) -> None:
     """All lanes of the warp read a row, so what any single thread wrote since the last barrier is a race."""
     givers = np.flatnonzero(giving)
     flat, row = batch.full(address).reshape(-1)[givers], _ROW_BYTES // memory.itemsize

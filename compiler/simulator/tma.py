@@ -9,7 +9,7 @@ import numpy as np
 
 from .batch import Batch
 from .checks import LONG_AGO
-from .memory import Memory, row_major
+from .memory import MemRef, row_major
 
 _CHUNK = 16
 SPANS = {"swizzle_none": 0, "swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b": 128}
@@ -17,7 +17,7 @@ SPANS = {"swizzle_none": 0, "swizzle_32b": 32, "swizzle_64b": 64, "swizzle_128b"
 
 
 @dataclass
-class TensorMap:
+class MappedTensor:
     """What a kernel argument of type !nvgpu.tensormap.descriptor stands for: a tensor of that shape in global memory.
 
     It begins at the element `offset` of the array; it is dense unless `strides`, in elements, say otherwise.
@@ -43,7 +43,7 @@ class TensorMap:
 class Descriptor:
     """A tensor map inside a kernel: the tensor, and the box and the swizzle that its type names."""
 
-    memory: Memory
+    memory: MemRef
     box: list[int]
     swizzle: str
 
@@ -54,7 +54,7 @@ class _Transfer:
 
     rows: np.ndarray
     barrier: np.ndarray
-    memory: Memory
+    memory: MemRef
     addresses: np.ndarray
     values: np.ndarray
 
@@ -143,7 +143,7 @@ def _without(transfer: _Transfer, row: int, barrier: int) -> _Transfer | None:
     )
 
 
-def _units(memory: Memory, addresses: np.ndarray) -> np.ndarray:
+def _units(memory: MemRef, addresses: np.ndarray) -> np.ndarray:
     assert memory.log is not None
     scale = memory.itemsize // memory.log.unit
     return (addresses[:, None] * scale + np.arange(scale)).reshape(-1)
@@ -160,7 +160,7 @@ def swizzled(elements: np.ndarray, itemsize: int, swizzle: str) -> np.ndarray:
 
 def tma_load(
     batch: Batch,
-    target: Memory,
+    target: MemRef,
     barriers: Barriers,
     source: Descriptor,
     coordinates: list[Any],
@@ -204,7 +204,7 @@ def _inside(
     return np.where(exists, address, 0), exists
 
 
-def _mark(batch: Batch, target: Memory, addresses: np.ndarray, numbers: np.ndarray, at: int) -> None:
+def _mark(batch: Batch, target: MemRef, addresses: np.ndarray, numbers: np.ndarray, at: int) -> None:
     log = target.log
     if log is None:
         return

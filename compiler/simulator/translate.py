@@ -25,7 +25,7 @@ from hloom.passes.common.rewriting import integer
 from . import async_copies, atomics, tensor_cores, tma, values, warpgroups, wgmma
 from .errors import SimulationError
 from .lockstep import first_line
-from .memory import Memory, row_major
+from .memory import MemRef, row_major
 from .values import DTYPES, element_name, element_type, vector_shape
 
 Emitter = Callable[["Translator", ir.Operation], None]
@@ -84,7 +84,7 @@ class Translator:
         self.block(block)
         self.source = "\n".join([f"def run({', '.join(['R', *arguments])}):", *self.prologue, *self.lines, "  return", ""])
         helpers = {name: value for module in _HELPERS for name, value in vars(module).items()}
-        environment = {**helpers, **DTYPES, "Memory": Memory, "np": np, "C": self.constants}
+        environment = {**helpers, **DTYPES, "MemRef": MemRef, "np": np, "C": self.constants}
         exec(compile(self.source, f"<kernel {self.kernel}>", "exec"), environment)
         self.run: Callable[..., None] = environment["run"]
 

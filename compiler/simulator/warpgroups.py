@@ -13,17 +13,17 @@ import numpy as np
 
 from .batch import Batch
 from .lockstep import WARP
-from .memory import Memory, row_major
+from .memory import MemRef, row_major
 from .tma import SPANS, swizzled
 
 GROUP = 4 * WARP
 
 
 @dataclass
-class Operand:
+class SharedMatrix:
     """A matrix in shared memory: nvgpu.warpgroup.generate.descriptor."""
 
-    memory: Memory
+    memory: MemRef
     swizzle: str
 
 
@@ -32,7 +32,7 @@ def accumulator(rows: int, columns: int, dtype: Any) -> np.ndarray:
     return np.zeros((rows // 64, columns // 8, 2, 2, 1, 1), dtype)
 
 
-def warpgroup_mma(batch: Batch, a: Operand, b: Operand, c: np.ndarray, mask: Any, at: int) -> np.ndarray:
+def warpgroup_mma(batch: Batch, a: SharedMatrix, b: SharedMatrix, c: np.ndarray, mask: Any, at: int) -> np.ndarray:
     """D = A·B + C, A of m x k, B of k x n, both with contiguous rows."""
     if mask is False:
         return c
@@ -45,7 +45,7 @@ def warpgroup_mma(batch: Batch, a: Operand, b: Operand, c: np.ndarray, mask: Any
     return (parts.reshape(m // 64, n // 8, 2, 2, *batch.whole) + c).astype(c.dtype)
 
 
-def warpgroup_store(batch: Batch, value: np.ndarray, memory: Memory, mask: Any, at: int) -> None:
+def warpgroup_store(batch: Batch, value: np.ndarray, memory: MemRef, mask: Any, at: int) -> None:
     """nvgpu.warpgroup.mma.store: each thread stores its registers, pairs at once."""
     if mask is False:
         return
@@ -68,7 +68,7 @@ def _whole_groups(batch: Batch, mask: Any, at: int) -> None:
         batch.fail("wgmma that not all threads of the warp group reach; this one does not", at, int(np.argmax(missing)))
 
 
-def _matrix(batch: Batch, operand: Operand, mask: Any, at: int) -> np.ndarray:
+def _matrix(batch: Batch, operand: SharedMatrix, mask: Any, at: int) -> np.ndarray:
     """The operand of each warp group: (blocks, groups, rows, columns)."""
     memory = operand.memory
     rows, columns = memory.shape
@@ -85,7 +85,7 @@ def _matrix(batch: Batch, operand: Operand, mask: Any, at: int) -> np.ndarray:
     return memory.buffer[addresses]
 
 
-def _check(batch: Batch, memory: Memory, addresses: np.ndarray, mask: Any, at: int) -> None:
+def _check(batch: Batch, memory: MemRef, addresses: np.ndarray, mask: Any, at: int) -> None:
     batch.counters.shared_read_bytes += addresses.size * memory.itemsize
     if memory.log is None:
         return

@@ -19,7 +19,7 @@ import numpy as np
 
 from .batch import Batch
 from .lockstep import WARP
-from .memory import Memory
+from .memory import MemRef
 from .tensor_cores import widened
 
 GROUP = 4 * WARP
@@ -41,7 +41,7 @@ class Sums:
 class _Operand:
     """What an instruction reads of shared memory: where, as (blocks, groups, rows or columns, k); who wrote it last, and what."""
 
-    memory: Memory
+    memory: MemRef
     dtype: Any
     addresses: np.ndarray
     writers: np.ndarray | None = None
@@ -148,7 +148,7 @@ class WarpGroups:
         origin = batch.full(memory.origin)[:, :1, None, None] * memory.itemsize
         return self._observed(memory, dtype, np.broadcast_to(origin + local, (*word.shape[:2], extent, depth)) // itemsize, at)
 
-    def _observed(self, memory: Memory, dtype: Any, addresses: np.ndarray, at: int) -> _Operand:
+    def _observed(self, memory: MemRef, dtype: Any, addresses: np.ndarray, at: int) -> _Operand:
         batch, log, itemsize = self.batch, memory.log, np.dtype(dtype).itemsize
         batch.counters.shared_read_bytes += addresses.size * itemsize
         operand = _Operand(memory, dtype, addresses)

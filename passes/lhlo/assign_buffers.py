@@ -43,7 +43,7 @@ from ..errors import PassFailure
 from ..registry import register_pass
 from .assignment.assignment import Assignment
 from .assignment.emit import Emitter, Globals, Groups
-from .assignment.program import read_program
+from .assignment.program import read_entry
 
 
 @register_pass("assign-buffers", "assigns buffers to the host functions' values: fused to lhlo")
@@ -56,7 +56,7 @@ def assign_buffers(module: ir.Operation) -> None:
     with module.context, ir.Location.unknown():
         globals_, group_functions = Globals(module, taken), Groups(groups, plain_only=target_of(module).kind == "cpu")
         for host in hosts:
-            Emitter(Assignment(read_program(host), groups), group_functions, globals_).emit(host)
+            Emitter(Assignment(read_entry(host), groups), group_functions, globals_).emit(host)
             host.erase()
         for name in sorted(called - set(group_functions.names.values())):
             groups.pop(name).erase()

@@ -25,11 +25,11 @@ from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_re
 from .driver import default_driver
 from .graphs import Addresses, GraphCache, recording
 from .kinds import profile
-from .layout import Allocation, Layout
+from .layout import Allocation, StaticLayout
 from .libraries import Libraries
 from .order import Held, follow
 from .requirements import require_gpu
-from .step import COUNTER_BYTES, Buffers, Context, Needs, Region
+from .step import COUNTER_BYTES, BufferAddresses, Context, Needs, Region
 
 
 class CudaDevice:
@@ -63,8 +63,8 @@ class CudaDevice:
         self._static = self._layout(needs).allocate(self._driver)
         self._initialise(needs)
 
-    def _layout(self, needs: Needs) -> Layout:
-        program, layout = self.program, Layout()
+    def _layout(self, needs: Needs) -> StaticLayout:
+        program, layout = self.program, StaticLayout()
         for name, blob in program.constants().items():
             layout.add(("constant", name), len(blob))
         for slot in program.kept_slots():
@@ -157,7 +157,7 @@ class CudaDevice:
 
     def _init_memory(self) -> Allocation:
         """What `init` uses and `main` does not: freed when the values are bound."""
-        layout = Layout()
+        layout = StaticLayout()
         for kind, value in self.program.slots.get("init", []):
             if kind == "argument" and (kind, value) not in self._static:
                 layout.add((kind, value), self.program.signature.bound[value].nbytes)
@@ -174,7 +174,7 @@ class CudaDevice:
             return (temporary if name in temporary else self._static).address(name)
 
         with recording(self._driver) as recorder:
-            self._steps["init"].execute(recorder, Buffers([address(slot) for slot in self.program.slots["init"]]))
+            self._steps["init"].execute(recorder, BufferAddresses([address(slot) for slot in self.program.slots["init"]]))
             graph = recorder.finish()
         graph.launch(stream)
         self._driver.synchronise(stream)
@@ -280,7 +280,7 @@ class CudaDevice:
     def _record_main(self, recorder: Any, varying: Addresses) -> None:
         there = dict(zip(self._varying, varying))
         buffers = [there[slot] if slot in there else self._static.address(_static_name(slot)) for slot in self.program.slots["main"]]
-        self._steps["main"].execute(recorder, Buffers(buffers))
+        self._steps["main"].execute(recorder, BufferAddresses(buffers))
 
     def measurements(self) -> list[tuple[int, int, int]]:
         """Of the last call alone: the events are recorded again by each."""

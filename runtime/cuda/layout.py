@@ -8,7 +8,7 @@ from typing import Any
 ALIGNMENT = 256
 
 
-class Layout:
+class StaticLayout:
     """Places of named parts in one allocation."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..thunks import Kind, Slice, Thunk, kinds
+from ..thunks import Slice, Thunk, ThunkKind, kinds
 from .conditions import Conditions
 from .libraries import Libraries
 
@@ -67,7 +67,7 @@ class Context:
         return self.counters + COUNTER_BYTES * number
 
 
-class Buffers:
+class BufferAddresses:
     """The buffers of one recording of an entry, as addresses."""
 
     def __init__(self, addresses: Sequence[int]):
@@ -77,7 +77,7 @@ class Buffers:
         return self._addresses[at.buffer] + at.offset
 
 
-class Step(Kind):
+class Step(ThunkKind):
     """One thunk, made ready to be enqueued; a kind overrides the moments at which it has something to do."""
 
     def __init__(self, thunk: Thunk):
@@ -92,7 +92,7 @@ class Step(Kind):
         for region in self.inside.values():
             region.initialise(context)
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         raise NotImplementedError(self.thunk.kind)
 
 
@@ -110,6 +110,6 @@ class Region:
         for step in self.steps:
             step.initialise(context)
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         for step in self.steps:
             step.execute(recorder, buffers)

@@ -14,7 +14,7 @@ from hloom.dialects.context import make_context
 from hloom.passes.common.dense_constants import constant_bytes, storage_constant
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import PassFailure
-from hloom.passes.lhlo.assignment.arena import Block, live_bytes, place
+from hloom.passes.lhlo.assignment.arena import Reservation, live_bytes, place
 from hloom.passes.lhlo.assignment.moves import sequentialise
 from hloom.passes.library_calls.gemm import gemm_of
 
@@ -80,7 +80,7 @@ def test_arena_has_no_overlap_and_little_waste(seed: int) -> None:
     blocks = []
     for _ in range(300):
         start = numbers.randrange(1000)
-        blocks.append(Block(64 * numbers.choice([1, 1, 2, 16, numbers.randrange(1, 64)]), start, start + numbers.randrange(1, 60)))
+        blocks.append(Reservation(64 * numbers.choice([1, 1, 2, 16, numbers.randrange(1, 64)]), start, start + numbers.randrange(1, 60)))
     offsets, size = place(blocks)
     ranges = [(offset, offset + block.size) for offset, block in zip(offsets, blocks)]
     for i, (a, (low, high)) in enumerate(zip(blocks, ranges)):

@@ -8,7 +8,7 @@ import pytest
 from fake_driver import FakeDriver
 
 from hloom.runtime.cuda.kinds.kernel import KernelStep
-from hloom.runtime.cuda.step import Buffers
+from hloom.runtime.cuda.step import BufferAddresses
 from hloom.runtime.cuda.tensor_maps import TensorMap
 from hloom.runtime.errors import DamagedFileError
 from hloom.runtime.schema import Mismatch
@@ -41,7 +41,7 @@ def test_they_follow_the_addresses():
     for base in (4096, 8192):
         with driver.current():
             recorder = driver.recorder()
-        step.execute(recorder, Buffers([base, base + 1024, base + 65536]))
+        step.execute(recorder, BufferAddresses([base, base + 1024, base + 65536]))
         (node,) = recorder.nodes
         assert node[-1] == (base, base + 1280, base + 65536, (TensorMap.read(ENTRY), base + 1312))
     assert driver.calls("encode") == [("encode", 4096 + 1312), ("encode", 8192 + 1312)]

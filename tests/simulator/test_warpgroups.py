@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulator_kernels import WORKGROUP, kernel
 
-from hloom.compiler.simulator import SimulationError, TensorMap
+from hloom.compiler.simulator import MappedTensor, SimulationError
 
 BOX = f"memref<64x64xf16, {WORKGROUP}>"
 MAP = f"!nvgpu.tensormap.descriptor<tensor = {BOX}, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>"
@@ -67,7 +67,7 @@ def _run(body: str, rows: int = 128, depth: int = 192):
     out = np.zeros((128, 64), np.float32)
     own = f"workgroup(%sa : {BOX}, %sb : {BOX})"
     module = kernel(f"%a: {MAP}, %w: {MAP}, %o: memref<128x64xf32>", body, own=own, block="128, 1, 1", grid="2, 1, 1")
-    counters = module.launch("k", [TensorMap(a, a.shape), TensorMap(w, w.shape), out])
+    counters = module.launch("k", [MappedTensor(a, a.shape), MappedTensor(w, w.shape), out])
     return a.astype(np.float32), w.astype(np.float32), out, counters
 
 

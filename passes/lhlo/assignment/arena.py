@@ -10,7 +10,7 @@ ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
-class Block:
+class Reservation:
     """`size` bytes (a multiple of ALIGNMENT) that must keep their place from position `start` up to `end`."""
 
     size: int
@@ -22,7 +22,7 @@ def aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def live_bytes(blocks: list[Block]) -> int:
+def live_bytes(blocks: list[Reservation]) -> int:
     """The largest sum of sizes of blocks that are live at one position: no arena can be smaller."""
     change: dict[int, int] = {}
     for block in blocks:
@@ -31,7 +31,7 @@ def live_bytes(blocks: list[Block]) -> int:
     return int(np.max(np.cumsum([change[position] for position in sorted(change)]), initial=0))
 
 
-def place(blocks: list[Block]) -> tuple[list[int], int]:
+def place(blocks: list[Reservation]) -> tuple[list[int], int]:
     """The offset of each block, and the arena's size: the best of several orders, or the first that reaches the lower bound."""
     bound = live_bytes(blocks)
     best: tuple[list[int], int] | None = None
@@ -54,7 +54,7 @@ _ORDERS = (
 )
 
 
-def _first_fit(blocks: list[Block], order: list[int]) -> tuple[list[int], int]:
+def _first_fit(blocks: list[Reservation], order: list[int]) -> tuple[list[int], int]:
     """Places each block of `order` in the lowest gap between those placed before it that live at the same time."""
     count = len(blocks)
     starts, ends, lows, highs = (np.zeros(count, np.int64) for _ in range(4))

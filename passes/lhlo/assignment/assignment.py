@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from ...common.dense_constants import is_splat
-from .arena import Block, aligned, live_bytes, place
-from .coalesce import Coalescing, Storage
+from .arena import Reservation, aligned, live_bytes, place
+from .coalesce import Coalescing, SharedBuffer
 from .inplace import InPlace
 from .liveness import Liveness
 from .moves import sequentialise
-from .program import Call, Case, Loop, Move, Node, Program, Value
+from .program import Call, Case, Entry, Loop, Move, Node, Value
 from .prune import prune
 from .trip_count import TripCounts
 
@@ -20,17 +20,17 @@ from .trip_count import TripCounts
 class Assignment:
     """The storage of every value of `program`, whose counted loops are marked and whose dead parts are dropped on the way."""
 
-    def __init__(self, program: Program, functions: dict[str, ir.Operation]):
+    def __init__(self, program: Entry, functions: dict[str, ir.Operation]):
         TripCounts(functions).mark(program.body)
         prune(program)
         self.program = program
         self.inplace = InPlace(functions)
         self.storages = Coalescing(program, Liveness(program), self.inplace).of
-        self.copies: dict[Move, list[tuple[Storage, Storage]]] = {}
+        self.copies: dict[Move, list[tuple[SharedBuffer, SharedBuffer]]] = {}
         self._plan_copies(program.body)
         self.used = list(dict.fromkeys(self._used(program.body)))
         arena = [storage for storage in self.used if storage.bytes and storage.result is None and not storage.values[0].readonly]
-        blocks = [Block(aligned(storage.bytes), *storage.span) for storage in arena]
+        blocks = [Reservation(aligned(storage.bytes), *storage.span) for storage in arena]
         offsets, self.arena_bytes = place(blocks)
         self.live_bytes = live_bytes(blocks)
         for storage, offset in zip(arena, offsets):
@@ -52,22 +52,22 @@ class Assignment:
                 for branch in node.branches:
                     self._plan_copies(branch)
 
-    def _ordered(self, move: Move) -> list[tuple[Storage, Storage]]:
+    def _ordered(self, move: Move) -> list[tuple[SharedBuffer, SharedBuffer]]:
         pairs = [(self.storages[s], self.storages[t]) for s, t in zip(move.sources, move.targets) if t.bytes]
-        copies: list[tuple[Storage, Storage]] = []
-        temporary: Storage | None = None
+        copies: list[tuple[SharedBuffer, SharedBuffer]] = []
+        temporary: SharedBuffer | None = None
         for source, target in sequentialise(pairs):
             if target is None:
                 assert source is not None
                 like = source.values[0]
-                temporary = target = Storage([Value(like.type, like.bytes)], [(move.position, move.position + 1)])
+                temporary = target = SharedBuffer([Value(like.type, like.bytes)], [(move.position, move.position + 1)])
             if source is None:
                 assert temporary is not None
                 source = temporary
             copies.append((source, target))
         return copies
 
-    def _used(self, nodes: list[Node]) -> Iterator[Storage]:
+    def _used(self, nodes: list[Node]) -> Iterator[SharedBuffer]:
         for node in nodes:
             if isinstance(node, Call):
                 yield from (self.storages[value] for value in (*node.inputs, *node.outputs))

@@ -16,13 +16,13 @@ from hloom.dialects.storage import storage_type
 
 from .inplace import InPlace
 from .liveness import Liveness
-from .program import Call, Case, Loop, Move, Node, Program, Value
+from .program import Call, Case, Entry, Loop, Move, Node, Value
 
 Interval = tuple[int, int]
 
 
 @dataclass(eq=False)
-class Storage:
+class SharedBuffer:
     """The memory of one class of values. `live` is sorted and disjoint."""
 
     values: list[Value]
@@ -42,12 +42,12 @@ class Storage:
 class Coalescing:
     """Finds the storage of every value of a program."""
 
-    def __init__(self, program: Program, liveness: Liveness, inplace: InPlace):
+    def __init__(self, program: Entry, liveness: Liveness, inplace: InPlace):
         self.liveness = liveness
         self.inplace = inplace
-        self.of: dict[Value, Storage] = {}
+        self.of: dict[Value, SharedBuffer] = {}
         for value, life in liveness.values.items():
-            self.of[value] = Storage([value], _merged(life.intervals()), value if value.result is not None else None)
+            self.of[value] = SharedBuffer([value], _merged(life.intervals()), value if value.result is not None else None)
         for loop in _loops(program.body):
             for carry, result in zip(loop.carries, loop.results):
                 self._join(self.of[carry], self.of[result])
@@ -81,7 +81,7 @@ class Coalescing:
         if all(end - start == 1 and self._handed_over(start, a, b) for start, end in _overlaps(a.live, b.live)):
             self._join(a, b)
 
-    def _handed_over(self, position: int, a: Storage, b: Storage) -> bool:
+    def _handed_over(self, position: int, a: SharedBuffer, b: SharedBuffer) -> bool:
         """Whether the node there reads one class for the last time and writes its value, or what it computes in place, to the other."""
         node = self.liveness.at.get(position)
         if node is None:
@@ -101,7 +101,7 @@ class Coalescing:
         dies = all(self.liveness.values[value].end == position + 1 for value in given)
         return len(given) == 1 and dies and self.inplace.allowed(node.callee, positions, j)
 
-    def _join(self, a: Storage, b: Storage) -> None:
+    def _join(self, a: SharedBuffer, b: SharedBuffer) -> None:
         large, small = (a, b) if len(a.values) >= len(b.values) else (b, a)
         for value in small.values:
             self.of[value] = large

@@ -11,7 +11,7 @@ from ...common.rewriting import create, i64_array, index_constant, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from .assignment import Assignment
-from .coalesce import Storage
+from .coalesce import SharedBuffer
 from .program import Call, Loop, Move, Node
 from .source import source_names
 
@@ -100,8 +100,8 @@ class Emitter:
         self.assignment = assignment
         self.groups = groups
         self.globals = globals_
-        self.memrefs: dict[Storage, ir.Value] = {}
-        self.refs: dict[Storage, ir.Value] = {}
+        self.memrefs: dict[SharedBuffer, ir.Value] = {}
+        self.refs: dict[SharedBuffer, ir.Value] = {}
         self.arguments: list[ir.Value] = []
 
     def emit(self, original: ir.Operation) -> ir.Operation:
@@ -141,7 +141,7 @@ class Emitter:
             "hloom.live_bytes": ir.IntegerAttr.get(count, self.assignment.live_bytes),
         }
 
-    def _memref(self, storage: Storage) -> ir.Value:
+    def _memref(self, storage: SharedBuffer) -> ir.Value:
         value, arguments = storage.values[0], self.arguments
         kind = storage_type(value.type)
         if storage.result is not None:
@@ -189,7 +189,7 @@ class Emitter:
         with ir.InsertionPoint(block):
             self._nodes(nodes)
 
-    def _copy(self, source: Storage, target: Storage) -> None:
+    def _copy(self, source: SharedBuffer, target: SharedBuffer) -> None:
         constant = source.values[0].constant
         if is_splat(constant):
             signed = [byte - 256 * (byte > 127) for byte in splat_bytes(constant)]
@@ -215,7 +215,7 @@ class Emitter:
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
         )
 
-    def _library(self, call: Call, inputs: list[Storage], output: Storage, source: ir.ArrayAttr) -> None:
+    def _library(self, call: Call, inputs: list[SharedBuffer], output: SharedBuffer, source: ir.ArrayAttr) -> None:
         function = self.groups.functions[call.callee]
         found = contraction_in(function)
         if isinstance(found, str) or (self.groups.plain_only and not found.is_plain):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .program import Call, Case, Loop, Move, Node, Program, Value
+from .program import Call, Case, Entry, Loop, Move, Node, Value
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Lifetime:
 class Liveness:
     """Numbers the nodes of a program and computes the lifetime of its values (arguments and constants too)."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Entry):
         self.at: dict[int, Call | Move] = {}
         self.depth: dict[int, int] = {}
         self.values: dict[Value, Lifetime] = {}

@@ -81,7 +81,7 @@ Node = Call | Move | Loop | Case
 
 
 @dataclass(eq=False)
-class Program:
+class Entry:
     """One entry function: its body ends with the move to `results`."""
 
     name: str
@@ -90,7 +90,7 @@ class Program:
     body: list[Node] = field(default_factory=list)
 
 
-def read_program(function: ir.Operation) -> Program:
+def read_entry(function: ir.Operation) -> Entry:
     """The records of a host function at the fused stage."""
     return _Reader().read(function)
 
@@ -99,7 +99,7 @@ class _Reader:
     def __init__(self) -> None:
         self.values: dict[ir.Value, Value] = {}
 
-    def read(self, function: ir.Operation) -> Program:
+    def read(self, function: ir.Operation) -> Entry:
         block = function.regions[0].blocks[0]
         arguments = []
         for i, argument in enumerate(block.arguments):
@@ -112,7 +112,7 @@ class _Reader:
         for i, value in enumerate(results):
             value.result = i
         body.append(Move(returned, results, loc))
-        return Program(ir.StringAttr(function.attributes["sym_name"]).value, arguments, results, body)
+        return Entry(ir.StringAttr(function.attributes["sym_name"]).value, arguments, results, body)
 
     def new(self, kind: ir.Type, op: ir.Operation) -> Value:
         try:

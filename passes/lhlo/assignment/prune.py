@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .program import Call, Case, Loop, Move, Node, Program, Value
+from .program import Call, Case, Entry, Loop, Move, Node, Value
 
 
-def prune(program: Program) -> None:
+def prune(program: Entry) -> None:
     """Removes dead nodes, moves and carries. Groups have no effects, so whatever does not reach a result is dead."""
     needs: dict[Value, list[Value]] = defaultdict(list)
     _collect(program.body, needs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...schema import each, one_of, record, row
 from ...thunk_schema import SIZE, body
-from ..step import Buffers, Context, Step
+from ..step import BufferAddresses, Context, Step
 
 _FIELDS = {
     "reads": row(row(SIZE, SIZE, one_of(1, 2, 4, 8))),
@@ -19,7 +19,7 @@ class CaseStep(Step, kind="case", fields=_FIELDS, regions=("branches",)):
         super().initialise(context)
         self._conditions = context.conditions
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         (index,), branches = self.thunk.reads, self.inside["branches"].steps
         condition = recorder.condition()
         self._conditions.set_case(recorder, condition, buffers.address(index), index.size, len(branches))
@@ -30,5 +30,5 @@ class CaseStep(Step, kind="case", fields=_FIELDS, regions=("branches",)):
 
 
 class SequenceStep(Step, kind="sequence", regions=("body",)):
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         self.inside["body"].execute(recorder, buffers)

@@ -16,7 +16,7 @@ from ...thunk_checks import Tensor, past_slices
 from ...thunk_schema import BIT, FLOATS, INSIDE, MOST, NAMES, SIZE, moving
 from ...thunks import Launches, Op, Thunk
 from ..libraries import checked, generated_instead
-from ..step import Buffers, Context, Needs, Step
+from ..step import BufferAddresses, Context, Needs, Step
 
 _TENSORS = ("input", "filter", "output")
 _WINDOW = ("window_strides", "padding_low", "padding_high", "dilations")
@@ -135,7 +135,7 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
         self._workspace, self._zeros = context.workspace, context.zeros
 
     @checked("cuDNN", "running a convolution")
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         if self.empty:
             return
         x, w, *more = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]

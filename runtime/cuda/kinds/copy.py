@@ -7,7 +7,7 @@ from typing import Any
 
 from ...thunk_schema import moving
 from ...thunks import Launches, Op
-from ..step import Buffers, Step
+from ..step import BufferAddresses, Step
 
 
 class CopyStep(Step, kind="copy", fields=moving(1, 1)):
@@ -16,7 +16,7 @@ class CopyStep(Step, kind="copy", fields=moving(1, 1)):
         if op["reads"][0][2] != op["writes"][0][2]:
             yield f"copies {op['reads'][0][2]} bytes to {op['writes'][0][2]}"
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         (source,), (target,) = self.thunk.reads, self.thunk.writes
         if target.size:
             recorder.copy(buffers.address(target), buffers.address(source), target.size)

@@ -19,7 +19,7 @@ from ...thunk_schema import NAMES, SIZE, moving
 from ...thunks import Launches, Op, Thunk
 from ..layout import ALIGNMENT
 from ..libraries import checked
-from ..step import Buffers, Context, Needs, Step
+from ..step import BufferAddresses, Context, Needs, Step
 
 _TYPES = {
     ("fft", "f32"): 0x29, ("ifft", "f32"): 0x29, ("rfft", "f32"): 0x2A, ("irfft", "f32"): 0x2C,
@@ -75,7 +75,7 @@ class FftStep(Step, kind="fft", fields=_FIELDS):
             self._copy = context.workspace + self._copy_offset
 
     @checked("cuFFT", "running a Fourier transform")
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         if self.empty:
             return
         source, target = buffers.address(self.thunk.reads[0]), buffers.address(self.thunk.writes[0])

@@ -9,7 +9,7 @@ from ...errors import DamagedFileError
 from ...schema import each, integer, row
 from ...thunk_schema import SLICE
 from ...thunks import Launches, Op, Thunk
-from ..step import Buffers, Needs, Step
+from ..step import BufferAddresses, Needs, Step
 
 _WIDEST = 4
 
@@ -32,7 +32,7 @@ class FillStep(Step, kind="fill", fields=_FIELDS):
         if width not in (1, 2, 4) and width % _WIDEST:
             raise DamagedFileError(f"a pattern of {width} bytes does not fill {self.thunk.writes[0].size}")
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         (target,) = self.thunk.writes
         if not target.size:
             return

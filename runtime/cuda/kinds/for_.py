@@ -6,7 +6,7 @@ from typing import Any
 
 from ...schema import integer
 from ...thunks import Thunk, walk
-from ..step import COUNTER_BYTES, Buffers, Context, Needs, Step
+from ..step import COUNTER_BYTES, BufferAddresses, Context, Needs, Step
 
 _MOST_UNROLLED = 64
 """Thunks that a loop may become when it is written out: about what the kernels that count would cost."""
@@ -28,7 +28,7 @@ class ForStep(Step, kind="for", fields={"trip_count": integer(0)}, regions=("bod
         if not self.unrolled:
             self._conditions, self._address = context.conditions, context.counter(self._counter)
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         body = self.inside["body"]
         if self.unrolled:
             for _ in range(self.count):

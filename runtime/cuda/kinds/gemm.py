@@ -19,7 +19,7 @@ from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, moving
 from ...thunks import Launches, Op, Thunk
 from ..arrays import ALIGNMENT
 from ..libraries import checked, generated_instead
-from ..step import Buffers, Context, Needs, Step
+from ..step import BufferAddresses, Context, Needs, Step
 
 _WORKSPACE = 32 << 20
 """What NVIDIA advises for Hopper; the heuristic counts on no more than it is told of."""
@@ -133,7 +133,7 @@ class GemmStep(Step, kind="gemm", fields=_FIELDS):
         return min(ALIGNMENT if not part.offset else min(ALIGNMENT, part.offset & -part.offset) for part in parts)
 
     @checked("cuBLASLt", "running a matrix product")
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         if self.empty:
             return
         a, b, *more = (buffers.address(at) for at in self.thunk.reads)

@@ -8,7 +8,7 @@ from typing import Any
 from ...thunk_checks import reach
 from ...thunk_schema import FLOATS, NAME, NAMES, moving
 from ...thunks import Launches, Op
-from ..step import Buffers, Context, Needs, Step
+from ..step import BufferAddresses, Context, Needs, Step
 from ..tensor_maps import TensorMap
 
 
@@ -35,7 +35,7 @@ class KernelStep(Step, kind="kernel", fields={**moving(), "callee": NAME, "sourc
     def initialise(self, context: Context) -> None:
         self._kernel = context.driver.kernel(context.module, self.thunk["callee"], self.shared_bytes)
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         if 0 in self.grid:
             return
         addresses = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]

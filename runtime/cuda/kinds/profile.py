@@ -7,7 +7,7 @@ from typing import Any
 
 from ...schema import text
 from ...thunk_schema import INSIDE
-from ..step import Buffers, Context, Step
+from ..step import BufferAddresses, Context, Step
 
 
 class _EventStep(Step):
@@ -18,7 +18,7 @@ class _EventStep(Step):
         if event := getattr(self, "event", 0):
             self._driver.free_event(event)
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         if not recorder.in_body:  # a conditional node's body may not record events: its thunks are measured as one
             recorder.record(self.event)
 

@@ -16,7 +16,7 @@ from ...thunk_checks import dense, past_slices
 from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, moving
 from ...thunks import Launches, Op, Thunk
 from ..libraries import checked
-from ..step import Buffers, Context, Needs, Step
+from ..step import BufferAddresses, Context, Needs, Step
 
 _LOWER, _UPPER = 0, 1
 _LEFT, _RIGHT = 0, 1
@@ -54,7 +54,7 @@ class CholeskyStep(Step, kind="cholesky", fields={**moving(1, 1), **_FIELDS, "si
         self._workspace, self._info_address = context.workspace, context.counter(self._info)
 
     @checked("cuSOLVER", "factoring a matrix (not every cuSOLVER can be recorded into a CUDA graph)")
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         source, target = buffers.address(self.thunk.reads[0]), buffers.address(self.thunk.writes[0])
         recorder.copy(target, source, self.thunk.writes[0].size)
         self._solver.set_stream(self._handle, recorder.stream)
@@ -94,7 +94,7 @@ class TriangularSolveStep(Step, kind="triangular_solve", fields={**moving(2, 1),
         self._one = np.ones(1, np.float32 if self.element == "f32" else np.float64)
 
     @checked("cuBLAS", "solving a triangular system")
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         a, b = (buffers.address(at) for at in self.thunk.reads)
         x = buffers.address(self.thunk.writes[0])
         recorder.copy(x, b, self.thunk.writes[0].size)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...schema import integer, row
 from ...thunk_schema import SIZE
-from ..step import Buffers, Context, Step
+from ..step import BufferAddresses, Context, Step
 
 _FIELDS = {"reads": row(row(SIZE, SIZE, integer(1, 1)))}
 
@@ -16,7 +16,7 @@ class WhileStep(Step, kind="while", fields=_FIELDS, regions=("cond", "body")):
         super().initialise(context)
         self._conditions = context.conditions
 
-    def execute(self, recorder: Any, buffers: Buffers) -> None:
+    def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         predicate, cond = buffers.address(self.thunk.reads[0]), self.inside["cond"]
         condition = recorder.condition()
         cond.execute(recorder, buffers)
