@@ -22,7 +22,7 @@ from .cache_folder import trusted_entry, trusted_folder
 
 _DIGEST_BYTES = 32
 _MOST_BYTES = 1 << 30
-"""Of the entries of one kind together."""
+"""The bytes that the entries of one kind may have together."""
 
 
 def cache_directory() -> Path:
@@ -60,7 +60,7 @@ def key_of(parts: Iterable[bytes | str]) -> str:
 
 
 def package_version(name: str) -> str:
-    """Of an installed package, for keys: what another release makes is another thing."""
+    """The version of an installed package, to be part of a key: another release makes another thing. "none" where it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

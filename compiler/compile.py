@@ -43,13 +43,13 @@ _SIMULATED = "sim:"
 
 @dataclass
 class Compilation:
-    """A program on its way to a target. To make one writes target, policy and bound arguments into the program's module."""
+    """A program on its way to a target. Its constructor writes target, policy and bound arguments into the program's module."""
 
     program: SourceProgram
     target: str | TargetView = "auto"
     _: KW_ONLY
     bound: Collection[int] = ()
-    """Arguments that are given once, by index. In a program at stage `input`, those that are marked so in its text come to them."""
+    """Arguments that are given once, by index. At stage `input`, those that the program's text marks as bound are added."""
     policy: PolicySource | None = None
     """Without one, the policy that the module carries holds, if it does."""
     name: str = "main"
@@ -58,14 +58,14 @@ class Compilation:
     profile: bool = False
     """The program measures its thunks (runtime/profile.py)."""
     simulated: bool = False
-    """There is no machine code: the simulator runs the kernels as they are before."""
+    """The artifact has no machine code: the simulator runs the kernels as they are before."""
     dump_dir: Path | None = None
     """Receives the text of every stage."""
     watch: Instrumentation | None = None
     keep_original: bool = False
     """Whether `original` is wanted."""
     values: dict[int, Any] = field(default_factory=dict)
-    """Of bound arguments, by index. `executable` binds them."""
+    """The values of bound arguments, by index, which `executable` binds."""
     machine: TargetView = field(init=False)
     """What `target` means here."""
     original: bytes = field(init=False, default=b"")
@@ -83,7 +83,7 @@ class Compilation:
         policy: PolicySource | None = None,
         keep_original: bool = False,
     ) -> Compilation:
-        """Of whatever `hloom.compile` takes (api.py)."""
+        """The compilation of whatever `hloom.compile` takes (api.py)."""
         policy = None if policy is None else Policy.of(policy)
         program = load_program(source, examples, example_keywords=keywords)
         values = {**program.bound, **_by_index(program, bind or {})}
@@ -140,6 +140,7 @@ class Compilation:
             Pipeline("insert-profiling{nested=true}" if self.machine.kind == "cpu" else "insert-profiling").run(self.module, self.watch)
 
     def _compiled(self) -> Artifact:
+        """The steps from top to bottom. The report reads the module where a fact first stands in it."""
         report = ReportBuilder()
         if stage_number(self.stage) <= stage_number("fused"):
             self.to("fused")
@@ -147,8 +148,13 @@ class Compilation:
         self.to("thunk")
         report.thunks(self.module)
         writer = ArtifactWriter(self.module, self.machine, self.program.manifest(self.name, self.bound))
-        code = b"" if self.simulated else self._cubin(report) if self.machine.kind == "cuda" else self._object(writer.interface)
+        code = self._machine_code(writer.interface, report)
         return writer.artifact(code, report.finish(writer.manifest, code, writer.constants, self.timing))
+
+    def _machine_code(self, interface: str, report: ReportBuilder) -> bytes:
+        if self.simulated:
+            return b""
+        return self._cubin(report) if self.machine.kind == "cuda" else self._object(interface)
 
     def _object(self, interface: str) -> bytes:
         """Kernels and host program as an ELF object."""

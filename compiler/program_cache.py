@@ -66,7 +66,7 @@ def _write(key: str, artifact: Artifact) -> None:
 
 @functools.cache
 def _versions() -> tuple[str, ...]:
-    """Of Python, the packages, and every file of the compiler."""
+    """The versions of Python and the packages, and a digest of every file of the compiler."""
     folders = {Path(p) for name in ("compiler", "dialects", "passes") for p in _folders(name)}
     files = sorted(path for folder in folders for kind in ("*.py", "*.mlir", "*.toml") for path in folder.rglob(kind))
     return (sys.version, *map(package_version, _PACKAGES), key_of(path.read_bytes() for path in files))

@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.common.rewriting import functions, symbol_name, walk
+from hloom.passes.common.rewriting import functions, integer, symbol_name, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.runtime.interrupts import uninterrupted
@@ -48,7 +48,7 @@ class ReportBuilder:
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
                 "ops": dict(Counter(_short(op.operation.name) for op in inside)),
                 "element": next((_element(op.operation) for op in inside if op.operation.name in _CONTRACTIONS), "f32"),
-                **{key: _integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
+                **{key: integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
             }
             ops += [_op(op.operation, name) for op in inside]
         self.data["ops"] = _merged(ops)
@@ -67,7 +67,7 @@ class ReportBuilder:
             if program.operation.name != "thunk.program":
                 continue
             entry = ir.StringAttr(program.operation.attributes["sym_name"]).value
-            self.data["memory"]["arena" if entry == "main" else "init arena"] = _integer(program.operation, "arena_bytes")
+            self.data["memory"]["arena" if entry == "main" else "init arena"] = integer(program.operation, "arena_bytes")
             for op in walk(program.operation, lambda op: "writes" in op.attributes):
                 self._add(rows, entry, op)
         self.data["groups"] = list(rows.values())
@@ -136,7 +136,7 @@ class ReportBuilder:
         row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
         row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", op.opview.flops())}
         if "cost_ps" in op.attributes:
-            row["cost_ps"] = _integer(op, "cost_ps")
+            row["cost_ps"] = integer(op, "cost_ps")
         rows[entry, f"{key} {kernel}"] = row
 
     def finish(self, manifest: Mapping[str, Any], code: bytes, constants: Mapping[str, bytes], timing: Timing) -> dict[str, Any]:
@@ -144,17 +144,11 @@ class ReportBuilder:
         signature, packed = Signature.of(manifest), map(TensorSpec.of, manifest["init_results"])
         named = {"name": manifest["name"], "target": manifest["target"]["name"]}
         self.data["program"] = {**named, "inputs": listed(signature.inputs), "outputs": listed(signature.outputs)}
-        self.data["memory"] |= {"code": len(code), "constants": sum(map(len, constants.values()))}
-        self.data["memory"] |= {
-            "bound": sum(spec.nbytes for spec in signature.bound.values()),
-            "packed": sum(spec.nbytes for spec in packed),
-        }
+        bound = sum(spec.nbytes for spec in signature.bound.values())
+        self.data["memory"] |= {"code": len(code), "constants": sum(map(len, constants.values())), "bound": bound}
+        self.data["memory"]["packed"] = sum(spec.nbytes for spec in packed)
         self.data["timing"] = [[f"{stage}: {name}" if stage else name, seconds] for stage, name, seconds in timing.rows]
         return self.data
-
-
-def _integer(op: ir.Operation, name: str) -> int:
-    return ir.IntegerAttr(op.attributes[name]).value
 
 
 def _element(contraction: ir.Operation) -> str:
@@ -203,7 +197,7 @@ def _trips(op: ir.Operation) -> int:
     trips, parent = 1, op.parent
     while parent is not None and parent.operation.name != "builtin.module":
         if parent.operation.name == "thunk.for":
-            trips *= _integer(parent.operation, "trip_count")
+            trips *= integer(parent.operation, "trip_count")
         parent = parent.operation.parent
     return trips
 

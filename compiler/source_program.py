@@ -22,7 +22,7 @@ class Imported:
 
     module: ir.Module
     kind: str = "numpy"
-    """Of array that a call gives and gets: "numpy", "torch" or "jax"."""
+    """The kind of array that a call gives and gets: "numpy", "torch" or "jax"."""
     in_tree: pytree.Structure = None
     """The structure of a call's positional arguments (runtime/pytree.py). Its leaves are the arguments that are not bound, in order."""
     out_tree: pytree.Structure = None
@@ -89,6 +89,7 @@ class SourceProgram(Imported):
 
 
 def main_function(module: ir.Module) -> ir.Operation:
+    """The entry @main. Raises StopIteration if there is none."""
     return next(op for op in functions(module.operation) if symbol_name(op) == "main")
 
 

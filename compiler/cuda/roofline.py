@@ -91,4 +91,5 @@ def _moved(asked: Traffic, sizes: list[int], target: TargetView) -> int:
 
 
 def kernels_of(module: ir.Operation) -> list[ir.Operation]:
+    """The gpu.funcs that say how they are launched."""
     return walk(module, lambda op: op.name == "gpu.func" and "known_grid_size" in op.attributes)

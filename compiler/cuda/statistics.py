@@ -36,7 +36,7 @@ class Occupancy:
 
     blocks: int
     percent: int
-    """Of the threads that a multiprocessor can hold."""
+    """Percent of the threads that a multiprocessor can hold."""
     limit: str
 
 

@@ -217,7 +217,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "arith.select": np.where,
     "arith.index_cast": _same, "arith.index_castui": _same, "arith.extsi": _same, "arith.extui": _same, "arith.trunci": _same,
 }  # fmt: skip
-"""Of indices, which are never negative where they are divided."""
+"""Arithmetic of indices, which are never negative where they are divided."""
 _COMPARISONS: dict[str, Callable[..., Any]] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip

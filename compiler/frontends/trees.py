@@ -15,6 +15,8 @@ from hloom.runtime import pytree
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
+    """A number or a text among the leaves."""
+
     value: int | float | bool | str
 
 

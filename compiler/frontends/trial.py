@@ -34,7 +34,7 @@ _PATIENCE = 0.02
 """Seconds after which a child that says nothing is looked after."""
 _DONE, _REFUSED = b"k", b"e"
 _PARTS = ("message", "op", "loc", "stage", "remedy")
-"""Of a CompileError, which its constructor takes."""
+"""The parts of a CompileError, by the names that its constructor takes."""
 
 
 def try_in_child(read: Callable[[], bytes | None], size: int) -> bytes:
