@@ -12,7 +12,9 @@ from typing import Any
 from torch_mlir import ir
 
 from .affine import evaluate
-from .rewriting import index_constant, value_of
+from .index_emitter import IndexEmitter
+
+_EMITTER = IndexEmitter()
 
 
 class NotLinear(Exception):
@@ -87,13 +89,7 @@ class LinearIndex:
 
     def value(self) -> ir.Value:
         """Emits the index at lane 0. The constant comes last, so that neighbours share the sum before it."""
-        total = None
-        for value, coefficient in self.terms.items():
-            term = value if coefficient == 1 else value_of("arith.muli", value.type, [value, index_constant(coefficient)])
-            total = term if total is None else value_of("arith.addi", term.type, [total, term])
-        if total is None:
-            return index_constant(self.constant)
-        return total if not self.constant else value_of("arith.addi", total.type, [total, index_constant(self.constant)])
+        return _EMITTER.sum(self.terms.items(), self.constant)
 
 
 def linear_results(affine_map: ir.AffineMap, point: Sequence[LinearIndex]) -> list[LinearIndex] | None:

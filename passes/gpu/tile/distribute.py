@@ -29,7 +29,7 @@ from ...errors import PassFailure
 from ..support.emit import block_id, thread_id
 from ..support.launch import open_kernel
 from .extents import Extent, loop_extents, shape_of
-from .index_emitter import Indices, Memo
+from .indices import Indices, Memo
 from .memory import Memory, NoRoom
 from .roots import Roots
 from .threads import Threads

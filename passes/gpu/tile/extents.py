@@ -10,7 +10,7 @@ from torch_mlir import ir
 from ...common.axes import TileOp, dim_position
 from ...common.rewriting import DYNAMIC, defining_op, is_block_argument, mixed
 from ...errors import PassFailure
-from .index_emitter import LARGE
+from .indices import LARGE
 
 
 @dataclass(frozen=True)

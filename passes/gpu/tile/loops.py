@@ -9,7 +9,7 @@ from torch_mlir import ir
 from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
 from ..support.layout import Layout
-from .index_emitter import Memo
+from .indices import Memo
 
 Inside = Callable[[dict[int, LinearIndex], list[ir.Value]], list[ir.Value]]
 """What a loop does, given the loops' indices by dimension and the values carried; returns what is carried on."""

@@ -12,7 +12,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage, loaded, row_major, stored
 from ...common.vectors import elements, from_lanes, lane_of, widened
 from ..support.emit import ACCESS_BYTES, WORKGROUP, load, store
-from .index_emitter import Indices
+from .indices import Indices
 
 STATIC_SHARED_BYTES = 48 << 10
 """More than that cannot be declared statically."""

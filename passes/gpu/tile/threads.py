@@ -15,7 +15,7 @@ from ...common.linear_index import LinearIndex
 from ..support.emit import WARP
 from ..support.layout import Factor, Key, Layout
 from .extents import Extent
-from .index_emitter import Indices
+from .indices import Indices
 
 
 class Threads:

@@ -24,7 +24,7 @@ from ...common.vectors import from_lanes, is_vector, lane_of, steps, widened
 from ...errors import PassFailure
 from .body import Body
 from .extents import shape_of
-from .index_emitter import Indices, Memo
+from .indices import Indices, Memo
 from .memory import Memory
 from .serial import reduce_at
 from .threads import Threads

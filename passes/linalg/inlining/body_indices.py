@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.index_emitter import ExpressionEmitter
 from ...common.index_expression import ZERO, Atom, Expr, Point, run_time_index
 from ...common.rewriting import defining_op
 from ...common.scalars import INTEGER_PREDICATES, Scalars
@@ -11,54 +12,26 @@ from ...common.scalars import INTEGER_PREDICATES, Scalars
 _PREDICATE_NAMES = {number: name for name, number in INTEGER_PREDICATES.items()}
 
 
-class IndexCode:
+class IndexCode(ExpressionEmitter):
     """The indices computed at run time and the code already emitted for expressions, in one block."""
 
     def __init__(self, scalars: Scalars):
+        super().__init__()
         self.scalars = scalars
         self._numbers: dict[ir.Value, int] = {}
-        self._values: list[ir.Value] = []
-        self._emitted: dict[Expr | Atom, ir.Value] = {}
 
     def scope(self, env: dict[ir.Value, ir.Value], loops: Point) -> Scope:
         return Scope(self, env, loops)
 
     def atom(self, value: ir.Value, extent: int) -> Expr:
         """A run-time value known to lie in [0, extent)."""
-        if value not in self._numbers:
-            self._numbers[value] = len(self._values)
-            self._values.append(value)
-        return run_time_index(self._numbers[value], extent)
+        return run_time_index(self._numbers.setdefault(value, len(self._numbers)), extent)
 
-    def emit(self, index: Expr) -> ir.Value:
-        if index not in self._emitted:
-            self._emitted[index] = self._sum(index)
-        return self._emitted[index]
+    def constant(self, number: int) -> ir.Value:
+        return self.scalars.index(number)
 
-    def _sum(self, index: Expr) -> ir.Value:
-        s, total = self.scalars, None
-        for atom, coefficient in index.terms:
-            if atom not in self._emitted:
-                self._emitted[atom] = self._atom(atom)
-            term = self._emitted[atom]
-            if coefficient == -1 and total is not None:
-                total = s.op("arith.subi", total, term)
-                continue
-            if coefficient != 1:
-                term = s.op("arith.muli", term, s.index(coefficient))
-            total = term if total is None else s.op("arith.addi", total, term)
-        if total is None:
-            return s.index(index.constant)
-        return s.op("arith.addi", total, s.index(index.constant)) if index.constant else total
-
-    def _atom(self, atom: Atom) -> ir.Value:
-        if atom.kind == "dim":
-            return self.scalars.loop_index(atom.number)
-        if atom.kind == "value":
-            return self._values[atom.number]
-        # A quotient's part is never negative, so unsigned division is floor division.
-        name = "arith.divui" if atom.kind == "div" else "arith.remui"
-        return self.scalars.op(name, self.emit(atom.parts[0]), self.scalars.index(atom.number))
+    def plain(self, atom: Atom) -> ir.Value:
+        return self.scalars.loop_index(atom.number) if atom.kind == "dim" else list(self._numbers)[atom.number]
 
 
 class Scope:
@@ -108,7 +81,7 @@ class Scope:
         if old in self._booleans:
             return self._code.scalars.constant(old.type, int(self._booleans[old]))
         known = self._expressions.get(old)
-        return old if known is None else self._code.emit(known)
+        return old if known is None else self._code.expression(known)
 
     def decided(self, condition: ir.Value) -> bool | None:
         """The value of a comparison that the bounds decide."""

@@ -233,7 +233,7 @@ class Builder:
 
     def _load(self, value: ir.Value, point: Point) -> ir.Value:
         if any(index.depends_on("value") for index in point):
-            return self._sources.scalars.extract(value, [self._index_code.emit(index) for index in point])
+            return self._sources.scalars.extract(value, [self._index_code.expression(index) for index in point])
         with self._anchor:
             value, point = restored(value, point)
             value = fitted(value, point, self._extents)

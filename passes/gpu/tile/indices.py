@@ -9,8 +9,9 @@ from typing import Any
 
 from torch_mlir import ir
 
+from ...common.index_emitter import IndexEmitter
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import index_constant, value_of
+from ...common.rewriting import index_constant
 
 LARGE = 1 << 20
 """Divisor of 0, which every power of two divides."""
@@ -42,32 +43,26 @@ class Memo:
             self.scopes.pop()
 
 
-class Indices:
+class Indices(IndexEmitter):
     """Emits index arithmetic, each value once, and knows divisors of values (`multiple_of`)."""
 
     def __init__(self, memo: Memo):
         self.memo = memo
         self.multiple_of: dict[ir.Value, int] = {}
 
-    def constant(self, value: int) -> ir.Value:
-        return self.memo.once(("constant", value), lambda: index_constant(value))
+    def constant(self, number: int) -> ir.Value:
+        return self.memo.once(("constant", number), lambda: index_constant(number))
 
     def value(self, index: LinearIndex) -> ir.Value:
         """`index` at lane 0. The constant comes last: neighbours share the sum before it and add theirs to the address."""
         if not index.terms:
             return self.constant(index.constant)
-        total = self.memo.once(("sum", frozenset(index.terms.items())), lambda: self._sum(index))
-        if not index.constant:
-            return total
-        key = ("sum", frozenset(index.terms.items()), index.constant)
-        return self.memo.once(key, lambda: value_of("arith.addi", total.type, [total, self.constant(index.constant)]))
+        return self.memo.once(("sum", index.uniform()), lambda: self._sum(index))
 
     def _sum(self, index: LinearIndex) -> ir.Value:
-        terms = [v if c == 1 else value_of("arith.muli", v.type, [v, self.constant(c)]) for v, c in index.terms.items()]
-        total = terms[0]
-        for term in terms[1:]:
-            total = value_of("arith.addi", total.type, [total, term])
-        return total
+        if index.constant:
+            return self.emit("addi", self.value(LinearIndex(index.terms)), self.constant(index.constant))
+        return self.sum([(self.scaled(value, k), 1) for value, k in index.terms.items()])  # all products before the sums
 
     def divisor(self, index: LinearIndex) -> int:
         """A number that divides `index` at lane 0."""
@@ -77,7 +72,7 @@ class Indices:
     def op(self, name: str, a: LinearIndex, b: LinearIndex) -> LinearIndex:
         """A binary op on two indices at lane 0, computed once."""
         key = ("index", name, a.uniform(), b.uniform())
-        return LinearIndex.of(self.memo.once(key, lambda: value_of(f"arith.{name}", ir.IndexType.get(), [self.value(a), self.value(b)])))
+        return LinearIndex.of(self.memo.once(key, lambda: self.emit(name, self.value(a), self.value(b))))
 
     def clamp(self, index: LinearIndex, most: LinearIndex) -> LinearIndex:
         """The lesser of two indices; divides what divides both."""
