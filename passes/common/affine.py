@@ -4,31 +4,64 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from torch_mlir import ir
 
 from .index_expression import ZERO, Atom, Expr
 
-_BINARY: dict[type[ir.AffineExpr], Callable[[Any, Any], Any]] = {
-    ir.AffineAddExpr: operator.add,
-    ir.AffineMulExpr: operator.mul,
-    ir.AffineModExpr: operator.mod,
-    ir.AffineFloorDivExpr: operator.floordiv,
-    ir.AffineCeilDivExpr: lambda x, k: x * -1 // k * -1,
+T = TypeVar("T")
+
+_NAMES = {
+    ir.AffineAddExpr: "addi",
+    ir.AffineMulExpr: "muli",
+    ir.AffineFloorDivExpr: "divui",
+    ir.AffineModExpr: "remui",
+    ir.AffineCeilDivExpr: "ceildivui",
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "addi": operator.add,
+    "muli": operator.mul,
+    "divui": operator.floordiv,
+    "remui": operator.mod,
+    "ceildivui": lambda x, k: x * -1 // k * -1,
 }
 
 
-def evaluate(expression: ir.AffineExpr, point: Sequence[Any]) -> Any:
-    """The affine expression's value where its dims have the values `point`, of any type with the arithmetic of ints; or an int."""
+def fold(expression: ir.AffineExpr, dim: Callable[[int], T], constant: Callable[[int], T], combine: Callable[[str, T, T], T]) -> T:
+    """The expression with its dims, constants and operations replaced, from the leaves up and from left to right.
+
+    `combine` is given an operation's name in arith. Raises ValueError at a symbol, which no indexing map has.
+    """
     expression = expression.maybe_downcast()  # an operand of a sum comes back untyped
     if isinstance(expression, ir.AffineDimExpr):
-        return point[expression.position]
+        return dim(expression.position)
     if isinstance(expression, ir.AffineConstantExpr):
-        return expression.value
+        return constant(expression.value)
     if isinstance(expression, ir.AffineSymbolExpr):
         raise ValueError("an indexing map has no symbols")
-    return _BINARY[type(expression)](evaluate(expression.lhs, point), evaluate(expression.rhs, point))
+    left, right = (fold(operand, dim, constant, combine) for operand in (expression.lhs, expression.rhs))
+    return combine(_NAMES[type(expression)], left, right)
+
+
+def evaluate(expression: ir.AffineExpr, point: Sequence[Any]) -> Any:
+    """The expression's value where its dims have the values `point`, of any type with the arithmetic of ints; or an int."""
+    return fold(expression, point.__getitem__, int, lambda name, x, y: _ARITHMETIC[name](x, y))
+
+
+def dim_position(expression: ir.AffineExpr) -> int | None:
+    """The loop that the expression is, or None if it is no plain loop index."""
+    return expression.position if isinstance(expression, ir.AffineDimExpr) else None
+
+
+def loop_of(expression: ir.AffineExpr) -> int:
+    """The loop that the expression is, where it is known to be one: in a result's map."""
+    return ir.AffineDimExpr(expression).position
+
+
+def used_dims(expression: ir.AffineExpr) -> set[int]:
+    """The loops that occur in the expression."""
+    return fold(expression, lambda d: {d}, lambda _: set[int](), lambda _, left, right: left | right)
 
 
 def index_at(expression: ir.AffineExpr, point: Sequence[Expr]) -> Expr:

@@ -12,6 +12,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from .affine import dim_position, loop_of
 from .rewriting import defining_op, walk
 
 CHEAP_POINTS = 4096
@@ -69,26 +70,6 @@ def loop_index(value: ir.Value) -> int | None:
     """The loop whose index `value` is in a body, or None if it is computed."""
     op = defining_op(value)
     return int(ir.IntegerAttr(op.attributes["dim"]).value) if op is not None and op.name == "linalg.index" else None
-
-
-def dim_position(expr: ir.AffineExpr) -> int | None:
-    """The loop that `expr` is, or None if it is no plain loop index."""
-    return ir.AffineDimExpr(expr).position if isinstance(expr, ir.AffineDimExpr) else None
-
-
-def loop_of(expr: ir.AffineExpr) -> int:
-    """The loop that `expr` is, where it is known to be one: in a result's map."""
-    return ir.AffineDimExpr(expr).position
-
-
-def used_dims(expr: ir.AffineExpr, loops: int) -> set[int]:
-    """The loops that occur in `expr`."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return {ir.AffineDimExpr(expr).position}
-    if isinstance(expr, ir.AffineConstantExpr):
-        return set()
-    binary = ir.AffineBinaryExpr(expr)
-    return used_dims(binary.lhs, loops) | used_dims(binary.rhs, loops)
 
 
 class Axes:

@@ -18,7 +18,7 @@ _EMITTER = IndexEmitter()
 
 
 class NotLinear(Exception):
-    """A quotient or remainder of a linear index, which is none."""
+    """A quotient or remainder of an index that varies, which is no linear index."""
 
 
 class LinearIndex:
@@ -58,9 +58,12 @@ class LinearIndex:
         return self + LinearIndex.of(other) * -1
 
     def __floordiv__(self, divisor: int) -> LinearIndex:
+        if self.is_constant:
+            return LinearIndex(constant=self.constant // divisor)
         raise NotLinear
 
-    __mod__ = __floordiv__
+    def __mod__(self, divisor: int) -> LinearIndex:
+        return self - self // divisor * divisor
 
     @property
     def is_constant(self) -> bool:
@@ -92,9 +95,15 @@ class LinearIndex:
         return _EMITTER.sum(self.terms.items(), self.constant)
 
 
-def linear_results(affine_map: ir.AffineMap, point: Sequence[LinearIndex]) -> list[LinearIndex] | None:
-    """What each result of the map is where its dims have the values `point`, or None where one is not linear."""
+def linear_at(expression: ir.AffineExpr, point: Sequence[LinearIndex]) -> LinearIndex | None:
+    """The affine expression where its dims have the values `point`, or None where it is not linear."""
     try:
-        return [LinearIndex.of(evaluate(e, point)) for e in affine_map.results]
+        return LinearIndex.of(evaluate(expression, point))
     except NotLinear:
         return None
+
+
+def linear_results(affine_map: ir.AffineMap, point: Sequence[LinearIndex]) -> list[LinearIndex] | None:
+    """The results of the map where its dims have the values `point`, or None where one is not linear."""
+    found = [linear_at(e, point) for e in affine_map.results]
+    return None if None in found else [index for index in found if index is not None]

@@ -14,13 +14,12 @@ from typing import TypeAlias
 from torch_mlir import ir
 
 from ..errors import PassFailure
+from .affine import fold
 from .linear_index import LinearIndex
 from .rewriting import attributes_of
 from .vectors import broadcast, is_vector, vector_of
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
-
-_AFFINE_OPS = ((ir.AffineAddExpr, "addi"), (ir.AffineMulExpr, "muli"), (ir.AffineFloorDivExpr, "divui"), (ir.AffineModExpr, "remui"))
 
 
 class ScalarBody(ABC):
@@ -111,17 +110,12 @@ def linear(name: str, a: LinearIndex, b: LinearIndex) -> LinearIndex | None:
 
 def affine(expr: ir.AffineExpr, dims: Sequence[Rep], emit: Callable[[str, Rep, Rep], Rep]) -> Rep:
     """`expr` at `dims`. `emit` computes what is not linear: an op of arith, by its name, on two values."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[ir.AffineDimExpr(expr).position]
-    if isinstance(expr, ir.AffineConstantExpr):
-        return LinearIndex(constant=ir.AffineConstantExpr(expr).value)
-    name = next((name for kind, name in _AFFINE_OPS if isinstance(expr, kind)), None)
-    if name is None:
-        raise PassFailure(f"index expression {expr}")
-    binary = ir.AffineBinaryExpr(expr)
-    a, b = affine(binary.lhs, dims, emit), affine(binary.rhs, dims, emit)
-    total = linear(name, a, b) if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) else None
-    return emit(name, a, b) if total is None else total
+
+    def combine(name: str, a: Rep, b: Rep) -> Rep:
+        total = linear(name, a, b) if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) else None
+        return emit(name, a, b) if total is None else total
+
+    return fold(expr, dims.__getitem__, lambda number: LinearIndex(constant=number), combine)
 
 
 def clone_on(op: ir.Operation, operands: Sequence[ir.Value], location: ir.Location | None = None) -> list[ir.Value]:

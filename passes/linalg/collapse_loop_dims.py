@@ -24,14 +24,14 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from ..common.affine import index_at
+from ..common.affine import dim_position, index_at, used_dims
 from ..common.index_expression import loops_of
 from ..common.rewriting import defining_op, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
+from .lowering.generic import Generic, is_tensor, read_generic, shape_of
 from .lowering.views import fitted, reshape
 
 Group = list[int]
@@ -121,9 +121,13 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
         for value, indexing in _accesses(nest.source):
             dims = _wide_dims(value)
             results = [indexing.results[d] for d in dims]
-            mentioned = {d for e in results for d in _dims_in(e)}
-            pairs = {(bare_dim(a), bare_dim(b)): d for a, b, d, e in zip(results, results[1:], dims, dims[1:]) if not _is_cut(value, d, e)}
-            count = {i: sum(i in _dims_in(e) for e in results) for i in mentioned}
+            mentioned = {d for e in results for d in used_dims(e)}
+            pairs = {
+                (dim_position(a), dim_position(b)): d
+                for a, b, d, e in zip(results, results[1:], dims, dims[1:])
+                if not _is_cut(value, d, e)
+            }
+            count = {i: sum(i in used_dims(e) for e in results) for i in mentioned}
             for i, following in zip(nest.loops, nest.loops[1:]):
                 if not nest.joined[i] or not {i, following} & mentioned:
                     continue
@@ -134,7 +138,7 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
             if value not in between:
                 continue
             for dim, following_dim in itertools.pairwise(dims):
-                loop, after = bare_dim(indexing.results[dim]), bare_dim(indexing.results[following_dim])
+                loop, after = dim_position(indexing.results[dim]), dim_position(indexing.results[following_dim])
                 together = loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == after
                 if not together and (value, dim) not in split:
                     split.add((value, dim))
@@ -159,15 +163,6 @@ def _accesses(source: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:
 def _next(loops: list[int], loop: int) -> int | None:
     position = loops.index(loop) + 1
     return loops[position] if position < len(loops) else None
-
-
-def _dims_in(expression: ir.AffineExpr) -> set[int]:
-    expression = expression.maybe_downcast()
-    if isinstance(expression, ir.AffineDimExpr):
-        return {expression.position}
-    if isinstance(expression, (ir.AffineConstantExpr, ir.AffineSymbolExpr)):
-        return set()
-    return _dims_in(expression.lhs) | _dims_in(expression.rhs)
 
 
 def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
@@ -197,8 +192,10 @@ def _operand_runs(value: ir.Value, indexing: ir.AffineMap, nest: _Loops) -> list
     dims = _wide_dims(value)
     joined = {}
     for dim, following in itertools.pairwise(dims):
-        loop = bare_dim(indexing.results[dim])
-        joined[dim] = bool(loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == bare_dim(indexing.results[following]))
+        loop = dim_position(indexing.results[dim])
+        joined[dim] = bool(
+            loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == dim_position(indexing.results[following])
+        )
     return _runs(dims, joined)
 
 

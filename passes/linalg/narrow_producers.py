@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.affine import index_at, to_affine
+from ..common.affine import dim_position, index_at, to_affine
 from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import walk
 from ..common.scalars import Scalars
@@ -26,7 +26,7 @@ from ..registry import register_pass
 from .inlining.inlining import SLICE, view_source
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import Generic, bare_dim, is_tensor, read_generic, shape_of
+from .lowering.generic import Generic, is_tensor, read_generic, shape_of
 from .lowering.views import fitted, window
 
 Box = list[tuple[int, int]]
@@ -71,7 +71,7 @@ def _loops_read(source: Generic) -> Box:
     box: list[tuple[int, int] | None] = [None] * len(source.extents)
     for result, indexing in zip(source.op.results, source.out_maps):
         for expression, dim in zip(indexing.results, _dims_read(result)):
-            loop = bare_dim(expression)
+            loop = dim_position(expression)
             if loop is not None and dim is not None:
                 box[loop] = _hull(box[loop], dim)
     return [(0, extent) if wanted is None else wanted for wanted, extent in zip(box, source.extents)]

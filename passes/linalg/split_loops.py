@@ -24,7 +24,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from ..common.affine import index_at, to_affine
+from ..common.affine import dim_position, index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, linearise, loops_of
 from ..common.rewriting import create, value_of, walk
@@ -33,7 +33,7 @@ from ..registry import register_pass
 from .inlining.inlining import VIEWS, is_used, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, resized_start, shape_of
+from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, resized_start, shape_of
 from .lowering.views import fitted, reshape
 
 Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
@@ -73,7 +73,7 @@ class _Axes:
 
     def _tie(self, nest: Generic, value: ir.Value, indexing: ir.AffineMap) -> None:
         for d, (expression, extent) in enumerate(zip(indexing.results, shape_of(value))):
-            loop = bare_dim(expression)
+            loop = dim_position(expression)
             if loop is not None and nest.extents[loop] == extent:
                 self.parent[self.find((value, d))] = self.find((nest.op, loop))
             elif extent != 1:
@@ -115,7 +115,7 @@ class _Axes:
         base = before_edge(value, RESHAPES)
         if base == value or base not in self.made:
             return None
-        loops = [bare_dim(expression) for expression in indexing.results]
+        loops = [dim_position(expression) for expression in indexing.results]
         read = [(loop, extent) for loop, extent in zip(loops, shape_of(value)) if extent != 1]
         if any(loop is None or nest.extents[loop] != extent for loop, extent in read):
             return None
@@ -225,7 +225,7 @@ def _operand(
         at = list(point_in_base(value, tuple(at)))
         factors = [axes.factors((base, d), extent) for d, extent in enumerate(shape_of(base))]
         return new.get(base, base), [index for each, parts in zip(at, factors) for index in delinearise(each, parts)]
-    bare = [bare_dim(expression) for expression in indexing.results]
+    bare = [dim_position(expression) for expression in indexing.results]
     factors = [loops[loop] if loop is not None and prod(loops[loop]) == extent else [extent] for loop, extent in zip(bare, shape_of(value))]
     shape = [factor for parts in factors for factor in parts]
     start = resized_start(value, shape)

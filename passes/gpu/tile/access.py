@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
-from ...common.affine import evaluate
-from ...common.axes import TileOp, dim_position
+from ...common.affine import dim_position, evaluate
+from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from .values import Lazy, Part, Recomputed, Reduced, View

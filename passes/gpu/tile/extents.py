@@ -7,7 +7,8 @@ from math import gcd
 
 from torch_mlir import ir
 
-from ...common.axes import TileOp, dim_position
+from ...common.affine import dim_position, fold
+from ...common.axes import TileOp
 from ...common.rewriting import DYNAMIC, defining_op, is_block_argument, mixed
 from ...errors import PassFailure
 from .indices import LARGE
@@ -54,22 +55,14 @@ def divisor_of(value: ir.Value) -> int:
     if op.name == "arith.constant":
         return ir.IntegerAttr(op.attributes["value"]).value or LARGE
     if op.name == "affine.min":
-        return gcd(*(_divisor(e, operands) for e in ir.AffineMapAttr(op.attributes["map"]).value.results))
-    if op.name == "arith.addi":
-        return gcd(*operands)
-    return operands[0] * operands[1] if op.name == "arith.muli" else 1
+        results = ir.AffineMapAttr(op.attributes["map"]).value.results
+        return gcd(*(fold(e, operands.__getitem__, lambda c: abs(c) or LARGE, _divisor) for e in results))
+    return _divisor(op.name.removeprefix("arith."), *operands) if len(operands) == 2 else 1
 
 
-def _divisor(expr: ir.AffineExpr, dims: list[int]) -> int:
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[ir.AffineDimExpr(expr).position]
-    if isinstance(expr, ir.AffineConstantExpr):
-        return abs(ir.AffineConstantExpr(expr).value) or LARGE
-    binary = ir.AffineBinaryExpr(expr)
-    a, b = _divisor(binary.lhs, dims), _divisor(binary.rhs, dims)
-    if isinstance(expr, ir.AffineAddExpr):
-        return gcd(a, b)
-    return a * b if isinstance(expr, ir.AffineMulExpr) else 1
+def _divisor(name: str, a: int, b: int) -> int:
+    """A number that divides the op of that name in arith, of multiples of a and b."""
+    return gcd(a, b) if name == "addi" else a * b if name == "muli" else 1
 
 
 def shape_of(tensor: ir.Value) -> list[Extent]:

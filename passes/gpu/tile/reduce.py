@@ -13,7 +13,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpIPredicate
 
-from ...common.axes import TileOp, dim_position
+from ...common.affine import dim_position
+from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.vectors import from_lanes, is_vector, lane_of, widened
 from ..support.emit import barrier, shuffle

@@ -10,7 +10,8 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.axes import TileOp, dim_position
+from ...common.affine import dim_position
+from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
 from ..support.emit import WARP, barrier

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Sequence
 
 from torch_mlir import ir
 
-from ...common.affine import index_at, to_affine
+from ...common.affine import dim_position, index_at, to_affine
 from ...common.index_expression import Expr, Point, loops_of, reshape_point
 from ...common.rewriting import defining_op
 from ...common.scalars import Scalars
@@ -92,7 +92,7 @@ def loops_at(source: Generic, number: int, point: Point) -> Point:
     """The loops of a parallel generic at which its result `number` has the element `point`; the result's map must be a permutation."""
     found: dict[int, Expr] = {}
     for expression, index in zip(source.out_maps[number].results, point):
-        position = generic.bare_dim(expression)
+        position = dim_position(expression)
         assert position is not None
         found[position] = index
     return tuple(found[i] for i in range(len(source.extents)))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from ...common.affine import index_at
+from ...common.affine import dim_position, index_at
 from ...common.index_expression import Atom, Point, cuts, loops_of
-from ..lowering.generic import PARALLEL, Generic, bare_dim, is_contraction, is_tensor, read_generic, shape_of
+from ..lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, shape_of
 from .costs import CAP, body_cost, only_moves_or_extends
 from .inlining import input_reads, is_used, loops_at, point_in_base, view_base, view_source
 
@@ -66,7 +66,7 @@ def read_nodes(ops: Sequence[ir.Operation]) -> list[Node]:
 
 def _is_pure(source: Generic) -> bool:
     every = list(range(len(source.extents)))
-    return source.is_parallel and all(sorted(d for e in m.results if (d := bare_dim(e)) is not None) == every for m in source.out_maps)
+    return source.is_parallel and all(sorted(d for e in m.results if (d := dim_position(e)) is not None) == every for m in source.out_maps)
 
 
 def _uses(value: ir.Value, through: ir.Value | None, nodes: dict[ir.Operation, Node]) -> list[Use]:

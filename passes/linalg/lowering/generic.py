@@ -8,6 +8,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from ...common.affine import dim_position
 from ...common.rewriting import create, defining_op, value_of
 from ...common.scalars import signless
 
@@ -33,11 +34,6 @@ def affine_map(loops: int, results: Sequence[ir.AffineExpr]) -> ir.AffineMap:
 
 def identity(rank: int) -> ir.AffineMap:
     return ir.AffineMap.get_identity(rank)
-
-
-def bare_dim(expression: ir.AffineExpr) -> int | None:
-    """The loop's number if the map's result is that loop alone."""
-    return expression.position if isinstance(expression, ir.AffineDimExpr) else None
 
 
 def empty(shape: Sequence[int], element: ir.Type) -> ir.Value:
@@ -100,7 +96,7 @@ def lend_extents(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
     Gives the generic, of which there is a new one if an input was added.
     """
     source = read_generic(op)
-    alone = {bare_dim(e) for indexing in source.maps for e in indexing.results}
+    alone = {dim_position(e) for indexing in source.maps for e in indexing.results}
     missing = [i for i in range(len(extents)) if i not in alone]
     if not missing:
         return op
@@ -174,7 +170,7 @@ def read_generic(op: ir.Operation) -> Generic:
         if not is_tensor(value):
             continue
         for expression, extent in zip(indexing.results, shape_of(value)):
-            number = bare_dim(expression)
+            number = dim_position(expression)
             if number is not None:
                 extents[number] = extent
     return Generic(op, operands[: segments[0]], operands[segments[0] :], maps, iterators, extents)

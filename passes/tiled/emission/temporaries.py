@@ -8,7 +8,8 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.axes import Axes, loop_of
+from ...common.affine import loop_of
+from ...common.axes import Axes
 
 
 def destinations(axes: Axes, results: list[ir.Value]) -> dict[tuple[int, int], int]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeAlias
 
 from torch_mlir import ir
 
-from ...common.axes import Axes, TileOp, dim_position, loop_index, loop_of, used_dims
+from ...common.affine import dim_position, fold, loop_of, used_dims
+from ...common.axes import Axes, TileOp, loop_index
+from ...common.index_emitter import IndexEmitter
+from ...common.linear_index import LinearIndex, linear_at
 from ...common.rewriting import DYNAMIC, create, defining_op, i64_array, index_constant, split_mixed, value_of, walk
 from .temporaries import destinations
+
+_EMITTER = IndexEmitter()
 
 Mixed: TypeAlias = "Sequence[int | ir.Value]"
 
@@ -80,7 +86,8 @@ class Tile:
         in it.
         """
         return all(
-            not self._tiled_dims(tile_op, e) or linear_coefficients(e) is not None or self._panel(tile_op, e) is not None for e in m.results
+            not self._tiled_dims(tile_op, e) or linear_index(e, tile_op) is not None or self._panel(tile_op, e) is not None
+            for e in m.results
         )
 
     def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> tuple[str, int] | None:
@@ -106,7 +113,7 @@ class Tile:
         return ir.AffineMap.get(m.n_dims, 0, results)
 
     def _tiled_dims(self, tile_op: TileOp, expr: ir.AffineExpr) -> set[int]:
-        return {d for d in used_dims(expr, 0) if tile_op.axes[d] in self.sizes}
+        return {d for d in used_dims(expr) if tile_op.axes[d] in self.sizes}
 
     def _slice(self, tile_op: TileOp, m: ir.AffineMap, value: ir.Value) -> ir.Value:
         made = self.axes.producer(value)
@@ -128,7 +135,7 @@ class Tile:
                 )
                 sizes.append(1 if number else self.size[axis])
             else:
-                offsets.append(self._sum(expr, tile_op, self.offset))
+                offsets.append(self._start(expr, tile_op))
                 sizes.append(self._span(expr, tile_op))
         if all(isinstance(o, int) for o in offsets):
             return source
@@ -139,36 +146,29 @@ class Tile:
         loop = dim_position(producer.output_maps[made[1]].results[position])
         return loop is not None and producer.axes[loop] in self.sizes
 
-    def _sum(self, expr: ir.AffineExpr, tile_op: TileOp, of: dict[int, ir.Value]) -> ir.Value:
+    def _start(self, expr: ir.AffineExpr, tile_op: TileOp) -> ir.Value:
         """The value of `expr` without its constant, tiled loops at the tile's offset and the others at 0."""
-        linear = linear_coefficients(expr)
+        linear = linear_index(expr, tile_op)
         assert linear is not None
-        terms = {d: c for d, c in linear[0].items() if tile_op.axes[d] in self.sizes}
-        total = None
-        for dim, coefficient in sorted(terms.items()):
-            term = of[tile_op.axes[dim]]
-            if coefficient != 1:
-                term = value_of("arith.muli", term.type, [term, index_constant(coefficient)])
-            total = term if total is None else value_of("arith.addi", term.type, [total, term])
-        return total
+        axes = {tile_op.axes[loop]: k for loop, k in sorted(linear.terms.items())}
+        return LinearIndex({self.offset[axis]: k for axis, k in axes.items() if axis in self.sizes}).value()
 
     def _span(self, expr: ir.AffineExpr, tile_op: TileOp) -> int | ir.Value:
         """How many elements `expr` spans in a tile, its constant included."""
-        linear, position = linear_coefficients(expr), dim_position(expr)
+        linear, position = linear_index(expr, tile_op), dim_position(expr)
         assert linear is not None
         if position is not None:
             return self.size[tile_op.axes[position]]
-        coefficients, constant = linear
-        static, dynamic = constant + 1, None
-        for dim, coefficient in sorted(coefficients.items()):
-            size = self.size.get(tile_op.axes[dim], tile_op.extents[dim])
+        static, dynamic = linear.constant + 1, None
+        for loop, k in sorted(linear.terms.items()):
+            size = self.size.get(tile_op.axes[loop], tile_op.extents[loop])
             if isinstance(size, int):
-                static += coefficient * (size - 1)
+                static += k * (size - 1)
                 continue
-            static -= coefficient
-            term = value_of("arith.muli", size.type, [size, index_constant(coefficient)])
-            dynamic = term if dynamic is None else value_of("arith.addi", term.type, [dynamic, term])
-        return static if dynamic is None else value_of("arith.addi", dynamic.type, [dynamic, index_constant(static)])
+            static -= k
+            term = _EMITTER.emit("muli", size, index_constant(k))
+            dynamic = term if dynamic is None else _EMITTER.emit("addi", dynamic, term)
+        return static if dynamic is None else _EMITTER.emit("addi", dynamic, index_constant(static))
 
     def _init(self, number: int, result: int, m: ir.AffineMap, init: ir.Value) -> ir.Value:
         made = self.axes.producer(init)
@@ -252,26 +252,8 @@ class Tile:
         value = tile_op.inputs[position]
         made = self.axes.producer(value)
         source = value if made is None else self.made[made]
-        indices = [self._evaluate(e, tile_op) for e in tile_op.maps[position].results]
+        indices = [fold(e, partial(self._index, tile_op), index_constant, _EMITTER.emit) for e in tile_op.maps[position].results]
         return value_of("tensor.extract", ir.RankedTensorType(value.type).element_type, [source, *indices])
-
-    def _evaluate(self, expr: ir.AffineExpr, tile_op: TileOp) -> ir.Value:
-        index = ir.IndexType.get()
-        if isinstance(expr, ir.AffineConstantExpr):
-            return index_constant(ir.AffineConstantExpr(expr).value)
-        if isinstance(expr, ir.AffineDimExpr):
-            return self._index(tile_op, ir.AffineDimExpr(expr).position)
-        binary = ir.AffineBinaryExpr(expr)
-        operands = [self._evaluate(binary.lhs, tile_op), self._evaluate(binary.rhs, tile_op)]
-        for kind, name in (
-            (ir.AffineAddExpr, "addi"),
-            (ir.AffineMulExpr, "muli"),
-            (ir.AffineFloorDivExpr, "divui"),
-            (ir.AffineModExpr, "remui"),
-        ):
-            if isinstance(expr, kind):
-                return value_of(f"arith.{name}", index, operands)
-        raise ValueError(f"affine expression {expr} in an indexing map")
 
     def _yield(self) -> None:
         terminator = create("scf.forall.in_parallel", regions=1)
@@ -292,29 +274,10 @@ def _loop(dim: int) -> ir.Value:
     return value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim))
 
 
-def linear_coefficients(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
-    """`expr` as non-negative multiples of loops plus a non-negative constant, or None if it is nothing of the kind."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return {ir.AffineDimExpr(expr).position: 1}, 0
-    if isinstance(expr, ir.AffineConstantExpr):
-        value = ir.AffineConstantExpr(expr).value
-        return None if value < 0 else ({}, value)
-    if isinstance(expr, ir.AffineAddExpr):
-        left, right = linear_coefficients(ir.AffineAddExpr(expr).lhs), linear_coefficients(ir.AffineAddExpr(expr).rhs)
-        if left is None or right is None:
-            return None
-        total = dict(left[0])
-        for dim, coefficient in right[0].items():
-            total[dim] = total.get(dim, 0) + coefficient
-        return total, left[1] + right[1]
-    if isinstance(expr, ir.AffineMulExpr):
-        product = ir.AffineMulExpr(expr)
-        inner, factor = linear_coefficients(product.lhs), product.rhs
-        if inner is None or not isinstance(factor, ir.AffineConstantExpr) or ir.AffineConstantExpr(factor).value < 0:
-            return None
-        k = ir.AffineConstantExpr(factor).value
-        return {d: c * k for d, c in inner[0].items()}, inner[1] * k
-    return None
+def linear_index(expr: ir.AffineExpr, tile_op: TileOp) -> LinearIndex | None:
+    """`expr` over the op's loops, or None if it is not linear or anything in it is negative."""
+    linear = linear_at(expr, [LinearIndex({loop: 1}) for loop in range(len(tile_op.extents))])
+    return None if linear is None or min(linear.constant, *linear.terms.values(), 0) < 0 else linear
 
 
 def tensor_type(sizes: Mixed, element: ir.Type) -> ir.RankedTensorType:

@@ -15,7 +15,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.axes import Axes, TileOp, dim_position, used_dims
+from ...common.affine import dim_position, used_dims
+from ...common.axes import Axes, TileOp
 
 WARP = 32
 LOOP_THREADS = 256
@@ -134,15 +135,15 @@ def _output_order(op: TileOp) -> list[int]:
 
 def _contracts(op: TileOp) -> bool:
     """Whether each point combines elements of two inputs, neither of which has all loops."""
-    seen = [{d for e in m.results for d in used_dims(e, 0)} for m in op.maps[: len(op.inputs)]]
+    seen = [{d for e in m.results for d in used_dims(e)} for m in op.maps[: len(op.inputs)]]
     return len([s for s in seen if s and len(s) < len(op.parallel)]) >= 2 and not any(len(s) == len(op.parallel) for s in seen)
 
 
 def _memory_axis(op: TileOp) -> int | None:
     """The axis along which the input that most loops move is contiguous."""
-    best = max(range(len(op.inputs)), key=lambda i: len({d for e in op.maps[i].results for d in used_dims(e, 0)}), default=None)
+    best = max(range(len(op.inputs)), key=lambda i: len({d for e in op.maps[i].results for d in used_dims(e)}), default=None)
     results = list(op.maps[best].results) if best is not None else []
-    dims = used_dims(results[-1], 0) if results else set()
+    dims = used_dims(results[-1]) if results else set()
     return op.axes[max(dims)] if dims else None
 
 

@@ -12,7 +12,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.axes import Axes, TileOp, dim_position, used_dims
+from ...common.affine import dim_position, used_dims
+from ...common.axes import Axes, TileOp
 from ...common.rewriting import defining_op
 from ...vector.nests.amx import multiplies_bf16
 from .gpu_tile_sizes import choose_gpu_tile_sizes
@@ -44,7 +45,7 @@ def is_contraction(op: TileOp) -> bool:
     """
     if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1 or any(map(_is_empty, op.inputs[:2])):
         return False
-    left, right = ({d for r in m.results for d in used_dims(r, 0)} for m in op.maps[:2])
+    left, right = ({d for r in m.results for d in used_dims(r)} for m in op.maps[:2])
     summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
     return summed <= left & right and left != right
 
@@ -105,7 +106,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     contiguous pieces.
     """
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
-    seen = [{d for r in m.results for d in used_dims(r, 0)} for m in hero.maps[:2]]
+    seen = [{d for r in m.results for d in used_dims(r)} for m in hero.maps[:2]]
     of = {axis: loop for loop, axis in enumerate(hero.axes)}
     rows = [a for a in output if of[a] in seen[0] and of[a] not in seen[1]]
     columns = [a for a in output if of[a] in seen[1] and of[a] not in seen[0]]

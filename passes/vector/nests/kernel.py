@@ -12,7 +12,8 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.axes import dim_position, read_tile_op
+from ...common.affine import dim_position
+from ...common.axes import read_tile_op
 from ...common.dense_constants import constant_bytes
 from ...common.edge import edge, positions, returned
 from ...common.linear_index import LinearIndex

@@ -8,8 +8,7 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.axes import used_dims
-from ...common.linear_index import LinearIndex
+from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage
 from .body import Body, Captured
 from .lanes import Lanes, Rep
@@ -78,27 +77,8 @@ class Work:
 
 def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
     """How far apart in memory neighbours along loop `dim` are, or None where the map is not linear in it."""
-    total = 0
-    for expr, stride in zip(m.results, storage.strides):
-        coefficient = _coefficient(expr, dim)
-        if coefficient is None:
-            return None
-        total += coefficient * stride
-    return total
-
-
-def _coefficient(expr: ir.AffineExpr, dim: int) -> int | None:
-    if dim not in used_dims(expr, 0):
-        return 0
-    if isinstance(expr, ir.AffineDimExpr):
-        return 1
-    binary = ir.AffineBinaryExpr(expr)
-    left, right = _coefficient(binary.lhs, dim), _coefficient(binary.rhs, dim)
-    if isinstance(expr, ir.AffineAddExpr):
-        return None if left is None or right is None else left + right
-    if isinstance(expr, ir.AffineMulExpr) and isinstance(binary.rhs, ir.AffineConstantExpr):
-        return None if left is None else left * ir.AffineConstantExpr(binary.rhs).value
-    return None
+    steps = linear_results(m, [LinearIndex({d: 1} if d == dim else {}) for d in range(m.n_dims)])
+    return None if steps is None else sum(index.coefficient(dim) * stride for index, stride in zip(steps, storage.strides))
 
 
 def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
