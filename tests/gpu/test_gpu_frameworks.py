@@ -11,14 +11,6 @@ from hloom.runtime.errors import InputError
 pytestmark = pytest.mark.cuda
 
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    if not module.cuda.is_available():
-        pytest.skip("torch has no CUDA")
-    return module
-
-
 def test_torch_in_place_and_on_its_stream(tmp_path, torch):
     exe = build(ELEMENTWISE, tmp_path)
     stream = torch.cuda.Stream()
@@ -57,10 +49,7 @@ def test_torch_outputs_and_odd_addresses(tmp_path, torch):
         exe.run((out, b), out)
 
 
-def test_jax(tmp_path):
-    jax = pytest.importorskip("jax")
-    if jax.default_backend() != "gpu":
-        pytest.skip("jax has no GPU")
+def test_jax(tmp_path, jax):
     exe = build(ELEMENTWISE, tmp_path)
     x, b = jax.random.normal(jax.random.key(0), (128, 256)), jax.numpy.ones(256)
     result = exe(jax.numpy.sin(x), b)

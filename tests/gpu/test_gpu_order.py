@@ -16,22 +16,6 @@ SHAPE = (128, 256)
 HOST = np.full(SHAPE, 0.5, np.float32), np.zeros(256, np.float32)
 
 
-@pytest.fixture
-def torch():
-    module = pytest.importorskip("torch")
-    if not module.cuda.is_available():
-        pytest.skip("torch has no CUDA")
-    return module
-
-
-@pytest.fixture
-def jax():
-    module = pytest.importorskip("jax")
-    if module.default_backend() != "gpu":
-        pytest.skip("jax has no GPU")
-    return module
-
-
 def busy(torch, stream) -> None:
     """Keeps a stream of torch's at work for some milliseconds."""
     with torch.cuda.stream(stream):

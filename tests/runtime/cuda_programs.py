@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,22 @@ def again(changed: Artifact) -> Artifact:
 def loaded(artifact_: Artifact, driver: FakeDriver | None = None, libraries: Libraries | None = None) -> tuple[Executable, FakeDriver]:
     driver = driver or FakeDriver(KERNELS)
     return Executable(again(artifact_), lambda program: CudaDevice(program, driver, libraries)), driver
+
+
+def leaves_nothing_behind(attempt: Callable[[int], tuple[FakeDriver, bool]]) -> None:
+    """Nothing is left of an attempt, whichever of the driver's calls fails in it.
+
+    `attempt(n)` lets the n-th call fail; it gives the driver, and whether it failed.
+    """
+    for number in range(1, 100):
+        driver, failed = attempt(number)
+        gc.collect()
+        driver.gpu.finish()
+        made, freed = (sorted(entry[1] for entry in driver.calls(name)) for name in ("new_event", "free_event"))
+        assert driver.memory == {} and made == freed, f"call {number}"
+        if not failed:
+            break
+    assert 10 < number < 99
 
 
 def chain() -> Artifact:
