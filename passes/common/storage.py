@@ -10,6 +10,7 @@ from torch_mlir.dialects import arith, memref
 
 from hloom.dialects.storage import is_i1, storage_element
 
+from ..errors import PassFailure
 from .linear_index import LinearIndex
 from .vectors import is_vector
 
@@ -32,6 +33,12 @@ class Storage:
     root: int | None = None
     ahead: int = 0
 
+    @staticmethod
+    def whole(base: ir.Value, tensor: ir.Type, writable: bool = False) -> Storage:
+        """All of the buffer `base` that holds a tensor of static shape."""
+        shape = tuple(ir.RankedTensorType(tensor).shape)
+        return Storage(base, ir.RankedTensorType(tensor).element_type, LinearIndex(), row_major(shape), shape, writable)
+
     def slice(self, offsets: list[LinearIndex], sizes: tuple[int | ir.Value, ...]) -> Storage:
         offset = self.offset
         for start, stride in zip(offsets, self.strides):
@@ -39,7 +46,7 @@ class Storage:
         return replace(self, offset=offset, sizes=sizes)
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
-        """The same elements under another shape. Raises ValueError where dims become one that do not lie in one piece."""
+        """The same elements under another shape. Raises PassFailure where dims become one that do not lie in one piece."""
         if self.strides == row_major(tuple(size for size in self.sizes if isinstance(size, int))):
             return replace(self, strides=row_major(shape), sizes=shape)
         wide = [(size, stride) for size, stride in zip(self.sizes, self.strides) if size != 1]
@@ -53,11 +60,11 @@ class Storage:
             while rest > 1:
                 size, stride = wide[-1]
                 if not isinstance(size, int) or stride * inside != strides[dim] * (shape[dim] // rest):
-                    raise ValueError(f"a view of shape {shape} of {self.sizes} elements that lie {self.strides} apart")
+                    raise PassFailure(f"a view of shape {shape} of {self.sizes} elements that lie {self.strides} apart")
                 step = gcd(rest, size // inside)
                 rest, inside = rest // step, inside * step
                 if step == 1:
-                    raise ValueError(f"a view of shape {shape} of {self.sizes} elements")
+                    raise PassFailure(f"a view of shape {shape} of {self.sizes} elements")
                 if inside == size:
                     wide.pop()
                     inside = 1

@@ -10,21 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
-from math import ceil, prod
 
-import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import TileOp, read_tile_op
-from ...common.dense_constants import constant_bytes
-from ...common.edge import edge, positions, returned
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import attributes_of, create, mixed, symbol_name, value_of, walk
-from ...common.storage import Storage, buffer_type, row_major
+from ...common.rewriting import attributes_of, mixed, value_of
+from ...common.storage import Storage
+from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
 from ..support.emit import block_id, thread_id
 from ..support.launch import open_kernel
@@ -37,6 +33,7 @@ from .tile import Narrow, Tile
 from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, View
 from .warps import choose_warps
 
+_GLOBAL_ALIGNMENT = 16
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
@@ -56,20 +53,10 @@ def distribute(function: ir.Operation, target: TargetView) -> None:
 
 class _Distribution:
     def __init__(self, function: ir.Operation, target: TargetView):
-        self.function = function
-        self.block = function.regions[0].blocks[0]
-        self.forall = walk(function, "scf.forall")[0]
-        lower, upper, step = (
-            list(ir.DenseI64ArrayAttr(self.forall.attributes[f"static{n}"])) for n in ("LowerBound", "UpperBound", "Step")
-        )
-        assert not any(lower)
-        self.grid = [(ceil(u / s), s) for u, s in zip(upper, step)]
-        self.ops = [o.operation for o in self.forall.regions[0].blocks[0].operations]
-        blocks = prod(trips for trips, _ in self.grid)
-        warps = choose_warps(function, self.ops, blocks, target)
-        self.kernel = open_kernel(function, blocks, 32 * warps, {})
+        self.function = TiledFunction(function)
+        self.warps = choose_warps(self.function, target)
+        self.kernel = open_kernel(function, self.function.tiles, 32 * self.warps, {})
         self.body = self.kernel.op.regions[0].blocks[0]
-        self.warps = warps
 
     def run(self) -> None:
         with self.kernel.body:
@@ -78,10 +65,10 @@ class _Distribution:
             thread, block = thread_id(), block_id()
             self.memory = Memory(indices, self.kernel.op)
             self.tile = Tile(self.memory, Threads(indices, self.warps, thread, self._size), memo, indices)
-            self.roots = Roots(self.tile, self.function)
+            self.roots = Roots(self.tile, self.function.op)
             self._bind_loops(indices, block)
             self._bind_arguments()
-            for op in self.ops[:-1]:
+            for op in self.function.ops:
                 self._visit(op)
             for group in self._outputs():
                 self._try(partial(self.roots.store, group))
@@ -99,46 +86,30 @@ class _Distribution:
     def _bind_loops(self, indices: Indices, block: ir.Value) -> None:
         rest = LinearIndex.of(block)
         numbers: list[LinearIndex] = []
-        for trips, step in reversed(self.grid[1:]):
+        for trips, step in reversed(self.function.grid[1:]):
             numbers.append(indices.op("remui", rest, LinearIndex(constant=trips)) * step)
             rest = indices.op("divui", rest, LinearIndex(constant=trips))
-        numbers.append(rest * self.grid[0][1])
-        one = prod(trips for trips, _ in self.grid) == 1
-        for argument, number in zip(self.forall.regions[0].blocks[0].arguments, reversed(numbers)):
+        numbers.append(rest * self.function.grid[0][1])
+        one = self.function.tiles == 1
+        for argument, number in zip(self.function.numbers, reversed(numbers)):
             self.tile.scalars[argument] = LinearIndex() if one else number
 
     def _bind_arguments(self) -> None:
-        inputs = list(self.block.arguments)
+        inputs = list(self.function.block.arguments)
         for argument, base in zip(inputs, self.kernel.buffers):
-            tensor = ir.RankedTensorType(argument.type)
-            self.tile.env[argument] = View(_whole(base, tensor), staged=True)
-        for op in self.block.operations:
-            op = op.operation
-            if op == self.forall:
-                break
+            self.tile.env[argument] = View(Storage.whole(base, argument.type), staged=True)
+        for op in self.function.before:
             self._visit(op)
-        shared = list(self.forall.regions[0].blocks[0].arguments)[len(self.grid) :]
-        for argument in shared:
-            self.tile.env[argument] = Empty()
-        self.buffers_of = {}
-        for number, argument in enumerate(shared):
-            shape = tuple(ir.RankedTensorType(argument.type).shape)
-            at = positions(self.block, self.forall.results[number])
-            self.buffers_of[argument] = [_reshaped(self._result(p, self.kernel.buffers[len(inputs) + p]), shape) for p in at]
+        self.tile.env |= dict.fromkeys(self.function.shared, Empty())
+        places = self.function.destinations(self.kernel.buffers[len(inputs) :], self._start)
+        self.destinations = dict(zip(self.function.shared, places))
 
-    def _result(self, position: int, base: ir.Value) -> Storage:
-        """Where the kernel writes the result returned at `position`: all of its buffer, or the window that is inserted into it."""
-        value = returned(self.block)[position]
-        storage = _whole(base, ir.RankedTensorType(value.type))
-        for op in edge(value):
-            if op.name == "tensor.insert_slice":
-                storage = storage.slice(self._starts(op, 2), tuple(Extent.of(n).bound for n in mixed(op, "static_sizes", 3)))
-        return storage
+    def _start(self, offset: int | ir.Value) -> LinearIndex:
+        return LinearIndex.of(offset if isinstance(offset, int) else self.tile.captured(offset))
 
     def _starts(self, op: ir.Operation, segment: int) -> list[LinearIndex]:
         """The offsets of a slice op, which are operand segment `segment`."""
-        offsets = mixed(op, "static_offsets", segment)
-        return [LinearIndex(constant=o) if isinstance(o, int) else LinearIndex.of(self.tile.captured(o)) for o in offsets]
+        return [self._start(o) for o in mixed(op, "static_offsets", segment)]
 
     def _visit(self, op: ir.Operation) -> None:
         """Says what the results of an op are; emits it if it is a reduction or a scalar."""
@@ -264,51 +235,24 @@ class _Distribution:
             return source
         if not isinstance(source, View):
             raise PassFailure("a reshape of a value of the tile", op=op.name, loc=str(op.location), stage="gpu")
-        return View(_reshaped(source.storage, shape), staged=source.staged)
+        return View(source.storage.reshaped(shape), staged=source.staged)
 
     def _dense(self, op: ir.Operation) -> View | Splat:
         """A constant tensor: a scalar if it is the same everywhere, else a private global beside the kernel."""
         tensor, value = ir.RankedTensorType(op.results[0].type), op.attributes["value"]
         if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
             return Splat(arith.constant(tensor.element_type, value.get_splat_value()))
-        buffer = buffer_type(tensor)
-        raw = np.frombuffer(constant_bytes(value), f"u{element_bytes(tensor.element_type)}")
-        name = f"{symbol_name(self.function)}_constant_{len(self.tile.env)}"
-        with ir.InsertionPoint(self.kernel.op):
-            create(
-                "memref.global",
-                sym_name=ir.StringAttr.get(name),
-                sym_visibility=ir.StringAttr.get("private"),
-                type=ir.TypeAttr.get(buffer),
-                initial_value=ir.DenseElementsAttr.get(raw, type=buffer.element_type, shape=[raw.size]),
-                constant=ir.UnitAttr.get(),
-                alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 16),
-            )
-        return View(_whole(value_of("memref.get_global", buffer, name=ir.FlatSymbolRefAttr.get(name)), tensor), staged=True)
+        return View(self.function.dense_constant(op, len(self.tile.env), self.kernel.op, _GLOBAL_ALIGNMENT), staged=True)
 
     def _outputs(self) -> list[list[Output]]:
         """What the tile inserts; what has equal extents is stored together."""
         groups: dict[tuple, list[Output]] = {}
-        for insert in self.ops[-1].regions[0].blocks[0].operations:
-            insert = insert.operation
+        for insert in self.function.insertions:
             starts = self._starts(insert, 2)
             extents = shape_of(insert.operands[0])
             bounds = tuple(e.bound for e in extents)
-            destinations = [s.slice(starts, bounds) for s in self.buffers_of[insert.operands[1]]]
+            destinations = [s.slice(starts, bounds) for s in self.destinations[insert.operands[1]]]
             output = Output(insert.operands[0], destinations, extents)
             registers = isinstance(self.tile.env[output.tensor], Reduced)
             groups.setdefault((tuple(extents), registers and output.tensor.owner), []).append(output)
         return list(groups.values())
-
-
-def _whole(base: ir.Value, tensor: ir.RankedTensorType) -> Storage:
-    shape = tuple(tensor.shape)
-    return Storage(base, tensor.element_type, LinearIndex(), row_major(shape), shape)
-
-
-def _reshaped(storage: Storage, shape: tuple[int, ...]) -> Storage:
-    """The same elements under another shape. Raises PassFailure where they do not lie so."""
-    try:
-        return storage.reshaped(shape)
-    except ValueError as error:
-        raise PassFailure(str(error), stage="gpu") from None

@@ -10,6 +10,7 @@ from torch_mlir import ir
 from ...common.affine import dim_position, fold
 from ...common.axes import TileOp
 from ...common.rewriting import DYNAMIC, defining_op, is_block_argument, mixed
+from ...common.tiled_function import size_bound
 from ...errors import PassFailure
 from .indices import LARGE
 
@@ -26,22 +27,7 @@ class Extent:
     def of(value: int | ir.Value) -> Extent:
         if isinstance(value, int):
             return Extent(value, None, value or LARGE)
-        return Extent(bound_of(value), value, gcd(bound_of(value), divisor_of(value)))
-
-
-def bound_of(value: ir.Value) -> int:
-    """An upper bound of a tile's size: the constant in its affine.min; sums and products of such. Raises PassFailure on anything else."""
-    op = defining_op(value)
-    if op is not None and op.name == "arith.constant":
-        return ir.IntegerAttr(op.attributes["value"]).value
-    if op is not None and op.name == "affine.min":
-        results = ir.AffineMapAttr(op.attributes["map"]).value.results
-        return min(ir.AffineConstantExpr(e).value for e in results if isinstance(e, ir.AffineConstantExpr))
-    if op is not None and op.name in ("arith.addi", "arith.muli"):
-        a, b = map(bound_of, op.operands)
-        return a + b if op.name == "arith.addi" else a * b
-    where = {} if op is None else {"op": op.name, "loc": str(op.location)}
-    raise PassFailure("a tile's size has no bound", stage="gpu", **where)
+        return Extent(size_bound(value), value, gcd(size_bound(value), divisor_of(value)))
 
 
 def divisor_of(value: ir.Value) -> int:

@@ -9,6 +9,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import read_tile_op
+from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
 from ..support.emit import WARP
@@ -18,22 +19,23 @@ from .extents import loop_extents, shape_of
 MOST_WARPS = 32
 
 
-def choose_warps(function: ir.Operation, ops: list[ir.Operation], blocks: int, target: TargetView) -> int:
-    """Warps of a block whose tile is computed by `ops`; the attribute hloom.threads of the function overrides it.
+def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
+    """Warps of the block that computes a tile; the attribute hloom.threads of the function overrides it.
 
     A thread has one access of an elementwise tile, 32 elements of rows that it reduces (eight where there are few blocks), and one result
     where it reduces for itself.
     """
+    function = tiled.op
     if "hloom.threads" in function.attributes:
         threads = ir.IntegerAttr(function.attributes["hloom.threads"]).value
         if threads % WARP or not 1 <= threads // WARP <= MOST_WARPS or threads & (threads - 1):
             raise PassFailure(f"hloom.threads = {threads}: a power of two from 32 to 1024 is wanted", stage="gpu")
         return threads // WARP
-    few = blocks < 2 * max(1, target.multiprocessors)
+    few = tiled.tiles < 2 * max(1, target.multiprocessors)
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     vector = vector_elements([*kind.inputs, *kind.results])
     wanted = 1
-    for op in ops:
+    for op in tiled.ops:
         if op.name == "linalg.generic":
             read = read_tile_op(op)
             bounds = [e.bound for e in loop_extents(read)]
@@ -41,7 +43,7 @@ def choose_warps(function: ir.Operation, ops: list[ir.Operation], blocks: int, t
                 kept = prod(n for n, parallel in zip(bounds, read.parallel) if parallel)
                 points = prod(bounds)
                 wanted = max(wanted, ceil(points / (8 if few else 32)) if kept < 256 else kept)
-    for insert in ops[-1].regions[0].blocks[0].operations:
-        points = prod(e.bound for e in shape_of(insert.operation.operands[0]))
+    for insert in tiled.insertions:
+        points = prod(e.bound for e in shape_of(insert.operands[0]))
         wanted = max(wanted, ceil(points / (32 if wanted > 1 and not few else vector)))
     return max(1, min(MOST_WARPS, power_above(ceil(wanted / WARP))))

@@ -1,0 +1,93 @@
+"""A group function at stage `tiled`, as both back ends read it: its grid, the ops of a tile, and where its results go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, prod
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir.dialects import memref
+
+from hloom.dialects.storage import element_bytes
+
+from ..errors import PassFailure
+from .dense_constants import constant_bytes
+from .edge import edge, positions, returned
+from .linear_index import LinearIndex
+from .rewriting import defining_op, mixed, symbol_name, walk
+from .storage import Storage, buffer_type
+
+
+class TiledFunction:
+    """`before` are the ops ahead of the tile loop, `ops` those of a tile, `insertions` the slices of results that the tile inserts.
+
+    `grid` has (trips, step) of each loop of the forall, `numbers` their indices, `shared` the results as the tile sees them.
+    """
+
+    def __init__(self, function: ir.Operation):
+        self.op = function
+        self.block = function.regions[0].blocks[0]
+        self.forall = walk(function, "scf.forall")[0]
+        ops = [o.operation for o in self.block.operations]
+        self.before = ops[: ops.index(self.forall)]
+        lower, upper, step = (ir.DenseI64ArrayAttr(self.forall.attributes[f"static{n}"]) for n in ("LowerBound", "UpperBound", "Step"))
+        assert not any(lower)
+        self.grid = [(ceil(u / s), s) for u, s in zip(upper, step)]
+        body = self.forall.regions[0].blocks[0]
+        *self.ops, terminator = [o.operation for o in body.operations]
+        self.insertions = [o.operation for o in terminator.regions[0].blocks[0].operations]
+        self.numbers, self.shared = list(body.arguments)[: len(self.grid)], list(body.arguments)[len(self.grid) :]
+
+    @property
+    def tiles(self) -> int:
+        return prod(trips for trips, _ in self.grid)
+
+    def destinations(self, buffers: Sequence[ir.Value], offset: Callable[[int | ir.Value], LinearIndex]) -> list[list[Storage]]:
+        """Where the kernel writes each of `shared`, one or several times; `buffers` are those of the function's results.
+
+        A result is all of its buffer, or the window that is inserted into it at `offset`s.
+        """
+        found = []
+        for result, argument in zip(self.forall.results, self.shared):
+            shape = tuple(ir.RankedTensorType(argument.type).shape)
+            places = positions(self.block, result)
+            found.append([self._result(place, buffers[place], offset).reshaped(shape) for place in places])
+        return found
+
+    def _result(self, position: int, base: ir.Value, offset: Callable[[int | ir.Value], LinearIndex]) -> Storage:
+        value = returned(self.block)[position]
+        storage = Storage.whole(base, value.type, writable=True)
+        for op in edge(value):
+            if op.name == "tensor.insert_slice":
+                starts = [offset(o) for o in mixed(op, "static_offsets", 2)]
+                storage = storage.slice(starts, tuple(ir.RankedTensorType(op.operands[0].type).shape))
+        return storage
+
+    def dense_constant(self, op: ir.Operation, number: int, before: ir.Operation, alignment: int | None = None) -> Storage:
+        """A constant tensor as private global number `number`, declared ahead of the op `before`."""
+        buffer = buffer_type(op.results[0].type)
+        raw = np.frombuffer(constant_bytes(op.attributes["value"]), f"u{element_bytes(buffer.element_type)}")
+        value = ir.DenseElementsAttr.get(raw, type=buffer.element_type, shape=[raw.size])
+        name = f"{symbol_name(self.op)}_constant_{number}"
+        with ir.InsertionPoint(before):
+            kind = ir.TypeAttr.get(buffer)
+            memref.global_(name, kind, sym_visibility="private", initial_value=value, constant=True, alignment=alignment)
+        return Storage.whole(memref.get_global(buffer, name), op.results[0].type)
+
+
+def size_bound(value: int | ir.Value) -> int:
+    """An upper bound of a tile's size: the constant in its affine.min; sums and products of such. Raises PassFailure on anything else."""
+    if isinstance(value, int):
+        return value
+    op = defining_op(value)
+    if op is not None and op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op is not None and op.name == "affine.min":
+        results = ir.AffineMapAttr(op.attributes["map"]).value.results
+        return min(ir.AffineConstantExpr(e).value for e in results if isinstance(e, ir.AffineConstantExpr))
+    if op is not None and op.name in ("arith.addi", "arith.muli"):
+        a, b = map(size_bound, op.operands)
+        return a + b if op.name == "arith.addi" else a * b
+    where = {} if op is None else {"op": op.name, "loc": str(op.location)}
+    raise PassFailure("a tile's size has no bound", **where)

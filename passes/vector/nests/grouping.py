@@ -1,0 +1,139 @@
+"""Which ops of a tile share a nest, and what a nest prefetches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import element_bytes
+
+from ...common.rewriting import walk
+from ...common.storage import Storage
+from .nests import vector_loop
+from .rows import sums_along
+from .work import Work, stride_along
+
+_ROWS_AHEAD = 8
+
+
+def grouped(works: list[Work], inserted: set[ir.Value]) -> Iterator[list[Work]]:
+    """The works in order, each with those after it that share its nest; `inserted` are the values that the tile inserts into results."""
+    pending = [w for w in works if not _only_an_init(w, inserted)]
+    while pending:
+        group = [pending.pop(0)]
+        for work in list(pending):
+            if _joins(group, work, pending):
+                group.append(work)
+                pending.remove(work)
+        _drop_unread(group, inserted)
+        yield group
+
+
+def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Value | None, most_bytes: int) -> None:
+    """Sets what the group's nest prefetches. `nests_reading` counts the tile's nests that read a slice; it gains this nest.
+
+    The second nest that reads a slice finds it in the cache, so it prefetches the same slice of the next tile: the first nest would
+    otherwise wait for it. `fastest` is the number that changes from a tile to the next, `most_bytes` how far ahead is too far. What a nest
+    reads again along one of its loops it does not prefetch.
+    """
+    here = set()
+    for work in group:
+        for number, source in enumerate(work.inputs):
+            if not isinstance(source, Storage) or source.writable or number in work.forward:
+                continue
+            place = (source.base, source.offset.constant, frozenset(source.offset.terms.items()))
+            ahead = source.offset.terms.get(fastest, 0)
+            again = any(extent != 1 and stride_along(work.maps[number], source, dim) == 0 for dim, extent in enumerate(work.extents))
+            if place in here or again:
+                ahead = 0
+            elif nests_reading[place] != 1 or not 0 < ahead * element_bytes(source.element) <= most_bytes:
+                ahead = _next_rows(work, number) if source.ahead else 0
+            work.inputs[number] = replace(source, ahead=ahead)
+            here.add(place)
+    nests_reading.update(here)
+
+
+def _next_rows(work: Work, number: int) -> int:
+    """The distance in elements to what a nest reads soon: further in the line, or rows below where it sums columns."""
+    source = work.inputs[number]
+    assert isinstance(source, Storage)
+    summed = [d for d, parallel in enumerate(work.parallel) if not parallel]
+    down = stride_along(work.maps[number], source, summed[-1]) if summed else None
+    return _ROWS_AHEAD * down if down is not None and down > 1 else source.ahead
+
+
+def _only_an_init(work: Work, inserted: set[ir.Value]) -> bool:
+    """A fill that nothing reads from memory: whoever starts from it knows the scalar."""
+    if work.op.name != "linalg.fill" or work.values[0] in inserted:
+        return False
+    for use in work.values[0].uses:
+        user = use.owner.operation
+        if user.name == "linalg.fill":
+            continue
+        if user.name != "linalg.generic" or use.operand_number < len(user.operands) - len(user.results):
+            return False
+    return True
+
+
+def _joins(group: list[Work], work: Work, pending: list[Work]) -> bool:
+    """Whether `work` can run in the group's nest: equal loops, and it reads the group's values only at its own point."""
+    first = group[0]
+    if not _same_extents(first.extents, work.extents):
+        return False
+    if any(w.reduces for w in [*group, work]) and not _row_nest([*group, work]):
+        return False
+    made_here = {v: w for w in group for v in w.values}
+    earlier = {v for w in pending[: pending.index(work)] for v in w.values}
+    forward = {}
+    for number, value in enumerate(work.op.operands):
+        if value in earlier:
+            return False
+        if value not in made_here:
+            continue
+        source = made_here[value]
+        result = source.values.index(value)
+        same = number < len(work.inputs) and not source.reduces and work.maps[number] == source.output_maps[result]
+        if not same:
+            return False
+        forward[number] = value
+    if any(op.operands[0] in made_here or op.operands[0] in earlier for op in walk(work.op, "tensor.extract")):
+        return False
+    if not all(w.reduces or _identity(w.output_maps[i]) for w in group for i in range(len(w.values))):
+        return False
+    work.forward = forward
+    return True
+
+
+def _row_nest(works: list[Work]) -> bool:
+    vector = vector_loop(works)
+    return sums_along(works, vector) and all(vector_loop([w]) == vector for w in works)
+
+
+def _drop_unread(group: list[Work], inserted: set[ir.Value]) -> None:
+    """A value that only its own nest reads needs no memory."""
+    members = {w.op for w in group}
+    for work in group:
+        for number, value in enumerate(work.values):
+            users = {use.owner.operation for use in value.uses}
+            inside = all(_linalg_owner(user) in members for user in users)
+            output = work.outputs[number]
+            if value not in inserted and inside and not work.reduces and output is not None and output.root is None:
+                work.outputs[number] = None
+
+
+def _linalg_owner(op: ir.Operation) -> ir.Operation:
+    """The op of the tile that `op` is, or lies in."""
+    while op.parent is not None and op.parent.operation.name != "scf.forall":
+        op = op.parent.operation
+    return op
+
+
+def _same_extents(a: list[int | ir.Value], b: list[int | ir.Value]) -> bool:
+    return len(a) == len(b) and all(x == y if isinstance(x, int) == isinstance(y, int) else False for x, y in zip(a, b))
+
+
+def _identity(m: ir.AffineMap) -> bool:
+    return m == ir.AffineMap.get_identity(m.n_dims)
