@@ -13,34 +13,12 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index, substitute
+from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index
 from ...common.ops import OPS, Kind, is_elementwise, kind_of
 from ...common.rewriting import integer, integers, padding_pairs
 from ...errors import UnsupportedOpError
-from .axes import Signature, var
-from .records import Value
-
-
-@dataclass(frozen=True)
-class AccessMap:
-    """Result index → operand index; None is the identity. `masked`: outside some window the operand is not read."""
-
-    index: Signature | None
-    masked: bool = False
-
-    def at(self, signature: Signature) -> Signature:
-        return signature if self.index is None else substitute(self.index, dict(enumerate(signature)))
-
-    def of(self, outer: AccessMap) -> AccessMap:
-        """The map that first applies `outer`, then this one."""
-        if self.index is None and not self.masked:
-            return outer
-        index = self.index if outer.index is None else self.at(outer.index)
-        return AccessMap(index, self.masked or outer.masked)
-
-
-IDENTITY = AccessMap(None)
-SCALAR = AccessMap(())
+from .axes import var
+from .records import IDENTITY, SCALAR, AccessMap, Value
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from torch_mlir import ir
 from ...common.ops import FLOAT, FREE, Kind, named
 from ...common.rewriting import functions, symbol_name, walk
 from ...errors import InvalidProgramError
-from .access import IDENTITY, SCALAR, AccessMap, Facts, facts_of
-from .records import Block, Op, Program, Read, Value
+from .access import Facts, facts_of
+from .records import IDENTITY, SCALAR, AccessMap, Block, Op, Program, Read, Value
 
 CONTROL = named(Kind.CONTROL) | {"func.call"}
 TERMINATORS = named(Kind.TERMINATOR) | {"func.return"}

@@ -9,13 +9,11 @@ A `Program` lists values, ops and blocks by number, in program order, all host f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ...common.index_expression import substitute
 from ...common.ops import Kind
+from .axes import Signature
 from .codes import DecisionCode
-
-if TYPE_CHECKING:
-    from .access import AccessMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,28 @@ class Value:
     def bytes(self) -> int:
         """i1 is stored as one byte an element."""
         return self.elements * max(1, self.bits // 8)
+
+
+@dataclass(frozen=True)
+class AccessMap:
+    """Result index → operand index; None is the identity. `masked`: outside some window the operand is not read."""
+
+    index: Signature | None
+    masked: bool = False
+
+    def at(self, signature: Signature) -> Signature:
+        return signature if self.index is None else substitute(self.index, dict(enumerate(signature)))
+
+    def of(self, outer: AccessMap) -> AccessMap:
+        """The map that first applies `outer`, then this one."""
+        if self.index is None and not self.masked:
+            return outer
+        index = self.index if outer.index is None else self.at(outer.index)
+        return AccessMap(index, self.masked or outer.masked)
+
+
+IDENTITY = AccessMap(None)
+SCALAR = AccessMap(())
 
 
 @dataclass(frozen=True, slots=True)
