@@ -16,8 +16,6 @@ from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.init_function import origin
 from hloom.passes.common.rewriting import integer, symbol_name, walk
 from hloom.passes.errors import CompileError
-from hloom.passes.gpu.contraction.tma import box_of
-from hloom.passes.gpu.support.launch import is_kernel, launch_extents, tensor_maps
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.manifest import interface, made_for
@@ -50,7 +48,9 @@ class ArtifactWriter:
             "programs": programs(module),
         }
         if on_gpu:
-            self.manifest["kernels"] = {symbol_name(op): _launch(op) for op in walk(module, "gpu.func") if is_kernel(op)}
+            from .cuda.launches import launches  # a CPU's program needs no pass of the GPU's road, nor NVVM's dialect
+
+            self.manifest["kernels"] = launches(module)
         self._module = _text(module) if on_gpu else None  # what the simulator runs
 
     def _read(self, program: ir.Operation, globals_: Mapping[str, ir.Operation]) -> None:
@@ -94,32 +94,6 @@ def _text(module: ir.Operation) -> bytes:
         return copy.get_asm(use_local_scope=True).encode()
     finally:
         copy.erase()
-
-
-def _launch(kernel: ir.Operation) -> dict[str, Any]:
-    """How a gpu.func is launched, from its attributes (docs/artifact.md)."""
-    missing = [name for name in ("known_grid_size", "known_block_size") if name not in kernel.attributes]
-    if missing:
-        raise CompileError(f"the kernel @{symbol_name(kernel)} has no {missing[0]}", loc=str(kernel.location), stage="thunk")
-    maps = _tensor_maps(kernel)
-    arguments = list(kernel.attributes["arg_attrs"]) if "arg_attrs" in kernel.attributes else []
-    exclusive = ["llvm.noalias" in ir.DictAttr(given) for given in arguments[: len(arguments) - len(maps)]]
-    launch: dict[str, Any] = {what: launch_extents(kernel, what) for what in ("grid", "block")}
-    launch |= {"shared_bytes": integer(kernel, "hloom.shared_bytes", 0), "noalias": exclusive}
-    return launch | ({"tensor_maps": maps} if maps else {})
-
-
-def _tensor_maps(kernel: ir.Operation) -> list[dict[str, Any]]:
-    """The tensor maps that a kernel takes behind its buffers: what its attribute says, and the box and swizzle of each one's type."""
-    given = tensor_maps(kernel)
-    types = list(ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs)
-    found = []
-    for attributes, kind in zip(given, types[len(types) - len(given) :]):
-        box, swizzle = box_of(kind)
-        entry: dict[str, Any] = {name: ir.IntegerAttr(attributes[name]).value for name in ("argument", "offset")}
-        entry |= {name: list(ir.DenseI64ArrayAttr(attributes[name])) for name in ("extents", "strides")}
-        found.append(entry | {"dtype": str(box.element_type), "box": list(box.shape), "swizzle": swizzle})
-    return found
 
 
 def _required_features(target: TargetView) -> list[str]:

@@ -13,7 +13,6 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hloom.runtime.interrupts import uninterrupted
@@ -61,6 +60,8 @@ def key_of(parts: Iterable[bytes | str]) -> str:
 
 def package_version(name: str) -> str:
     """The version of an installed package, to be part of a key: another release makes another thing. "none" where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # only programs for a GPU are kept
+
     try:
         return version(name)
     except PackageNotFoundError:

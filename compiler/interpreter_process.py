@@ -55,7 +55,7 @@ def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -
         if len(kinds) != len(inputs):
             raise CompileError(f"@{function} takes {len(kinds)} inputs, got {len(inputs)}")
         attributes = [_attribute(raw, ir.RankedTensorType(kind)) for raw, kind in zip(inputs, kinds)]
-        return _Run(main_op).run(attributes)
+        return _Pieces(main_op).run(attributes)
 
 
 def _prepare(module: ir.Module, function: str) -> ir.Operation:
@@ -106,7 +106,7 @@ def _accumulate_in_f32(op: ir.Operation) -> None:
     op.erase()
 
 
-class _Run:
+class _Pieces:
     """Evaluates @main piece by piece: what lies between heavy contractions by the interpreter, those by NumPy."""
 
     def __init__(self, main_op: ir.Operation):
