@@ -38,6 +38,7 @@ from .planner.reader import CONSTANT
 
 @register_pass("hoist-constant-groups", "calls groups that no argument reaches once, in @init")
 def hoist_constant_groups(module: ir.Operation) -> None:
+    """Moves the calls of constant groups into @init, which is made if there is none."""
     main = entry(module, "main")
     if main is None:
         return

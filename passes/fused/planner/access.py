@@ -34,6 +34,7 @@ class Facts:
 
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """What the planner has to know of the op `number`. Raises UnsupportedOpError if there is no rule for it."""
     rule = _elementwise if is_elementwise(op) else RULES.get(op.name)
     if op.name not in OPS or rule is None:
         raise UnsupportedOpError(

@@ -28,11 +28,14 @@ EXPOSED = 4
 
 
 class CostModel:
+    """Prices on one target; times are integers, in picoseconds."""
+
     def __init__(self, target: TargetView, program: Program):
         self.target, self.program, self.values = target, program, program.values
         self.constant = constant_ops(program)
 
     def time(self, memory: int, arithmetic: int) -> int:
+        """The time of a kernel with so much memory and arithmetic time."""
         return self.target.launch_ps + max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
 
     def of(self, group: Group) -> tuple[int, int]:
@@ -64,6 +67,7 @@ class CostModel:
         return sum(self.touched(v, s, group) for v, s in group.reads.items()) + sum(self.values[v].bytes for v in group.results)
 
     def flops_of(self, group: Group) -> int:
+        """Operations of a call, recomputation included."""
         work = group.work()
         return work if group.contraction is None else work + contraction_flops(self.program.ops[group.contraction], self.values)
 
@@ -119,6 +123,7 @@ def across(signature: Signature, lane: int | None) -> bool:
 
 
 def contraction_flops(op: Op, values: tuple[Value, ...]) -> int:
+    """A multiplication and an addition for each point of the result and of what is contracted."""
     return 2 * values[op.results[0]].elements * prod(op.ranges)
 
 

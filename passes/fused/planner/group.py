@@ -50,10 +50,12 @@ class Group:
 
     @property
     def parallel(self) -> list[int]:
+        """The axes that are tiled, in ascending order."""
         return sorted(i for i, axis in self.axes.items() if not axis.reduced)
 
     @property
     def reduced(self) -> list[int]:
+        """The axes that some reduction or contraction sums over, in ascending order."""
         return sorted(i for i, axis in self.axes.items() if axis.reduced)
 
     @property
@@ -67,6 +69,7 @@ class Group:
         return self.iterates and not any(bucket.work for bucket in self.body.values())
 
     def extents(self, axes: Iterable[int]) -> list[int]:
+        """The extents of the axes, in the order given."""
         return [self.axes[i].extent for i in axes]
 
     def points(self, signature: Signature) -> int:
@@ -75,10 +78,12 @@ class Group:
         return prod(axis.extent for i, axis in self.axes.items() if not axis.reduced or i in used)
 
     def work(self) -> int:
+        """The f32 operations of all instances, at every point where they are evaluated."""
         return sum(self.points(signature) * bucket.work for signature, bucket in self.body.items())
 
     @property
     def members(self) -> list[int]:
+        """The group's ops, in program order."""
         return sorted({op for bucket in self.body.values() for op in bucket.ops})
 
 
@@ -180,6 +185,7 @@ def work_of(op: Op) -> int:
 
 
 def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> tuple[Signature, ...]:
+    """The signatures of both, each once, in order."""
     return tuple(dict.fromkeys((*old, *new))) if len(old) + len(new) > 1 else old + new
 
 

@@ -24,6 +24,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
+    """Why two groups do not become one. `rho`: times each element of the producer would be evaluated."""
+
     code: DecisionCode
     reason: str
     rho: float = 1.0

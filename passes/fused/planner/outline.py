@@ -32,6 +32,7 @@ class Outliner:
         self.names: dict[int, list[str]] = {}
 
     def rewrite(self, blocks: Mapping[int, Sequence[Item]]) -> None:
+        """Writes what the blocks hold, by their numbers: calls of new functions in place of the planned ops."""
         i64 = ir.IntegerType.get_signless(64)
         for number in sorted(blocks):
             block = self.handles.blocks[number]
@@ -51,6 +52,7 @@ class Outliner:
                 op.erase()
 
     def call(self, kernel: Kernel, terminator: ir.Operation, i64: ir.Type) -> None:
+        """Calls the kernel's function before the terminator."""
         name, emitted, arguments = self.function(kernel, i64)
         types = [self.handles.values[value].type for value in kernel.results]
         operands = [self.value(value) for value in arguments]
@@ -62,6 +64,7 @@ class Outliner:
             self.names.setdefault(op, []).append(name)
 
     def keep(self, number: int, terminator: ir.Operation) -> None:
+        """Moves a control op to its place before the terminator."""
         op = self.handles.ops[number]
         op.move_before(terminator)
         self.redirect(op)
@@ -75,6 +78,7 @@ class Outliner:
                 op.operands[i] = new
 
     def value(self, number: int) -> ir.Value:
+        """The value as it is now: a call's result, or what it was."""
         return self.current.get(number) or self.handles.values[number]
 
     def function(self, kernel: Kernel, i64: ir.Type) -> tuple[str, list[int], list[int]]:

@@ -66,6 +66,7 @@ class Planner:
         return self.grouping.in_order()
 
     def drain(self) -> None:
+        """Makes the queued merges, best first, until none is left; those of groups that have changed lapsed."""
         while self.heap:
             candidate = heapq.heappop(self.heap)[-1]
             nodes = (candidate.u, *candidate.targets)
@@ -122,6 +123,7 @@ class Planner:
     # -- merging -----------------------------------------------------------------------------------------------------------------------
 
     def apply(self, candidate: Candidate) -> None:
+        """Makes a merge, or remembers that the graph forbids it."""
         u, targets, unions = candidate.u, candidate.targets, candidate.unions
         decision = self.explain(candidate)
         kept: tuple[int, ...] = targets
@@ -148,6 +150,7 @@ class Planner:
     # -- records -----------------------------------------------------------------------------------------------------------------------
 
     def explain(self, candidate: Candidate) -> Decision:
+        """The record of a merge that is about to be made."""
         u, v, union, p = candidate.u, candidate.targets[0], candidate.unions[0], self.grouping.at(candidate.u)
         edge = union.edge[0] if union.edge else None
         code, reason = candidate.rule.told(p, self.grouping.at(v), candidate.unions)
@@ -158,6 +161,7 @@ class Planner:
         return Decision(code, self.grouping.ends(edge, u, v), reason, edge, candidate.before, candidate.after, saved, rho)
 
     def decline(self, u: int, v: int, refusal: Refusal, union: Union | None = None, before: int = 0, after: int = 0) -> None:
+        """Remembers why a pair of groups is not merged, in place of what was remembered."""
         producer, consumer = self.grouping.at(u), self.grouping.at(v)
         edge = union.edge[0] if union and union.edge else next((x for x in producer.results if x in consumer.reads), None)
         ends = self.grouping.ends(edge, u, v)

@@ -63,6 +63,7 @@ class KernelRule:
         return {key: value for key, value in vars(self).items() if value != "*"}
 
     def matches(self, op: Op) -> bool:
+        """Whether the op is one that the rule is about."""
         name, location = op.name.removeprefix("stablehlo."), op.loc.removeprefix("loc(").removesuffix(")")
         return fnmatchcase(name, self.op) and fnmatchcase(location, self.loc)
 

@@ -95,6 +95,7 @@ class _Reader:
     # -- the walk --------------------------------------------------------------------------------------------------------------------
 
     def block(self, block: ir.Block, function: str, depth: int) -> int:
+        """Reads a block and the regions in it; its number."""
         number, draft = len(self.blocks), _BlockDraft(function, depth)
         self.blocks.append(draft)
         self.handles.blocks.append(block)
@@ -110,6 +111,7 @@ class _Reader:
         return number
 
     def op(self, op: ir.Operation, operands: Sequence[Value], block: int, function: str, depth: int) -> int:
+        """Reads an op of a block; its number."""
         number = len(self.ops)
         results = [self.value(result, number, block) for result in op.results]
         control = op.name in CONTROL
@@ -125,6 +127,7 @@ class _Reader:
         return number
 
     def value(self, value: ir.Value, producer: int | None, block: int) -> Value:
+        """The record of a new value."""
         if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
             raise InvalidProgramError(f"a value of type {value.type} has no buffer of known size", loc=str(value.location), stage="fused")
         element = value.type.element_type
@@ -137,6 +140,7 @@ class _Reader:
         return record
 
     def is_free(self, op: ir.Operation, draft: _OpDraft, operands: Sequence[Value], results: Sequence[Value]) -> bool:
+        """Whether the op is cloned into every group that uses its result; sets the length of the scalar chain that ends in it."""
         if draft.facts.kind.has_ranges or draft.facts.kind is Kind.CONTROL:
             return False
         if op.name == CONSTANT:
@@ -155,6 +159,7 @@ class _Reader:
     # -- what needs the whole program --------------------------------------------------------------------------------------------------
 
     def finish(self) -> Program:
+        """The records, now that all readers of every value are known."""
         demanded = {value for block in self.blocks for value in block.pinned}
         demanded.update(read.value for draft in self.ops if draft.facts.kind.contracts for read in self.packed(draft))
         resolved: list[tuple[Read, ...]] = [(Read(value.id, IDENTITY),) for value in self.values]
@@ -174,6 +179,7 @@ class _Reader:
         return Program(tuple(self.values), tuple(ops), tuple(blocks))
 
     def record(self, number: int, draft: _OpDraft, reads: tuple[Read, ...], wanted: bool) -> Op:
+        """`wanted`: a result is needed as a buffer."""
         facts = draft.facts
         node = facts.kind is not Kind.CONTROL and draft.name != CONSTANT and (not draft.free or wanted)
         return Op(

@@ -29,6 +29,7 @@ class Value:
 
     @property
     def elements(self) -> int:
+        """How many there are."""
         total = 1
         for extent in self.shape:
             total *= extent
@@ -48,6 +49,7 @@ class AccessMap:
     masked: bool = False
 
     def at(self, signature: Signature) -> Signature:
+        """The operand's index where the result's is `signature`."""
         return signature if self.index is None else substitute(self.index, dict(enumerate(signature)))
 
     def of(self, outer: AccessMap) -> AccessMap:
@@ -107,6 +109,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """All host functions together; each record lies at its number."""
+
     values: tuple[Value, ...]
     ops: tuple[Op, ...]
     blocks: tuple[Block, ...]
