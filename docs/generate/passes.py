@@ -56,7 +56,7 @@ def _pass(info: PassInfo) -> str:
     summary, _, rest = docstring(info).partition("\n")
     options = ", ".join(f"`{name.replace('_', '-')}={default}`" for name, default in info.options.items())
     summary = summary.removeprefix(f"{info.name}: ")
-    if summary.split()[0].isalpha():
+    if re.match(r"[a-z]+ [^→]", summary):
         summary = summary[0].upper() + summary[1:]
     lines = [f"### {info.name}\n", summary, *([f"\nOptions: {options}."] if options else [])]
     return "\n".join([*lines, _fenced(rest.rstrip()), ""])

@@ -1,4 +1,4 @@
-"""expand-math: math ops that no machine has become straight-line arithmetic, inlined from the library in `passes/math`.
+"""expand-math: math ops that no machine has become straight-line arithmetic, inlined from the library in `passes/linalg/math`.
 
 Before, in the body of a linalg.generic (or anywhere else):
 

@@ -49,6 +49,12 @@ def docstrings(path: Path) -> Iterator[str]:
             yield ast.get_docstring(node) or ""
 
 
+def folders_gone(text: str) -> list[str]:
+    """The folders of the repository that a text names, from its root, and that are not there."""
+    named = re.findall(r"`((?:compiler|dialects|passes|runtime|tools|tests|docs|benchmarks)/[\w/]*)`", text)
+    return [name for name in named if not (ROOT / name).exists()]
+
+
 def section(page: Path, title: str) -> str:
     """The text under a heading of the page, up to the next of its level."""
     level, text = title.split(" ")[0], page.read_text(encoding="utf-8")
@@ -63,13 +69,16 @@ def test_written_pages_are_as_the_code_says():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_and_pages_that_a_page_names_are_there(page: Path):
     text = page.read_text(encoding="utf-8")
-    assert page.name in FROM_DOCSTRINGS or gone(text, page) == []
+    assert page.name in FROM_DOCSTRINGS or gone(text, page) + folders_gone(text) == []
     links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text)
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_files_that_docstrings_name_are_there():
-    missing = {str(path.relative_to(ROOT)): [name for text in docstrings(path) for name in gone(text, path)] for path in SOURCES}
+    missing = {
+        str(path.relative_to(ROOT)): [name for text in docstrings(path) for name in gone(text, path) + folders_gone(text)]
+        for path in SOURCES
+    }
     assert {path: names for path, names in missing.items() if names} == {}
 
 
