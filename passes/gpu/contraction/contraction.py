@@ -19,6 +19,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from ...common.axes import TileOp, read_tile_op
+from ...common.contraction import summed_product
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, index_constant, is_block_argument, walk
 from ...common.storage import row_major
@@ -26,7 +27,7 @@ from ...tiled.schedules.gpu_contraction import Sizes
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
-_COMBINERS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
+_MULTIPLY_ADDS = (("arith.addf", "arith.mulf"), ("arith.addi", "arith.muli"))
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,7 @@ def read_contraction(function: ir.Operation) -> Contraction | None:
     if len(reducing) != 1 or walk(function, "tensor.extract"):
         return None
     tile = reducing[0]
-    block = tile.op.regions[0].blocks[0]
-    factors = _factors(block, len(tile.inputs))
+    factors = _factors(tile.op.regions[0].blocks[0])
     if factors is None or min(tile.extents) < 1:
         return None
     loops = [LinearIndex({i: 1}) if extent > 1 else LinearIndex() for i, extent in enumerate(tile.extents)]
@@ -230,18 +230,12 @@ def _address(shape: Sequence[int], indices: Sequence[LinearIndex]) -> LinearInde
     return sum(reversed(terms), LinearIndex())
 
 
-def _factors(block: ir.Block, inputs: int) -> tuple[ir.Value, ir.Value] | None:
+def _factors(block: ir.Block) -> tuple[ir.Value, ir.Value] | None:
     """The two values whose product is added to the block's accumulator."""
-    last = list(block.operations)[-1].operation
-    combine = defining_op(last.operands[0])
-    if combine is None or combine.name not in _COMBINERS:
+    found = summed_product(block)
+    if found is None or tuple(op.name for op in found) not in _MULTIPLY_ADDS:
         return None
-    accumulator = block.arguments[inputs]
-    others = [v for v in combine.operands if v != accumulator]
-    product = defining_op(others[0]) if len(others) == 1 else None
-    if product is None or product.name != _COMBINERS[combine.name]:
-        return None
-    return product.operands[0], product.operands[1]
+    return found[1].operands[0], found[1].operands[1]
 
 
 def _gather(value: ir.Value, elements: Sequence[ir.Value], ops: list[ir.Operation], leaves: list[ir.Value]) -> bool:
@@ -289,34 +283,35 @@ def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[LinearIndex]) -> Op
 def _epilogue_forms(
     tile: TileOp, ops: Mapping[ir.Value, TileOp], loops: Sequence[LinearIndex], generics: Sequence[ir.Operation]
 ) -> dict[ir.Value, list[LinearIndex]] | None:
-    """For each value that depends on the contraction, the loop that runs along each of its dimensions."""
+    """For each value that depends on the contraction, the loop that runs along each of its dimensions; None if there is no such loop."""
     first = linear_results(tile.output_maps[0], loops)
     if first is None:
         return None
     forms = {tile.op.results[0]: first}
     for op in generics:
         read = ops[op.results[0]]
-        if read is tile:
+        if read is tile or not any(value in forms for value in [*read.inputs, *read.inits]):
             continue
-        known: dict[int, LinearIndex] = {}
-        operands = [*read.inputs, *read.inits]
-        for value, affine_map in zip(operands, read.maps):
-            if value not in forms:
-                continue
-            for expr, form in zip(affine_map.results, forms[value]):
-                if not isinstance(expr, ir.AffineDimExpr) or known.setdefault(ir.AffineDimExpr(expr).position, form) != form:
-                    return None
-        if not known:
-            continue
-        own = [known.get(i, LinearIndex() if extent == 1 else None) for i, extent in enumerate(read.extents)]
-        if any(f is None for f in own):
-            return None
-        for result, output_map in zip(op.results, read.output_maps):
-            found = linear_results(output_map, [f for f in own if f is not None])
-            if found is None:
+        own = _epilogue_loops(read, forms)
+        found = [None if own is None else linear_results(output_map, own) for output_map in read.output_maps]
+        for result, indices in zip(op.results, found):
+            if indices is None:
                 return None
-            forms[result] = found
+            forms[result] = indices
     return forms
+
+
+def _epilogue_loops(read: TileOp, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[LinearIndex] | None:
+    """The contraction's loop that each loop of an op of the epilogue is; None if some loop is none, or two operands tell different ones."""
+    own: dict[int, LinearIndex] = {}
+    for value, affine_map in zip([*read.inputs, *read.inits], read.maps):
+        for expr, form in zip(affine_map.results, forms.get(value, ())):
+            if not isinstance(expr, ir.AffineDimExpr) or own.setdefault(expr.position, form) != form:
+                return None
+    for loop, extent in enumerate(read.extents):
+        if extent == 1:
+            own.setdefault(loop, LinearIndex())
+    return [own[loop] for loop in range(len(read.extents))] if len(own) == len(read.extents) else None
 
 
 def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[tuple[ir.Value, Access]] | None:

@@ -9,6 +9,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.affine import dim_position
+from ...common.contraction import summed_product
 from ...common.rewriting import create, defining_op, value_of
 from ...common.scalars import signless
 
@@ -180,8 +181,4 @@ def is_contraction(generic: Generic) -> bool:
     """One result, reduction loops, and a body that adds a product of (extended) inputs to the accumulator."""
     if generic.is_parallel or len(generic.outs) != 1 or len(generic.inputs) < 2:
         return False
-    total = defining_op(generic.terminator.operands[0])
-    if total is None or total.name not in ("arith.addf", "arith.addi", "arith.ori") or generic.out_arguments[0] not in list(total.operands):
-        return False
-    product = [defining_op(v) for v in total.operands if v != generic.out_arguments[0]]
-    return len(product) == 1 and product[0] is not None and product[0].name in ("arith.mulf", "arith.muli", "arith.andi")
+    return summed_product(generic.block) is not None

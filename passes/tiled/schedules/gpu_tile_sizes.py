@@ -17,6 +17,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp
+from ...common.contraction import input_loops, reuses_all_inputs
 
 WARP = 32
 LOOP_THREADS = 256
@@ -39,7 +40,7 @@ def choose_gpu_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
         return _loop_sizes(max(axes.ops, key=lambda op: op.points), axes, target)
     root = max(reductions, key=lambda op: op.points)
     outputs = prod(extent for extent, parallel in zip(root.extents, root.parallel) if parallel)
-    if _contracts(root):
+    if reuses_all_inputs(root):
         return _spread(_output_order(root), {}, CONTRACTION_SIDE, axes)
     return _row_sizes(root, outputs, axes, target)
 
@@ -133,15 +134,10 @@ def _output_order(op: TileOp) -> list[int]:
     return [op.axes[d] for d in reversed(dims) if d is not None]
 
 
-def _contracts(op: TileOp) -> bool:
-    """Whether each point combines elements of two inputs, neither of which has all loops."""
-    seen = [{d for e in m.results for d in used_dims(e)} for m in op.maps[: len(op.inputs)]]
-    return len([s for s in seen if s and len(s) < len(op.parallel)]) >= 2 and not any(len(s) == len(op.parallel) for s in seen)
-
-
 def _memory_axis(op: TileOp) -> int | None:
     """The axis along which the input that most loops move is contiguous."""
-    best = max(range(len(op.inputs)), key=lambda i: len({d for e in op.maps[i].results for d in used_dims(e)}), default=None)
+    moving = input_loops(op)
+    best = max(range(len(op.inputs)), key=lambda i: len(moving[i]), default=None)
     results = list(op.maps[best].results) if best is not None else []
     dims = used_dims(results[-1]) if results else set()
     return op.axes[max(dims)] if dims else None

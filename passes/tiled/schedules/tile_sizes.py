@@ -12,10 +12,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.affine import dim_position, used_dims
+from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
-from ...common.rewriting import defining_op
-from ...vector.nests.amx import multiplies_bf16
+from ...common.contraction import input_loops, is_contraction, multiplies_bf16
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 
 LOOP_TILE_POINTS = 8192
@@ -36,23 +35,6 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
     if any(not all(op.parallel) for op in ops):
         return reduction_schedule(axes)
     return loop_schedule(axes)
-
-
-def is_contraction(op: TileOp) -> bool:
-    """Whether `op` sums products of matrices: its first two inputs share the loops that are summed, and each may be read again along a
-    loop of the other. A sum of what is computed point by point, as a variance, is none; nor is a window, whose second input only lends its
-    extents.
-    """
-    if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1 or any(map(_is_empty, op.inputs[:2])):
-        return False
-    left, right = ({d for r in m.results for d in used_dims(r)} for m in op.maps[:2])
-    summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
-    return summed <= left & right and left != right
-
-
-def _is_empty(value: ir.Value) -> bool:
-    op = defining_op(value)
-    return op is not None and op.name == "tensor.empty"
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
@@ -106,7 +88,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     contiguous pieces.
     """
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
-    seen = [{d for r in m.results for d in used_dims(r)} for m in hero.maps[:2]]
+    seen = input_loops(hero)
     of = {axis: loop for loop, axis in enumerate(hero.axes)}
     rows = [a for a in output if of[a] in seen[0] and of[a] not in seen[1]]
     columns = [a for a in output if of[a] in seen[1] and of[a] not in seen[0]]

@@ -25,6 +25,7 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
+from ...common.contraction import multiplies_bf16
 from ...common.control_flow import for_each, for_loop, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
@@ -36,7 +37,6 @@ from .packing import Scratch
 from .work import Work, stride_along
 
 LEAST_ROWS, LEAST_COLUMNS, LEAST_DEPTH = 8, 16, 16
-_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
 
 Bound = Callable[["int | ir.Value"], int]
 
@@ -50,17 +50,6 @@ def emit_amx(work: Work, target: TargetView, bound: Bound, scratch: Scratch) -> 
         return False
     _Amx(work, plan, bound, scratch).emit()
     return True
-
-
-def multiplies_bf16(block: ir.Block) -> bool:
-    """Whether the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16 and an f32."""
-    arguments = list(block.arguments)
-    ops = [o.operation for o in block.operations]
-    if [str(a.type) for a in arguments] != ["bf16", "bf16", "f32"] or sorted(op.name for op in ops) != _BODY:
-        return False
-    total = defining_op(ops[-1].operands[0])
-    once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])
-    return once and total is not None and total.name == "arith.addf" and arguments[2] in list(total.operands)
 
 
 def _starts_from_zero(work: Work) -> bool:

@@ -1,0 +1,67 @@
+"""What makes a linalg op a contraction: that its body sums products, and how its operands share its loops."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from .affine import used_dims
+from .axes import TileOp
+from .rewriting import defining_op
+
+_SUMS = ("arith.addf", "arith.addi", "arith.ori")
+_PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
+_BF16_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
+
+
+def summed_product(block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
+    """(sum, product) of a body that adds a product to its last argument, the accumulator; None of other bodies.
+
+    Of i1 the sum is an or, the product an and.
+    """
+    total = defining_op(list(block.operations)[-1].operation.operands[0])
+    if total is None or total.name not in _SUMS:
+        return None
+    accumulator = block.arguments[len(block.arguments) - 1]
+    others = [v for v in total.operands if v != accumulator]
+    product = defining_op(others[0]) if len(others) == 1 else None
+    return (total, product) if product is not None and product.name in _PRODUCTS else None
+
+
+def multiplies_bf16(block: ir.Block) -> bool:
+    """Whether the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16 and an f32."""
+    arguments = list(block.arguments)
+    ops = [o.operation for o in block.operations]
+    if [str(a.type) for a in arguments] != ["bf16", "bf16", "f32"] or sorted(op.name for op in ops) != _BF16_BODY:
+        return False
+    once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])
+    return once and summed_product(block) is not None
+
+
+def input_loops(op: TileOp) -> list[set[int]]:
+    """The loops that each input moves along."""
+    return [{d for e in m.results for d in used_dims(e)} for m in op.maps[: len(op.inputs)]]
+
+
+def is_contraction(op: TileOp) -> bool:
+    """Whether `op` sums products of matrices: its first two inputs share the loops that are summed, and each may be read again along a
+    loop of the other. A sum of what is computed point by point, as a variance, is none; nor is a window, whose second input only lends its
+    extents.
+    """
+    if all(op.parallel) or len(op.inputs) < 2 or len(op.inits) != 1 or any(map(_is_empty, op.inputs[:2])):
+        return False
+    left, right, *_ = input_loops(op)
+    summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
+    return summed <= left & right and left != right
+
+
+def reuses_all_inputs(op: TileOp) -> bool:
+    """Whether `op` reads the elements of two inputs or more again along some loop, and of none only once. A depthwise convolution, or a
+    product of a matrix and a vector, reads one of its inputs once.
+    """
+    seen = input_loops(op)
+    return len([s for s in seen if s and len(s) < len(op.parallel)]) >= 2 and not any(len(s) == len(op.parallel) for s in seen)
+
+
+def _is_empty(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "tensor.empty"
