@@ -21,15 +21,16 @@ a reduction, which the vectoriser must recognise; other types than scalars.
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.bf16 import constant, upper_half
 from ..common.rewriting import attributes_of, create, value_of, walk
 from ..registry import register_pass
 
 _KEPT = {f"arith.{name}" for name in ("constant", "bitcast", "extf", "truncf")}
 _MOVES = {"arith.select", "arith.negf", "math.absf", "math.copysign"}
-_OGT, _ONE = 2, 6
 _EXACT = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")} | _MOVES
 
 
@@ -73,7 +74,7 @@ def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value])
                 old.replace_all_uses_with(result)
                 continue
             exact = op.name in _EXACT
-            rounded = _upper_half(result) if exact and isinstance(old.type, ir.BF16Type) else value_of("arith.truncf", old.type, [result])
+            rounded = upper_half(result) if exact and isinstance(old.type, ir.BF16Type) else value_of("arith.truncf", old.type, [result])
             if exact:
                 wide[rounded] = result
             old.replace_all_uses_with(rounded)
@@ -84,31 +85,20 @@ def _round_by_way_of_f32(op: ir.Operation) -> None:
     """f64 → f32 rounded to odd, then to the half: what f32 cannot hold stays visible in the last bit, so the second rounding is right."""
     (x,) = op.operands
     f32, i32, i1 = ir.F32Type.get(), ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(1)
-
-    def compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
-        return value_of("arith.cmpf", i1, [a, b], predicate=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate))
-
     with ir.InsertionPoint(op), op.location:
         near = value_of("arith.truncf", f32, [x])
         back = value_of("arith.extf", x.type, [near])
-        inexact = compare(_ONE, back, x)
-        beyond = compare(_OGT, value_of("math.absf", x.type, [back]), value_of("math.absf", x.type, [x]))
+        inexact = arith.cmpf(arith.CmpFPredicate.ONE, back, x)
+        magnitudes = [value_of("math.absf", x.type, [v]) for v in (back, x)]
+        beyond = arith.cmpf(arith.CmpFPredicate.OGT, *magnitudes)
         bits = value_of("arith.bitcast", i32, [near])
-        one, least = (value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, n)) for n in (1, -1))
+        one, least = (constant(i32, n) for n in (1, -1))
         other = value_of("arith.addi", i32, [bits, value_of("arith.select", i32, [beyond, least, one])])
         is_odd = value_of("arith.trunci", i1, [bits])
         kept = value_of("arith.select", i32, [is_odd, bits, other])
         odd = value_of("arith.bitcast", f32, [value_of("arith.select", i32, [inexact, kept, bits])])
         op.results[0].replace_all_uses_with(value_of("arith.truncf", op.results[0].type, [odd]))
     op.erase()
-
-
-def _upper_half(value: ir.Value) -> ir.Value:
-    """The bf16 of an f32 that is one: its upper bits, so that nothing is rounded."""
-    i32, i16 = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(16)
-    bits = value_of("arith.bitcast", i32, [value])
-    sixteen = value_of("arith.constant", i32, value=ir.IntegerAttr.get(i32, 16))
-    return value_of("arith.bitcast", ir.BF16Type.get(), [value_of("arith.trunci", i16, [value_of("arith.shrui", i32, [bits, sixteen])])])
 
 
 def _extended(value: ir.Value, wide: dict[ir.Value, ir.Value]) -> ir.Value:

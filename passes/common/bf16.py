@@ -1,0 +1,39 @@
+"""Scalars and vectors of bf16, and the integers that hold their bits. Emits at the insertion point."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from .rewriting import value_of
+
+
+def is_of(type_: ir.Type, element: type[ir.Type]) -> bool:
+    """Whether the type is `element`, or a vector of a fixed number of it."""
+    if isinstance(type_, ir.VectorType):
+        return isinstance(type_.element_type, element) and not type_.scalable
+    return isinstance(type_, element)
+
+
+def with_element(like: ir.Type, element: ir.Type) -> ir.Type:
+    """`element`, or a vector of it where `like` is a vector."""
+    return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
+
+
+def integers(like: ir.Type, width: int) -> ir.Type:
+    """The integer of `width` bits, or a vector of it where `like` is a vector."""
+    return with_element(like, ir.IntegerType.get_signless(width))
+
+
+def constant(integers: ir.Type, value: int) -> ir.Value:
+    """`value`, in each element of a vector."""
+    if not isinstance(integers, ir.VectorType):
+        return value_of("arith.constant", integers, value=ir.IntegerAttr.get(integers, value))
+    splat = ir.DenseElementsAttr.get_splat(integers, ir.IntegerAttr.get(integers.element_type, value))
+    return value_of("arith.constant", integers, value=splat)
+
+
+def upper_half(single: ir.Value) -> ir.Value:
+    """The upper 16 bits of f32 as bf16: exact where the lower ones are 0."""
+    i16, i32 = integers(single.type, 16), integers(single.type, 32)
+    bits = value_of("arith.shrui", i32, [value_of("arith.bitcast", i32, [single]), constant(i32, 16)])
+    return value_of("arith.bitcast", with_element(single.type, ir.BF16Type.get()), [value_of("arith.trunci", i16, [bits])])
