@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import create, replace_operands, walk
+from hloom.passes.common.rewriting import captured_values, clone_with, create
 
 
-def outer_values(ops: Iterable[ir.Operation]) -> list[ir.Value]:
+def outer_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
     """What `ops` and their regions read that is defined outside of them, each once, in order of use."""
-    nested = [inner for op in ops for inner in walk(op)]
-    made = {value for op in nested for value in op.results}
-    made.update(value for op in nested for region in op.regions for block in region.blocks for value in block.arguments)
-    return list(dict.fromkeys(value for inner in nested for value in inner.operands if value not in made))
+    made = {value for op in ops for value in op.results}
+    return list(dict.fromkeys(value for op in ops for value in (*op.operands, *captured_values(op)) if value not in made))
 
 
 def extracted(ops: Sequence[ir.Operation], arguments: Sequence[ir.Value], results: Sequence[ir.Value]) -> ir.Module:
@@ -27,8 +25,6 @@ def extracted(ops: Sequence[ir.Operation], arguments: Sequence[ir.Value], result
     mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, body.arguments))
     with ir.InsertionPoint(body):
         for op in ops:
-            clone = op.clone()
-            replace_operands(clone, mapping)
-            mapping.update(zip(op.results, clone.results))
+            clone_with(op, mapping)
         create("func.return", operands=[mapping[value] for value in results])
     return module

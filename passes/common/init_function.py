@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from .rewriting import create, functions, replace_operands, symbol_name
+from .rewriting import clone_with, create, functions, i64_attr, ops_in, symbol_name, update_signature
 
 
 def entry(module: ir.Operation, name: str) -> ir.Operation | None:
@@ -48,20 +48,18 @@ def compute_once(module: ir.Operation, main: ir.Operation, ops: Sequence[ir.Oper
     init = entry(module, "init") or _empty_init(module, main)
     arguments = list(main.regions[0].blocks[0].arguments)
     mapping = dict(zip((arguments[i] for i in bound_arguments(main)), init.regions[0].blocks[0].arguments, strict=True))
-    returned = [op.operation for op in init.regions[0].blocks[0].operations][-1]
+    returned = ops_in(init.regions[0].blocks[0])[-1]
     first = len(returned.operands)
     with main.location, ir.InsertionPoint(returned):
         for op in ops:
-            copy = op.clone()
-            replace_operands(copy, mapping)
-            mapping.update(zip(op.results, copy.results))
+            clone_with(op, mapping)
         create("func.return", [], [*returned.operands, *(mapping[v] for v in values)])
     returned.erase()
-    _set_type(init, [], [v.type for v in values])
     for value in values:
         value.replace_all_uses_with(main.regions[0].blocks[0].add_argument(value.type, main.location))
-        _set_type(main, [value.type], [])
-    marks = [ir.DictAttr.get({"hloom.init_result": _i64(first + number)}) for number in range(len(values))]
+    update_signature(init)
+    update_signature(main)
+    marks = [ir.DictAttr.get({"hloom.init_result": i64_attr(first + number)}) for number in range(len(values))]
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([*_dictionaries(main)[: len(arguments)], *marks])
 
 
@@ -77,7 +75,7 @@ def _empty_init(module: ir.Operation, main: ir.Operation) -> ir.Operation:
             sym_name=ir.StringAttr.get("init"),
             function_type=ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             sym_visibility=ir.StringAttr.get("public"),
-            arg_attrs=ir.ArrayAttr.get([ir.DictAttr.get({"hloom.argument": _i64(i)}) for i in bound]),
+            arg_attrs=ir.ArrayAttr.get([ir.DictAttr.get({"hloom.argument": i64_attr(i)}) for i in bound]),
         )
         init.move_after(main)
         body = init.regions[0].blocks.append(*types, arg_locs=[main.location] * len(bound))
@@ -90,13 +88,3 @@ def _dictionaries(function: ir.Operation) -> list[ir.DictAttr]:
     """The attributes of each argument; those of arguments that were just added are empty."""
     given = list(map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))) if "arg_attrs" in function.attributes else []
     return given + [ir.DictAttr.get({}, function.context)] * (len(function.regions[0].blocks[0].arguments) - len(given))
-
-
-def _set_type(function: ir.Operation, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> None:
-    """Adds these to the function's type."""
-    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*old.inputs, *inputs], [*old.results, *results]))
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -26,9 +26,14 @@ def walk(root: ir.Operation, wanted: Callable[[ir.Operation], bool] | str | None
     return found
 
 
+def ops_in(block: ir.Block) -> list[ir.Operation]:
+    """The block's ops in order, collected before the caller changes anything."""
+    return [view.operation for view in block.operations]
+
+
 def functions(module: ir.Operation) -> list[ir.Operation]:
     """The module's func.func ops in order."""
-    return [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "func.func"]
+    return [op for op in ops_in(module.regions[0].blocks[0]) if op.name == "func.func"]
 
 
 def symbol_name(op: ir.Operation) -> str:
@@ -49,10 +54,35 @@ def value_of(name: str, result: ir.Type, /, operands: Sequence[ir.Value] = (), *
 
 def replace_operands(root: ir.Operation, mapping: Mapping[ir.Value, ir.Value]) -> None:
     """Has `root` and the ops in its regions read `mapping[value]` for every value in the mapping."""
-    for op in walk(root):
+    for op in walk(root) if len(root.regions) else [root]:
         for index, value in enumerate(op.operands):
             if value in mapping:
                 op.operands[index] = mapping[value]
+
+
+def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """A copy of `op` at the insertion point that reads `mapping[value]` for every value in the mapping, which gains the copy's results."""
+    copy = op.clone().operation
+    replace_operands(copy, mapping)
+    mapping.update(zip(op.results, copy.results))
+    return copy
+
+
+def captured_values(op: ir.Operation) -> list[ir.Value]:
+    """What the regions of `op` read from outside of it, each value once, in order of use."""
+    if not len(op.regions):
+        return []
+    *inner, _ = walk(op)
+    made = {value for each in inner for value in each.results}
+    made.update(value for each in (op, *inner) for region in each.regions for block in region.blocks for value in block.arguments)
+    return list(dict.fromkeys(value for each in inner for value in each.operands if value not in made))
+
+
+def update_signature(function: ir.Operation) -> None:
+    """Gives a function the type of its arguments and of what it returns."""
+    block = function.regions[0].blocks[0]
+    kind = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in ops_in(block)[-1].operands])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
 
 
 def is_block_argument(value: ir.Value) -> bool:
@@ -69,6 +99,22 @@ def element_of(value: ir.Value) -> ir.Type:
     return ir.RankedTensorType(value.type).element_type
 
 
+def is_used(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+def has_one_use(value: ir.Value) -> bool:
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is None
+
+
+def erase_unused(ops: Sequence[ir.Operation]) -> None:
+    """Erases those of the ops whose results nobody uses, from the last on, so that what only they used goes with them."""
+    for op in reversed(ops):
+        if not any(is_used(result) for result in op.results):
+            op.erase()
+
+
 def index_constant(value: int) -> ir.Value:
     index = ir.IndexType.get()
     return value_of("arith.constant", index, value=ir.IntegerAttr.get(index, value))
@@ -83,6 +129,15 @@ def integer(op: ir.Operation, name: str, default: int | None = None) -> int:
     if default is not None and name not in op.attributes:
         return default
     return ir.IntegerAttr(op.attributes[name]).value
+
+
+def i64_attr(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def keyword(op: ir.Operation, name: str) -> str:
+    """The keyword of the op's enumeration attribute: "LT" of `#stablehlo<comparison_direction LT>`."""
+    return str(op.attributes[name]).rstrip(">").split()[-1]
 
 
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, functions, symbol_name, value_of, walk
+from ..common.rewriting import clone_with, defining_op, functions, ops_in, symbol_name, value_of, walk
 from ..registry import register_pass
 from . import math as library
 
@@ -86,16 +86,10 @@ def _expand(op: ir.Operation, body: ir.Block) -> None:
 def _inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
     """Clones the block's ops at the insertion point, with `arguments` for its arguments. Returns what it returns."""
     values = dict(zip(body.arguments, arguments))
-    for op in body.operations:
-        if op.operation.name == "func.return":
-            return [values[value] for value in op.operands]
-        copy = op.operation.clone()
-        for inner in walk(copy) if len(copy.regions) else [copy]:
-            for i, operand in enumerate(inner.operands):
-                if operand in values:
-                    inner.operands[i] = values[operand]
-        values.update(zip(op.operation.results, copy.results))
-    raise AssertionError("a library function has no return")
+    *ops, returned = ops_in(body)
+    for op in ops:
+        clone_with(op, values)
+    return [values[value] for value in returned.operands]
 
 
 def _converted(value: ir.Value, wanted: ir.Type) -> ir.Value:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, defining_op
+from ..common.rewriting import attributes_of, defining_op, value_of
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import rewrite
@@ -37,7 +37,7 @@ def _contraction(op: ir.Operation) -> list[ir.Value] | None:
     if None in sources or len(set(map(str, sources))) != 1:
         return None
     operands = [_narrowed(v, sources[0]) for v in op.operands]
-    return [ir.Operation.create(op.name, results=[op.results[0].type], operands=operands, attributes=attributes_of(op)).results[0]]
+    return [value_of(op.name, op.results[0].type, operands, **attributes_of(op))]
 
 
 def _half_source(value: ir.Value) -> ir.Type | None:
@@ -64,5 +64,4 @@ def _narrowed(value: ir.Value, half: ir.Type) -> ir.Value:
     operands = [_narrowed(op.operands[0], half)]
     if op.name == "stablehlo.pad":
         operands.append(build.zero([], half))
-    kind = build.tensor(build.shape_of(value), half)
-    return ir.Operation.create(op.name, results=[kind], operands=operands, attributes=attributes_of(op)).results[0]
+    return value_of(op.name, build.tensor(build.shape_of(value), half), operands, **attributes_of(op))

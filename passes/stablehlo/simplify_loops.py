@@ -22,11 +22,11 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import FREE, OPS, Kind, kind_of
-from ..common.rewriting import defining_op, is_block_argument, walk
+from ..common.rewriting import captured_values, defining_op, is_block_argument, is_used, ops_in
 from ..registry import register_pass
 from .rules import loops
 from .support import build, constants
-from .support.driver import drop_dead, has_uses, replace
+from .support.driver import drop_dead, replace
 
 _FREE = FREE - {"stablehlo.slice"}
 
@@ -97,8 +97,8 @@ def _drop_unused(loop: ir.Operation) -> ir.Operation:
     """Liveness over the carries: each value of the body knows the carries it depends on, as bits of a number."""
     condition, body = loops.condition_block(loop), loops.body_block(loop)
     reads = _dependencies(body)
-    live = {i for i, result in enumerate(loop.results) if has_uses(result)}
-    live |= {i for i, argument in enumerate(condition.arguments) if has_uses(argument)}
+    live = {i for i, result in enumerate(loop.results) if is_used(result)}
+    live |= {i for i, argument in enumerate(condition.arguments) if is_used(argument)}
     values, pending = loops.yielded(loop), list(live)
     while pending:
         bits = reads.get(values[pending.pop()], 0)
@@ -118,8 +118,7 @@ def _dependencies(body: ir.Block) -> dict[ir.Value, int]:
 def _add_dependencies(block: ir.Block, bits: dict[ir.Value, int]) -> int:
     """Adds those of the block's values to `bits`; returns all of them together."""
     union = 0
-    for view in block.operations:
-        op = view.operation
+    for op in ops_in(block):
         mine = 0
         for value in op.operands:
             mine |= bits.get(value, 0)
@@ -134,11 +133,11 @@ def _add_dependencies(block: ir.Block, bits: dict[ir.Value, int]) -> int:
 
 def _hoist(loop: ir.Operation) -> None:
     body = loops.body_block(loop)
-    ops = [view.operation for view in body.operations][:-1]
+    ops = ops_in(body)[:-1]
     invariant: dict[ir.Value, bool] = {}  # whether a value of the body that depends on none of its arguments is made of constants alone
     moving: set[ir.Value] = set()
     for op in ops:
-        if not op.name.startswith("stablehlo.") or kind_of(op) is Kind.CONTROL or op.name == "stablehlo.custom_call" or _captures(op):
+        if not op.name.startswith("stablehlo.") or kind_of(op) is Kind.CONTROL or op.name == "stablehlo.custom_call" or captured_values(op):
             continue
         if any(_is_inside(value, body) and value not in invariant for value in op.operands):
             continue
@@ -168,12 +167,3 @@ def _is_cheap(op: ir.Operation) -> bool:
     """Whether it is about as much work as an addition, and folded."""
     info = OPS.get(op.name)
     return info is not None and info.scalar is not None and info.fold is not None and info.work == 1
-
-
-def _captures(op: ir.Operation) -> bool:
-    """Whether a region of the op reads values from outside of it."""
-    if not op.regions:
-        return False
-    inner = walk(op)
-    inside = {result for o in inner for result in o.results} | {a for o in inner for r in o.regions for b in r.blocks for a in b.arguments}
-    return any(value not in inside for o in inner if o != op for value in o.operands)

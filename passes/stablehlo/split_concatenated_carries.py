@@ -22,17 +22,18 @@ Declined: carries of which the body reads anything but slices that lie within a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from torch_mlir import ir
 
 from ..common.ops import Kind, kind_of
-from ..common.rewriting import attributes_of, defining_op, integer, integers
+from ..common.rewriting import attributes_of, defining_op, integer, integers, is_used, ops_in, value_of
 from ..registry import register_pass
 from .rules import loops
 from .support import build
-from .support.driver import drop_dead, has_uses
+from .support.driver import drop_dead
 
 
 @register_pass("split-concatenated-carries", "splits loop carries that are concatenated and sliced again")
@@ -64,11 +65,11 @@ def _plan(loop: ir.Operation, index: int) -> _Plan | None:
     argument, value = body.arguments[index], loops.yielded(loop)[index]
     behind = _elementwise_producers(value, body)
     concatenate = next((op for op in map(defining_op, behind) if op is not None and op.name == "stablehlo.concatenate"), None)
-    if concatenate is None or has_uses(loops.condition_block(loop).arguments[index]):
+    if concatenate is None or is_used(loops.condition_block(loop).arguments[index]):
         return None
     axis, bounds = integer(concatenate, "dimension"), _bounds(concatenate)
     path: set[ir.Value] = set()
-    for op in (view.operation for view in body.operations):
+    for op in ops_in(body):
         if len(op.results) == 1 and op.results[0] in behind and _leads(op, axis, bounds, path | {argument}):
             path.add(op.results[0])
     plan = _Plan(axis, bounds, path)
@@ -113,23 +114,18 @@ def _inside_a_piece(op: ir.Operation, plan: _Plan) -> bool:
 
 
 def _split(loop: ir.Operation, index: int, plan: _Plan) -> ir.Operation:
-    inits, count = list(loop.operands), len(plan.pieces)
+    inits = list(loop.operands)
     old = (loops.condition_block(loop), loops.body_block(loop))
     shape = build.shape_of(inits[index])
     with loop.location, ir.InsertionPoint(loop):
         pieces = _cut(inits[index], plan)
 
-    def position(i: int) -> int:
-        return i if i < index else i + count - 1
-
     def fill(*blocks: ir.Block) -> list[ir.Value]:
         for before, after in zip(old, blocks):
-            for i in range(len(inits)):
-                if i != index:
-                    before.arguments[i].replace_all_uses_with(after.arguments[position(i)])
+            _replace_others(before.arguments, after.arguments, index)
         body, argument = blocks[1], old[1].arguments[index]
-        parts = {argument: list(body.arguments)[index : index + count]}
-        for op in [view.operation for view in body.operations]:
+        parts = {argument: list(body.arguments)[index : index + len(pieces)]}
+        for op in ops_in(body):
             if len(op.results) == 1 and op.results[0] in plan.path:
                 with op.location, ir.InsertionPoint(op):
                     parts[op.results[0]] = _parts(op, plan, parts)
@@ -140,14 +136,21 @@ def _split(loop: ir.Operation, index: int, plan: _Plan) -> ir.Operation:
         return yielded
 
     new = loops.rebuild(loop, [*inits[:index], *pieces, *inits[index + 1 :]], fill)
-    for i, result in enumerate(loop.results):
-        if i != index:
-            result.replace_all_uses_with(new.results[position(i)])
-        elif has_uses(result):
-            with loop.location, ir.InsertionPoint(loop):
-                result.replace_all_uses_with(_whole(list(new.results)[index : index + count], plan, shape))
+    _replace_others(loop.results, new.results, index)
+    if is_used(loop.results[index]):
+        with loop.location, ir.InsertionPoint(loop):
+            parts = list(new.results)[index : index + len(pieces)]
+            loop.results[index].replace_all_uses_with(_whole(parts, plan, shape))
     loop.erase()
     return new
+
+
+def _replace_others(before: Sequence[ir.Value], after: Sequence[ir.Value], index: int) -> None:
+    """Replaces the values but that at `index`, in whose place there are several."""
+    more = len(after) - len(before)
+    for i, value in enumerate(before):
+        if i != index:
+            value.replace_all_uses_with(after[i if i < index else i + more])
 
 
 def _parts(op: ir.Operation, plan: _Plan, known: dict[ir.Value, list[ir.Value]]) -> list[ir.Value]:
@@ -156,12 +159,8 @@ def _parts(op: ir.Operation, plan: _Plan, known: dict[ir.Value, list[ir.Value]])
         return [_squeezed(value, plan.axis) for value in op.operands]
     cut = [known.get(v) or (_cut(v, plan) if build.shape_of(v) else [v] * len(plan.pieces)) for v in op.operands]
     element = build.element_of(op.results[0])
-    made = []
-    for operands in zip(*cut):
-        shape = max((build.shape_of(v) for v in operands), key=len)
-        kind = build.tensor(shape, element)
-        made.append(ir.Operation.create(op.name, results=[kind], operands=list(operands), attributes=attributes_of(op)).results[0])
-    return made
+    kinds = [build.tensor(max(map(build.shape_of, operands), key=len), element) for operands in zip(*cut)]
+    return [value_of(op.name, kind, operands, **attributes_of(op)) for kind, operands in zip(kinds, zip(*cut))]
 
 
 def _cut(value: ir.Value, plan: _Plan) -> list[ir.Value]:

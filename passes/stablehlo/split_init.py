@@ -19,7 +19,7 @@ from torch_mlir import ir
 
 from ..common.init_function import bound_arguments, compute_once, entry
 from ..common.ops import FREE
-from ..common.rewriting import defining_op, is_block_argument, walk
+from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import drop_dead
@@ -36,7 +36,7 @@ def split_init(module: ir.Operation) -> None:
     if not results:
         return
     wanted = _producers(results)
-    ops = [view.operation for view in block.operations if any(result in wanted for result in view.operation.results)]
+    ops = [op for op in ops_in(block) if any(result in wanted for result in op.results)]
     compute_once(module, main, ops, results)
     drop_dead(main)
 
@@ -45,28 +45,18 @@ def _early_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
     """Values that are made of bound arguments and constants, with a bound argument among them."""
     fixed: set[ir.Value] = set()
     early = set(bound)
-    for view in list(block.operations)[:-1]:
-        op = view.operation
-        reads = [*op.operands, *_captured(op)]
+    for op in ops_in(block)[:-1]:
+        reads = [*op.operands, *captured_values(op)]
         if all(v in early or v in fixed for v in reads):
             (early if any(v in early for v in reads) else fixed).update(op.results)
     return early
 
 
-def _captured(op: ir.Operation) -> list[ir.Value]:
-    """Values from outside that the op's regions read."""
-    if not op.regions:
-        return []
-    inner = walk(op)
-    inside = {r for o in inner if o != op for r in o.results} | {a for o in inner for g in o.regions for b in g.blocks for a in b.arguments}
-    return [v for o in inner if o != op for v in o.operands if v not in inside]
-
-
 def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:
     """The values that @init returns: read by what is not early, and worth their memory."""
-    ops = [view.operation for view in block.operations]
+    ops = ops_in(block)
     late = [op for op in ops if not op.results or any(result not in early for result in op.results)]
-    pending = [value for op in late for value in [*op.operands, *_captured(op)]][::-1]
+    pending = [value for op in late for value in [*op.operands, *captured_values(op)]][::-1]
     found: list[ir.Value] = []
     seen: set[ir.Value] = set()
     while pending:
@@ -106,5 +96,5 @@ def _producers(values: list[ir.Value]) -> set[ir.Value]:
         op = defining_op(value)
         if value not in found and op is not None:
             found.add(value)
-            pending.extend([*op.operands, *_captured(op)])
+            pending.extend([*op.operands, *captured_values(op)])
     return found

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from ...common.rewriting import functions, symbol_name, walk
+from ...common.rewriting import clone_with, functions, symbol_name
 from ...errors import PassFailure
 from .kernels import Kernel
-from .reader import CONSTANT, CONTROL, Handles, captures
+from .reader import CONSTANT, CONTROL, Handles
 from .records import Program
 
 Item = Kernel | int
@@ -92,13 +92,7 @@ class Outliner:
         mapping = {self.handles.values[v]: argument for v, argument in zip(arguments, entry.arguments)}
         with ir.InsertionPoint(entry):
             for number in emitted:
-                old = self.handles.ops[number]
-                new = old.clone()
-                for inner in [new.operation, *(walk(new.operation) if captures(old) else ())]:
-                    for i, operand in enumerate(inner.operands):
-                        if operand in mapping:
-                            inner.operands[i] = mapping[operand]
-                mapping.update(zip(old.results, new.operation.results))
+                clone_with(self.handles.ops[number], mapping)
             with self.handles.ops[kernel.ops[-1]].location:
                 func.ReturnOp([mapping[self.handles.values[v]] for v in kernel.results])
         attributes = function.operation.attributes

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from torch_mlir import ir
 
 from ...common.ops import FLOAT, FREE, Kind, named
-from ...common.rewriting import functions, symbol_name, walk
+from ...common.rewriting import captured_values, functions, symbol_name
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
 from .records import IDENTITY, SCALAR, AccessMap, Block, Op, Program, Read, Value
@@ -73,15 +73,7 @@ def read_program(module: ir.Operation) -> tuple[Program, Handles]:
 
 def captures(op: ir.Operation) -> list[ir.Value]:
     """What the bodies of a reduction use from outside, as constants that upstream's canonicaliser moved out; they count as operands."""
-    if op.name in CONTROL or not len(op.regions):
-        return []
-    inside, found = set[ir.Value](), list[ir.Value]()
-    for inner in walk(op):
-        inside.update(inner.results)
-        inside.update(argument for region in inner.regions for block in region.blocks for argument in block.arguments)
-    for inner in walk(op, lambda each: each != op):
-        found.extend(v for v in inner.operands if v not in inside and v not in found)
-    return found
+    return [] if op.name in CONTROL else captured_values(op)
 
 
 class _Reader:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from ...common.ops import Kind, kind_of
-from ...common.rewriting import attributes_of, create, functions
+from ...common.rewriting import attributes_of, clone_with, create, functions, is_used, ops_in
 
 Rule = Callable[[ir.Operation], "Sequence[ir.Value] | None"]
 Rules = Mapping[str, Sequence[Rule]]
@@ -44,8 +44,7 @@ def rewrite(module: ir.Operation, rules: Rules) -> bool:
 
 def _sweep(block: ir.Block, rules: Rules) -> bool:
     changed = False
-    for view in list(block.operations):
-        op = view.operation
+    for op in ops_in(block):
         for region in op.regions:
             for inner in region.blocks:
                 changed |= _sweep(inner, rules)
@@ -66,15 +65,6 @@ def _apply(op: ir.Operation, rules: Sequence[Rule]) -> bool:
     return False
 
 
-def has_one_use(value: ir.Value) -> bool:
-    uses = iter(value.uses)
-    return next(uses, None) is not None and next(uses, None) is None
-
-
-def has_uses(value: ir.Value) -> bool:
-    return next(iter(value.uses), None) is not None
-
-
 def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     """Puts `values` in the place of the op's results and erases it."""
     for result, value in zip(op.results, values):
@@ -86,8 +76,7 @@ def drop_dead(root: ir.Operation) -> None:
     """Erases ops under `root` that have no effect and whose results have no uses."""
     for region in root.regions:
         for block in region.blocks:
-            for view in reversed(list(block.operations)):
-                op = view.operation
+            for op in reversed(ops_in(block)):
                 if is_dead(op):
                     op.erase()
                 else:
@@ -97,7 +86,7 @@ def drop_dead(root: ir.Operation) -> None:
 def is_dead(op: ir.Operation) -> bool:
     if not op.name.startswith(("stablehlo.", "chlo.", "arith.")) or has_effect(op):
         return False
-    return not any(has_uses(result) for result in op.results)
+    return not any(is_used(result) for result in op.results)
 
 
 def has_effect(op: ir.Operation) -> bool:
@@ -106,7 +95,7 @@ def has_effect(op: ir.Operation) -> bool:
         return True
     if kind_of(op) is not Kind.CONTROL:
         return False
-    inner = (view.operation for region in op.regions for block in region.blocks for view in block.operations)
+    inner = (o for region in op.regions for block in region.blocks for o in ops_in(block))
     return any(o.name not in ("stablehlo.return",) and has_effect(o) for o in inner)
 
 
@@ -115,11 +104,9 @@ def clone_into(block: ir.Block, mapping: dict[ir.Value, ir.Value]) -> list[ir.Va
 
     `mapping` gains the clones of the block's values. Values from outside the block that it lacks are captured as they are.
     """
-    *body, terminator = [view.operation for view in block.operations]
+    *body, terminator = ops_in(block)
     for op in body:
-        copy = op.clone()
-        _remap(copy, mapping)
-        mapping.update(zip(op.results, copy.results))
+        clone_with(op, mapping)
     return [mapping.get(value, value) for value in terminator.operands]
 
 
@@ -132,13 +119,3 @@ def with_region(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[
     with ir.InsertionPoint(block):
         create("stablehlo.return", [], clone_into(old, dict(zip(old.arguments, block.arguments))))
     return new
-
-
-def _remap(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
-    for number, value in enumerate(op.operands):
-        if value in mapping:
-            op.operands[number] = mapping[value]
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                _remap(view.operation, mapping)
