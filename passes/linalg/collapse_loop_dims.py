@@ -26,7 +26,7 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, used_dims
 from ..common.index_expression import loops_of
-from ..common.rewriting import defining_op, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, ops_in, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
@@ -72,7 +72,7 @@ def _wide_dims(value: ir.Value) -> list[int]:
 
 
 def _collapse_function(function: ir.Operation) -> None:
-    ops = [o.operation for o in function.regions[0].blocks[0].operations]
+    ops = ops_in(function.regions[0].blocks[0])
     nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
     between = {r for nest in nests for r in nest.source.op.results}
     if len(ops[-1].operands) > 1:  # results of different shapes can share tiles only along loops that all have
@@ -91,9 +91,7 @@ def _collapse_function(function: ir.Operation) -> None:
         _rebuild(nest, new, views, scalars)
     for old, value in new.items():
         _reshape_back(old, value)
-    for op in reversed(ops):
-        if op.name in ("linalg.generic", "linalg.fill", "tensor.empty") and not any(list(r.uses) for r in op.results):
-            op.erase()
+    erase_unused([op for op in ops if op.name in ("linalg.generic", "linalg.fill", "tensor.empty")])
 
 
 def _tensors(source: Generic) -> list[ir.Value]:
@@ -107,7 +105,7 @@ def _extracts(source: Generic) -> list[ir.Operation]:
 def _read(source: Generic) -> _Loops:
     loops = [i for i, extent in enumerate(source.extents) if extent != 1]
     nest = _Loops(source, loops)
-    asked = {int(ir.IntegerAttr(op.attributes["dim"]).value) for op in walk(source.op, "linalg.index")}
+    asked = {integer(op, "dim") for op in walk(source.op, "linalg.index")}
     for i, following in itertools.pairwise(loops):
         alike = source.iterators[i] == source.iterators[following]
         nest.joined[i] = alike and not {i, following} & asked
@@ -229,9 +227,9 @@ def _product(shape: list[int], run: Group) -> int:
 def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
     """Gives the body's indices their new numbers and its extracts tensors without unit dims."""
     for op in walk(source.op, "linalg.index"):
-        loop = int(ir.IntegerAttr(op.attributes["dim"]).value)
+        loop = integer(op, "dim")
         if loop in leader:
-            op.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), leader[loop])
+            op.attributes["dim"] = i64_attr(leader[loop])
         else:
             op.results[0].replace_all_uses_with(scalars.index(0))
             op.erase()
@@ -263,4 +261,4 @@ def _reshape_back(old: ir.Value, value: ir.Value) -> None:
 
 
 def _place(op: ir.Operation) -> int:
-    return [o.operation for o in op.block.operations].index(op)
+    return ops_in(op.block).index(op)

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, walk
+from ..common.rewriting import defining_op, has_one_use, is_used, walk
 from ..registry import register_pass
-from .inlining.inlining import is_used
 from .lowering.generic import Generic, new_generic, read_generic
 
 
@@ -52,7 +51,7 @@ def _choose(source: Generic) -> dict[int, int]:
 
 def _dies(value: ir.Value) -> bool:
     producer = defining_op(value)
-    return producer is not None and producer.name == "linalg.generic" and len(list(value.uses)) == 1
+    return producer is not None and producer.name == "linalg.generic" and has_one_use(value)
 
 
 def _rebuild(source: Generic, chosen: dict[int, int]) -> None:

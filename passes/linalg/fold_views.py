@@ -25,9 +25,9 @@ from torch_mlir import ir
 from ..common.affine import index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, loops_of
-from ..common.rewriting import defining_op, i64_array, index_constant, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, has_one_use, i64_array, i64_attr, index_constant, is_used, value_of, walk
 from ..registry import register_pass
-from .inlining.inlining import VIEWS, is_used, point_in_source, view_base, view_source
+from .inlining.inlining import VIEWS, point_in_source, view_base, view_source
 from .lower_to_linalg import group_functions
 from .lowering.generic import Generic, affine_map, lend_extents, read_generic
 from .lowering.views import collapse
@@ -50,9 +50,7 @@ def fold_views(module: ir.Operation) -> None:
                     view.erase()  # a dead view is no reader of its source
             for extract in walk(function, "tensor.extract"):
                 _extract_from_base(extract)
-            for view in reversed(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty"))):
-                if not any(list(r.uses) for r in view.results):
-                    view.erase()
+            erase_unused(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty")))
 
 
 def _show_collapses(reader: ir.Operation) -> None:
@@ -134,8 +132,7 @@ def _grouping(fine: list[int], coarse: list[int]) -> ir.ArrayAttr | None:
         position += 1
     if position < len(fine):
         return None
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, p) for p in group]) for group in groups])
+    return ir.ArrayAttr.get([ir.ArrayAttr.get([i64_attr(p) for p in group]) for group in groups])
 
 
 def _groups(view: ir.Operation) -> list[list[int]]:
@@ -169,14 +166,7 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     fill = defining_op(producer.operands[len(producer.operands) - 1])
     plain = all(isinstance(e, ir.AffineDimExpr) for e in out.results) and len(producer.results) == 1
     indexed = walk(producer, "linalg.index") or walk(producer, "tensor.extract")
-    if (
-        not plain
-        or indexed
-        or len(list(source.uses)) != 1
-        or fill is None
-        or fill.name != "linalg.fill"
-        or len(iterators) == len(out.results)
-    ):
+    if not plain or indexed or not has_one_use(source) or fill is None or fill.name != "linalg.fill" or len(iterators) == len(out.results):
         return False
     extents = _read_extents(view, readers)
     if extents is None:

@@ -27,8 +27,9 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.index_expression import reshape_point
+from ..common.rewriting import erase_unused, ops_in
 from ..registry import register_pass
-from .inlining.inlining import VIEWS, Builder, Sources, is_used
+from .inlining.inlining import VIEWS, Builder, Sources
 from .inlining.keeping import Node, clusters, decide, read_nodes
 from .lower_to_linalg import group_functions
 from .lowering import generic
@@ -45,7 +46,7 @@ def inline_producers(module: ir.Operation) -> None:
 
 
 def _rebuild(function: ir.Operation) -> None:
-    ops = [o.operation for o in function.regions[0].blocks[0].operations]
+    ops = ops_in(function.regions[0].blocks[0])
     nodes = read_nodes(ops)
     by_result = {result: node for node in nodes for result in node.generic.op.results}
     decide(nodes, by_result)
@@ -55,9 +56,7 @@ def _rebuild(function: ir.Operation) -> None:
             sources.inlined[result] = (node.generic, ir.OpResult(result).result_number)
     for cluster in clusters(nodes):
         _emit(sources, cluster)
-    for op in reversed(ops):
-        if op.name in _REMOVABLE and not any(is_used(r) for r in op.results):
-            op.erase()
+    erase_unused([op for op in ops if op.name in _REMOVABLE])
 
 
 def _emit(sources: Sources, cluster: list[Node]) -> None:

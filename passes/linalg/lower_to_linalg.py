@@ -24,7 +24,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from ..common.ops import ANY, emit_scalar, is_elementwise
-from ..common.rewriting import functions
+from ..common.rewriting import functions, ops_in, update_signature
 from ..common.scalars import signless
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
@@ -63,7 +63,7 @@ def _lower_function(function: ir.Operation) -> None:
     low = Lowering(function)
     for argument in block.arguments:
         low.set(argument, argument)
-    ops = [o.operation for o in block.operations]
+    ops = ops_in(block)
     windows = window_updates(function)
     for op in ops[:-1]:
         with ir.InsertionPoint(ops[-1]), op.location:
@@ -120,6 +120,4 @@ def _drop_signs(function: ir.Operation) -> None:
     for argument in block.arguments:
         if isinstance(argument.type, ir.RankedTensorType):
             argument.set_type(signless(argument.type))
-    results = [v.type for v in list(block.operations)[-1].operands]
-    signature = ir.FunctionType.get([a.type for a in block.arguments], results)
-    function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    update_signature(function)

@@ -20,7 +20,7 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, to_affine
 from ..common.index_expression import Expr, loops_of
-from ..common.rewriting import walk
+from ..common.rewriting import erase_unused, integer, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .inlining.inlining import SLICE, view_source
@@ -39,9 +39,7 @@ def narrow_producers(module: ir.Operation) -> None:
         with module.context, function.location:
             for op in reversed(walk(function, "linalg.generic")):
                 _narrow(function, read_generic(op))
-            for op in reversed(walk(function, lambda o: o.name in (SLICE, "linalg.fill", "tensor.empty"))):
-                if not list(op.results[0].uses):
-                    op.erase()
+            erase_unused(walk(function, lambda o: o.name in (SLICE, "linalg.fill", "tensor.empty")))
 
 
 def _narrow(function: ir.Operation, source: Generic) -> None:
@@ -127,7 +125,7 @@ def _out(value: ir.Value, box: Box) -> ir.Value:
 def _shift_indices(function: ir.Operation, source: Generic, box: Box) -> None:
     scalars = Scalars(function)
     for op in walk(source.op, "linalg.index"):
-        start = box[int(ir.IntegerAttr(op.attributes["dim"]).value)][0]
+        start = box[integer(op, "dim")][0]
         if not start:
             continue
         with ir.InsertionPoint.after(op), op.location:

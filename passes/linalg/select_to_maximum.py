@@ -27,7 +27,7 @@ import math
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, integer, value_of, walk
 from ..common.scalars import FLOAT_PREDICATES
 from ..registry import register_pass
 
@@ -42,7 +42,7 @@ def select_to_maximum(module: ir.Operation) -> None:
         compare = defining_op(op.operands[0])
         if compare is None or compare.name != "arith.cmpf":
             continue
-        predicate = _NAMES[int(ir.IntegerAttr(compare.attributes["predicate"]).value)]
+        predicate = _NAMES[integer(compare, "predicate")]
         replacement = _match(predicate, list(compare.operands), list(op.operands)[1:])
         if replacement is None:
             continue
@@ -50,8 +50,7 @@ def select_to_maximum(module: ir.Operation) -> None:
         with ir.InsertionPoint(op), op.location:
             op.results[0].replace_all_uses_with(value_of(f"arith.{name}", x.type, [x, c]))
         op.erase()
-        if not list(compare.results[0].uses):
-            compare.erase()
+        erase_unused([compare])
 
 
 def _match(predicate: str, compared: list[ir.Value], branches: list[ir.Value]) -> tuple[str, ir.Value, ir.Value] | None:

@@ -27,10 +27,10 @@ from torch_mlir import ir
 from ..common.affine import dim_position, index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, linearise, loops_of
-from ..common.rewriting import create, value_of, walk
+from ..common.rewriting import erase_unused, i64_attr, integer, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
-from .inlining.inlining import VIEWS, is_used, point_in_base, view_base
+from .inlining.inlining import VIEWS, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, resized_start, shape_of
@@ -184,9 +184,7 @@ def _rebuild(function: ir.Operation, nests: Sequence[Generic], axes: _Axes) -> N
         if uses:
             with ir.InsertionPoint.after(value.owner), old.owner.location:
                 old.replace_all_uses_with(reshape(value, shape_of(old)))
-    for op in reversed(walk(function, lambda op: op.name in ("linalg.generic", "linalg.fill", "tensor.empty", *VIEWS))):
-        if not any(is_used(result) for result in op.results):
-            op.erase()
+    erase_unused(walk(function, lambda op: op.name in ("linalg.generic", "linalg.fill", "tensor.empty", *VIEWS)))
 
 
 def _split(nest: Generic, loops: list[list[int]], axes: _Axes, new: dict[ir.Value, ir.Value], scalars: Scalars) -> list[ir.Value]:
@@ -236,17 +234,12 @@ def _operand(
 def _renumber(nest: Generic, numbers: list[int], loops: list[list[int]], scalars: Scalars) -> None:
     """The index of a loop that was split is put together from those of its factors."""
     for op in walk(nest.op, "linalg.index"):
-        loop = ir.IntegerAttr(op.attributes["dim"]).value
+        loop = integer(op, "dim")
         kind = op.results[0].type
         with ir.InsertionPoint(op), op.location:
-            parts = [value_of("linalg.index", kind, dim=_i64(number)) for number in range(numbers[loop], numbers[loop + 1])]
+            parts = [value_of("linalg.index", kind, dim=i64_attr(number)) for number in range(numbers[loop], numbers[loop + 1])]
             index = parts[0]
             for part, factor in zip(parts[1:], loops[loop][1:]):
-                scaled = create("arith.muli", [kind], [index, scalars.index(factor)]).results[0]
-                index = create("arith.addi", [kind], [scaled, part]).results[0]
+                index = scalars.op("arith.addi", scalars.op("arith.muli", index, scalars.index(factor)), part)
         op.results[0].replace_all_uses_with(index)
         op.erase()
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

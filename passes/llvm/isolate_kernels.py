@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import create, functions, symbol_name
+from ..common.rewriting import create, functions, integer, ops_in, symbol_name
 from ..registry import register_pass
 
 
@@ -32,7 +32,7 @@ def isolate_kernels(module: ir.Operation) -> None:
         return
     names = {symbol_name(k) for k in kernels}
     block = module.regions[0].blocks[0]
-    moving = [op for view in block.operations if _is_used((op := view.operation), names)]
+    moving = [op for op in ops_in(block) if _is_used(op, names)]
     with ir.InsertionPoint(block):
         apart = create("builtin.module", regions=1, sym_name=ir.StringAttr.get("kernels"))
     body = apart.regions[0].blocks.append()
@@ -55,7 +55,7 @@ def _prepare(kernel: ir.Operation) -> None:
     shared: set[int] = set()
     if "hloom.inplace" in kernel.attributes:
         pairs = list(ir.DenseI64ArrayAttr(kernel.attributes["hloom.inplace"]))
-        inputs = ir.IntegerAttr(kernel.attributes["hloom.inputs"]).value
+        inputs = integer(kernel, "hloom.inputs")
         shared = {2 + argument for argument in pairs[::2]} | {2 + inputs + result for result in pairs[1::2]}
     noalias, plain = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()}), ir.DictAttr.get({})
     count = len(kernel.regions[0].blocks[0].arguments)

@@ -17,15 +17,15 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import llvm  # noqa: F401  the bindings would, amid the pass
 
-from ..common.rewriting import symbol_name
+from ..common.rewriting import ops_in, symbol_name
 from ..registry import register_pass
 
 
 @register_pass("wrap-kernels", "brings the lowered kernels back, behind one signature")
 def wrap_kernels(module: ir.Operation) -> None:
     block = module.regions[0].blocks[0]
-    for apart in [op.operation for op in block.operations if op.operation.name == "builtin.module"]:
-        ops = [op.operation for op in apart.regions[0].blocks[0].operations]
+    for apart in [op for op in ops_in(block) if op.name == "builtin.module"]:
+        ops = ops_in(apart.regions[0].blocks[0])
         bodies = [op for op in ops if op.name == "llvm.func" and "hloom.tiles" in op.attributes]
         for op in ops:
             op.detach_from_parent()

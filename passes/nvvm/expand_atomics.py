@@ -17,7 +17,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects.arith import AtomicRMWKind
 
-from ..common.rewriting import create, value_of, walk
+from ..common.rewriting import create, integer, value_of, walk
 from ..registry import register_pass
 
 _COMBINERS = {int(AtomicRMWKind.mulf): "arith.mulf", int(AtomicRMWKind.muli): "arith.muli"}
@@ -26,7 +26,7 @@ _COMBINERS = {int(AtomicRMWKind.mulf): "arith.mulf", int(AtomicRMWKind.muli): "a
 @register_pass("expand-atomics", "atomic products as loops of compare and swap")
 def expand_atomics(module: ir.Operation) -> None:
     for atomic in walk(module, "memref.atomic_rmw"):
-        combiner = _COMBINERS.get(ir.IntegerAttr(atomic.attributes["kind"]).value)
+        combiner = _COMBINERS.get(integer(atomic, "kind"))
         if combiner is None:
             continue
         value, *place = atomic.operands

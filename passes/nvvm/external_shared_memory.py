@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import walk
+from ..common.rewriting import i64_attr, integer, walk
 from ..registry import register_pass
 
 _SHARED = 3
@@ -26,11 +26,11 @@ def external_shared_memory(module: ir.Operation) -> None:
     external = ir.Attribute.parse("#llvm.linkage<external>")
     for symbol in walk(module, _is_dynamic):
         symbol.attributes["linkage"] = external
-        symbol.attributes["alignment"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ALIGNMENT)
+        symbol.attributes["alignment"] = i64_attr(_ALIGNMENT)
 
 
 def _is_dynamic(op: ir.Operation) -> bool:
     if op.name != "llvm.mlir.global" or "addr_space" not in op.attributes:
         return False
     kind = str(ir.TypeAttr(op.attributes["global_type"]).value)
-    return ir.IntegerAttr(op.attributes["addr_space"]).value == _SHARED and kind.startswith("!llvm.array<0 x")
+    return integer(op, "addr_space") == _SHARED and kind.startswith("!llvm.array<0 x")

@@ -23,7 +23,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import i64_array, integer, integers, padding_pairs
+from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
@@ -97,8 +97,7 @@ def _batch_groups(op: ir.Operation) -> Values:
     grouped = list(shape)
     grouped[batch], grouped[feature] = shape[batch] // groups, shape[feature] * groups
     merged = build.reshape(build.transpose(split, order), grouped)
-    i64 = ir.IntegerType.get_signless(64)
-    counts = {"batch_group_count": ir.IntegerAttr.get(i64, 1), "feature_group_count": ir.IntegerAttr.get(i64, groups)}
+    counts = {"batch_group_count": i64_attr(1), "feature_group_count": i64_attr(groups)}
     return [dims.emit(op, merged, rhs, op.results[0].type, **counts)]
 
 

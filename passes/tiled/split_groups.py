@@ -30,7 +30,22 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import before_edge
-from ..common.rewriting import create, defining_op, functions, i64_array, index_constant, symbol_name, value_of, walk
+from ..common.rewriting import (
+    create,
+    defining_op,
+    erase_unused,
+    functions,
+    i64_array,
+    i64_attr,
+    index_constant,
+    integer,
+    is_used,
+    ops_in,
+    symbol_name,
+    update_signature,
+    value_of,
+    walk,
+)
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..lhlo.assignment.arena import aligned
@@ -79,7 +94,7 @@ def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts:
 
 def _too_large(function: ir.Operation, target: TargetView) -> tuple[ir.Value, int] | None:
     """The largest value that a tile keeps, if all of them are more than its share."""
-    ops = [o.operation for o in function.regions[0].blocks[0].operations]
+    ops = ops_in(function.regions[0].blocks[0])
     tiled = [read_tile_op(op) for op in ops if op.name in _LINALG]
     if len(tiled) < 2:
         return None
@@ -104,7 +119,7 @@ class _Cut:
 def _cut(function: ir.Operation, value: ir.Value, name: str) -> _Cut | None:
     """Leaves in `function` what does not make `value`; the new function of that name makes it. None where nothing would be left."""
     block = function.regions[0].blocks[0]
-    ops = [o.operation for o in block.operations]
+    ops = ops_in(block)
     above = _above(ops, value)
     between = [
         (i, r)
@@ -119,7 +134,7 @@ def _cut(function: ir.Operation, value: ir.Value, name: str) -> _Cut | None:
     types = [v.type for v in values]
     first = function.clone(ip=ir.InsertionPoint(function)).operation
     first.attributes["sym_name"] = ir.StringAttr.get(name)
-    copies = [o.operation for o in first.regions[0].blocks[0].operations]
+    copies = ops_in(first.regions[0].blocks[0])
     with ir.InsertionPoint(copies[-1]):
         create("func.return", [], [copies[i].results[r] for i, r in between])
     copies[-1].erase()
@@ -159,18 +174,15 @@ def _read_outside(value: ir.Value, above: list[ir.Operation]) -> bool:
 def _prune(function: ir.Operation) -> list[int]:
     """Erases the ops and arguments that nothing needs, and says which arguments are left."""
     block = function.regions[0].blocks[0]
-    *ops, returned = [o.operation for o in block.operations]
-    for op in reversed(ops):
-        if not any(list(result.uses) for result in op.results):
-            op.erase()
-    kept = [i for i, argument in enumerate(block.arguments) if list(argument.uses)]
+    *ops, returned = ops_in(block)
+    erase_unused(ops)
+    kept = [i for i, argument in enumerate(block.arguments) if is_used(argument)]
     for i in reversed(range(len(block.arguments))):
         if i not in kept:
             block.erase_argument(i)
-    kind = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands])
-    function.attributes["function_type"] = ir.TypeAttr.get(kind)
-    moved = sum(byte_size(t) for t in (*kind.inputs, *kind.results))
-    function.attributes["hloom.bytes"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), moved)
+    update_signature(function)
+    moved = sum(byte_size(v.type) for v in (*block.arguments, *returned.operands))
+    function.attributes["hloom.bytes"] = i64_attr(moved)
     if "hloom.kind" in function.attributes and all(
         "reduction" not in str(op.attributes["iterator_types"]) for op in walk(function, "linalg.generic")
     ):
@@ -203,7 +215,7 @@ class _Host:
     most: int = 0
 
     def __post_init__(self) -> None:
-        self.arena = aligned(ir.IntegerAttr(self.function.attributes["hloom.arena_bytes"]).value)
+        self.arena = aligned(integer(self.function, "hloom.arena_bytes"))
 
     def begin_group(self) -> None:
         """The buffers of the group before are free again."""
@@ -238,13 +250,11 @@ class _Host:
         """Makes the arena as large as is needed now."""
         if not self.most:
             return
-        i64 = ir.IntegerType.get_signless(64)
-        live = ir.IntegerAttr(self.function.attributes["hloom.live_bytes"]).value
-        self.function.attributes["hloom.live_bytes"] = ir.IntegerAttr.get(i64, live + self.most)
-        self.function.attributes["hloom.arena_bytes"] = ir.IntegerAttr.get(i64, self.arena + self.most)
+        self.function.attributes["hloom.live_bytes"] = i64_attr(integer(self.function, "hloom.live_bytes") + self.most)
+        self.function.attributes["hloom.arena_bytes"] = i64_attr(self.arena + self.most)
         arguments = self.function.regions[0].blocks[0].arguments
         arguments[len(arguments) - 1].set_type(ir.MemRefType.get([self.arena + self.most], ir.IntegerType.get_signless(8)))
-        self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in arguments], []))
+        update_signature(self.function)
 
 
 def _call(original: ir.Operation, callee: str, inputs: Iterable[ir.Value], outputs: Iterable[ir.Value], inplace: ir.Attribute) -> None:

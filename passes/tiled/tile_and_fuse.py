@@ -28,7 +28,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import AT_EDGE, RESHAPES, before_edge, edge
-from ..common.rewriting import create, defining_op, functions, i64_array, value_of, walk
+from ..common.rewriting import create, defining_op, erase_unused, functions, i64_array, ops_in, value_of, walk
 from ..errors import PassFailure
 from ..registry import register_pass
 from .emission.tile_body import Tile
@@ -53,10 +53,10 @@ def tile_and_fuse(module: ir.Operation) -> None:
 
 def _tile(function: ir.Operation, target: TargetView) -> None:
     block = function.regions[0].blocks[0]
-    returned = [o.operation for o in block.operations][-1]
+    returned = ops_in(block)[-1]
     _materialise_results(returned)
     heads = [before_edge(v) for v in returned.operands]
-    ops = [o.operation for o in block.operations if o.operation.name in _LINALG]
+    ops = [op for op in ops_in(block) if op.name in _LINALG]
     _refuse_views_between(ops)
     axes = Axes([read_tile_op(op) for op in ops], heads)
     sizes = choose_tile_sizes(axes, target)
@@ -73,9 +73,7 @@ def _tile(function: ir.Operation, target: TargetView) -> None:
     _return_forall(function, returned, heads, distinct, forall)
     for op in reversed(ops):
         op.erase()
-    for op in reversed(walk(function, "tensor.empty")):
-        if not list(op.results[0].uses):
-            op.erase()
+    erase_unused(walk(function, "tensor.empty"))
 
 
 def _refuse_views_between(ops: list[ir.Operation]) -> None:
@@ -144,8 +142,4 @@ def _return_forall(
                 clone.operands[0] = result
                 result = clone.results[0]
         returned.operands[number] = result
-    dead = [op for op in walk(function, lambda o: o.name in AT_EDGE) if not list(op.results[0].uses)]
-    while dead:
-        for op in dead:
-            op.erase()
-        dead = [op for op in walk(function, lambda o: o.name in AT_EDGE) if not list(op.results[0].uses)]
+    erase_unused(walk(function, lambda op: op.name in AT_EDGE))

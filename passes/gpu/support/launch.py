@@ -11,7 +11,7 @@ from torch_mlir.dialects import nvvm  # noqa: F401  the bindings would, amid a p
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.rewriting import create, index_constant, symbol_name, value_of
+from ...common.rewriting import create, i64_attr, index_constant, symbol_name, value_of
 from ...common.storage import buffer_type
 from ...tiled.schedules.gpu_contraction import STATIC_SHARED_BYTES
 from ..contraction.tma import TensorMap
@@ -54,7 +54,7 @@ class Kernel:
         More than may be static is dynamic, and then hloom.shared_bytes says how much a launch has to ask for.
         """
         if size > STATIC_SHARED_BYTES:
-            self.op.attributes["hloom.shared_bytes"] = _i64(size)
+            self.op.attributes["hloom.shared_bytes"] = i64_attr(size)
             return value_of("gpu.dynamic_shared_memory", ir.Type.parse(f"memref<?xi8, {WORKGROUP}>"))
         kind = _shared_type([size], ir.IntegerType.get_signless(8))
         symbol = f"{symbol_name(self.op)}_shared"
@@ -64,7 +64,7 @@ class Kernel:
                 sym_name=ir.StringAttr.get(symbol),
                 sym_visibility=ir.StringAttr.get("private"),
                 type=ir.TypeAttr.get(kind),
-                alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), alignment),
+                alignment=i64_attr(alignment),
             )
         return value_of("memref.get_global", kind, name=ir.FlatSymbolRefAttr.get(symbol))
 
@@ -124,15 +124,17 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
             sym_name=ir.StringAttr.get(symbol_name(function)),
             function_type=ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             arg_attrs=ir.ArrayAttr.get(arguments),
-            workgroup_attributions=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0),
+            workgroup_attributions=i64_attr(0),
             known_block_size=ir.DenseI32ArrayAttr.get([threads, 1, 1]),
             known_grid_size=ir.DenseI32ArrayAttr.get([blocks, 1, 1]),
             **{
                 "gpu.kernel": ir.UnitAttr.get(),
-                "hloom.shared_bytes": _i64(0),
+                "hloom.shared_bytes": i64_attr(0),
                 **{name: function.attributes[name] for name in _FIGURES if name in function.attributes},
                 **({TENSOR_MAPS: ir.ArrayAttr.get([tensor.attribute for tensor in maps])} if maps else {}),
-                "hloom.layouts": ir.DictAttr.get({k: _i64(v) if isinstance(v, int) else ir.StringAttr.get(v) for k, v in layout.items()}),
+                "hloom.layouts": ir.DictAttr.get(
+                    {k: i64_attr(v) if isinstance(v, int) else ir.StringAttr.get(v) for k, v in layout.items()}
+                ),
             },
         )
         entry = op.regions[0].blocks.append(*types)
@@ -150,7 +152,3 @@ def _kernels(function: ir.Operation) -> ir.Block:
     with ir.InsertionPoint(module.regions[0].blocks[0]):
         made = create("gpu.module", regions=1, sym_name=ir.StringAttr.get(MODULE))
     return made.regions[0].blocks.append()
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from ...common.affine import dim_position, index_at, to_affine
 from ...common.index_expression import Expr, Point, loops_of, reshape_point
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, is_used
 from ...common.scalars import Scalars
 from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
@@ -82,10 +82,6 @@ def input_reads(source: Generic) -> list[tuple[ir.Value, ir.AffineMap, ir.Value]
     reads = list(zip(source.inputs, source.in_maps, source.block.arguments))
     outs = zip(source.outs, source.out_maps, source.out_arguments)
     return [*reads, *((v, m, a) for v, m, a in outs if is_used(a))]
-
-
-def is_used(value: ir.Value) -> bool:
-    return next(iter(value.uses), None) is not None
 
 
 def loops_at(source: Generic, number: int, point: Point) -> Point:

@@ -9,9 +9,10 @@ from torch_mlir import ir
 
 from ...common.affine import dim_position, index_at
 from ...common.index_expression import Atom, Point, cuts, loops_of
+from ...common.rewriting import is_used
 from ..lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, shape_of
 from .costs import CAP, body_cost, only_moves_or_extends
-from .inlining import input_reads, is_used, loops_at, point_in_base, view_base, view_source
+from .inlining import input_reads, loops_at, point_in_base, view_base, view_source
 
 SLACK = 4  # additions of recomputation an element that are cheaper than a store and a load
 MOST_POINTS = 64
