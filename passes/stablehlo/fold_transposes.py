@@ -16,12 +16,12 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, defining_op, integers, value_of
+from ..common.rewriting import attributes_of, defining_op, has_one_use, integers, value_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES, unit_mapping
 from .support import build, constants
 from .support.dimensions import ConvDims, DotDims
-from .support.driver import Rule, has_one_use, merged, rewrite
+from .support.driver import Rule, merged, rewrite
 
 Values = list[ir.Value] | None
 

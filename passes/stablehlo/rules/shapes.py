@@ -12,9 +12,9 @@ from itertools import accumulate
 from torch_mlir import ir
 
 from ...common.ops import Kind, named
-from ...common.rewriting import attributes_of, defining_op, integer, integers
+from ...common.rewriting import attributes_of, defining_op, has_one_use, integer, integers
 from ..support import build, constants
-from ..support.driver import Rule, Rules, has_one_use
+from ..support.driver import Rule, Rules
 
 Values = list[ir.Value] | None
 
