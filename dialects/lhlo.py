@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import ext
 from torch_mlir.dialects.ext import Operand, Result
 
-from hloom.runtime.thunk_checks import reach
+from hloom.runtime.thunk_schema import reach
 
 from ._support import Violation, load_once, symbols, violation, walk
 from .storage import byte_size, element_bytes, storage_type

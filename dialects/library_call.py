@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hloom.runtime.dtypes import numpy_dtype
-from hloom.runtime.thunk_checks import Tensor
+from hloom.runtime.thunk_schema import Tensor
 
 from .thunk import Machine
 

@@ -13,7 +13,7 @@ from .artifact import Artifact, Buffer
 from .errors import DamagedFileError
 from .manifest import LARGEST_BYTES, check_made_for, check_manifest, made_for
 from .signature import Signature, TensorSpec
-from .thunk_checks import check_program
+from .thunk_schema import check_program
 
 Slot = tuple[str, Any]
 """What a buffer of an entry is: ("argument", i), ("init", k), ("result", i), ("arena", bytes) or ("constant", name)."""

@@ -92,7 +92,6 @@ class CudaDevice:
             workspace_bytes=needs.workspace,
             counters=static.address("counters"),
             zeros=static.address("zeros"),
-            launches=needs.launches,
         )
         for steps in self._steps.values():
             steps.initialise(context)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..thunks import Slice, Thunk, ThunkKind, kinds
@@ -56,7 +56,6 @@ class Context:
     workspace_bytes: int
     counters: int
     zeros: int = 0
-    launches: Mapping[str, Any] = field(default_factory=dict)
 
     @functools.cached_property
     def conditions(self) -> Conditions:
@@ -82,6 +81,8 @@ class Step(ThunkKind):
 
     def __init__(self, thunk: Thunk):
         self.thunk = thunk
+        self.empty = bool(thunk.writes) and not any(at.size for at in thunk.writes)
+        """Whether there is nothing to do: a region leaves such a step out."""
         self.inside = {name: Region(inside) for name, inside in thunk.regions.items()}
 
     def prepare(self, needs: Needs) -> None:
@@ -100,7 +101,8 @@ class Region:
     """The steps of a region, which run one after the other."""
 
     def __init__(self, thunks: Sequence[Thunk]):
-        self.steps: list[Step] = [kinds()[thunk.kind](thunk) for thunk in thunks]  # type: ignore[call-arg,misc]
+        steps: list[Step] = [kinds()[thunk.kind](thunk) for thunk in thunks]  # type: ignore[call-arg,misc]
+        self.steps = [step for step in steps if not step.empty]
 
     def prepare(self, needs: Needs) -> None:
         for step in self.steps:

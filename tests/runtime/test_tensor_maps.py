@@ -12,8 +12,7 @@ from hloom.runtime.cuda.step import BufferAddresses
 from hloom.runtime.cuda.tensor_maps import TensorMap
 from hloom.runtime.errors import DamagedFileError
 from hloom.runtime.schema import Mismatch
-from hloom.runtime.thunk_checks import check_program
-from hloom.runtime.thunk_schema import LAUNCH
+from hloom.runtime.thunk_schema import LAUNCH, check_program
 from hloom.runtime.thunks import Slice, Thunk
 
 ENTRY = {"argument": 1, "offset": 32, "dtype": "f16", "extents": [64, 72], "strides": [144, 2], "box": [64, 64], "swizzle": 128}

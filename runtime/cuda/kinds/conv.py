@@ -12,8 +12,7 @@ from typing import Any
 
 from ...errors import CudaError
 from ...schema import each, integer, one_of
-from ...thunk_checks import Tensor, past_slices
-from ...thunk_schema import BIT, FLOATS, INSIDE, MOST, NAMES, SIZE, moving
+from ...thunk_schema import BIT, FLOATS, INSIDE, MOST, NAMES, SIZE, Tensor, moving, past_slices
 from ...thunks import Launches, Op, Thunk
 from ..libraries import checked, generated_instead
 from ..step import BufferAddresses, Context, Needs, Step
@@ -61,8 +60,6 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
 
     @checked("cuDNN", "planning a convolution")
     def prepare(self, needs: Needs) -> None:
-        if self.empty:
-            return
         self._cudnn, self._handle = needs.libraries.module("cuDNN"), needs.libraries.handle("cuDNN")
         self._graph, self._tensors = self._plan()
         needs.ask_workspace(self._graph.get_workspace_size())
@@ -136,8 +133,6 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
 
     @checked("cuDNN", "running a convolution")
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
-        if self.empty:
-            return
         x, w, *more = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
         addresses = [x, w, *([self._zeros] if self.zero_bias else []), *more]
         self._cudnn.set_stream(handle=self._handle, stream=recorder.stream)

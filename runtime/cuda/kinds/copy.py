@@ -18,5 +18,4 @@ class CopyStep(Step, kind="copy", fields=moving(1, 1)):
 
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         (source,), (target,) = self.thunk.reads, self.thunk.writes
-        if target.size:
-            recorder.copy(buffers.address(target), buffers.address(source), target.size)
+        recorder.copy(buffers.address(target), buffers.address(source), target.size)

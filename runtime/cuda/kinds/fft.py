@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...schema import each, one_of
-from ...thunk_checks import dense, past_slices
-from ...thunk_schema import NAMES, SIZE, moving
+from ...thunk_schema import NAMES, SIZE, dense, moving, past_slices
 from ...thunks import Launches, Op, Thunk
 from ..layout import ALIGNMENT
 from ..libraries import checked
@@ -55,8 +54,6 @@ class FftStep(Step, kind="fft", fields=_FIELDS):
 
     @checked("cuFFT", "planning a Fourier transform")
     def prepare(self, needs: Needs) -> None:
-        if self.empty:
-            return
         cufft = self._cufft = needs.libraries.module("cuFFT")
         self._plan = needs.libraries.new_handle("cuFFT")
         cufft.set_auto_allocation(self._plan, 0)
@@ -70,14 +67,11 @@ class FftStep(Step, kind="fft", fields=_FIELDS):
 
     @checked("cuFFT", "planning a Fourier transform")
     def initialise(self, context: Context) -> None:
-        if not self.empty:
-            self._cufft.set_work_area(self._plan, context.workspace)
-            self._copy = context.workspace + self._copy_offset
+        self._cufft.set_work_area(self._plan, context.workspace)
+        self._copy = context.workspace + self._copy_offset
 
     @checked("cuFFT", "running a Fourier transform")
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
-        if self.empty:
-            return
         source, target = buffers.address(self.thunk.reads[0]), buffers.address(self.thunk.writes[0])
         if self.transform == "irfft":
             recorder.copy(self._copy, source, self.thunk.reads[0].size)

@@ -34,8 +34,6 @@ class FillStep(Step, kind="fill", fields=_FIELDS):
 
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         (target,) = self.thunk.writes
-        if not target.size:
-            return
         address, width = buffers.address(target), len(self.pattern)
         if width <= _WIDEST:
             recorder.fill(address, int.from_bytes(self.pattern, "little"), width, target.size // width)

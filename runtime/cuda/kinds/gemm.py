@@ -14,8 +14,7 @@ import numpy as np
 
 from ...errors import CudaError
 from ...schema import one_of, row
-from ...thunk_checks import Tensor, past_slices
-from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, moving
+from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, Tensor, moving, past_slices
 from ...thunks import Launches, Op, Thunk
 from ..arrays import ALIGNMENT
 from ..libraries import checked, generated_instead
@@ -69,15 +68,11 @@ class GemmStep(Step, kind="gemm", fields=_FIELDS):
         self.empty = 0 in (self.batch, self.m, self.n)
 
     def prepare(self, needs: Needs) -> None:
-        if self.empty:
-            return
         self._lt, self._handle = needs.libraries.module("cuBLASLt"), needs.libraries.handle("cuBLASLt")
         needs.ask_workspace(_WORKSPACE)
 
     @checked("cuBLASLt", "planning a matrix product")
     def initialise(self, context: Context) -> None:
-        if self.empty:
-            return
         lt = self._lt
         self._workspace, self._workspace_bytes = context.workspace, context.workspace_bytes
         scalar = np.float64 if self.element == "f64" else np.float32
@@ -134,8 +129,6 @@ class GemmStep(Step, kind="gemm", fields=_FIELDS):
 
     @checked("cuBLASLt", "running a matrix product")
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
-        if self.empty:
-            return
         a, b, *more = (buffers.address(at) for at in self.thunk.reads)
         out = buffers.address(self.thunk.writes[0])
         if self.has_bias:

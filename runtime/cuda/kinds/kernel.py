@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...thunk_checks import reach
-from ...thunk_schema import FLOATS, NAME, NAMES, moving
+from ...thunk_schema import FLOATS, NAME, NAMES, moving, reach
 from ...thunks import Launches, Op
 from ..step import BufferAddresses, Context, Needs, Step
 from ..tensor_maps import TensorMap

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...schema import one_of, row
-from ...thunk_checks import dense, past_slices
-from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, moving
+from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, dense, moving, past_slices
 from ...thunks import Launches, Op, Thunk
 from ..libraries import checked
 from ..step import BufferAddresses, Context, Needs, Step
