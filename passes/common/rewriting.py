@@ -120,6 +120,11 @@ def index_constant(value: int) -> ir.Value:
     return value_of("arith.constant", index, value=ir.IntegerAttr.get(index, value))
 
 
+def i64_attribute(value: int) -> ir.IntegerAttr:
+    """The attribute `value : i64`; 0 or 1 for a flag."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
+
+
 def i64_array(values: Iterable[int]) -> ir.DenseI64ArrayAttr:
     return ir.DenseI64ArrayAttr.get(list(values))
 

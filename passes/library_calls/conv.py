@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
-from ..common.rewriting import i64_array, integer, integers, padding_pairs
+from ..common.rewriting import i64_array, i64_attribute, integer, integers, padding_pairs
 from ..stablehlo.support.dimensions import ConvDims
-from .epilogue import Epilogue, i64_attribute
+from .epilogue import Epilogue
 
 ELEMENTS = ("f16", "bf16", "f32")
 

@@ -167,11 +167,6 @@ def _stored(value: ir.Value, taker: Taker) -> ir.Value | None:
     return value
 
 
-def i64_attribute(value: int) -> ir.IntegerAttr:
-    """An attribute of an lhlo op: a number, or a flag as 0 or 1."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
-
-
 def unreshaped(value: ir.Value) -> ir.Value:
     """The value of which `value` is a reshape, however often: a buffer of one is a buffer of the other."""
     op = defining_op(value)

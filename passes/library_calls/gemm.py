@@ -9,8 +9,8 @@ from typing import ClassVar
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ..common.rewriting import i64_array
-from .epilogue import Epilogue, i64_attribute
+from ..common.rewriting import i64_array, i64_attribute
+from .epilogue import Epilogue
 
 
 @dataclass(frozen=True)

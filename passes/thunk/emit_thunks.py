@@ -29,7 +29,7 @@ from torch_mlir import ir
 from hloom.dialects import lhlo, thunk
 from hloom.dialects.storage import Slice, byte_size
 
-from ..common.rewriting import attributes_of, create, functions, i64_array, symbol_name, walk
+from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attribute, symbol_name, walk
 from ..errors import PassFailure
 from ..registry import register_pass
 
@@ -71,7 +71,7 @@ class _Emitter:
                 value_attributes=self._value_attributes(),
                 argument_bytes=i64_array(sizes[:inputs]),
                 result_bytes=i64_array(sizes[inputs : inputs + outputs]),
-                arena_bytes=_integer(sizes[-1]),
+                arena_bytes=i64_attribute(sizes[-1]),
                 constants=ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in self.constants]),
             )
         self._block(block, program.regions[0].blocks.append())
@@ -123,7 +123,3 @@ class _Emitter:
 
     def _of(self, *values: ir.Value) -> ir.Attribute:
         return i64_array(number for value in values for number in self.slices[value])
-
-
-def _integer(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

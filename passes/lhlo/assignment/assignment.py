@@ -12,7 +12,7 @@ from .coalesce import Coalescing, SharedBuffer
 from .inplace import InPlace
 from .liveness import Liveness
 from .moves import sequentialise
-from .program import Call, Case, Entry, Loop, Move, Node, Value
+from .program import Call, Case, Entry, Move, Value, walk
 from .prune import prune
 from .trip_count import TripCounts
 
@@ -26,9 +26,8 @@ class Assignment:
         self.program = program
         self.inplace = InPlace(functions)
         self.storages = Coalescing(program, Liveness(program), self.inplace).of
-        self.copies: dict[Move, list[tuple[SharedBuffer, SharedBuffer]]] = {}
-        self._plan_copies(program.body)
-        self.used = list(dict.fromkeys(self._used(program.body)))
+        self.copies = {node: self._ordered(node) for node in walk(program.body) if isinstance(node, Move)}
+        self.used = list(dict.fromkeys(self._used()))
         arena = [storage for storage in self.used if storage.bytes and storage.result is None and not storage.values[0].readonly]
         blocks = [Reservation(aligned(storage.bytes), *storage.span) for storage in arena]
         offsets, self.arena_bytes = place(blocks)
@@ -40,17 +39,6 @@ class Assignment:
         """The (input, output) pairs of a call that are one buffer."""
         inputs, outputs = [self.storages[v] for v in call.inputs], [self.storages[v] for v in call.outputs]
         return tuple((i, j) for i, a in enumerate(inputs) for j, b in enumerate(outputs) if a is b and a.bytes)
-
-    def _plan_copies(self, nodes: list[Node]) -> None:
-        for node in nodes:
-            if isinstance(node, Move):
-                self.copies[node] = self._ordered(node)
-            elif isinstance(node, Loop):
-                self._plan_copies(node.cond)
-                self._plan_copies(node.body)
-            elif isinstance(node, Case):
-                for branch in node.branches:
-                    self._plan_copies(branch)
 
     def _ordered(self, move: Move) -> list[tuple[SharedBuffer, SharedBuffer]]:
         pairs = [(self.storages[s], self.storages[t]) for s, t in zip(move.sources, move.targets) if t.bytes]
@@ -67,16 +55,13 @@ class Assignment:
             copies.append((source, target))
         return copies
 
-    def _used(self, nodes: list[Node]) -> Iterator[SharedBuffer]:
-        for node in nodes:
+    def _used(self) -> Iterator[SharedBuffer]:
+        for node in walk(self.program.body):
             if isinstance(node, Call):
                 yield from (self.storages[value] for value in (*node.inputs, *node.outputs))
             elif isinstance(node, Move):
                 yield from (storage for pair in self.copies[node] for storage in pair if not is_splat(storage.values[0].constant))
-            elif isinstance(node, Loop):
-                yield from [self.storages[node.pred]] if node.pred else []
-                yield from self._used([*node.cond, *node.body])
-            else:
+            elif isinstance(node, Case):
                 yield self.storages[node.index]
-                for branch in node.branches:
-                    yield from self._used(branch)
+            elif node.pred:
+                yield self.storages[node.pred]

@@ -16,7 +16,7 @@ from hloom.dialects.storage import storage_type
 
 from .inplace import InPlace
 from .liveness import Liveness
-from .program import Call, Case, Entry, Loop, Move, Node, Value
+from .program import Call, Entry, Loop, Move, Node, Value, walk
 
 Interval = tuple[int, int]
 
@@ -48,7 +48,7 @@ class Coalescing:
         self.of: dict[Value, SharedBuffer] = {}
         for value, life in liveness.values.items():
             self.of[value] = SharedBuffer([value], _merged(life.intervals()), value if value.result is not None else None)
-        for loop in _loops(program.body):
+        for loop in [node for node in walk(program.body) if isinstance(node, Loop)]:
             for carry, result in zip(loop.carries, loop.results):
                 self._join(self.of[carry], self.of[result])
         for first, second in self._wishes(program.body):
@@ -57,7 +57,7 @@ class Coalescing:
     def _wishes(self, nodes: list[Node]) -> list[tuple[Value, Value]]:
         """Pairs of values, those first whose copies would be dearest: deep in loops, then moves before groups, then large."""
         wishes: list[tuple[int, bool, int, int, Value, Value]] = []
-        for node in _leaves(nodes):
+        for node in [node for node in walk(nodes) if isinstance(node, Call | Move)]:
             moves = isinstance(node, Move)
             pairs = zip(node.sources, node.targets) if isinstance(node, Move) else self._candidates(node)
             for source, target in pairs:
@@ -109,28 +109,6 @@ class Coalescing:
         large.result = a.result or b.result
         for interval in small.live:
             _insert(large.live, interval)
-
-
-def _leaves(nodes: list[Node]) -> Iterator[Call | Move]:
-    for node in nodes:
-        if isinstance(node, Loop):
-            yield from _leaves(node.cond)
-            yield from _leaves(node.body)
-        elif isinstance(node, Case):
-            for branch in node.branches:
-                yield from _leaves(branch)
-        else:
-            yield node
-
-
-def _loops(nodes: list[Node]) -> Iterator[Loop]:
-    for node in nodes:
-        if isinstance(node, Loop):
-            yield node
-            yield from _loops([*node.cond, *node.body])
-        elif isinstance(node, Case):
-            for branch in node.branches:
-                yield from _loops(branch)
 
 
 def _merged(intervals: list[Interval]) -> list[Interval]:

@@ -7,7 +7,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import storage_type
 
 from ...common.dense_constants import is_splat, splat_bytes, storage_constant
-from ...common.rewriting import create, i64_array, index_constant, value_of
+from ...common.rewriting import create, i64_array, i64_attribute, index_constant, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from .assignment import Assignment
@@ -131,14 +131,13 @@ class Emitter:
         empty = ir.DictAttr.get({})
         of_arguments = list(attributes.pop("arg_attrs", None) or [empty] * len(signature.inputs))
         of_results = list(attributes.pop("res_attrs", None) or [empty] * len(signature.results))
-        count = ir.IntegerType.get_signless(64)
         return {
             **attributes,
             "function_type": ir.TypeAttr.get(kind),
             "arg_attrs": ir.ArrayAttr.get([*of_arguments, *of_results, empty]),
             "hloom.signature": ir.TypeAttr.get(signature),
-            "hloom.arena_bytes": ir.IntegerAttr.get(count, self.assignment.arena_bytes),
-            "hloom.live_bytes": ir.IntegerAttr.get(count, self.assignment.live_bytes),
+            "hloom.arena_bytes": i64_attribute(self.assignment.arena_bytes),
+            "hloom.live_bytes": i64_attribute(self.assignment.live_bytes),
         }
 
     def _memref(self, storage: SharedBuffer) -> ir.Value:
@@ -173,7 +172,7 @@ class Emitter:
 
     def _loop(self, loop: Loop) -> None:
         if loop.trip_count is not None:
-            count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop.trip_count)
+            count = i64_attribute(loop.trip_count)
             self._fill_region(self._regions("lhlo.for", [], 1, trip_count=count)[0], loop.body)
             return
         assert loop.pred is not None

@@ -7,6 +7,7 @@ A loop's carry is one value, defined by the move before the loop and by the move
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -88,6 +89,17 @@ class Entry:
     arguments: list[Value]
     results: list[Value]
     body: list[Node] = field(default_factory=list)
+
+
+def walk(nodes: list[Node]) -> Iterator[Node]:
+    """All nodes, those in loops and branches included, in program order."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Loop):
+            yield from walk([*node.cond, *node.body])
+        elif isinstance(node, Case):
+            for branch in node.branches:
+                yield from walk(branch)
 
 
 def read_entry(function: ir.Operation) -> Entry:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .program import Call, Case, Entry, Loop, Move, Node, Value
+from .program import Call, Case, Entry, Loop, Move, Node, Value, walk
 
 
 def prune(program: Entry) -> None:
     """Removes dead nodes, moves and carries. Groups have no effects, so whatever does not reach a result is dead."""
-    needs: dict[Value, list[Value]] = defaultdict(list)
-    _collect(program.body, needs)
+    needs = _needs(program.body)
     needed: set[Value] = set()
     work = list(program.results)
     while work:
@@ -22,8 +21,10 @@ def prune(program: Entry) -> None:
     program.body = _sweep(program.body, needed)
 
 
-def _collect(nodes: list[Node], needs: dict[Value, list[Value]]) -> None:
-    for node in nodes:
+def _needs(nodes: list[Node]) -> dict[Value, list[Value]]:
+    """What each value is computed from."""
+    needs: dict[Value, list[Value]] = defaultdict(list)
+    for node in walk(nodes):
         if isinstance(node, Call):
             for output in node.outputs:
                 needs[output].extend(node.inputs)
@@ -34,13 +35,10 @@ def _collect(nodes: list[Node], needs: dict[Value, list[Value]]) -> None:
             for carry, result in zip(node.carries, node.results):
                 needs[result].append(carry)
                 needs[carry].extend([node.pred] if node.pred else [])
-            _collect(node.cond, needs)
-            _collect(node.body, needs)
         else:
             for result in node.results:
                 needs[result].append(node.index)
-            for branch in node.branches:
-                _collect(branch, needs)
+    return needs
 
 
 def _sweep(nodes: list[Node], needed: set[Value]) -> list[Node]:
