@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -16,7 +16,7 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.common.rewriting import symbol_name
+from hloom.passes.common.rewriting import inner_ops, symbol_name
 from hloom.passes.errors import CompileError
 
 KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "library"}
@@ -95,7 +95,7 @@ def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
         if kind not in KINDS or not rule.group:
             raise _error(function, f"group function @{name} of kind {kind!r} has no place here", stage)
     allowed = rule.group if is_group else rule.host
-    for op in _ops(function):
+    for op in inner_ops(function):
         if op.name in rule.forbidden or not _matches(op.name, allowed):
             raise _error(op, f"{'group' if is_group else 'host'} function @{name} holds an op that has no place here", stage)
 
@@ -103,7 +103,7 @@ def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
 def _check_stack(module: ir.Operation, stage: str, most: int) -> None:
     """A kernel that keeps arrays on the stack ends the process, or is slow: they belong in tiles, or in the arena."""
     kept: dict[str, list[ir.Operation]] = {}
-    for op in _ops(module):
+    for op in inner_ops(module):
         if op.name == "memref.alloca":
             kept.setdefault(symbol_name(_function_of(op)), []).append(op)
     for name, ops in kept.items():
@@ -126,7 +126,7 @@ def _bytes(op: ir.Operation) -> int:
 
 
 def _check_llvm(module: ir.Operation) -> None:
-    for op in _ops(module):
+    for op in inner_ops(module):
         if not op.name.startswith("llvm."):
             raise _error(op, "an op is left that is none of LLVM's", "llvm")
 
@@ -140,14 +140,6 @@ def _check_dialect(module: ir.Operation, name: str, stage: str) -> None:
 
 def _matches(name: str, allowed: tuple[str, ...]) -> bool:
     return name in allowed or f"{name.partition('.')[0]}." in allowed
-
-
-def _ops(root: ir.Operation) -> Iterator[ir.Operation]:
-    for region in root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from _ops(op.operation)
 
 
 def _error(op: ir.Operation, message: str, stage: str) -> StageError:

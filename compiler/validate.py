@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from hloom.passes.common.ops import ANNOTATIONS, ANY, is_accepted, remedy
-from hloom.passes.common.rewriting import functions, symbol_name, walk
+from hloom.passes.common.rewriting import functions, inner_ops, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 
 from .frontends.trial import try_in_child
@@ -94,7 +94,7 @@ def validate(module: ir.Module) -> None:
         by_name = _functions(module)
     for name in _call_order(by_name):
         _check_op(by_name[name])
-        for op in _ops(by_name[name]):
+        for op in inner_ops(by_name[name]):
             _check_op(op)
 
 
@@ -171,7 +171,7 @@ def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
     """Calls are inlined: functions that call each other twice, and so on, grow without bound."""
     sizes: dict[str, int] = {}
     for name in order:
-        sizes[name] = sum(1 for _ in _ops(by_name[name])) + sum(sizes.get(callee, 0) for callee, _ in _calls(by_name[name]))
+        sizes[name] = sum(1 for _ in inner_ops(by_name[name])) + sum(sizes.get(callee, 0) for callee, _ in _calls(by_name[name]))
         if sizes[name] > MAX_OPS:
             message = f"@{name} has {sizes[name]} ops when its calls are inlined"
             remedy = f"programs have at most {MAX_OPS} ops; use stablehlo.while for what repeats"
@@ -180,7 +180,7 @@ def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
 
 def _make_static(module: ir.Module) -> bool:
     """Where inner shapes are dynamic but the arguments of @main are not, StableHLO's own passes find them. Returns whether they ran."""
-    if not any(_is_dynamic(result.type) for f in functions(module.operation) for op in _ops(f) for result in op.results):
+    if not any(_is_dynamic(result.type) for f in functions(module.operation) for op in inner_ops(f) for result in op.results):
         return False
     main = main_function(module)
     for argument in main.regions[0].blocks[0].arguments:
@@ -199,14 +199,6 @@ def _make_static(module: ir.Module) -> bool:
 
 def _is_dynamic(kind: ir.Type) -> bool:
     return isinstance(kind, ir.RankedTensorType) and not kind.has_static_shape
-
-
-def _ops(root: ir.Operation) -> Iterator[ir.Operation]:
-    for region in root.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from _ops(view.operation)
 
 
 def _check_op(op: ir.Operation) -> None:

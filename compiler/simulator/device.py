@@ -19,6 +19,7 @@ from hloom.dialects.context import make_context
 from hloom.dialects.storage import Slice
 from hloom.dialects.thunk import buffer_sizes, slices
 from hloom.passes.common.dense_constants import constant_bytes
+from hloom.passes.common.init_function import origin
 from hloom.passes.common.rewriting import symbol_name, walk
 from hloom.runtime.artifact import Buffer
 from hloom.runtime.dtypes import numpy_dtype
@@ -100,7 +101,7 @@ class _Entry:
         signature = ir.FunctionType(ir.TypeAttr(program.attributes["signature"]).value)
         self.inputs, self.outputs = list(signature.inputs), list(signature.results)
         attributes = [ir.DictAttr(item) for item in program.attributes["value_attributes"]]
-        self.sources = [_source(i, attributes[i]) for i in range(len(self.inputs))]
+        self.sources = [origin(i, attributes[i]) for i in range(len(self.inputs))]
         self.sizes = buffer_sizes(program, named)
         symbols = [ir.FlatSymbolRefAttr(symbol).value for symbol in program.attributes["constants"]]
         self.constants = [np.frombuffer(_constant(named[name], constants), np.uint8) for name in symbols]
@@ -163,13 +164,6 @@ class _Run:
         arrays = [part.view(dtype) for part, dtype in zip(found, self.kernels.argument_types(callee))]
         sample = self.execution.kernels[callee].launches < _SAMPLED_LAUNCHES
         self.execution.add(callee, self.kernels.launch(callee, arrays, self.buffers.checks, sample))
-
-
-def _source(index: int, attributes: ir.DictAttr) -> tuple[str, int]:
-    """Where a program's argument comes from: the caller's arguments, or the results of @init."""
-    if "hloom.init_result" in attributes:
-        return "init", ir.IntegerAttr(attributes["hloom.init_result"]).value
-    return "argument", ir.IntegerAttr(attributes["hloom.argument"]).value if "hloom.argument" in attributes else index
 
 
 def _dtype(tensor: ir.Type) -> np.dtype:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch_mlir import ir
@@ -24,6 +24,15 @@ def walk(root: ir.Operation, wanted: Callable[[ir.Operation], bool] | str | None
 
     root.walk(visit)
     return found
+
+
+def inner_ops(root: ir.Operation) -> Iterator[ir.Operation]:
+    """All ops under `root`, each before those in its regions."""
+    for region in root.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield view.operation
+                yield from inner_ops(view.operation)
 
 
 def ops_in(block: ir.Block) -> list[ir.Operation]:

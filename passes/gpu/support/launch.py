@@ -115,6 +115,7 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
     arguments = [both if i in {a for a, _ in pairs} else read_only for i in range(len(inputs))]
     arguments += [both if i in {b for _, b in pairs} else exclusive for i in range(len(outputs))]
     arguments += [both] * len(maps)
+    readable = {name: i64_attr(value) if isinstance(value, int) else ir.StringAttr.get(value) for name, value in layout.items()}
     count = len(types)
     types += [tensor.type for tensor in maps]
     with ir.InsertionPoint(_kernels(function)):
@@ -132,9 +133,7 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
                 "hloom.shared_bytes": i64_attr(0),
                 **{name: function.attributes[name] for name in _FIGURES if name in function.attributes},
                 **({TENSOR_MAPS: ir.ArrayAttr.get([tensor.attribute for tensor in maps])} if maps else {}),
-                "hloom.layouts": ir.DictAttr.get(
-                    {k: i64_attr(v) if isinstance(v, int) else ir.StringAttr.get(v) for k, v in layout.items()}
-                ),
+                "hloom.layouts": ir.DictAttr.get(readable),
             },
         )
         entry = op.regions[0].blocks.append(*types)
