@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import integer, walk
+from hloom.passes.common.rewriting import integer, keyword, walk
 from hloom.passes.gpu.support.launch import launch_extents, tensor_maps
 
 _SAMPLED_THREADS = 4096
@@ -189,7 +189,7 @@ class _Threads:
         return None if any(v is None for v in operands) else function(*operands)
 
     def _position(self, op: ir.Operation) -> Any:
-        axis = "xyz".index(str(op.attributes["dimension"]).rstrip(">").split()[-1])
+        axis = "xyz".index(keyword(op, "dimension"))
         of_block = op.name.startswith("gpu.block_id")
         extents = self.grid if of_block or op.name == "gpu.grid_dim" else self.block
         if op.name.endswith("_dim"):

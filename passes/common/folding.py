@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from hloom.runtime.dtypes import NAMES, numpy_dtype
 
-from .rewriting import integer, integers
+from .rewriting import integer, integers, keyword
 
 Arrays = list[np.ndarray]
 Evaluator = Callable[[ir.Operation, Arrays], "np.ndarray | None"]
@@ -105,7 +105,7 @@ def sign(op: ir.Operation, args: Arrays) -> np.ndarray | None:
 def compare(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     if "compare_type" in op.attributes and "TOTALORDER" in str(op.attributes["compare_type"]):
         return None
-    direction = str(op.attributes["comparison_direction"]).rstrip(">").split()[-1]
+    direction = keyword(op, "comparison_direction")
     names = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal}
     return names[direction](*args)
 

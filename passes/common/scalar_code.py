@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from .rewriting import element_of
+from .rewriting import element_of, keyword
 from .scalars import Scalars, constant_integer, float_bits, half_below, is_bool, is_float, is_unsigned
 
 Emit = Callable[[Scalars, ir.Operation, list[ir.Value]], ir.Value]
@@ -148,12 +148,12 @@ def clamp(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
 
 def compare(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     x, y = args
-    direction = _enum(op, "comparison_direction").lower()
+    direction = keyword(op, "comparison_direction").lower()
     kind = element_of(op.operands[0])
     if not is_float(kind):
         sign = "" if direction in ("eq", "ne") else "u" if is_unsigned(kind) else "s"
         return s.cmpi(sign + direction, x, y)
-    if "compare_type" in op.attributes and _enum(op, "compare_type") == "TOTALORDER":
+    if "compare_type" in op.attributes and keyword(op, "compare_type") == "TOTALORDER":
         sign = "" if direction in ("eq", "ne") else "s"
         return s.cmpi(sign + direction, _total_order(s, x), _total_order(s, y))
     return s.cmpf("une" if direction == "ne" else "o" + direction, x, y)
@@ -165,10 +165,6 @@ def _total_order(s: Scalars, x: ir.Value) -> ir.Value:
     bits = s.cast("arith.bitcast", ir.IntegerType.get_signless(width), x)
     sign = s.op("arith.shrsi", bits, s.constant(bits.type, width - 1))
     return s.op("arith.xori", bits, s.op("arith.shrui", sign, s.constant(bits.type, 1)))
-
-
-def _enum(op: ir.Operation, name: str) -> str:
-    return str(op.attributes[name]).rstrip(">").split()[-1]
 
 
 def select(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:

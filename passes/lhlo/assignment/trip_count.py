@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, keyword
+from ...common.trip_count import FLIPPED, integer_range, trip_count
 from .program import Call, Loop, Move, Node, Value
 
 
@@ -57,8 +58,8 @@ class TripCounts:
         after = _Follower(self.functions, loop.body).counter(back.sources[position])
         if init is None or after is None or after.carry is not counter.carry:
             return None
-        low, high = _range(counter.carry.type)
-        return _count(init + counter.offset, after.offset, direction, limit, low + counter.offset, high + counter.offset)
+        low, high = integer_range(ir.ShapedType(counter.carry.type).element_type)
+        return trip_count(init + counter.offset, after.offset, direction, limit, low + counter.offset, high + counter.offset)
 
     def _comparison(self, loop: Loop) -> tuple[str, _Counter, int] | None:
         """The loop's condition as (direction, counter, constant)."""
@@ -73,7 +74,7 @@ class TripCounts:
             return None
         if left.carry is not None:
             return direction, left, right.offset
-        return {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction), right, left.offset
+        return FLIPPED[direction], right, left.offset
 
 
 class _Follower:
@@ -125,7 +126,7 @@ class _Follower:
         op = defining_op(inside[0]) if inside else None
         if inside is None or op is None or op.name != "stablehlo.compare":
             return None
-        direction = str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
+        direction = keyword(op, "comparison_direction")
         return direction, self.inner(op.operands[0], inside[1]), self.inner(op.operands[1], inside[1])
 
 
@@ -137,28 +138,3 @@ def _integer(constant: ir.Attribute | None) -> int | None:
     if shaped.rank or ir.IntegerType(shaped.element_type).width not in (8, 16, 32, 64):
         return None
     return int(np.array(constant))
-
-
-def _range(scalar: ir.Type) -> tuple[int, int]:
-    element = ir.IntegerType(ir.ShapedType(scalar).element_type)
-    if element.is_unsigned:
-        return 0, 2**element.width - 1
-    return -(2 ** (element.width - 1)), 2 ** (element.width - 1) - 1
-
-
-def _count(start: int, step: int, direction: str, limit: int, low: int, high: int) -> int | None:
-    """How many of start, start + step, … satisfy the comparison before the first that does not; None if that is never or after a wrap."""
-    if not low <= start <= high:
-        return None
-    if direction in ("GT", "GE"):
-        start, step, limit, low, high = -start, -step, -limit, -high, -low
-        direction = {"GT": "LT", "GE": "LE"}[direction]
-    if direction == "LE":
-        direction, limit = "LT", limit + 1
-    if direction == "LT":
-        count = 0 if start >= limit else -(-(limit - start) // step) if step > 0 else None
-    elif direction == "NE" and step and (limit - start) % step == 0 and (limit - start) // step >= 0:
-        count = (limit - start) // step
-    else:
-        return None
-    return count if count is not None and low <= start + count * step <= high else None

@@ -10,7 +10,7 @@ import math
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, keyword
 from ..support import build, constants
 from ..support.driver import Rule
 
@@ -171,7 +171,7 @@ def _compare(op: ir.Operation) -> Values:
     x, y = op.operands
     if _is_float(x):
         return None
-    direction = str(op.attributes["comparison_direction"]).rstrip(">").split()[-1]
+    direction = keyword(op, "comparison_direction")
     outcome: bool | None = None
     known = constants.splat_value(y)
     element = build.element_of(x)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.rewriting import create, defining_op, is_block_argument, walk
+from ...common.rewriting import create, defining_op, is_block_argument, keyword, ops_in, walk
+from ...common.trip_count import FLIPPED, integer_range, trip_count
 from ..support import build, constants
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "EQ": lambda a, b: a == b,
-    "NE": lambda a, b: a != b,
-    "LT": lambda a, b: a < b,
-    "LE": lambda a, b: a <= b,
-    "GT": lambda a, b: a > b,
-    "GE": lambda a, b: a >= b,
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
 }
-_FLIPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
 
 
 def direction(compare: ir.Operation) -> str:
-    return str(compare.attributes["comparison_direction"]).rstrip(">").split()[-1]
+    return keyword(compare, "comparison_direction")
 
 
 def holds(compare: ir.Operation, left: int, right: int) -> bool:
@@ -47,7 +48,7 @@ def body_block(loop: ir.Operation) -> ir.Block:
 
 
 def terminator(block: ir.Block) -> ir.Operation:
-    return list(block.operations)[-1].operation
+    return ops_in(block)[-1]
 
 
 def yielded(loop: ir.Operation) -> list[ir.Value]:
@@ -102,7 +103,7 @@ def find_counter(loop: ir.Operation) -> Counter | None:
     left, right = compare.operands
     way = direction(compare)
     if not _is_argument_of(left, block):
-        left, right, way = right, left, _FLIPPED[way]
+        left, right, way = right, left, FLIPPED[way]
     bound = constants.constant_index(right)
     if bound is None or not _is_argument_of(left, block):
         return None
@@ -111,29 +112,8 @@ def find_counter(loop: ir.Operation) -> Counter | None:
     if found is None:
         return None
     start, step = found
-    trips = _trips(start, step, bound, way)
-    if trips is None or not _fits(build.element_of(left), start + trips * step):
-        return None
-    return Counter(index, start, step, trips)
-
-
-def _trips(start: int, step: int, bound: int, way: str) -> int | None:
-    if way == "NE":
-        away = bound - start
-        return away // step if step and away % step == 0 and away // step >= 0 else None
-    if way == "EQ":
-        return None
-    if way in ("LE", "GE"):
-        bound += 1 if way == "LE" else -1
-    if (step > 0) != (way in ("LT", "LE")) or step == 0:
-        return 0 if not _COMPARISONS["LT" if way in ("LT", "LE") else "GT"](start, bound) else None
-    return max(0, -((start - bound) // step))
-
-
-def _fits(element: ir.Type, value: int) -> bool:
-    if element.is_unsigned:
-        return 0 <= value < 1 << element.width
-    return -(1 << (element.width - 1)) <= value < 1 << (element.width - 1)
+    trips = trip_count(start, step, way, bound, *integer_range(build.element_of(left)))
+    return None if trips is None else Counter(index, start, step, trips)
 
 
 def _is_argument_of(value: ir.Value, block: ir.Block) -> bool:
@@ -154,8 +134,8 @@ def rebuild(loop: ir.Operation, inits: Sequence[ir.Value], fill: Callable[[ir.Bl
         block = region.blocks.append(*types, arg_locs=[loop.location] * len(types))
         with loop.location, ir.InsertionPoint(block):
             end = create("stablehlo.return")
-        for view in list(old.operations):
-            view.operation.move_before(end)
+        for op in ops_in(old):
+            op.move_before(end)
         end.erase()
         blocks.append(block)
     values = fill(*blocks)
