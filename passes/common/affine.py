@@ -59,6 +59,16 @@ def loop_of(expression: ir.AffineExpr) -> int:
     return ir.AffineDimExpr(expression).position
 
 
+def loops_where(affine_map: ir.AffineMap, index: Sequence[T], otherwise: T) -> list[T]:
+    """The loops at which a result of that map has the element `index`; `otherwise` for loops that the map does not show."""
+    found = [otherwise] * affine_map.n_dims
+    for expression, each in zip(affine_map.results, index):
+        position = dim_position(expression)
+        if position is not None:
+            found[position] = each
+    return found
+
+
 def used_dims(expression: ir.AffineExpr) -> set[int]:
     """The loops that occur in the expression."""
     return fold(expression, lambda d: {d}, lambda _: set[int](), lambda _, left, right: left | right)

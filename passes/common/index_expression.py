@@ -45,8 +45,10 @@ class Atom:
 
     def substitute(self, mapping: Mapping[int, Expr]) -> Expr:
         """The atom with dims replaced."""
-        if self.kind == "dim" or self.dims.isdisjoint(mapping):
-            return mapping.get(self.number, _expr(self)) if self.kind == "dim" else _expr(self)
+        if self.dims.isdisjoint(mapping):
+            return _expr(self)
+        if self.kind == "dim":
+            return mapping[self.number]
         parts = substitute(self.parts, mapping)
         if self.is_plain:
             return _expr(Atom(self.kind, self.number, self.extent, parts))
@@ -54,12 +56,16 @@ class Atom:
 
 
 class Expr:
-    """`constant` + the sum of coefficient * atom over `terms`, in [low, high]. The terms are in order, no coefficient is 0. Immutable."""
+    """`constant` + the sum of coefficient * atom over `terms`, in [low, high]. The terms are in order, no coefficient is 0. Immutable.
 
-    __slots__ = ("constant", "dims", "hash", "high", "key", "low", "terms")
+    `atom` is the atom that the expression is, if it is one alone.
+    """
+
+    __slots__ = ("atom", "constant", "dims", "hash", "high", "key", "low", "terms")
 
     def __init__(self, constant: int, terms: tuple[tuple[Atom, int], ...] = ()):
         self.constant, self.terms = constant, terms
+        self.atom = terms[0][0] if len(terms) == 1 and not constant and terms[0][1] == 1 else None
         self.low = constant + sum([c * (atom.extent - 1) for atom, c in terms if c < 0])
         self.high = constant + sum([c * (atom.extent - 1) for atom, c in terms if c > 0])
         self.key: tuple = (tuple([(atom.key, c) for atom, c in terms]), constant)
@@ -91,6 +97,8 @@ class Expr:
         return Expr(self.constant * k, tuple([(atom, c * k) for atom, c in self.terms])) if k else ZERO
 
     def __floordiv__(self, k: int) -> Expr:
+        if k == 1:
+            return self
         a, x = self._split(k)  # (a*k + x) // k = a + x // k
         if x.high < k:  # x // k = 0 if 0 <= x < k
             return a
@@ -140,15 +148,9 @@ class Expr:
         return _sum(self.constant + sum([image.constant for image in images]), [term for image in images for term in image.terms])
 
     @property
-    def atom(self) -> Atom | None:
-        """The atom that the expression is, if it is one alone."""
-        return self.terms[0][0] if len(self.terms) == 1 and not self.constant and self.terms[0][1] == 1 else None
-
-    @property
     def dim(self) -> int | None:
         """The number of the dim that the expression is, if it is one alone."""
-        atom = self._only("dim")
-        return None if atom is None else atom.number
+        return self.atom.number if self.atom is not None and self.atom.kind == "dim" else None
 
     @property
     def is_constant(self) -> bool:

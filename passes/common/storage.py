@@ -40,10 +40,8 @@ class Storage:
         return Storage(base, ir.RankedTensorType(tensor).element_type, LinearIndex(), row_major(shape), shape, writable)
 
     def slice(self, offsets: list[LinearIndex], sizes: tuple[int | ir.Value, ...]) -> Storage:
-        offset = self.offset
-        for start, stride in zip(offsets, self.strides):
-            offset = offset + start * stride
-        return replace(self, offset=offset, sizes=sizes)
+        """The part of `sizes` that starts at `offsets`."""
+        return replace(self, offset=self.address(offsets), sizes=sizes)
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
         """The same elements under another shape. Raises PassFailure where dims become one that do not lie in one piece."""
@@ -71,10 +69,8 @@ class Storage:
         return replace(self, strides=tuple(strides), sizes=shape)
 
     def address(self, indices: list[LinearIndex]) -> LinearIndex:
-        total = self.offset
-        for index, stride in zip(indices, self.strides):
-            total = total + index * stride
-        return total
+        """Where the element at `indices` lies in `base`."""
+        return sum((index * stride for index, stride in zip(indices, self.strides)), self.offset)
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from math import prod
 
 from torch_mlir import ir
 
@@ -218,10 +219,7 @@ def _fitted(value: ir.Value, results: list[ir.AffineExpr], extents: list[int]) -
 
 
 def _product(shape: list[int], run: Group) -> int:
-    result = 1
-    for d in run:
-        result *= shape[d]
-    return result
+    return prod(shape[d] for d in run)
 
 
 def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:

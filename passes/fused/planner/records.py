@@ -9,6 +9,7 @@ A `Program` lists values, ops and blocks by number, in program order, all host f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ...common.index_expression import substitute
 from ...common.ops import Kind
@@ -30,10 +31,7 @@ class Value:
     @property
     def elements(self) -> int:
         """How many there are."""
-        total = 1
-        for extent in self.shape:
-            total *= extent
-        return total
+        return prod(self.shape)
 
     @property
     def bytes(self) -> int:

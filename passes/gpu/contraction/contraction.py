@@ -18,6 +18,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from ...common.affine import loops_where
 from ...common.axes import TileOp, read_tile_op
 from ...common.contraction import summed_product
 from ...common.linear_index import LinearIndex, linear_results
@@ -197,10 +198,7 @@ def result_number(tile: TileOp, value: ir.Value) -> int:
 
 def loops_of(tile: TileOp, value: ir.Value, indices: Sequence[LinearIndex]) -> list[LinearIndex]:
     """The loops of an elementwise op where its result `value` is taken at `indices`."""
-    own = [LinearIndex()] * len(tile.extents)
-    for expr, form in zip(tile.output_maps[result_number(tile, value)].results, indices):
-        own[ir.AffineDimExpr(expr).position] = form
-    return own
+    return loops_where(tile.output_maps[result_number(tile, value)], indices, LinearIndex())
 
 
 def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> Access | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
-from ...common.affine import dim_position, evaluate
+from ...common.affine import evaluate, loops_where
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
@@ -66,7 +66,7 @@ def accesses_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...]) -> l
     return list(_reads_of(tile, tensor, indices, set()))
 
 
-def _reads(tile: Tile, op: TileOp, loops: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[Access]:
+def _reads(tile: Tile, op: TileOp, loops: Sequence[Strides], seen: set[ir.Operation]) -> Iterator[Access]:
     seen.add(op.op)
     if op.op.name == "linalg.fill":
         return
@@ -85,12 +85,7 @@ def _reads_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...], seen: 
     if isinstance(value, (View, Reduced)):
         yield Access(tensor, value, indices)
     if isinstance(value, (Lazy, Recomputed)) and value.op.op not in seen:
-        loops = [Strides()] * len(value.op.parallel)
-        for expr, steps in zip(value.op.output_maps[value.result].results, indices):
-            position = dim_position(expr)
-            if position is not None:
-                loops[position] = steps
-        yield from _reads(tile, value.op, tuple(loops), seen)
+        yield from _reads(tile, value.op, loops_where(value.op.output_maps[value.result], indices, Strides()), seen)
 
 
 def memory_order(strides: LinearIndex, extents: list[int]) -> list[int]:

@@ -16,6 +16,7 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.storage import element_bytes
 
+from ...common.affine import loops_where
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
@@ -145,10 +146,7 @@ class Tile:
 
     def _evaluate(self, value: Lazy | Recomputed, indices: list[LinearIndex], lanes: int, run: Run) -> Rep:
         """A result of an op at `indices`; `run` computes all results of the op at the indices of its loops."""
-        loops: list[LinearIndex] = [LinearIndex()] * len(value.op.parallel)
-        for expr, index in zip(value.op.output_maps[value.result].results, indices):
-            if isinstance(expr, ir.AffineDimExpr):
-                loops[ir.AffineDimExpr(expr).position] = index
+        loops = loops_where(value.op.output_maps[value.result], indices, LinearIndex())
         return self.memo.once(("body", value.op.op, *loops, lanes), lambda: run(self, value.op, loops, lanes))[value.result]
 
     def _run(self, op: TileOp, loops: list[LinearIndex], lanes: int) -> list[Rep]:

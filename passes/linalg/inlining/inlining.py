@@ -12,8 +12,8 @@ from collections.abc import Generator, Iterable, Sequence
 
 from torch_mlir import ir
 
-from ...common.affine import dim_position, index_at, to_affine
-from ...common.index_expression import Expr, Point, loops_of, reshape_point
+from ...common.affine import index_at, loops_where, to_affine
+from ...common.index_expression import ZERO, Point, loops_of, reshape_point
 from ...common.rewriting import defining_op, is_used
 from ...common.scalars import Scalars
 from ..lowering import generic
@@ -86,12 +86,7 @@ def input_reads(source: Generic) -> list[tuple[ir.Value, ir.AffineMap, ir.Value]
 
 def loops_at(source: Generic, number: int, point: Point) -> Point:
     """The loops of a parallel generic at which its result `number` has the element `point`; the result's map must be a permutation."""
-    found: dict[int, Expr] = {}
-    for expression, index in zip(source.out_maps[number].results, point):
-        position = dim_position(expression)
-        assert position is not None
-        found[position] = index
-    return tuple(found[i] for i in range(len(source.extents)))
+    return tuple(loops_where(source.out_maps[number], point, ZERO))
 
 
 class Builder:
