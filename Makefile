@@ -1,6 +1,7 @@
 # make run    sets up an environment, compiles and runs the examples on the CPU and prints what became of every op
 # make test   sets up an environment, then lints, type-checks and runs all tests
 # make check  the quick part of the tests: lint, types, lit
+# make docs   writes what the code says into docs/: passes, dialects, ops, the planner's codes
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -8,7 +9,7 @@ BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.installed
 TYPES   = build/types/hloom
 
-.PHONY: run test check lint types lit pytest clean
+.PHONY: run test check lint types lit pytest docs clean
 
 run: $(STAMP)
 	$(BIN)/python examples/run_all.py
@@ -32,6 +33,9 @@ lit: $(STAMP)
 # No worker is started in place of one that crashed: the run could then wait forever for nothing.
 pytest: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0 tests
+
+docs: $(STAMP)
+	$(BIN)/python docs/generate
 
 # torch and jax come first and by their exact versions, so that the resolver takes torch's CPU build as it stands.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard runtime/native/*.cpp)
