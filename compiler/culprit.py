@@ -16,7 +16,7 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView, attach_target
-from hloom.passes.common.rewriting import functions, symbol_name
+from hloom.passes.common.rewriting import functions, ops_in, symbol_name, update_signature
 from hloom.passes.errors import CompileError
 from hloom.runtime.comparison import conditioned, difference, neighbours
 
@@ -135,19 +135,16 @@ def _op_of_group(fused: bytes, group: _WrongOp, target: TargetView, interpreter:
 
 def _ops(function: ir.Operation) -> list[ir.Operation]:
     """The function's ops but the return."""
-    *ops, _ = [op.operation for op in function.regions[0].blocks[0].operations]
-    return ops
+    return ops_in(function.regions[0].blocks[0])[:-1]
 
 
 def _return(function: ir.Operation, values: list[ir.Value]) -> None:
     """Has the function return `values`, nothing else."""
     block = function.regions[0].blocks[0]
-    *_, last = [op.operation for op in block.operations]
-    last.erase()
+    ops_in(block)[-1].erase()
     with ir.InsertionPoint(block):
         ir.Operation.create("func.return", operands=values)
-    kind = ir.FunctionType.get([value.type for value in block.arguments], [value.type for value in values])
-    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+    update_signature(function)
     if "res_attrs" in function.attributes:
         del function.attributes["res_attrs"]
 

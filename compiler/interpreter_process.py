@@ -14,7 +14,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
-from hloom.passes.common.rewriting import functions, symbol_name, value_of, walk
+from hloom.passes.common.rewriting import functions, ops_in, symbol_name, value_of, walk
 from hloom.passes.errors import CompileError
 from hloom.runtime.dtypes import NAMES, numpy_dtype
 
@@ -115,7 +115,7 @@ class _Pieces:
 
     def run(self, inputs: Sequence[ir.Attribute]) -> tuple[list[Result], int]:
         known = dict(zip(self.block.arguments, inputs))
-        *ops, last = [op.operation for op in self.block.operations]
+        *ops, last = ops_in(self.block)
         pending: list[ir.Operation] = []
         for op in ops:
             if op.name == "stablehlo.dot_general" and _multiply_adds(op) > HEAVY:

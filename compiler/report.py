@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.common.rewriting import functions, integer, symbol_name, walk
+from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.runtime.interrupts import uninterrupted
@@ -42,15 +42,15 @@ class ReportBuilder:
             if "hloom.kind" not in function.attributes:
                 continue
             name = symbol_name(function)
-            inside = [op for op in function.regions[0].blocks[0].operations if op.operation.name != "func.return"]
+            inside = ops_in(function.regions[0].blocks[0])[:-1]
             self._groups[name] = {
                 "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
-                "ops": dict(Counter(_short(op.operation.name) for op in inside)),
-                "element": next((_element(op.operation) for op in inside if op.operation.name in _CONTRACTIONS), "f32"),
+                "ops": dict(Counter(_short(op.name) for op in inside)),
+                "element": next((_element(op) for op in inside if op.name in _CONTRACTIONS), "f32"),
                 **{key: integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
             }
-            ops += [_op(op.operation, name) for op in inside]
+            ops += [_op(op, name) for op in inside]
         self.data["ops"] = _merged(ops)
         self._decisions(module)
 
@@ -63,12 +63,10 @@ class ReportBuilder:
         """The stage where each group is a thunk of the host program."""
         self._decisions(module)
         rows: dict[tuple[str, str], dict[str, Any]] = {}
-        for program in module.regions[0].blocks[0].operations:
-            if program.operation.name != "thunk.program":
-                continue
-            entry = ir.StringAttr(program.operation.attributes["sym_name"]).value
-            self.data["memory"]["arena" if entry == "main" else "init arena"] = integer(program.operation, "arena_bytes")
-            for op in walk(program.operation, lambda op: "writes" in op.attributes):
+        for program in walk(module, "thunk.program"):
+            entry = symbol_name(program)
+            self.data["memory"]["arena" if entry == "main" else "init arena"] = integer(program, "arena_bytes")
+            for op in walk(program, lambda op: "writes" in op.attributes):
                 self._add(rows, entry, op)
         self.data["groups"] = list(rows.values())
         target = target_of(module)

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.passes.common.init_function import origin
-from hloom.passes.common.rewriting import symbol_name
+from hloom.passes.common.rewriting import ops_in, symbol_name
 from hloom.passes.errors import InvalidProgramError
 from hloom.runtime.signature import TensorSpec
 
@@ -34,7 +34,7 @@ def load_stage(source: str | bytes, stage: str) -> tuple[SourceProgram, list[int
         arguments: dict[int, TensorSpec] = {}
         bound: set[int] = set()
         outputs: tuple[TensorSpec, ...] = ()
-        for op in [view.operation for view in module.body.operations]:
+        for op in ops_in(module.body):
             if "sym_name" not in op.attributes or symbol_name(op) not in _ENTRIES:
                 continue
             kind = _signature(op)

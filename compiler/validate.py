@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from hloom.passes.common.ops import ANNOTATIONS, ANY, is_accepted, remedy
-from hloom.passes.common.rewriting import functions, inner_ops, symbol_name, walk
+from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 
 from .frontends.trial import try_in_child
@@ -149,7 +149,7 @@ def _calls(function: ir.Operation) -> list[tuple[str, ir.Operation]]:
 def _check_nesting(function: ir.Operation) -> None:
     level, depth = [function], 0
     while level:
-        level = [view.operation for op in level for region in op.regions for block in region.blocks for view in block.operations]
+        level = [inner for op in level for region in op.regions for block in region.blocks for inner in ops_in(block)]
         level = [op for op in level if len(op.regions)]
         depth += 1
         if depth > MAX_NESTING:
@@ -161,7 +161,7 @@ def _check_nesting(function: ir.Operation) -> None:
 def _check_end(function: ir.Operation) -> None:
     """MLIR's verifier lets a function end in the return of a region; the inliner then crashes."""
     for block in function.regions[0].blocks:
-        last = [view.operation for view in block.operations][-1:]
+        last = ops_in(block)[-1:]
         if last and last[0].name == "stablehlo.return":
             where = {"op": last[0].name, "loc": str(last[0].location), "stage": STAGE}
             raise InvalidProgramError("a function that ends in stablehlo.return", remedy="end it in func.return", **where)

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 from hloom.dialects.target import TargetView, attach_target
-from hloom.passes.common.rewriting import walk
+from hloom.passes.common.rewriting import ops_in, walk
 from hloom.passes.errors import CompileError
 
 from ..instrument import Instrumentation
@@ -57,7 +57,7 @@ def to_llvm_ir(module: ir.Module, target: TargetView) -> str:
     """LLVM IR text that llvmlite reads, of a module that holds one gpu.module at stage nvvm. That module is emptied."""
     with module.context, ir.Location.unknown():
         flat = ir.Module.create()
-        for op in [o.operation for o in module.body.operations[0].regions[0].blocks[0].operations]:
+        for op in ops_in(module.body.operations[0].regions[0].blocks[0]):
             op.detach_from_parent()
             flat.body.append(op)
         # here rather than on the text: an access that states no alignment has its type's, which the layout decides

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import integer
+from hloom.passes.common.rewriting import integer, ops_in
 
 from . import async_copies, atomics, tensor_cores, tma, values, warpgroups, wgmma
 from .errors import SimulationError
@@ -150,7 +150,7 @@ class Translator:
 
     def block(self, block: ir.Block) -> list[str]:
         """Translates the ops of a block; gives the names of what its terminator yields."""
-        ops = [op.operation for op in block.operations]
+        ops = ops_in(block)
         last = _last_uses(ops)
         for op, dead in zip(ops, last):
             emitter = EMITTERS.get(op.name)
