@@ -71,7 +71,15 @@ class LinearIndex:
 
     def uniform(self) -> LinearIndex:
         """This index at lane 0."""
-        return LinearIndex(self.terms, self.constant)
+        return self.at_lane(0)
+
+    def at_lane(self, lane: int) -> LinearIndex:
+        """This index at one lane, the same in all lanes."""
+        return LinearIndex(self.terms, self.constant + lane * self.lanes)
+
+    def along_lanes(self) -> LinearIndex:
+        """This index at lane 0, its successors in the next lanes."""
+        return LinearIndex(self.terms, self.constant, 1)
 
     def coefficient(self, variable: Any) -> int:
         return self.terms.get(variable, 0)

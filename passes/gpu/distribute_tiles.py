@@ -16,9 +16,9 @@ After:
     }
 
 A block computes one tile of the forall. A *layout* (support/layout.py) says how its elements are dealt out. Elementwise ops are evaluated
-where they are read, so that each input is loaded once (tile/tile.py); reductions combine registers, lanes and warps (tile/reduce.py); what
-a thread needs of another goes through shared memory (tile/distribute.py). The attribute hloom.threads of a group overrides the size of its
-blocks.
+where they are read, so that each input is loaded once (tile/tile_values.py). Reductions combine registers, lanes and warps
+(tile/reduce.py). What a thread needs of another goes through shared memory (tile/distribute.py). The attribute hloom.threads of a group
+overrides the size of its blocks.
 
 Must hold: the tiled stage (docs/architecture.md). Declined: library groups, functions without a tile loop (distribute-contractions takes
 contractions before they are tiled).

@@ -31,7 +31,7 @@ from ..common.edge import AT_EDGE, RESHAPES, before_edge, edge
 from ..common.rewriting import create, defining_op, erase_unused, functions, i64_array, ops_in, value_of, walk
 from ..errors import PassFailure
 from ..registry import register_pass
-from .emission.tile_body import Tile
+from .emission.tile_body import TileBody
 from .schedules.tile_sizes import choose_tile_sizes
 
 _BETWEEN = (*RESHAPES, "tensor.extract_slice")
@@ -68,7 +68,7 @@ def _tile(function: ir.Operation, target: TargetView) -> None:
     with ir.InsertionPoint(ops[-1]) if ops else ir.InsertionPoint(returned):
         inits = [value_of("tensor.empty", head.type) for head in distinct]
         forall = _forall(axes, sizes, inits)
-    tile = Tile(axes, sizes, forall, distinct)
+    tile = TileBody(axes, sizes, forall, distinct)
     tile.emit()
     _return_forall(function, returned, heads, distinct, forall)
     for op in reversed(ops):

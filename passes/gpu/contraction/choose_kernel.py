@@ -17,7 +17,7 @@ from hloom.dialects.target import TargetView
 from ...tiled.schedules.gpu_contraction import SKINNY
 from . import gemv, mma, simt, wgmma
 from .contraction import read_contraction
-from .epilogue import Epilogue
+from .epilogue import EpilogueEmitter
 
 
 def try_distribute(function: ir.Operation, target: TargetView) -> bool:
@@ -25,7 +25,7 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
     function = function.operation
     with function.context, function.location:
         contraction = read_contraction(function)
-        if contraction is None or not Epilogue.accepts(contraction):
+        if contraction is None or not EpilogueEmitter.accepts(contraction):
             return False
         rows, cols = contraction.rows.extent, contraction.cols.extent
         if rows == 1 and cols == 1:

@@ -32,7 +32,7 @@ _MULTIPLY_ADDS = (("arith.addf", "arith.mulf"), ("arith.addi", "arith.muli"))
 
 
 @dataclass(frozen=True)
-class Access:
+class ElementAccess:
     """An element of a buffer of the kernel (inputs first, then outputs) at a linear index."""
 
     buffer: int
@@ -78,7 +78,7 @@ class Leaf:
     """An input of a factor: the argument of the contraction's body, and where its elements lie."""
 
     argument: ir.Value
-    access: Access
+    access: ElementAccess
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Operand:
     ops: tuple[ir.Operation, ...]
 
     @property
-    def access(self) -> Access:
+    def access(self) -> ElementAccess:
         """Where the elements of the largest input lie."""
         return self.leaves[0].access
 
@@ -119,7 +119,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Contraction:
+class ContractionGroup:
     """A group: batch x rows x cols results, each a sum over inner of left * right, then the epilogue."""
 
     function: ir.Operation
@@ -134,7 +134,7 @@ class Contraction:
     extents: tuple[int, ...]
     forms: Mapping[ir.Value, list[LinearIndex]]
     """Of each value that depends on the contraction, the loops that index it."""
-    results: tuple[tuple[ir.Value, Access], ...]
+    results: tuple[tuple[ir.Value, ElementAccess], ...]
     """What is stored, and where."""
 
     def loops_at(
@@ -155,7 +155,7 @@ class Contraction:
         return isinstance(self.accumulator, ir.FloatType)
 
 
-def read_contraction(function: ir.Operation) -> Contraction | None:
+def read_contraction(function: ir.Operation) -> ContractionGroup | None:
     """The contraction that `function` is, or None."""
     ops = tile_ops(function)
     reducing = [t for t in ops.values() if not all(t.parallel)]
@@ -178,7 +178,7 @@ def read_contraction(function: ir.Operation) -> Contraction | None:
     if parts is None:
         return None
     (left, right), groups = parts
-    read = Contraction(function, tile.op, left, right, accumulator, *groups, tuple(tile.extents), forms, tuple(results))
+    read = ContractionGroup(function, tile.op, left, right, accumulator, *groups, tuple(tile.extents), forms, tuple(results))
     return read if walk(function, "linalg.index") else _merged(read, _all_accesses(read, ops))
 
 
@@ -201,19 +201,19 @@ def loops_of(tile: TileOp, value: ir.Value, indices: Sequence[LinearIndex]) -> l
     return loops_where(tile.output_maps[result_number(tile, value)], indices, LinearIndex())
 
 
-def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> Access | None:
+def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAccess | None:
     """Where the element of `value` at `indices` lies, if `value` is an argument seen through slices and reshapes."""
     shape = list(ir.RankedTensorType(value.type).shape)
     element = ir.RankedTensorType(value.type).element_type
     if is_block_argument(value):
-        return Access(ir.BlockArgument(value).arg_number, _address(shape, indices), element)
+        return ElementAccess(ir.BlockArgument(value).arg_number, _address(shape, indices), element)
     op = defining_op(value)
     assert op is not None
     if op.name in _VIEWS:
         source = op
         while source is not None and source.name in _VIEWS:
             value, source = source.operands[0], defining_op(source.operands[0])
-        return Access(ir.BlockArgument(value).arg_number, _address(shape, indices), element) if is_block_argument(value) else None
+        return ElementAccess(ir.BlockArgument(value).arg_number, _address(shape, indices), element) if is_block_argument(value) else None
     if op.name != "tensor.extract_slice" or len(op.operands) != 1:
         return None
     if len(ir.RankedTensorType(op.operands[0].type).shape) != len(shape):
@@ -312,7 +312,7 @@ def _epilogue_loops(read: TileOp, forms: Mapping[ir.Value, list[LinearIndex]]) -
     return [own[loop] for loop in range(len(read.extents))] if len(own) == len(read.extents) else None
 
 
-def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[tuple[ir.Value, Access]] | None:
+def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[tuple[ir.Value, ElementAccess]] | None:
     block = function.regions[0].blocks[0]
     inputs = len(block.arguments)
     results = []
@@ -323,7 +323,7 @@ def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]
                 return None
             value = op.operands[0]
         kind = ir.RankedTensorType(value.type)
-        results.append((value, Access(inputs + number, _address(kind.shape, forms[value]), kind.element_type)))
+        results.append((value, ElementAccess(inputs + number, _address(kind.shape, forms[value]), kind.element_type)))
     return results
 
 
@@ -350,7 +350,7 @@ def _split(
     return (first, second), (batch, rows, cols, summed)
 
 
-def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[LinearIndex] | None:
+def _all_accesses(read: ContractionGroup, ops: Mapping[ir.Value, TileOp]) -> list[LinearIndex] | None:
     """Every linear index of the group; None if one is not linear."""
     found = [leaf.access.index for operand in (read.left, read.right) for leaf in operand.leaves]
     found += [access.index for _, access in read.results]
@@ -372,7 +372,7 @@ def _all_accesses(read: Contraction, ops: Mapping[ir.Value, TileOp]) -> list[Lin
     return found
 
 
-def _merged(read: Contraction, accesses: list[LinearIndex] | None) -> Contraction:
+def _merged(read: ContractionGroup, accesses: list[LinearIndex] | None) -> ContractionGroup:
     """Neighbouring loops of a group that every access runs through as one become one loop."""
     if accesses is None:
         return read

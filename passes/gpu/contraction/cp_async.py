@@ -23,7 +23,7 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant, value_of
 from ...common.vectors import vector_of
 from ..support.emit import all_of, choose, digits, divide, less_than, remainder, store
-from .contraction import Access, Contraction, LoopGroup, Operand
+from .contraction import ContractionGroup, ElementAccess, LoopGroup, Operand
 from .factors import read_stored
 from .runs import Run
 
@@ -102,7 +102,7 @@ def is_asynchronous(operand: Operand, shape: TileShape) -> bool:
     return not operand.is_computed and shape.width * element_bytes(shape.element) >= _SMALLEST_COPY
 
 
-def contiguous_width(access: Access, group: LoopGroup, largest: int) -> int:
+def contiguous_width(access: ElementAccess, group: LoopGroup, largest: int) -> int:
     """How many elements along the group's last loop are one aligned piece of memory; 0 if they are not contiguous."""
     if group.last is None or access.index.coefficient(group.last) != 1:
         return 0
@@ -117,7 +117,7 @@ class TileCopy:
 
     def __init__(
         self,
-        contraction: Contraction,
+        contraction: ContractionGroup,
         operand: Operand,
         shape: TileShape,
         buffers: Sequence[ir.Value],

@@ -16,15 +16,15 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, is_block_argument
 from ...common.scalar_body import clone_on
 from ...common.vectors import broadcast, is_vector, steps
-from .contraction import Contraction, element_access, loops_of, result_number, tile_ops
+from .contraction import ContractionGroup, element_access, loops_of, result_number, tile_ops
 from .factors import add
 from .runs import Run
 
 
-class Epilogue:
+class EpilogueEmitter:
     """Evaluates the ops after a contraction over the kernel's `buffers` (inputs, then outputs)."""
 
-    def __init__(self, contraction: Contraction, buffers: Sequence[ir.Value]):
+    def __init__(self, contraction: ContractionGroup, buffers: Sequence[ir.Value]):
         self.contraction, self.buffers = contraction, buffers
         self._ops = tile_ops(contraction.function)
         self._run = Run({}, None)
@@ -32,7 +32,7 @@ class Epilogue:
         self._bodies: dict[tuple[ir.Value, tuple[LinearIndex, ...]], list[ir.Value]] = {}
 
     @staticmethod
-    def accepts(contraction: Contraction) -> bool:
+    def accepts(contraction: ContractionGroup) -> bool:
         """Whether every value of the epilogue can be evaluated at a point."""
         return _Check(contraction).all_readable()
 
@@ -134,7 +134,7 @@ class Epilogue:
 class _Check:
     """Walks an epilogue as the evaluation would and says whether it can."""
 
-    def __init__(self, contraction: Contraction):
+    def __init__(self, contraction: ContractionGroup):
         self.contraction = contraction
         self.ops = tile_ops(contraction.function)
 

@@ -25,10 +25,10 @@ from ...common.rewriting import index_constant
 from ...common.vectors import broadcast, elements, extract, from_elements, part, splat, vector_of
 from ...tiled.schedules.gpu_contraction import SkinnySchedule, skinny_schedule
 from ..support.emit import ACCESS_BYTES, all_of, barrier, block_id, choose, digits, less_than, load, remainder, store, thread_id
-from ..support.launch import Kernel, open_kernel, shared_bytes, shared_view
-from .contraction import Contraction, LoopGroup, Operand
+from ..support.launch import OpenKernel, open_kernel, shared_bytes, shared_view
+from .contraction import ContractionGroup, LoopGroup, Operand
 from .cp_async import contiguous_width
-from .epilogue import Epilogue
+from .epilogue import EpilogueEmitter
 from .factors import add, add_lanes, factor_of, multiply_add, read_stored
 from .runs import Run
 
@@ -44,7 +44,7 @@ _LANES = 32
 class _Problem:
     """The contraction seen from its large operand: `lines` of it against `small` rows."""
 
-    contraction: Contraction
+    contraction: ContractionGroup
     large: Operand
     small: Operand
     lines: LoopGroup
@@ -59,7 +59,7 @@ class _Problem:
         return self.contraction.loops_at(batch, line, row, inner)
 
 
-def emit(contraction: Contraction, target: TargetView) -> None:
+def emit(contraction: ContractionGroup, target: TargetView) -> None:
     """The kernel of `contraction`."""
     problem = _problem(contraction)
     schedule = skinny_schedule(
@@ -85,7 +85,7 @@ def emit(contraction: Contraction, target: TargetView) -> None:
         _Skinny(problem, schedule, kernel, batch_index, block_line).emit()
 
 
-def _problem(contraction: Contraction) -> _Problem:
+def _problem(contraction: ContractionGroup) -> _Problem:
     if contraction.rows.extent <= contraction.cols.extent:
         large, small, lines, rows = contraction.right, contraction.left, contraction.cols, contraction.rows
     else:
@@ -102,7 +102,7 @@ def _problem(contraction: Contraction) -> _Problem:
 class _Skinny:
     """Emits one kernel."""
 
-    def __init__(self, problem: _Problem, schedule: SkinnySchedule, kernel: Kernel, batch: LinearIndex, block_line: LinearIndex):
+    def __init__(self, problem: _Problem, schedule: SkinnySchedule, kernel: OpenKernel, batch: LinearIndex, block_line: LinearIndex):
         self.problem, self.schedule, self.kernel, self.batch, self.block_line = problem, schedule, kernel, batch, block_line
         self.thread = thread_id()
         self.warp_inner, warp_line, lane_inner, lane_line = digits(
@@ -222,7 +222,7 @@ class _Skinny:
     def _finish(self, partial: ir.Value) -> None:
         schedule, problem = self.schedule, self.problem
         results = self.rows * schedule.block_cols
-        epilogue = Epilogue(problem.contraction, self.kernel.buffers)
+        epilogue = EpilogueEmitter(problem.contraction, self.kernel.buffers)
         for start in range(0, results, schedule.threads):
             index = LinearIndex.of(self.thread) + start
             row, line = digits(index.value(), [0, schedule.block_cols])

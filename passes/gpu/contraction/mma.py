@@ -19,7 +19,7 @@ from ...common.vectors import extract, from_elements, part, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule
 from ..support.emit import digits, divide, load, remainder
 from ..support.layout import Factor, Layout
-from .contraction import Contraction
+from .contraction import ContractionGroup
 from .cp_async import TileShape, is_asynchronous, tile_shape
 from .pipeline import emit_tiled
 from .tile_results import Results
@@ -27,7 +27,7 @@ from .tile_results import Results
 _FIRST_WITH_ASYNC_COPIES = 80
 
 
-def accepts(contraction: Contraction, target: TargetView) -> bool:
+def accepts(contraction: ContractionGroup, target: TargetView) -> bool:
     """Whether the contraction's types are tensor-core types of the target."""
     if target.compute_capability < _FIRST_WITH_ASYNC_COPIES or str(contraction.accumulator) != "f32":
         return False
@@ -37,7 +37,7 @@ def accepts(contraction: Contraction, target: TargetView) -> bool:
     return left in ("f16", "bf16") or (left == "f32" and _allows_tf32(contraction.function))
 
 
-def emit(contraction: Contraction, target: TargetView) -> None:
+def emit(contraction: ContractionGroup, target: TargetView) -> None:
     """The kernel of `contraction`."""
     element = contraction.left.element
     schedule = tensor_core_schedule(contraction.sizes, element_bytes(element), target)

@@ -24,9 +24,9 @@ from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import barrier, block_id, digits, remainder, thread_id
 from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, open_kernel, shared_bytes, shared_view
 from ..support.layout import Layout
-from .contraction import Contraction
+from .contraction import ContractionGroup
 from .cp_async import TileCopy, TileShape, commit, wait
-from .epilogue import Epilogue
+from .epilogue import EpilogueEmitter
 from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
 
@@ -39,7 +39,7 @@ def block_groups(row_tiles: int) -> int:
 
 
 def emit_tiled(
-    contraction: Contraction,
+    contraction: ContractionGroup,
     schedule: TileSchedule,
     shapes: tuple[TileShape, TileShape],
     make_multiplier: MakeMultiplier,
@@ -94,11 +94,11 @@ def emit_tiled(
                 copies.append(TmaCopy(contraction, tensor, next(parameters), shape, (arena, at), barriers))
         multiplier = make_multiplier(schedule, shapes, thread)
         sums = _accumulate(contraction, schedule, copies, barriers, rings, multiplier, (batch_index, row, col))
-        results.finish(Epilogue(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
+        results.finish(EpilogueEmitter(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
 
 
 def _accumulate(
-    contraction: Contraction,
+    contraction: ContractionGroup,
     schedule: TileSchedule,
     copies: Sequence[TileCopy | TmaCopy],
     barriers: StageBarriers | None,

@@ -15,7 +15,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import stored
 from ...common.vectors import broadcast, elements, from_elements, splat
 from ..support.emit import ACCESS_BYTES, load, store
-from .contraction import Access
+from .contraction import ElementAccess
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Run:
     along: int | None
     length: int = 1
 
-    def read(self, buffer: ir.Value, access: Access) -> ir.Value:
+    def read(self, buffer: ir.Value, access: ElementAccess) -> ir.Value:
         """The elements: one vector, in as few accesses as alignment allows, or a scalar where they are the same along the run."""
         at, step = access.index.at(self.loops), self._step(access)
         if self.length == 1 or not step:
@@ -35,7 +35,7 @@ class Run:
         parts = [load(buffer, [(at + i * step).value()], size) for i in range(0, self.length, size)]
         return _as_bool(parts[0] if len(parts) == 1 else from_elements([e for p in parts for e in elements(p)]), access.element)
 
-    def write(self, value: ir.Value, buffer: ir.Value, access: Access) -> None:
+    def write(self, value: ir.Value, buffer: ir.Value, access: ElementAccess) -> None:
         """Stores a vector; a scalar is stored at every point of the run."""
         at, step = access.index.at(self.loops), self._step(access)
         if self.length > 1:
@@ -49,10 +49,10 @@ class Run:
         for i in range(0, self.length, size):
             store(scalars[i] if size == 1 else from_elements(scalars[i : i + size]), buffer, [(at + i * step).value()])
 
-    def _step(self, access: Access) -> int:
+    def _step(self, access: ElementAccess) -> int:
         return 0 if self.along is None else access.index.coefficient(self.along)
 
-    def _piece(self, access: Access) -> int:
+    def _piece(self, access: ElementAccess) -> int:
         """How many elements one access takes."""
         if self.along is None or self._step(access) != 1:
             return 1

@@ -20,7 +20,7 @@ from ...common.vectors import broadcast, elements, extract, from_elements, part,
 from ...tiled.schedules.gpu_contraction import TileSchedule, simt_schedule
 from ..support.emit import digits, divide, load, remainder
 from ..support.layout import Factor, Layout
-from .contraction import Contraction, Operand
+from .contraction import ContractionGroup, Operand
 from .cp_async import TileShape, tile_shape
 from .factors import factor_of, multiply_add
 from .pipeline import emit_tiled
@@ -31,7 +31,7 @@ _INNER_VECTOR = 4
 _FREE_VECTOR = 4
 
 
-def emit(contraction: Contraction, target: TargetView) -> None:
+def emit(contraction: ContractionGroup, target: TargetView) -> None:
     """The kernel of `contraction`."""
     widest = max(element_bytes(o.element) for o in (contraction.left, contraction.right))
     schedule = simt_schedule(contraction.sizes, widest, target)
@@ -96,7 +96,7 @@ class _Side:
 class _Fma:
     """Multiplier of pipeline.py: accumulators are one vector along the columns for each of the thread's rows."""
 
-    def __init__(self, contraction: Contraction, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value):
+    def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value):
         self.contraction, self.depth = contraction, schedule.depth
         lane = remainder(thread, 32)
         warp = digits(divide(thread, 32), [0, schedule.warp_cols])

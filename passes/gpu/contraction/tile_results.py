@@ -21,8 +21,8 @@ from ...common.vectors import elements, is_vector
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import all_of, barrier, digits, less_than, load, store
 from ..support.launch import shared_bytes, shared_view
-from .contraction import Contraction
-from .epilogue import Epilogue
+from .contraction import ContractionGroup
+from .epilogue import EpilogueEmitter
 
 _SECTOR_BYTES = 32
 _WARP_ROW = 8
@@ -60,7 +60,7 @@ class Multiplier(Protocol):
 class TileResults:
     """Finishes the tiles of a kernel, whose rings have `room` bytes that are free by then."""
 
-    def __init__(self, contraction: Contraction, schedule: TileSchedule, room: int):
+    def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, room: int):
         self.contraction, self.schedule = contraction, schedule
         self.strip = schedule.rows // schedule.warp_rows
         self.staged = self._narrow() and contraction.cols.last_extent % _VECTOR == 0
@@ -74,7 +74,7 @@ class TileResults:
 
     def finish(
         self,
-        epilogue: Epilogue,
+        epilogue: EpilogueEmitter,
         multiplier: Multiplier,
         accumulators: list[ir.Value],
         tile: tuple[LinearIndex, LinearIndex, LinearIndex],
@@ -99,7 +99,7 @@ class TileResults:
             self._read_back(epilogue, tile, slab, thread, first)
 
     def _read_back(
-        self, epilogue: Epilogue, tile: tuple[LinearIndex, LinearIndex, LinearIndex], slab: ir.Value, thread: ir.Value, first: int
+        self, epilogue: EpilogueEmitter, tile: tuple[LinearIndex, LinearIndex, LinearIndex], slab: ir.Value, thread: ir.Value, first: int
     ) -> None:
         schedule = self.schedule
         rows, vectors = self.slab * schedule.warp_rows, schedule.cols // _VECTOR
@@ -110,7 +110,12 @@ class TileResults:
             self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
 
     def _emit(
-        self, epilogue: Epilogue, tile: tuple[LinearIndex, LinearIndex, LinearIndex], row: LinearIndex, col: LinearIndex, values: ir.Value
+        self,
+        epilogue: EpilogueEmitter,
+        tile: tuple[LinearIndex, LinearIndex, LinearIndex],
+        row: LinearIndex,
+        col: LinearIndex,
+        values: ir.Value,
     ) -> None:
         """The epilogue at a row and column of the tile; element by element where a vector would straddle an end."""
         contraction, (batch, first_row, first_col) = self.contraction, tile

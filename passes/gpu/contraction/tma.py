@@ -27,7 +27,7 @@ from hloom.dialects.storage import element_bytes
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, i64_array, index_constant, value_of
 from ..support.emit import WORKGROUP, divide, remainder
-from .contraction import Contraction, Operand
+from .contraction import ContractionGroup, Operand
 from .cp_async import TileShape
 
 _MOST_DIMENSIONS = 5
@@ -40,7 +40,7 @@ _TICKS = 10_000_000
 
 
 @dataclass(frozen=True)
-class TensorMap:
+class TensorMapParameter:
     """A tensor within a buffer of the kernel, and the box of it that one copy moves; dimensions outermost first."""
 
     buffer: int
@@ -85,7 +85,7 @@ def box_of(kind: ir.Type) -> tuple[ir.MemRefType, int]:
     return ir.MemRefType(ir.Type.parse(found[1], kind.context)), int(found[2])
 
 
-def tensor_map(contraction: Contraction, operand: Operand, shape: TileShape) -> TensorMap | None:
+def tensor_map(contraction: ContractionGroup, operand: Operand, shape: TileShape) -> TensorMapParameter | None:
     """The operand as TMA fetches its tiles of that shape, or None."""
     free = contraction.rows if operand is contraction.left else contraction.cols
     if operand.is_computed or len(free.loops) != 1 or len(contraction.inner.loops) != 1:
@@ -107,7 +107,9 @@ def tensor_map(contraction: Contraction, operand: Operand, shape: TileShape) -> 
         and max(box) <= _LARGEST_BOX
         and max(extents) <= _LARGEST_EXTENT
     )
-    return TensorMap(operand.access.buffer, index.constant * nbytes, batch, extents, strides, box, operand.element) if fits else None
+    return (
+        TensorMapParameter(operand.access.buffer, index.constant * nbytes, batch, extents, strides, box, operand.element) if fits else None
+    )
 
 
 class StageBarriers:
@@ -139,8 +141,8 @@ class TmaCopy:
 
     def __init__(
         self,
-        contraction: Contraction,
-        tensor: TensorMap,
+        contraction: ContractionGroup,
+        tensor: TensorMapParameter,
         parameter: ir.Value,
         shape: TileShape,
         place: tuple[ir.Value, int],

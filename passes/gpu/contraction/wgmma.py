@@ -31,7 +31,7 @@ from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
 from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
 from . import mma
-from .contraction import Contraction
+from .contraction import ContractionGroup
 from .cp_async import TileShape, is_asynchronous, tile_shape
 from .pipeline import emit_tiled
 from .tile_results import Results
@@ -46,7 +46,7 @@ _SWIZZLES = {128: 1, 64: 2, 32: 3}
 _INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 
 
-def try_emit(contraction: Contraction, target: TargetView) -> bool:
+def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     """Emits the kernel of `contraction`, if it can be one."""
     if target.cpu != "sm_90a" or not mma.accepts(contraction, target) or contraction.rows.extent < _GROUP_ROWS:
         return False

@@ -14,7 +14,7 @@ from hloom.dialects.storage import element_bytes
 from ...common.rewriting import create, i64_attr, index_constant, symbol_name, value_of
 from ...common.storage import buffer_type
 from ...tiled.schedules.gpu_contraction import STATIC_SHARED_BYTES
-from ..contraction.tma import TensorMap
+from ..contraction.tma import TensorMapParameter
 from .emit import WORKGROUP
 
 MODULE = "kernels"
@@ -28,7 +28,7 @@ _FIGURES = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
 
 
 @dataclass
-class Kernel:
+class OpenKernel:
     """A gpu.func under construction; its block ends in gpu.return, before which everything is emitted."""
 
     op: ir.Operation
@@ -98,7 +98,9 @@ def _shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
     return ir.Type.parse(f"memref<{'x'.join(map(str, shape))}x{element}, {WORKGROUP}>")
 
 
-def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[str, str | int], maps: Sequence[TensorMap] = ()) -> Kernel:
+def open_kernel(
+    function: ir.Operation, blocks: int, threads: int, layout: dict[str, str | int], maps: Sequence[TensorMapParameter] = ()
+) -> OpenKernel:
     """The kernel of `function`'s name in the module's @kernels, with `blocks` x `threads` and the readable `layout` as attributes.
 
     Behind its buffers it takes tensor maps of them.
@@ -139,7 +141,7 @@ def open_kernel(function: ir.Operation, blocks: int, threads: int, layout: dict[
         entry = op.regions[0].blocks.append(*types)
     with ir.InsertionPoint(entry):
         create("gpu.return")
-    return Kernel(op, list(entry.arguments)[:count], list(entry.arguments)[count:])
+    return OpenKernel(op, list(entry.arguments)[:count], list(entry.arguments)[count:])
 
 
 def _kernels(function: ir.Operation) -> ir.Block:

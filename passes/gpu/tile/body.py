@@ -15,17 +15,17 @@ from ...common.scalar_body import Rep, ScalarBody
 from ...common.vectors import is_vector, widened
 
 if TYPE_CHECKING:
-    from .tile import Tile
+    from .tile_values import TileValues
 
 _UNIFORM_LEFT = (CmpIPredicate.slt, CmpIPredicate.sge, CmpIPredicate.ult, CmpIPredicate.uge)
 _UNIFORM_RIGHT = (CmpIPredicate.sgt, CmpIPredicate.sle, CmpIPredicate.ugt, CmpIPredicate.ule)
 """Comparisons of x + lane with y (of y with x + lane) that come out the same in all lanes where x and y are multiples of the lane count."""
 
 
-class Body(ScalarBody):
+class ThreadBody(ScalarBody):
     """Evaluates ops of the body of `op` at `indices` (of its loops). `given` are values of block arguments; the tile has the others."""
 
-    def __init__(self, tile: Tile, op: TileOp, indices: Sequence[Rep], lanes: int, given: dict[ir.Value, ir.Value] | None = None):
+    def __init__(self, tile: TileValues, op: TileOp, indices: Sequence[Rep], lanes: int, given: dict[ir.Value, ir.Value] | None = None):
         super().__init__(indices, given or {})
         self.tile, self.op, self.lanes = tile, op, lanes
         self.arguments = {a: n for n, a in enumerate(op.op.regions[0].blocks[0].arguments)}

@@ -1,8 +1,9 @@
 """A tiled group function to a kernel: binds the tile's tensors to memory, emits its reductions in order, then its results.
 
-Elementwise ops are not emitted by themselves: who reads them evaluates them (tile.py). What is emitted, a reduction or the store of a
-result, is a *root*; it has a layout and is tried: where a thread needs a value that another one has, everything emitted for the root is
-taken back, the value goes through shared memory, and the root is tried again; likewise with single elements where vectors do not pay.
+Elementwise ops are not emitted by themselves: whoever reads them evaluates them (tile_values.py). What is emitted is a *root*: a reduction,
+or the store of a result. A root has a layout and is tried. Where a thread needs a value that another thread has, all that was emitted for
+the root is taken back, the value goes through shared memory, and the root is tried again. Where vectors do not pay, it is tried again with
+single elements.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from ..support.emit import block_id, thread_id
 from ..support.launch import open_kernel
 from .extents import Extent, loop_extents, shape_of
 from .indices import Indices, Memo
-from .memory import Memory, NoRoom
+from .memory import KernelMemory, NoRoom
 from .roots import Roots
 from .threads import Threads
-from .tile import Narrow, Tile
+from .tile_values import Narrow, TileValues
 from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, View
 from .warps import choose_warps
 
@@ -63,8 +64,8 @@ class _Distribution:
             memo = Memo()
             indices = Indices(memo)
             thread, block = thread_id(), block_id()
-            self.memory = Memory(indices, self.kernel.op)
-            self.tile = Tile(self.memory, Threads(indices, self.warps, thread, self._size), memo, indices)
+            self.memory = KernelMemory(indices, self.kernel.op)
+            self.tile = TileValues(self.memory, Threads(indices, self.warps, thread, self._size), memo, indices)
             self.roots = Roots(self.tile, self.function.op)
             self._bind_loops(indices, block)
             self._bind_arguments()

@@ -22,7 +22,7 @@ class NoRoom(Exception):
     """A block has no shared memory left."""
 
 
-class Memory:
+class KernelMemory:
     """Emits accesses to the memory of kernel `name`."""
 
     def __init__(self, indices: Indices, kernel: ir.Operation):
@@ -42,7 +42,7 @@ class Memory:
         return loaded(whole, storage.element)
 
     def _at(self, address: LinearIndex, lane: int) -> ir.Value:
-        return self.indices.value(LinearIndex(address.terms, address.constant + lane * address.lanes))
+        return self.indices.value(address.at_lane(lane))
 
     def _piece(self, storage: Storage, address: LinearIndex, lanes: int) -> int:
         """How many elements one access takes: aligned, at most 16 bytes."""

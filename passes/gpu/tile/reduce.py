@@ -19,24 +19,24 @@ from ...common.linear_index import LinearIndex
 from ...common.vectors import from_lanes, is_vector, lane_of, widened
 from ..support.emit import barrier, shuffle
 from ..support.layout import Factor, Key, Layout
-from .body import Body
+from .body import ThreadBody
 from .combiner import Combiner
 from .extents import Extent
 from .loops import nest
-from .tile import Tile
+from .tile_values import TileValues
 from .values import Reduced
 
 Partials = dict[Key, list[ir.Value]]
 """The accumulators of each register of the kept dimensions."""
 
 
-def emit_reduction(tile: Tile, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None) -> list[Reduced]:
+def emit_reduction(tile: TileValues, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None) -> list[Reduced]:
     """Reduces `op` in `layout`; without a combiner, no dimension that is reduced may be shared by threads."""
     return _Reduction(tile, op, layout, extents, combiner).emit()
 
 
 class _Reduction:
-    def __init__(self, tile: Tile, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None):
+    def __init__(self, tile: TileValues, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None):
         self.tile, self.op, self.layout, self.extents, self.combiner = tile, op, layout, extents, combiner
         self.reduced = [d for d, parallel in enumerate(op.parallel) if not parallel]
         self.block = op.op.regions[0].blocks[0]
@@ -94,7 +94,7 @@ class _Reduction:
 
     def _run_body(self, key: Key, indices: list[LinearIndex], ivs: dict[int, LinearIndex], parts: list[ir.Value] | None) -> list[ir.Value]:
         ops = [o.operation for o in self.block.operations]
-        body = Body(self.tile, self.op, indices, self.lanes, dict(zip(self.accumulators, parts or [])))
+        body = ThreadBody(self.tile, self.op, indices, self.lanes, dict(zip(self.accumulators, parts or [])))
         body.run(ops[:-1])
         return [widened(body.value(v), self.lanes) for v in ops[-1].operands]
 
@@ -102,7 +102,7 @@ class _Reduction:
         self, key: Key, indices: list[LinearIndex], ivs: dict[int, LinearIndex], parts: list[ir.Value] | None
     ) -> list[ir.Value]:
         assert self.combiner is not None
-        body = Body(self.tile, self.op, indices, self.lanes)
+        body = ThreadBody(self.tile, self.op, indices, self.lanes)
         body.run(self.combiner.before)
         values = [widened(body.value(v), self.lanes) for v in self.combiner.values]
         if not self.combiner.idempotent:
@@ -120,7 +120,7 @@ class _Reduction:
     def _combine(self, a: list[ir.Value], b: list[ir.Value], lanes: int) -> list[ir.Value]:
         assert self.combiner is not None
         given = {**dict(zip(self.accumulators, a)), **dict(zip(self.combiner.values, b))}
-        body = Body(self.tile, self.op, [], lanes, given)
+        body = ThreadBody(self.tile, self.op, [], lanes, given)
         body.run(self.combiner.ops)
         returned = list(self.block.operations)[-1].operation.operands
         return [widened(body.value(v), lanes) if any(map(is_vector, [*a, *b])) else body.value(v) for v in returned]

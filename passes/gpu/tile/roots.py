@@ -16,13 +16,13 @@ from ...common.linear_index import LinearIndex
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
 from ..support.emit import WARP, barrier
 from ..support.layout import Layout, blocked, ordered, serial
-from .access import Access, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
 from .combiner import split
 from .extents import Extent, shape_of
 from .loops import nest
 from .memory import NoRoom
 from .reduce import emit_reduction
-from .tile import Tile
+from .tensor_reads import TensorRead, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
+from .tile_values import TileValues
 from .values import Reduced, View
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ SERIAL_REGISTERS = 16
 class Roots:
     """Chooses the layouts of a tile's roots (`layouts`, by name) and emits them."""
 
-    def __init__(self, tile: Tile, function: ir.Operation):
+    def __init__(self, tile: TileValues, function: ir.Operation):
         self.tile = tile
         self.layouts: dict[str, Layout] = {}
         self._reductions: dict[tuple, Layout] = {}
@@ -108,7 +108,7 @@ class Roots:
         vector = self._fit(extents, order[0], narrow, prod(bounds)) if order else 1
         return blocked(bounds, order, vector=vector, warps=self.tile.threads.warps, registers=REGISTERS)
 
-    def _inherited(self, found: list[Access], bounds: list[int]) -> Layout | None:
+    def _inherited(self, found: list[TensorRead], bounds: list[int]) -> Layout | None:
         """The layout of a reduction's result that lies along all dimensions."""
         wanted = {d for d, n in enumerate(bounds) if n > 1}
         for access in found:

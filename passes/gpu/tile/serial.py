@@ -11,15 +11,15 @@ from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.scalar_body import Rep
 from ...common.vectors import widened
-from .body import Body
+from .body import ThreadBody
 from .extents import loop_extents
 from .loops import nest_over
 
 if TYPE_CHECKING:
-    from .tile import Tile
+    from .tile_values import TileValues
 
 
-def reduce_at(tile: Tile, op: TileOp, kept: Sequence[LinearIndex], lanes: int) -> list[Rep]:
+def reduce_at(tile: TileValues, op: TileOp, kept: Sequence[LinearIndex], lanes: int) -> list[Rep]:
     """The results of the reduction `op` at the indices of its loops that are kept; those of the reduced ones do not matter."""
     block = op.op.regions[0].blocks[0]
     accumulators = list(block.arguments)[len(op.inputs) :]
@@ -28,7 +28,7 @@ def reduce_at(tile: Tile, op: TileOp, kept: Sequence[LinearIndex], lanes: int) -
 
     def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
         indices = [ivs.get(d, index) for d, index in enumerate(kept)]
-        body = Body(tile, op, indices, lanes, dict(zip(accumulators, carried)))
+        body = ThreadBody(tile, op, indices, lanes, dict(zip(accumulators, carried)))
         body.run(ops[:-1])
         return [widened(body.value(v), lanes) for v in ops[-1].operands]
 

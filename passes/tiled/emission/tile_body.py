@@ -20,7 +20,7 @@ _EMITTER = IndexEmitter()
 Mixed: TypeAlias = "Sequence[int | ir.Value]"
 
 
-class Tile:
+class TileBody:
     """Emits the body of `forall` for the ops of `axes`, tiled by `sizes`; `results` are the values that the forall yields, in order."""
 
     def __init__(self, axes: Axes, sizes: dict[int, int], forall: ir.Operation, results: list[ir.Value]):

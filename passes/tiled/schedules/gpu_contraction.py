@@ -76,7 +76,7 @@ class SkinnySchedule:
         return 32 * self.warp_cols * self.warp_inner
 
 
-Tile = tuple[int, int, int, int]
+BlockTile = tuple[int, int, int, int]
 """Rows and columns of a block's tile; rows and columns of its warps."""
 
 _SKINNY_WARPS = 8
@@ -121,7 +121,7 @@ def warpgroup_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> 
     The widest tiles take the place of two blocks.
     """
     depth, least = _WIDEST_SWIZZLE // element_bytes, _IN_FLIGHT + 2
-    resident: dict[Tile, int] = {}
+    resident: dict[BlockTile, int] = {}
     for threads in (RESIDENT_THREADS // 2, RESIDENT_THREADS):
         fitting = (t for t in _WARPGROUP_TILES if least * _stage_bytes(t, depth, element_bytes) <= _room(t, threads, target))
         resident |= dict.fromkeys(fitting, threads)
@@ -132,16 +132,16 @@ def warpgroup_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> 
     return replace(staged, stages=max(least, staged.stages), in_flight=_IN_FLIGHT, resident=resident[tile])
 
 
-def _fitting(tiles: Sequence[Tile], depth: int, element_bytes: int) -> list[Tile]:
+def _fitting(tiles: Sequence[BlockTile], depth: int, element_bytes: int) -> list[BlockTile]:
     """Those of which two stages fit."""
     return [t for t in tiles if 2 * _stage_bytes(t, depth, element_bytes) <= STATIC_SHARED_BYTES]
 
 
-def _best(tiles: Sequence[Tile], sizes: Sizes, target: TargetView) -> Tile:
+def _best(tiles: Sequence[BlockTile], sizes: Sizes, target: TargetView) -> BlockTile:
     """The tile of least cost."""
     processors = target.multiprocessors or 108
 
-    def cost(tile: Tile) -> int:
+    def cost(tile: BlockTile) -> int:
         rows, cols, _, _ = tile
         waves = -(-sizes.batch * -(-sizes.rows // rows) * -(-sizes.cols // cols) // processors)
         # A block's flops, and what it reads of both operands, weighed at 32 flops an element.
@@ -150,18 +150,18 @@ def _best(tiles: Sequence[Tile], sizes: Sizes, target: TargetView) -> Tile:
     return min(tiles, key=cost)
 
 
-def _staged(tile: Tile, depth: int, sizes: Sizes, element_bytes: int, room: int) -> TileSchedule:
+def _staged(tile: BlockTile, depth: int, sizes: Sizes, element_bytes: int, room: int) -> TileSchedule:
     """The schedule with as many stages as there is room and use for."""
     rows, cols, warp_rows, warp_cols = tile
     stages = min(_MOST_STAGES, max(2, -(-sizes.inner // depth)), room // _stage_bytes(tile, depth, element_bytes))
     return TileSchedule(rows, cols, depth, stages, warp_rows, warp_cols)
 
 
-def _stage_bytes(tile: Tile, depth: int, element_bytes: int) -> int:
+def _stage_bytes(tile: BlockTile, depth: int, element_bytes: int) -> int:
     return (tile[0] + tile[1]) * depth * element_bytes
 
 
-def _room(tile: Tile, threads: int, target: TargetView) -> int:
+def _room(tile: BlockTile, threads: int, target: TargetView) -> int:
     """Shared memory for a block, so that so many threads of such blocks fit a multiprocessor."""
     share = target.shared_bytes_per_multiprocessor * 32 * tile[2] * tile[3] // threads - _RESERVED_BYTES
     return max(STATIC_SHARED_BYTES, min(share, target.shared_bytes_per_block))

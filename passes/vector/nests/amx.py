@@ -16,7 +16,6 @@ not start from zero, maps that are not linear, results whose columns are not con
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -30,6 +29,7 @@ from ...common.control_flow import for_each, for_loop, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
 from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from .amx_panels import DEPTH, Depth, Operand, load_tile, pack_columns, pack_rows, store_tile
 from .lanes import Lanes
 from .nests import chunks, if_some, whole_part
@@ -38,17 +38,15 @@ from .work import Work, stride_along
 
 LEAST_ROWS, LEAST_COLUMNS, LEAST_DEPTH = 8, 16, 16
 
-Bound = Callable[["int | ir.Value"], int]
 
-
-def emit_amx(work: Work, target: TargetView, bound: Bound, scratch: Scratch) -> bool:
+def emit_amx(work: Work, target: TargetView, scratch: Scratch) -> bool:
     """Emits `work` by AMX tiles, or returns False if it is not for them."""
     if not target.amx_bf16 or work.block is None or not multiplies_bf16(work.block) or not _starts_from_zero(work):
         return False
-    plan = _plan(work, target, bound)
+    plan = _plan(work, target)
     if plan is None:
         return False
-    _Amx(work, plan, bound, scratch).emit()
+    _Amx(work, plan, scratch).emit()
     return True
 
 
@@ -104,7 +102,7 @@ class _Plan:
     reduced: list[int]
 
 
-def _plan(work: Work, target: TargetView, bound: Bound) -> _Plan | None:
+def _plan(work: Work, target: TargetView) -> _Plan | None:
     loops, extents = range(len(work.extents)), work.extents
     operands = [_Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     accesses = [a for a in operands if a is not None]
@@ -114,25 +112,25 @@ def _plan(work: Work, target: TargetView, bound: Bound) -> _Plan | None:
     out = accesses[2]
     for left, right in (accesses[:2], accesses[1::-1]):
         a, b = left.strides, right.strides
-        columns = [d for d in loops if out.strides[d] == 1 and not a[d] and b[d] and bound(extents[d]) >= LEAST_COLUMNS]
-        rows = [d for d in loops if work.parallel[d] and a[d] and not b[d] and bound(extents[d]) >= LEAST_ROWS]
+        columns = [d for d in loops if out.strides[d] == 1 and not a[d] and b[d] and size_bound(extents[d]) >= LEAST_COLUMNS]
+        rows = [d for d in loops if work.parallel[d] and a[d] and not b[d] and size_bound(extents[d]) >= LEAST_ROWS]
         if columns and rows:
             break
     else:
         return None
-    row, column = max(rows, key=lambda d: bound(extents[d])), columns[0]
+    row, column = max(rows, key=lambda d: size_bound(extents[d])), columns[0]
     depth, pair = _depth(work, a, b, row, column, summed)
     if depth is None:
         return None
     outer = [d for d in loops if work.parallel[d] and d not in (row, column)]
     plan = _Plan(left, right, out, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)])
-    extent = bound(extents[depth]) * (1 if pair is None else 2)
-    if pair is not None and not (isinstance(extents[column], int) or bound(extents[column]) % 32 == 0):
+    extent = size_bound(extents[depth]) * (1 if pair is None else 2)
+    if pair is not None and not (isinstance(extents[column], int) or size_bound(extents[column]) % 32 == 0):
         return None  # blocks of 32 columns would reach beyond what is packed
     direct = a[depth if pair is None else pair] == 1 and extent % DEPTH == 0
-    most = bound(extents[row])
+    most = size_bound(extents[row])
     packed = (DEPTH if pair is None else 0) + (most + DEPTH if not direct else DEPTH if extents[row] != most or most % DEPTH else 0)
-    panel_bytes = 2 * prod(bound(extents[d]) for d in plan.reduced) * (extent + DEPTH) * packed
+    panel_bytes = 2 * prod(size_bound(extents[d]) for d in plan.reduced) * (extent + DEPTH) * packed
     return plan if extent >= LEAST_DEPTH and panel_bytes <= target.tile_bytes else None
 
 
@@ -150,13 +148,13 @@ def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed
 
 
 class _Amx:
-    def __init__(self, work: Work, plan: _Plan, bound: Bound, scratch: Scratch):
+    def __init__(self, work: Work, plan: _Plan, scratch: Scratch):
         self.work, self.plan, self.scratch = work, plan, scratch
         self.m, self.n = work.extents[plan.rows], work.extents[plan.columns]
-        self.most_rows, self.most_columns = bound(self.m), bound(self.n)
+        self.most_rows, self.most_columns = size_bound(self.m), size_bound(self.n)
         self.block = (16 if self.most_rows <= 16 else 32, 16 if self.most_columns <= 16 else 32)
-        extent = bound(work.extents[plan.depth]) * (1 if plan.pair is None else 2)
-        self.depth = Depth({d: bound(work.extents[d]) for d in plan.reduced}, extent)
+        extent = size_bound(work.extents[plan.depth]) * (1 if plan.pair is None else 2)
+        self.depth = Depth({d: size_bound(work.extents[d]) for d in plan.reduced}, extent)
 
     def emit(self) -> None:
         outer = self.plan.outer
@@ -240,7 +238,7 @@ class _Amx:
 
         def copy(i: LinearIndex) -> None:
             def chunk(j: LinearIndex, lanes: Lanes) -> None:
-                j = LinearIndex(j.terms, j.constant, 1)
+                j = j.along_lanes()
                 lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)
 
             chunks(width, 16, 16, chunk)

@@ -114,8 +114,8 @@ def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int
 
         def at(reduced: dict[int, LinearIndex]) -> None:
             def chunk(k: LinearIndex, lanes: Lanes) -> None:
-                value = lanes.load(source.storage, _lanes(source.at(index, k, reduced)))
-                Lanes(lanes.count).store(value, target.storage, _lanes(target.at(i, k, reduced)))
+                value = lanes.load(source.storage, source.at(index, k, reduced).along_lanes())
+                Lanes(lanes.count).store(value, target.storage, target.at(i, k, reduced).along_lanes())
 
             chunks(depth.extent, DEPTH, DEPTH, chunk)
 
@@ -135,10 +135,10 @@ def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent
                 whole = wide.mask is None
                 live = DEPTH if whole else depth.extent % DEPTH
                 first = source.at(start + i, LinearIndex(), reduced)
-                rows = [lanes.load(source.storage, _lanes(first + (k + j) * source.along)) for j in range(live)]
+                rows = [lanes.load(source.storage, (first + (k + j) * source.along).along_lanes()) for j in range(live)]
                 rows += [splat(vector_of(DEPTH, source.storage.element), 0)] * (DEPTH - live)
                 for j, value in enumerate(transpose_square(rows)):
-                    Lanes(DEPTH).store(value, target.storage, _lanes(target.at(i + j, k, reduced)))
+                    Lanes(DEPTH).store(value, target.storage, target.at(i + j, k, reduced).along_lanes())
 
             chunks(depth.extent, DEPTH, DEPTH, chunk)
 
@@ -160,10 +160,10 @@ def _interleave(
     element = source.storage.element
 
     def load(k: LinearIndex) -> ir.Value:
-        return lanes.load(source.storage, _lanes(source.at(start, k, reduced)))
+        return lanes.load(source.storage, source.at(start, k, reduced).along_lanes())
 
     def store(k: LinearIndex, low: ir.Value, high: ir.Value) -> None:
-        Lanes(2 * count).store(vector.interleave(low, high), target.storage, _lanes(target.at(LinearIndex(), k, reduced)))
+        Lanes(2 * count).store(vector.interleave(low, high), target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
 
     even = depth.extent - depth.extent % 2
     for_each(0, even, 2, lambda k: store(k, load(k), load(k + 1)))
@@ -182,17 +182,13 @@ def _transpose_pairs(
 
     def chunk(k: LinearIndex, lanes: Lanes) -> None:
         for first in range(0, count, 16):
-            loads = [lanes.load(source.storage, _lanes(source.at(row, k, reduced))) for row in rows[first : first + 16]]
+            loads = [lanes.load(source.storage, source.at(row, k, reduced).along_lanes()) for row in rows[first : first + 16]]
             square = transpose_square([vector.bitcast(i32, v) for v in loads])
             for j, value in enumerate(square):
                 address = target.at(LinearIndex(constant=first), k + 2 * j, reduced)
-                Lanes(DEPTH).store(vector.bitcast(bf16, value), target.storage, _lanes(address))
+                Lanes(DEPTH).store(vector.bitcast(bf16, value), target.storage, address.along_lanes())
 
     chunks(depth.extent, DEPTH, DEPTH, chunk)
-
-
-def _lanes(address: LinearIndex) -> LinearIndex:
-    return LinearIndex(address.terms, address.constant, 1)
 
 
 def _live_lanes(left: LinearIndex, count: int = DEPTH) -> Lanes:

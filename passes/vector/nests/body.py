@@ -24,7 +24,7 @@ Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""
 
 
-class Body(ScalarBody):
+class LanesBody(ScalarBody):
     """The body of a linalg op at one point of its loops, in `lanes` lanes."""
 
     def __init__(self, lanes: Lanes, indices: Sequence[Rep], captured: Captured):

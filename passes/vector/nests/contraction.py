@@ -24,22 +24,23 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import for_each, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from .body import Captured
 from .lanes import Lanes, Rep
-from .nests import chunks, lane_count, whole_part
-from .packing import Bound, Scratch, pack, packable, summed
+from .nests import chunks, lane_count, point_indices, whole_part
+from .packing import Scratch, pack, packable, summed
 from .work import Point, Work, stride_along
 
 
-def emit_contraction(work: Work, vector: int | None, captured: Captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
+def emit_contraction(work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch) -> None:
     """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code).
 
-    `bound` gives the largest value of an extent, `scratch` a buffer on the stack.
+    `scratch` makes a buffer on the stack.
     """
-    _Contraction(work, vector, captured, target, bound, scratch).emit()
+    _Contraction(work, vector, captured, target, scratch).emit()
 
 
-def contraction_loop(work: Work, target: TargetView, bound: Bound) -> int | None:
+def contraction_loop(work: Work, target: TargetView) -> int | None:
     """The loop of a product of matrices to vectorise whatever its operands' layout: the result's innermost, if packing makes it so."""
     if len(work.inputs) < 2 or len(work.outputs) != 1:
         return None
@@ -47,11 +48,11 @@ def contraction_loop(work: Work, target: TargetView, bound: Bound) -> int | None
     output = work.outputs[0]
     assert output is not None
     for dim, extent in enumerate(work.extents):
-        if work.parallel[dim] and bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
+        if work.parallel[dim] and size_bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
             jam = jam_loop(work, dim)
             inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
             strided = [n for n, along in inputs if along is None or along not in (0, 1)]
-            return dim if all(packable(work, n, dim, jam, target, bound) for n in strided) else None
+            return dim if all(packable(work, n, dim, jam, target) for n in strided) else None
     return None
 
 
@@ -69,9 +70,9 @@ def jam_loop(work: Work, vector: int | None) -> int | None:
 
 
 class _Contraction:
-    def __init__(self, work: Work, vector: int | None, captured: Captured, target: TargetView, bound: Bound, scratch: Scratch):
+    def __init__(self, work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch):
         self.work, self.vector, self.captured, self.target = work, vector, captured, target
-        self.bound, self.scratch = bound, scratch
+        self.scratch = scratch
         self.rank = len(work.extents)
         self.jam = jam_loop(work, vector)
         self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
@@ -96,8 +97,8 @@ class _Contraction:
     def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
         one = max(1, self.target.vector_bits // self.work.widest())
         for number in range(len(self.work.inputs)):
-            if packable(self.work, number, vector, self.jam, self.target, self.bound):
-                self.work = pack(self.work, number, summed(self.work, number), vector, fixed, one, self.bound, self.scratch)
+            if packable(self.work, number, vector, self.jam, self.target):
+                self.work = pack(self.work, number, summed(self.work, number), vector, fixed, one, self.scratch)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
@@ -147,15 +148,10 @@ class _Contraction:
         inner: list[LinearIndex],
         known: dict[ir.Value, Rep] | None = None,
     ) -> Point:
-        at: list[LinearIndex] = [LinearIndex()] * self.rank
-        for dim, index in fixed.items():
-            at[dim] = index
-        for dim, index in zip(self.reduced, inner):
-            at[dim] = index
+        dims = {**fixed, **dict(zip(self.reduced, inner))}
         if self.jam is not None:
-            at[self.jam] = row
-        if self.vector is not None:
-            at[self.vector] = LinearIndex(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+            dims[self.jam] = row
+        at = point_indices(self.rank, dims, self.vector, start, lanes)
         return Point(lanes, at, self.captured, known)
 
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:

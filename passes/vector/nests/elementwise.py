@@ -13,14 +13,14 @@ from ...common.linear_index import LinearIndex
 from .body import Captured
 from .lanes import Lanes
 from .nests import chunks, lane_count, point_indices, vector_loop
-from .packing import Bound, Scratch, pack, transposed
+from .packing import Scratch, pack, transposed
 from .work import Point, Work
 
 
-def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, bound: Bound, scratch: Scratch) -> None:
+def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> None:
     """A nest of parallel works of equal extents, which read each other at their own point alone.
 
-    `bound` gives the largest value of an extent, `scratch` a buffer on the stack.
+    `scratch` makes a buffer on the stack.
     """
     extents = works[0].extents
     vector = vector_loop(works)
@@ -33,11 +33,11 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
         here = list(works)
         for place, number in turned:
             assert vector is not None
-            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, bound, scratch)
+            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, scratch)
 
         def row(index: list[LinearIndex]) -> None:
             def chunk(start: LinearIndex | None, lanes: Lanes) -> None:
-                at = point_indices(len(extents), [*outer, *inner], [*indices, *index], vector, start, lanes)
+                at = point_indices(len(extents), dict(zip([*outer, *inner], [*indices, *index])), vector, start, lanes)
                 point = Point(lanes, at, captured)
                 for work in here:
                     point.compute(work)

@@ -239,18 +239,18 @@ class _Kernel:
     def _emit_nest(self, group: list[Work]) -> None:
         reducing = [w for w in group if w.reduces]
         if not reducing:
-            emit_elementwise(group, self._captured, self.target, size_bound, self._scratch)
+            emit_elementwise(group, self._captured, self.target, self._scratch)
             return
-        if len(group) == 1 and emit_amx(group[0], self.target, size_bound, self._scratch):
+        if len(group) == 1 and emit_amx(group[0], self.target, self._scratch):
             return
-        vector = contraction_loop(group[0], self.target, size_bound) if len(group) == 1 else None
+        vector = contraction_loop(group[0], self.target) if len(group) == 1 else None
         if vector is None:
             vector = vector_loop(group)
             if vector is not None and sums_along(group, vector):
                 emit_row_sums(group, vector, self._captured, self.target)
                 return
         parallel = vector is not None and group[0].parallel[vector]
-        emit_contraction(group[0], vector if parallel else None, self._captured, self.target, size_bound, self._scratch)
+        emit_contraction(group[0], vector if parallel else None, self._captured, self.target, self._scratch)
 
     def _scratch(self, shape: tuple[int, ...], element: ir.Type) -> Storage:
         with ir.InsertionPoint(self.stack_point):
@@ -272,7 +272,7 @@ class _Kernel:
         rank, forall = len(source.sizes), self.tiled.forall
         maps = [ir.AffineMap.get_identity(rank)] * 2
         work = Work(forall, maps, [source], [None], [None], [target], [True] * rank, list(source.sizes), [forall.results[0]])
-        emit_elementwise([work], self._captured, self.target, size_bound, self._scratch)
+        emit_elementwise([work], self._captured, self.target, self._scratch)
 
 
 def _scalar_constant(op: ir.Operation) -> ir.Value | LinearIndex:

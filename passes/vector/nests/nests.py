@@ -6,7 +6,7 @@ pass over the row. A nest has vector loops of whole chunks and one masked chunk 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 from torch_mlir import ir
@@ -111,12 +111,10 @@ def if_some(count: ir.Value) -> AbstractContextManager[None]:
 
 
 def point_indices(
-    rank: int, outer: list[int], indices: list[LinearIndex], vector: int | None, start: LinearIndex | None, lanes: Lanes
+    rank: int, fixed: Mapping[int, LinearIndex], vector: int | None, start: LinearIndex | None, lanes: Lanes
 ) -> list[LinearIndex]:
-    """The index of each of `rank` loops: `indices` of the loops `outer`, lanes from `start` on along the loop `vector`, 0 of others."""
-    at: list[LinearIndex] = [LinearIndex()] * rank
-    for dim, index in zip(outer, indices):
-        at[dim] = index
+    """The index of each of `rank` loops: what is `fixed`, lanes from `start` on along the loop `vector`, 0 of the others."""
+    at = [fixed.get(dim, LinearIndex()) for dim in range(rank)]
     if vector is not None and start is not None:
-        at[vector] = LinearIndex(start.terms, start.constant, 1 if lanes.count > 1 else 0)
+        at[vector] = start.along_lanes() if lanes.count > 1 else start.uniform()
     return at

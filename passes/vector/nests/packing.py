@@ -27,7 +27,8 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import for_each, if_then, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from .body import Body
+from ...common.tiled_function import size_bound
+from .body import LanesBody
 from .lanes import Lanes
 from .nests import chunks
 from .work import Work, stride_along
@@ -36,14 +37,13 @@ _FAR_BYTES = 1024
 _LEAST_ROWS = 16
 _LEAST_DEPTH = 16
 
-Bound = Callable[[int | ir.Value], int]
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
 
-def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView, bound: Bound) -> bool:
+def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> bool:
     """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache."""
     storage, m = work.inputs[number], work.maps[number]
-    if not isinstance(storage, Storage) or jam is None or bound(work.extents[jam]) < _LEAST_ROWS:
+    if not isinstance(storage, Storage) or jam is None or size_bound(work.extents[jam]) < _LEAST_ROWS:
         return False
     steps = _steps(m, storage)
     if steps is None or jam in steps or vector not in steps:
@@ -52,7 +52,7 @@ def packable(work: Work, number: int, vector: int, jam: int | None, target: Targ
     extents = [extent for extent in (work.extents[d] for d in reduced) if isinstance(extent, int)]
     if not reduced or len(extents) != len(reduced):
         return False
-    depth, width = prod(extents), bound(work.extents[vector])
+    depth, width = prod(extents), size_bound(work.extents[vector])
     if depth < _LEAST_DEPTH or depth * width * element_bytes(storage.element) > target.tile_bytes:
         return False
     far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
@@ -92,9 +92,7 @@ def summed(work: Work, number: int) -> list[int]:
     return [d for d in _steps(work.maps[number], storage) or () if not work.parallel[d]]
 
 
-def pack(
-    work: Work, number: int, along: list[int], vector: int, fixed: dict[int, LinearIndex], lanes: int, bound: Bound, scratch: Scratch
-) -> Work:
+def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int, LinearIndex], lanes: int, scratch: Scratch) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
     copy."""
     storage, m = work.inputs[number], work.maps[number]
@@ -102,11 +100,11 @@ def pack(
     steps = _steps(m, storage)
     assert steps is not None
     extents = [work.extents[d] for d in along]
-    width = -(-bound(work.extents[vector]) // lanes) * lanes
+    width = -(-size_bound(work.extents[vector]) // lanes) * lanes
     depth = -(-extents[-1] // lanes) * lanes
     shape = (*extents[:-1], depth, width)
     packed = scratch(shape, storage.element)
-    base = storage.address(Body(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
+    base = storage.address(LanesBody(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
     copy = _copy_rows if steps[vector] == 1 else _transpose
 
     def at(outer: list[LinearIndex]) -> None:
@@ -142,9 +140,9 @@ def _unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], 
 def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
     def row(k: LinearIndex) -> None:
         def chunk(start: LinearIndex, wide: Lanes) -> None:
-            value = wide.load(source, source.address([k, LinearIndex(start.terms, start.constant, 1)]))
+            value = wide.load(source, source.address([k, start.along_lanes()]))
             plain = Lanes(wide.count)
-            plain.store(value, target, target.address([k, LinearIndex(start.terms, start.constant, 1)]))
+            plain.store(value, target, target.address([k, start.along_lanes()]))
 
         chunks(source.sizes[1], lanes, lanes, chunk)
 
@@ -167,10 +165,10 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
             rows.append(row)
 
         def chunk(k: LinearIndex, wide: Lanes) -> None:
-            ks = LinearIndex(k.terms, k.constant, 1)
+            ks = k.along_lanes()
             square = [wide.load(source, source.offset + ks * source.strides[0] + row * source.strides[1]) for row in rows]
             for i, value in enumerate(transpose_square(square)):
-                Lanes(lanes).store(value, target, target.address([k + i, LinearIndex(n.terms, n.constant, 1)]))
+                Lanes(lanes).store(value, target, target.address([k + i, n.along_lanes()]))
 
         chunks(depth, lanes, lanes, chunk)
 

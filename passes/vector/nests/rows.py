@@ -135,7 +135,7 @@ class _RowSums:
         if self.jam is not None:
             dims[self.jam] = fixed[self.jam] + u
         vector = None if start is None else self.vector
-        return point_indices(len(self.extents), list(dims), list(dims.values()), vector, start, lanes)
+        return point_indices(len(self.extents), dims, vector, start, lanes)
 
 
 def _across_lanes(total: ir.Value, kind: CombiningKind) -> ir.Value:

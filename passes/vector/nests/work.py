@@ -10,7 +10,7 @@ from hloom.dialects.storage import element_bytes
 
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage
-from .body import Body, Captured
+from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
@@ -101,7 +101,7 @@ class Point:
 
     def evaluate(self, work: Work, accumulators: list[Rep] | None = None) -> list[Rep]:
         """What the work yields here; reduction accumulators are given, other inits are read where the body uses them."""
-        body = Body(self.lanes, self.indices, self.captured)
+        body = LanesBody(self.lanes, self.indices, self.captured)
         if work.block is None:
             return [self._input(work, body, 0)]
         arguments: list[Rep] = [self._input(work, body, i) for i in range(len(work.inputs))]
@@ -122,7 +122,7 @@ class Point:
             if work.outputs[number] is not None:
                 self.store(work, number, value)
 
-    def _input(self, work: Work, body: Body, number: int) -> Rep:
+    def _input(self, work: Work, body: LanesBody, number: int) -> Rep:
         source = work.inputs[number]
         if number in work.forward:
             return self.known[work.forward[number]]
@@ -136,11 +136,11 @@ class Point:
             return work.fill[number]
         storage = work.inits[number]
         assert storage is not None
-        body = Body(self.lanes, self.indices, self.captured)
+        body = LanesBody(self.lanes, self.indices, self.captured)
         return body.read(storage, body.at(work.output_maps[number]))
 
     def store(self, work: Work, number: int, value: Rep) -> None:
-        body = Body(self.lanes, self.indices, self.captured)
+        body = LanesBody(self.lanes, self.indices, self.captured)
         storage = work.outputs[number]
         assert storage is not None
         self.lanes.store(value, storage, storage.address(body.at(work.output_maps[number])))

@@ -16,7 +16,7 @@ from ...common.storage import Storage
 from .values import Lazy, Part, Recomputed, Reduced, View
 
 if TYPE_CHECKING:
-    from .tile import Tile
+    from .tile_values import TileValues
 
 
 class Strides(LinearIndex):
@@ -35,7 +35,7 @@ def loop_strides(loops: int) -> tuple[Strides, ...]:
 
 
 @dataclass(frozen=True)
-class Access:
+class TensorRead:
     """A tensor that an op reads, and the steps of its indices; by `strides`, of its address."""
 
     tensor: ir.Value
@@ -56,17 +56,17 @@ def address_strides(storage: Storage, indices: Sequence[Strides]) -> LinearIndex
     return sum((steps * stride for steps, stride in zip(indices, storage.strides)), Strides())
 
 
-def accesses(tile: Tile, op: TileOp) -> list[Access]:
+def accesses(tile: TileValues, op: TileOp) -> list[TensorRead]:
     """What `op` reads, in terms of its loops."""
     return list(_reads(tile, op, loop_strides(len(op.parallel)), set()))
 
 
-def accesses_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...]) -> list[Access]:
+def accesses_of(tile: TileValues, tensor: ir.Value, indices: tuple[Strides, ...]) -> list[TensorRead]:
     """What is read where `tensor` is, at indices that step so."""
     return list(_reads_of(tile, tensor, indices, set()))
 
 
-def _reads(tile: Tile, op: TileOp, loops: Sequence[Strides], seen: set[ir.Operation]) -> Iterator[Access]:
+def _reads(tile: TileValues, op: TileOp, loops: Sequence[Strides], seen: set[ir.Operation]) -> Iterator[TensorRead]:
     seen.add(op.op)
     if op.op.name == "linalg.fill":
         return
@@ -78,12 +78,12 @@ def _reads(tile: Tile, op: TileOp, loops: Sequence[Strides], seen: set[ir.Operat
         yield from _reads_of(tile, tensor, indices, seen)
 
 
-def _reads_of(tile: Tile, tensor: ir.Value, indices: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[Access]:
+def _reads_of(tile: TileValues, tensor: ir.Value, indices: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[TensorRead]:
     value = tile.env[tensor]
     if isinstance(value, Part):
         yield from _reads_of(tile, value.tensor, indices, seen)
     if isinstance(value, (View, Reduced)):
-        yield Access(tensor, value, indices)
+        yield TensorRead(tensor, value, indices)
     if isinstance(value, (Lazy, Recomputed)) and value.op.op not in seen:
         yield from _reads(tile, value.op, loops_where(value.op.output_maps[value.result], indices, Strides()), seen)
 
@@ -94,7 +94,7 @@ def memory_order(strides: LinearIndex, extents: list[int]) -> list[int]:
     return moving + [d for d in reversed(range(len(extents))) if d not in moving]
 
 
-def hero(found: list[Access], extents: list[int]) -> Access | None:
+def hero(found: list[TensorRead], extents: list[int]) -> TensorRead | None:
     """The view read at the most distinct points; None if no view is read."""
     views = [a for a in found if isinstance(a.value, View)]
     return max(views, key=lambda a: prod(extents[d] for d in a.loops()), default=None)

@@ -23,10 +23,10 @@ from ...common.rewriting import value_of
 from ...common.scalar_body import Rep, affine
 from ...common.vectors import from_lanes, is_vector, lane_of, steps, widened
 from ...errors import PassFailure
-from .body import Body
+from .body import ThreadBody
 from .extents import shape_of
 from .indices import Indices, Memo
-from .memory import Memory
+from .memory import KernelMemory
 from .serial import reduce_at
 from .threads import Threads
 from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, Value, View
@@ -37,17 +37,17 @@ STAGED_BYTES = 16 << 10
 """A slice of at most that size may be brought to shared memory."""
 
 
-Run: TypeAlias = "Callable[[Tile, TileOp, list[LinearIndex], int], list[Rep]]"
+Run: TypeAlias = "Callable[[TileValues, TileOp, list[LinearIndex], int], list[Rep]]"
 
 
 class Narrow(Exception):
     """A vector's elements lie apart in memory: neighbouring threads had better read one element each."""
 
 
-class Tile:
+class TileValues:
     """Values by the tensor that they stand for, and the memo of what has been computed."""
 
-    def __init__(self, memory: Memory, threads: Threads, memo: Memo, indices: Indices):
+    def __init__(self, memory: KernelMemory, threads: Threads, memo: Memo, indices: Indices):
         self.memory, self.threads, self.memo, self.indices = memory, threads, memo, indices
         self.env: dict[ir.Value, Value] = {}
         self.scalars: dict[ir.Value, Rep] = {}
@@ -102,7 +102,7 @@ class Tile:
         if isinstance(value, View):
             return self._load(tensor, value, linear, lanes)
         if isinstance(value, Lazy):
-            return self._evaluate(value, linear, lanes, Tile._run)
+            return self._evaluate(value, linear, lanes, TileValues._run)
         if isinstance(value, Recomputed):
             return self._evaluate(value, linear, lanes, reduce_at)
         if isinstance(value, Reduced):
@@ -153,12 +153,12 @@ class Tile:
         if op.op.name == "linalg.fill":
             return [self.captured(op.inputs[0])]
         ops = [o.operation for o in op.op.regions[0].blocks[0].operations]
-        body = Body(self, op, loops, lanes)
+        body = ThreadBody(self, op, loops, lanes)
         body.run(ops[:-1])
         return [body.rep(v) for v in ops[-1].operands]
 
 
 def _at_lane(index: Rep, lane: int) -> LinearIndex:
     if isinstance(index, LinearIndex):
-        return LinearIndex(index.terms, index.constant + lane * index.lanes)
+        return index.at_lane(lane)
     return LinearIndex.of(lane_of(index, lane))
