@@ -25,6 +25,8 @@ in-place output changes is the window of a dynamic_update_slice, `hloom.window_u
 already. Library groups become library ops. A while whose trip count is known becomes lhlo.for. What no result depends on is dropped,
 and so are the functions of groups that nothing calls any more.
 
+Upstream's one-shot-bufferize allocates each temporary by itself: it plans no arena.
+
 Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
 to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
 

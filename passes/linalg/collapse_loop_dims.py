@@ -13,8 +13,9 @@ Loops are joined if they are of one kind, stand side by side, in this order, in 
 for their index. A tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
 stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go.
 
-Must hold: the linalg stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims
-of a slice that does not lie in one piece.
+Upstream's linalg-fold-unit-extent-dims does loops of one trip alone, and leaves views between the ops of a group. Must hold: the linalg
+stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does
+not lie in one piece.
 """
 
 from __future__ import annotations

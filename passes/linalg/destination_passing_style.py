@@ -8,7 +8,7 @@ After:
 
 A chain that starts from a contraction's fill then has one buffer from end to end, and tiling finds no tensor.empty between its ops.
 Taken is the first input that is a generic's result, of the result's type, read through the result's own map, and read nowhere else.
-Upstream's convert-to-destination-style turns other ops (tensor.generate, tensor.pad) into linalg; it reuses no buffer that dies.
+Upstream's eliminate-empty-tensors looks for slices that are inserted, not for an input that dies.
 
 Must hold: the linalg stage. Declined: arguments (whether they may be overwritten is the buffer assignment's matter), tensors with other
 readers, generics that already read their outs.

@@ -16,6 +16,8 @@ An op `math.foo` (or `arith.remf`) on f32 or f64 is expanded where the library h
 way of f32, integers by way of i64. Vectors are expanded alike, a branch around rare lanes taken if any lane needs it. `math.powf` by a
 constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one.
 
+Upstream's math-expand-ops rewrites some ops by others that no machine has either (sinh by exp), and promises no error.
+
 The option `only` names the ops to expand, with the type that they are computed in: `only=sin_f32+cos_f32`.
 
 Must hold: nothing; the results are within the errors that docs/math.md lists, special values included.

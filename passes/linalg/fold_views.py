@@ -12,6 +12,8 @@ A contraction whose result is read through a collapse alone computes in the coll
 view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum, through
 a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
+Upstream's fold-tensor-subset-ops folds views into other views and vector transfers, not into the maps of generics.
+
 Must hold: the linalg stage before destination-passing-style. Declined: a view of an argument stays, and so does one that is returned, for
 the return alone.
 """

@@ -18,6 +18,8 @@ affine maps and arith.ext*. A function without reductions keeps nothing but its 
 reshape becomes a view at the function's edge, and parallel generics of equal shape are joined into one of several results where no op
 between depends on them.
 
+Upstream's linalg-fuse-elementwise-ops weighs no recomputation, stops at tensor.extract, and joins no siblings.
+
 Must hold: static shapes; linalg.generic, linalg.fill, tensor.collapse_shape/expand_shape, constants. Other ops are opaque: what they read
 is kept. Declined: a parallel generic whose output map is no permutation stays as it is.
 """

@@ -13,6 +13,8 @@ unchanged. The vectoriser then sees the f32 lanes that the processor works on, a
 bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes by way of an f32 rounded to odd. Integers become f32 first,
 so those beyond 2^24 are rounded twice.
 
+Upstream's arith-emulate-unsupported-floats rounds maxima too, rounds f64 twice, and takes the accumulators of reductions apart.
+
 Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such
 vectors (without AVX512-BF16 LLVM would round their elements one by one); conversions between floats; what combines the accumulator of
 a reduction, which the vectoriser must recognise; other types than scalars.

@@ -12,6 +12,8 @@ fractions dropped, the result is the upper half of an f32: bits are lost that ar
 For processors without AVX512-BF16: LLVM has no bf16 vectors there, takes them apart even to store them, and rounds the elements by
 calls of a run-time library. With nothing but moves left, code generation reads every bf16 as an i16 (compiler/llvm_text.py).
 
+Upstream's arith-expand{include-bf16=true} does extf alone, neither comparisons nor changes of sign.
+
 Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: targets with AVX512-BF16 (bf16_dot);
 scalable vectors, tensors.
 """

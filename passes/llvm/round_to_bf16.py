@@ -19,7 +19,8 @@ and that, to the nearest, ties to even, any NaN becoming the quiet one:
 Integers are converted to f32 and then rounded.
 
 Left to LLVM, processors without AVX512-BF16 call a run-time library for each lane, and vcvtneps2bf16, which the others have, makes zeros of
-subnormals. Must hold: nothing. Declined: rounding from f64, ops that need no rounding, scalable vectors, tensors.
+subnormals. Upstream's arith-expand{include-bf16=true} does truncf alone, neither arithmetic nor conversions of integers. Must hold:
+nothing. Declined: rounding from f64, ops that need no rounding, scalable vectors, tensors.
 """
 
 from __future__ import annotations

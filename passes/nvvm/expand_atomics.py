@@ -9,7 +9,7 @@ After:
       memref.atomic_yield %new : f32
     }
 
-Must hold: nothing. Declined: atomics of every other kind, which upstream lowers.
+Upstream's memref-expand leaves products alone. Must hold: nothing. Declined: atomics of every other kind, which upstream lowers.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ Where the target multiplies bf16 matrices in tiles (amx_bf16), pairs of depth li
     %p : [columns / 32, K / 2, 32, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 
 The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is
-done once. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that are not bound, not matrices or
-narrower than a block; dots with batch dimensions; dots with at most `min-rows` rows, which read the weight once anyway.
+done once; upstream's linalg-block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets
+other than CPUs; weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most `min-rows`
+rows, which read the weight once anyway.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ After:
 In this order: a carry that never changes becomes the value it had; counters that run alike become one; comparisons of a counter with a
 constant beyond its range are decided; carries that only feed themselves go; ops on values from outside move out. Constants, iotas,
 broadcasts, reshapes and cheap arithmetic on those alone stay inside, where they cost nothing, unless an op that moves needs them.
-Must hold: nothing. Declined: moving ops with regions that read the body's values; loops whose counter is unknown keep their comparisons.
+Upstream's loop-invariant-code-motion does not know stablehlo.while. Must hold: nothing. Declined: moving ops with regions that read the
+body's values; loops whose counter is unknown keep their comparisons.
 """
 
 from __future__ import annotations

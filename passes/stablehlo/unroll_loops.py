@@ -9,8 +9,8 @@ After:
 
 For loops with a known trip count of at most `max-trips` and a body of at most `max-ops` ops that is nested in a loop or only computes
 elementwise and moves data (threefry's rounds are such loops); inner loops first. A loop that turns once or never is inlined whatever its
-size. Must hold: nothing. Declined: unknown trip counts, and outermost loops over dots, convolutions and reductions, whose kernels would be
-compiled once a turn.
+size. Upstream unrolls loops of affine and scf alone. Must hold: nothing. Declined: unknown trip counts, and outermost loops over dots,
+convolutions and reductions, whose kernels would be compiled once a turn.
 """
 
 from __future__ import annotations

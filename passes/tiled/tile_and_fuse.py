@@ -15,7 +15,8 @@ After:
 
 Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes.py. A chain of ops that update one buffer
 (destination-passing style) up to a result updates the result's slice: no allocation and no copy. An input read along a tiled axis by an
-expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead.
+expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
+is not used.
 
 Must hold: the linalg stage (docs/architecture.md). Declined: library groups. A group without a tileable axis becomes a forall of one tile.
 """

@@ -23,6 +23,8 @@ and scatters are looked at lane by lane, the live ones alone: the others touch n
 stay: they cannot fault. What the host program does (copies, fills, library calls, a kernel's slices) is checked when it is compiled
 (dialects/thunk.py).
 
+Upstream's generate-runtime-verification ends the process, and leaves vector loads and stores unchecked.
+
 Must hold: kernels of the vector stage. Declined: modules that are checked already; with an error: ops on memrefs that it does not know.
 """
 

@@ -14,6 +14,8 @@ Each linalg op of the tile becomes a loop nest (nests/nests.py: elementwise, and
 reductions); ops that meet at the same point share one. Results are written to the kernel's outputs where the tile inserts them; other
 values live on the stack, or only in registers. Ops of the target's vector width: `hloom.target`.
 
+docs/cpu.md says why upstream's vectoriser is not used.
+
 Must hold: the tiled stage (docs/architecture.md). Declined: library groups, functions without a tile loop.
 """
 
