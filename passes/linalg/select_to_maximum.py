@@ -17,8 +17,9 @@ maximumf and minimumf return NaN if either operand is NaN, and order -0 below +0
     ogt, oge, olt, ole                        x NaN: c is chosen; the maximum is NaN
     eq, ne, ord, uno, true, false             no order
 
-Upstream's canonicaliser leaves both ops. Two variables never agree: whichever is not chosen when the other is NaN would have to be. Must
-hold: nothing. Declined: those, NaN constants, and selects whose branches are not the compared values.
+Two variables never agree: whichever is not chosen when the other is NaN would have to be. Upstream's canonicaliser leaves both ops.
+
+Must hold: nothing. Declined: those, NaN constants, and selects whose branches are not the compared values.
 """
 
 from __future__ import annotations
