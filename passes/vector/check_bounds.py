@@ -34,13 +34,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from torch_mlir import ir
+from torch_mlir.dialects import arith, memref, vector
+from torch_mlir.dialects.arith import CmpIPredicate
+from torch_mlir.dialects.vector import CombiningKind
 
+from ..common.control_flow import if_else
 from ..common.rewriting import create, defining_op, functions, index_constant, is_block_argument, symbol_name, value_of, walk
+from ..common.vectors import broadcast, reduced, splat, vector_of
 from ..errors import PassFailure
 from ..registry import register_pass
 
 REPORT = "hloom_out_of_bounds"
-_ULT, _SLT = 6, 2
+_MOST = (1 << 63) - 1
 _HARMLESS = {"memref.alloca", "memref.get_global", "memref.prefetch", "memref.reinterpret_cast"}
 
 
@@ -103,20 +108,19 @@ class _Checker:
         extent = ir.MemRefType(base.type).shape[0]
         with ir.InsertionPoint(op):
             if form.mask is None:
-                inside, outermost = _compare(_ULT, start, index_constant(max(0, extent - count + 1))), start
+                inside, outermost = arith.cmpi(CmpIPredicate.ult, start, index_constant(max(0, extent - count + 1))), start
             else:
                 inside, outermost = self._lanes(op, form, start, extent)
                 count = 1
-            guarded = create("scf.if", [r.type for r in op.results], [inside], regions=2)
-        for old, new in zip(list(op.results), guarded.results):
+
+            def report() -> list[ir.Value]:
+                text = "\n".join([form.what, str(count), self._memory(base), self.name, op.name, str(op.location)])
+                create("func.call", [], [self._site(text), outermost, index_constant(extent)], callee=ir.FlatSymbolRefAttr.get(REPORT))
+                return [_zero(r.type) for r in op.results]
+
+            guarded = if_else(inside, [r.type for r in op.results], lambda: list(op.clone().results), report)
+        for old, new in zip(list(op.results), guarded):
             old.replace_all_uses_with(new)
-        with ir.InsertionPoint(guarded.regions[0].blocks.append()):
-            made = op.clone()
-            create("scf.yield", [], list(made.results))
-        with ir.InsertionPoint(guarded.regions[1].blocks.append()):
-            text = "\n".join([form.what, str(count), self._memory(base), self.name, op.name, str(op.location)])
-            create("func.call", [], [self._site(text), outermost, index_constant(extent)], callee=ir.FlatSymbolRefAttr.get(REPORT))
-            create("scf.yield", [], [_zero(r.type) for r in op.results])
         op.erase()
 
     def _range(self, op: ir.Operation, form: _Form) -> tuple[ir.Value, ir.Value, int]:
@@ -144,16 +148,16 @@ class _Checker:
         assert form.mask is not None
         mask = op.operands[form.mask]
         count = ir.VectorType(mask.type).shape[0]
-        vector = ir.VectorType.get([count], start.type)
-        offsets = value_of("vector.step", vector) if form.offsets is None else op.operands[form.offsets]
-        if offsets.type != vector:
-            offsets = value_of("arith.index_cast", vector, [offsets])
-        lanes = value_of("arith.addi", vector, [value_of("vector.broadcast", vector, [start]), offsets])
-        inside = _compare(_ULT, lanes, value_of("vector.broadcast", vector, [index_constant(extent)]))
-        most = value_of("vector.broadcast", vector, [index_constant((1 << 63) - 1)])
-        dead = value_of("arith.select", vector, [mask, lanes, most])
-        least = value_of("vector.reduction", start.type, [value_of("arith.select", vector, [inside, most, dead])], kind=_kind("minsi"))
-        return value_of("arith.cmpi", _i1(), [least, index_constant((1 << 63) - 1)], predicate=_predicate(0)), least
+        kind = vector_of(count, start.type)
+        offsets = vector.step(kind) if form.offsets is None else op.operands[form.offsets]
+        if offsets.type != kind:
+            offsets = arith.index_cast(kind, offsets)
+        lanes = arith.addi(broadcast(start, count), offsets)
+        inside = arith.cmpi(CmpIPredicate.ult, lanes, broadcast(index_constant(extent), count))
+        most = broadcast(index_constant(_MOST), count)
+        dead = arith.select(mask, lanes, most)
+        least = reduced(arith.select(inside, most, dead), CombiningKind.MINSI)
+        return arith.cmpi(CmpIPredicate.eq, least, index_constant(_MOST)), least
 
     def _memory(self, base: ir.Value) -> str:
         """What a memref is, for who reads the report."""
@@ -174,16 +178,10 @@ class _Checker:
         if text not in self.sites:
             self.sites[text] = f"{self.name}_constant_access_{len(self.sites)}"
             with ir.InsertionPoint(self.kernel):
-                create(
-                    "memref.global",
-                    sym_name=ir.StringAttr.get(self.sites[text]),
-                    sym_visibility=ir.StringAttr.get("private"),
-                    type=ir.TypeAttr.get(buffer),
-                    initial_value=ir.DenseElementsAttr.get(raw, type=byte),
-                    constant=ir.UnitAttr.get(),
-                )
-        held = value_of("memref.get_global", buffer, name=ir.FlatSymbolRefAttr.get(self.sites[text]))
-        return value_of("memref.extract_aligned_pointer_as_index", ir.IndexType.get(), [held])
+                value = ir.DenseElementsAttr.get(raw, type=byte)
+                kind = ir.TypeAttr.get(buffer)
+                memref.global_(self.sites[text], kind, sym_visibility="private", initial_value=value, constant=True)
+        return memref.extract_aligned_pointer_as_index(memref.get_global(buffer, self.sites[text]))
 
     def _unknown(self, op: ir.Operation) -> PassFailure:
         message = f"the kernel @{self.name} accesses memory in a way that check-bounds does not know"
@@ -194,27 +192,6 @@ def _touches_memory(op: ir.Operation) -> bool:
     return op.name not in _HARMLESS and any(isinstance(v.type, ir.MemRefType) for v in [*op.operands, *op.results])
 
 
-def _compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
-    kind = ir.VectorType.get(ir.VectorType(a.type).shape, _i1()) if isinstance(a.type, ir.VectorType) else _i1()
-    return value_of("arith.cmpi", kind, [a, b], predicate=_predicate(predicate))
-
-
-def _predicate(number: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
-
-
-def _kind(name: str) -> ir.Attribute:
-    return ir.Attribute.parse(f"#vector.kind<{name}>")
-
-
-def _i1() -> ir.Type:
-    return ir.IntegerType.get_signless(1)
-
-
 def _zero(kind: ir.Type) -> ir.Value:
     """What an access that is not made reads."""
-    if str(kind).startswith("!x86.amx.tile"):
-        return value_of("x86.amx.tile_zero", kind)
-    element = ir.VectorType(kind).element_type if isinstance(kind, ir.VectorType) else kind
-    zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
-    return value_of("arith.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, zero) if kind != element else zero)
+    return value_of("x86.amx.tile_zero", kind) if str(kind).startswith("!x86.amx.tile") else splat(kind, 0)

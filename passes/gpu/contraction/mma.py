@@ -9,6 +9,7 @@ by element.
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import vector
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
@@ -195,7 +196,7 @@ class _Tf32(_Warp):
             position = shape.position(chunk.value(), swizzle) + within
             scalars.append(load(ring, [stage, line.value(), position.value()]))
         flat = from_elements(scalars)
-        return value_of("vector.shape_cast", ir.VectorType.get([len(scalars), 1], shape.element), [flat])
+        return vector.shape_cast(ir.VectorType.get([len(scalars), 1], shape.element), flat)
 
 
 def _eighth(origin: LinearIndex) -> LinearIndex:

@@ -19,14 +19,14 @@ import re
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, memref
 from torch_mlir.dialects.arith import CmpIPredicate
 
 from hloom.dialects.storage import element_bytes
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, i64_array, index_constant, value_of
-from ..support.emit import WORKGROUP, divide, remainder
+from ..support.emit import WORKGROUP, barrier, divide, remainder
 from .contraction import ContractionGroup, Operand
 from .cp_async import TileShape
 
@@ -120,14 +120,14 @@ class StageBarriers:
         self.stages = stages
         words = ir.Type.parse(f"memref<{stages}xi64, {WORKGROUP}>")
         self._type = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {stages}>")
-        place = value_of("memref.view", words, [arena, index_constant(offset)])
+        place = memref.view(words, arena, index_constant(offset), [])
         self.group = value_of("builtin.unrealized_conversion_cast", self._type, [place])
         self.leader = arith.cmpi(CmpIPredicate.eq, thread, index_constant(0))
         for stage in range(stages):
             create("nvgpu.mbarrier.init", [], [self.group, index_constant(copies), index_constant(stage), self.leader])
         # TMA counts down what thread 0 has just written: it must see that before the first copy.
         create("nvvm.fence.mbarrier.init")
-        create("gpu.barrier")
+        barrier()
 
     def wait(self, step: ir.Value) -> None:
         """Until the copies of a step are there."""
@@ -168,7 +168,7 @@ class TmaCopy:
             innermost_first = [along + panel * shape.length, line, *(loops[loop] for loop in reversed(tensor.batch))]
             coordinates = [place.value() for place in innermost_first]
             offset = LinearIndex.of(stage) * (shape.panels * tensor.box_bytes) + (self.offset + panel * tensor.box_bytes)
-            target = value_of("memref.view", tensor.box_type, [self.arena, offset.value()])
+            target = memref.view(tensor.box_type, self.arena, offset.value(), [])
             segments = ir.DenseI32ArrayAttr.get([1, 1, 1, len(coordinates), 1, 0, 1])
             operands = [target, barriers.group, self.parameter, *coordinates, stage, predicate]
             create("nvgpu.tma.async.load", [], operands, operandSegmentSizes=segments)

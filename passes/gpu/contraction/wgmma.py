@@ -19,7 +19,7 @@ transposes 16-bit types only), and targets without shared memory for three stage
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, memref
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
@@ -125,7 +125,7 @@ class _WarpGroups:
 
 def _place(shape: TileShape, ring: ir.Value, stage: ir.Value) -> LinearIndex:
     """Where the tile begins in shared memory, in units of 16 bytes."""
-    address = value_of("memref.extract_aligned_pointer_as_index", ir.IndexType.get(), [ring])
+    address = memref.extract_aligned_pointer_as_index(ring)
     stage_bytes = shape.lines * shape.length * element_bytes(shape.element)
     return LinearIndex.of(divide(address, _UNIT_BYTES)) + LinearIndex.of(stage) * (stage_bytes // _UNIT_BYTES)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from torch_mlir import ir
-from torch_mlir.dialects import nvvm  # noqa: F401  the bindings would, amid a pass
+from torch_mlir.dialects import gpu, memref, nvvm  # noqa: F401  the bindings would import nvvm amid a pass
 
 from hloom.dialects.storage import element_bytes
 
@@ -55,7 +55,7 @@ class OpenKernel:
         """
         if size > STATIC_SHARED_BYTES:
             self.op.attributes["hloom.shared_bytes"] = i64_attr(size)
-            return value_of("gpu.dynamic_shared_memory", ir.Type.parse(f"memref<?xi8, {WORKGROUP}>"))
+            return gpu.dynamic_shared_memory(ir.Type.parse(f"memref<?xi8, {WORKGROUP}>"))
         kind = _shared_type([size], ir.IntegerType.get_signless(8))
         symbol = f"{symbol_name(self.op)}_shared"
         with ir.InsertionPoint(self.op):
@@ -91,7 +91,7 @@ def shared_bytes(shape: Sequence[int], element: ir.Type) -> int:
 
 def shared_view(arena: ir.Value, offset: int, shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A buffer at a byte offset of the arena. Views that overlap need a barrier between the last use of one and the first of the other."""
-    return value_of("memref.view", _shared_type(shape, element), [arena, index_constant(offset)])
+    return memref.view(_shared_type(shape, element), arena, index_constant(offset), [])
 
 
 def _shared_type(shape: Sequence[int], element: ir.Type) -> ir.Type:
