@@ -6,14 +6,14 @@ whole dialect. Types, symbols and buffers are left to MLIR's verifier and to tho
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects import lhlo, thunk
+from hloom.dialects._support import Violation
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.rewriting import inner_ops, symbol_name
@@ -37,8 +37,8 @@ class Rule:
     forbidden: tuple[str, ...] = ()
     top: tuple[str, ...] = ()
     """Ops beside the functions."""
-    dialects: tuple[str, ...] = ()
-    """hloom's dialects whose own verifiers run."""
+    verifiers: tuple[Callable[[ir.Operation], list[Violation]], ...] = ()
+    """Those of hloom's own dialects."""
 
 
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.return", "func.return")
@@ -49,12 +49,12 @@ _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.",
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
-    "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), top=_GLOBALS, dialects=("lhlo",)),
-    "linalg": Rule(_BUFFERS, _LINALG, top=_GLOBALS, dialects=("lhlo",)),
-    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=(*_GLOBALS, "gpu.module"), dialects=("lhlo",)),
-    "vector": Rule(_BUFFERS, _KERNEL, top=_GLOBALS, dialects=("lhlo",)),
-    "gpu": Rule(_BUFFERS, top=("memref.global", "gpu.module"), dialects=("lhlo",)),
-    "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global", "gpu.module"), dialects=("thunk",)),
+    "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), top=_GLOBALS, verifiers=(lhlo.verify,)),
+    "linalg": Rule(_BUFFERS, _LINALG, top=_GLOBALS, verifiers=(lhlo.verify,)),
+    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=(*_GLOBALS, "gpu.module"), verifiers=(lhlo.verify,)),
+    "vector": Rule(_BUFFERS, _KERNEL, top=_GLOBALS, verifiers=(lhlo.verify,)),
+    "gpu": Rule(_BUFFERS, top=("memref.global", "gpu.module"), verifiers=(lhlo.verify,)),
+    "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global", "gpu.module"), verifiers=(thunk.verify,)),
 }
 
 
@@ -83,8 +83,9 @@ def verify_stage(module: ir.Operation, stage: str) -> None:
             raise _error(op, "the module holds an op that has no place here", stage)
     if stage in _STACK_BYTES:
         _check_stack(module, stage, _STACK_BYTES[stage](target_of(module)))
-    for name in rule.dialects:
-        _check_dialect(module, name, stage)
+    for verify in rule.verifiers:
+        for found in verify(module):
+            raise StageError(found.message, op=found.op, loc=found.loc, stage=stage)
 
 
 def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
@@ -129,13 +130,6 @@ def _check_llvm(module: ir.Operation) -> None:
     for op in inner_ops(module):
         if not op.name.startswith("llvm."):
             raise _error(op, "an op is left that is none of LLVM's", "llvm")
-
-
-def _check_dialect(module: ir.Operation, name: str, stage: str) -> None:
-    if not importlib.util.find_spec(f"hloom.dialects.{name}"):
-        return
-    for found in importlib.import_module(f"hloom.dialects.{name}").verify(module):
-        raise StageError(found.message, op=found.op, loc=found.loc, stage=stage)
 
 
 def _matches(name: str, allowed: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""What hloom's own dialects share: memory effects, loading once a context, and what their verifiers report."""
+"""What hloom's own dialects share: memory effects, the kinds of work, and what their verifiers report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch_mlir import ir
-from torch_mlir.dialects import ext
 
 from hloom.runtime.forking import process_lock
 
@@ -68,17 +67,6 @@ class WithEffects:
 
 WRITES_OUTPUTS = WithEffects(DestinationEffects)
 WRITES_ANYTHING = WithEffects(AnyEffects)
-
-
-def load_once(dialect: type[ext.Dialect], context: ir.Context) -> None:
-    """Loads a Python-defined dialect into `context`, with the ops of all kinds of work, unless it is there."""
-    if context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
-        return
-    import_kinds()
-    # `load` keeps the module it builds in an attribute of the class and reads it again: a second thread in there would hand the first a
-    # module of another context, which may be gone
-    with process_lock, context, ir.Location.unknown():
-        dialect.load()
 
 
 @functools.cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import sys
 import types
 
@@ -14,14 +12,18 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import affine, builtin, cf, memref, scf, tensor, vector  # noqa: F401  the bindings would, amid a pass
 from torch_mlir.passmanager import PassManager
 
+from hloom.runtime.forking import process_lock
 from hloom.runtime.interrupts import uninterrupted
+
+from ._support import import_kinds
+from .lhlo import Lhlo
+from .thunk import Thunk
 
 _stablehlo.register_stablehlo_passes()
 
 # The bindings look for a Python module of its dialect each time they hand out an op or a type, and search the whole path again when there
 # is none (80 µs), under a lock that a forked child would find held: these dialects have none there, so empty ones stand in.
-_OWN_DIALECTS = ("lhlo", "thunk")
-for _name in ("stablehlo", "chlo", "vhlo", *_OWN_DIALECTS):
+for _name in ("stablehlo", "chlo", "vhlo", "lhlo", "thunk"):
     sys.modules.setdefault(f"torch_mlir.dialects.{_name}", types.ModuleType(f"torch_mlir.dialects.{_name}"))
 
 # The bindings register stablehlo alone. A pass loads the dialects it depends on, so these two bring chlo and vhlo.
@@ -36,7 +38,10 @@ def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     _stablehlo.register_dialect(context)
     with context:
         PassManager.parse(_LOADS_CHLO_AND_VHLO).run(ir.Module.parse("module {}").operation)
-    for name in _OWN_DIALECTS:
-        if importlib.util.find_spec(f"hloom.dialects.{name}"):
-            importlib.import_module(f"hloom.dialects.{name}").register(context)
+    import_kinds()
+    # `load` keeps the module it builds in an attribute of the class and reads it again: a second thread in there would hand the first a
+    # module of another context, which may be gone
+    with process_lock, context, ir.Location.unknown():
+        Lhlo.load()
+        Thunk.load()
     return context

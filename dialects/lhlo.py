@@ -11,7 +11,7 @@ from torch_mlir.dialects.ext import Operand, Result
 
 from hloom.runtime.thunk_schema import reach
 
-from ._support import Violation, load_once, symbols, violation, walk
+from ._support import Violation, symbols, violation, walk
 from .storage import byte_size, element_bytes, storage_type
 
 
@@ -53,11 +53,6 @@ class RefOp(LhloOp, name="ref", traits=[ext.Pure]):
 
     buffer: Operand[ir.MemRefType]
     ref: Result[Buffer]
-
-
-def register(context: ir.Context) -> None:
-    """Loads the dialect into `context`, once."""
-    load_once(Lhlo, context)
 
 
 def verify(module: ir.Operation) -> list[Violation]:

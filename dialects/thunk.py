@@ -9,7 +9,7 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import ext
 
-from ._support import WRITES_ANYTHING, DenseArray, Violation, load_once, symbols, violation, walk
+from ._support import WRITES_ANYTHING, DenseArray, Violation, symbols, violation, walk
 from .host_function import HostFunction
 from .storage import Slice, byte_size
 
@@ -92,11 +92,6 @@ class ProgramOp(ThunkOp, name="program", traits=[ir.NoTerminatorTrait]):
     arena_bytes: ir.IntegerAttr
     constants: ir.ArrayAttr
     body: ir.Region
-
-
-def register(context: ir.Context) -> None:
-    """Loads the dialect into `context`, once."""
-    load_once(Thunk, context)
 
 
 def fields() -> dict[str, list[str]]:

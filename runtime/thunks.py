@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from .cuda import kinds as files
 from .errors import DamagedFileError
+from .forking import process_lock
 from .schema import Schema
 
 Op = Mapping[str, Any]
@@ -78,8 +79,9 @@ def kinds() -> Mapping[str, type[ThunkKind]]:
 
 @functools.cache
 def _import_kinds() -> None:
-    for module in pkgutil.iter_modules(files.__path__):
-        importlib.import_module(f"{files.__name__}.{module.name}")
+    with process_lock:
+        for module in pkgutil.iter_modules(files.__path__):
+            importlib.import_module(f"{files.__name__}.{module.name}")
 
 
 def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
