@@ -88,20 +88,9 @@ class Scope:
         return self._booleans.get(condition)
 
     def _arithmetic(self, op: ir.Operation, x: Expr | None, y: Expr | None) -> Expr | None:
-        name, result = op.name, op.results[0]
-        if name == "arith.maxsi" and y is not None and y.is_constant:
-            if x is not None and x.low >= y.constant:
-                return x
-            if y.constant >= 0:
-                self._not_negative.add(result)
-            return None
-        if name == "arith.minsi" and y is not None and y.is_constant:
-            if x is not None and x.high <= y.constant:
-                return x
-            if op.operands[0] in self._not_negative or (x is not None and x.low >= 0):
-                value = self._code.scalars.op(name, *(self.value(v) for v in op.operands))
-                return self._code.atom(value, y.constant + 1)
-            return None
+        name = op.name
+        if name in ("arith.maxsi", "arith.minsi"):
+            return self._clamped(op, x, y.constant) if y is not None and y.is_constant else None
         if x is None or y is None:
             return None
         if name == "arith.addi":
@@ -112,6 +101,21 @@ class Scope:
             return x * y.constant if y.is_constant else y * x.constant
         if name in ("arith.divui", "arith.remui") and y.is_constant and y.constant > 0 and x.low >= 0:
             return x // y.constant if name == "arith.divui" else x % y.constant
+        return None
+
+    def _clamped(self, op: ir.Operation, x: Expr | None, bound: int) -> Expr | None:
+        """The maximum or minimum of an index and a constant."""
+        if op.name == "arith.maxsi":
+            if x is not None and x.low >= bound:
+                return x
+            if bound >= 0:
+                self._not_negative.add(op.results[0])
+            return None
+        if x is not None and x.high <= bound:
+            return x
+        if op.operands[0] in self._not_negative or (x is not None and x.low >= 0):
+            value = self._code.scalars.op(op.name, *(self.value(v) for v in op.operands))
+            return self._code.atom(value, bound + 1)
         return None
 
     def _take_comparison(self, op: ir.Operation, x: Expr | None, y: Expr | None) -> bool:
