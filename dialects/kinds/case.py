@@ -12,7 +12,7 @@ from ..thunk import Machine, ThunkOp, slices
 
 
 class LhloCase(LhloOp, name="case", traits=[WRITES_ANYTHING, ir.NoTerminatorTrait]):
-    """Runs one of the `lhlo.branch` ops in `branches`: the one that the integer in `index` counts, the last if there is none."""
+    """Reads an integer i from `index` and runs the i-th `lhlo.branch` of `branches`, or the last one if there is no i-th."""
 
     index: Operand[ir.MemRefType]
     branches: ir.Region
@@ -36,9 +36,9 @@ class LhloBranch(LhloOp, name="branch", traits=[WRITES_ANYTHING, ir.NoTerminator
 
 
 class ThunkCase(ThunkOp, name="case", traits=[ir.NoTerminatorTrait]):
-    """Runs one of the `thunk.sequence` ops in `branches`: the one that the integer in the slice `reads` counts, the last if there is none.
+    """Reads an integer i from the slice in `reads` and runs the i-th `thunk.sequence` of `branches`, or the last one if there is no i-th.
 
-    The integer is as wide as the slice.
+    The integer is as wide as the slice. Branches are counted from 0.
     """
 
     reads: DenseArray
