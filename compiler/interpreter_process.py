@@ -14,6 +14,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
+from hloom.passes.common.ops import CONTRACTIONS
 from hloom.passes.common.rewriting import functions, ops_in, symbol_name, value_of, walk
 from hloom.passes.errors import CompileError
 from hloom.runtime.dtypes import NAMES, numpy_dtype
@@ -24,7 +25,6 @@ from .parsing import parse_module
 from .source_program import main_function
 
 _HALF = ("f16", "bf16")
-_CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
 _RESOURCE = re.compile(r'(\w+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
 _DENSE_RESOURCE = re.compile(r"dense_resource<(.*)> : tensor<")
 
@@ -70,7 +70,7 @@ def _prepare(module: ir.Module, function: str) -> ir.Operation:
         op.attributes["sym_visibility"] = ir.StringAttr.get("public" if name == function else "private")
     PassManager.parse("builtin.module(inline,symbol-dce,func.func(chlo-legalize-to-stablehlo))").run(module.operation)
     _make_constants_dense(module)
-    for op in walk(module.operation, lambda op: op.name in _CONTRACTIONS):
+    for op in walk(module.operation, lambda op: op.name in CONTRACTIONS):
         _accumulate_in_f32(op)
     return main_function(module)
 

@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
+from hloom.passes.common.ops import CONTRACTIONS
 from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from .cuda.statistics import KernelStatistics
 
 _FIGURES = ("bytes", "flops", "cost_ps")
-_CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
 
 
 class ReportBuilder:
@@ -47,7 +47,7 @@ class ReportBuilder:
                 "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
                 "ops": dict(Counter(_short(op.name) for op in inside)),
-                "element": next((_element(op) for op in inside if op.name in _CONTRACTIONS), "f32"),
+                "element": next((_element(op) for op in inside if op.name in CONTRACTIONS), "f32"),
                 **{key: integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
             }
             ops += [_op(op, name) for op in inside]

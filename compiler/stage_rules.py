@@ -16,6 +16,7 @@ from hloom.dialects import lhlo, thunk
 from hloom.dialects._support import Violation
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
+from hloom.passes.common.ops import Kind, named
 from hloom.passes.common.rewriting import inner_ops, symbol_name
 from hloom.passes.errors import CompileError
 
@@ -41,7 +42,7 @@ class Rule:
     """Those of hloom's own dialects."""
 
 
-_CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.return", "func.return")
+_CONTROL = (*named(Kind.CONTROL, Kind.TERMINATOR), "func.return")
 _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return")

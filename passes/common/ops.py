@@ -89,8 +89,8 @@ def _movement(fold: Evaluator, free: bool = False) -> OpInfo:
 
 
 _ROWS = {
-    "abs": elementwise(SIGNED | FLOAT, code.typed("math.absf", "math.absi"), fold.plain(np.abs)),
-    "add": elementwise(ANY, code.typed("arith.addf", "arith.addi", on_bool="arith.ori"), fold.arithmetic(np.add, np.logical_or)),
+    "abs": elementwise(SIGNED | FLOAT, code.Typed("math.absf", "math.absi"), fold.plain(np.abs)),
+    "add": elementwise(ANY, code.Typed("arith.addf", "arith.addi", on_bool="arith.ori"), fold.arithmetic(np.add, np.logical_or)),
     "and": elementwise(INTEGER | BOOL, code.one("arith.andi"), fold.plain(np.bitwise_and)),
     "atan2": elementwise(FLOAT, code.one("math.atan2"), work=44),
     "cbrt": elementwise(FLOAT, code.one("math.cbrt"), work=36),
@@ -109,13 +109,13 @@ _ROWS = {
     "log_plus_one": elementwise(FLOAT, code.one("math.log1p"), fold.real(np.log1p), work=28),
     "logistic": elementwise(FLOAT, code.logistic, work=28),
     "maximum": elementwise(
-        ANY, code.typed("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"), fold.extremum(np.maximum, np.logical_or)
+        ANY, code.Typed("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"), fold.extremum(np.maximum, np.logical_or)
     ),
     "minimum": elementwise(
-        ANY, code.typed("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"), fold.extremum(np.minimum, np.logical_and)
+        ANY, code.Typed("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"), fold.extremum(np.minimum, np.logical_and)
     ),
     "multiply": elementwise(
-        ANY, code.typed("arith.mulf", "arith.muli", on_bool="arith.andi"), fold.arithmetic(np.multiply, np.logical_and)
+        ANY, code.Typed("arith.mulf", "arith.muli", on_bool="arith.andi"), fold.arithmetic(np.multiply, np.logical_and)
     ),
     "negate": elementwise(NUMBER, code.negate, fold.plain(np.negative)),
     "not": elementwise(INTEGER | BOOL, code.invert, fold.plain(np.invert)),
@@ -134,7 +134,7 @@ _ROWS = {
     "sign": elementwise(SIGNED | FLOAT, code.sign, fold.sign),
     "sine": elementwise(FLOAT, code.one("math.sin"), fold.real(np.sin), work=28),
     "sqrt": elementwise(FLOAT, code.one("math.sqrt"), fold.plain(np.sqrt), work=4),
-    "subtract": elementwise(NUMBER, code.typed("arith.subf", "arith.subi"), fold.plain(np.subtract)),
+    "subtract": elementwise(NUMBER, code.Typed("arith.subf", "arith.subi"), fold.plain(np.subtract)),
     "tan": elementwise(FLOAT, code.one("math.tan"), work=40),
     "tanh": elementwise(FLOAT, code.one("math.tanh"), fold.real(np.tanh), work=24),
     "xor": elementwise(INTEGER | BOOL, code.one("arith.xori"), fold.plain(np.bitwise_xor)),
@@ -163,6 +163,7 @@ _ROWS = {
 OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
 """By full name: what may be left at the end of the stage stablehlo."""
 
+CONTRACTIONS = frozenset(name for name, info in OPS.items() if info.kind.contracts)
 FREE = frozenset(name for name, info in OPS.items() if info.free)
 
 LEGALIZED = frozenset(

@@ -7,6 +7,7 @@ x % 0 is x, INT_MIN / -1 is INT_MIN, and conversions saturate with NaN to 0. ari
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -16,22 +17,27 @@ from .scalars import Scalars, constant_integer, float_bits, half_below, is_bool,
 Emit = Callable[[Scalars, ir.Operation, list[ir.Value]], ir.Value]
 
 
-def one(name: str) -> Emit:
-    """That op, whatever the element."""
-    return lambda s, op, args: s.op(name, *args)
-
-
-def typed(on_float: str, on_integer: str, on_unsigned: str | None = None, on_bool: str | None = None) -> Emit:
+@dataclass(frozen=True)
+class Typed:
     """One op, by the kind of element. Unsigned falls back to the integer's op, i1 to the unsigned's."""
 
-    def emit(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
-        kind = element_of(op.operands[0])
-        if is_float(kind):
-            return s.op(on_float, *args)
-        name = (on_bool if is_bool(kind) else None) or (on_unsigned if is_unsigned(kind) else None) or on_integer
-        return s.op(name, *args)
+    on_float: str
+    on_integer: str
+    on_unsigned: str = ""
+    on_bool: str = ""
 
-    return emit
+    def name(self, kind: ir.Type) -> str:
+        if is_float(kind):
+            return self.on_float
+        return (self.on_bool if is_bool(kind) else "") or (self.on_unsigned if is_unsigned(kind) else "") or self.on_integer
+
+    def __call__(self, s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+        return s.op(self.name(element_of(op.operands[0])), *args)
+
+
+def one(name: str) -> Typed:
+    """That op, whatever the element."""
+    return Typed(name, name)
 
 
 def negate(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from ..common.ops import CONTRACTIONS
 from ..stablehlo.support import build
 from .conv import Conv, conv_of
 from .epilogue import Epilogue, Taker, read_epilogue, unreshaped
@@ -58,7 +59,7 @@ def contraction_in(function: ir.Operation) -> Contraction | str:
     """What a library group is; or why it is nothing that a library does."""
     block = function.regions[0].blocks[0]
     *body, end = [view.operation for view in block.operations]
-    op = next((op for op in body if op.name in ("stablehlo.dot_general", "stablehlo.convolution")), None)
+    op = next((op for op in body if op.name in CONTRACTIONS), None)
     if op is None or len(end.operands) != 1:
         return "it holds no contraction, or not one result"
     found = contraction_of(op, lambda value: isinstance(value.owner, ir.Block), lambda _: True, lambda _: True)

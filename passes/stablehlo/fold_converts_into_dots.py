@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.ops import Kind, named
+from ..common.ops import CONTRACTIONS, Kind, named
 from ..common.rewriting import attributes_of, defining_op, value_of
 from ..registry import register_pass
 from .support import build, constants
@@ -29,7 +29,7 @@ _MOVES = named(Kind.MOVEMENT)
 
 @register_pass("fold-converts-into-dots", "lets dots and convolutions read half-precision operands without a convert")
 def fold_converts_into_dots(module: ir.Operation) -> None:
-    rewrite(module, {"stablehlo.dot_general": [_contraction], "stablehlo.convolution": [_contraction]})
+    rewrite(module, dict.fromkeys(CONTRACTIONS, (_contraction,)))
 
 
 def _contraction(op: ir.Operation) -> list[ir.Value] | None:

@@ -16,13 +16,16 @@ extremes, logic); those that have blocks enough, or elements so few that a secon
 
 from __future__ import annotations
 
-import math
+from math import prod
 
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.ops import BOOL, FLOAT, OPS, SIGNED
+from ..common.reductions import neutral_element
 from ..common.rewriting import i64_array
+from ..common.scalar_code import Typed
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
@@ -67,8 +70,8 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
 
 def _parts(shape: list[int], dims: list[int], dim: int, target: TargetView) -> int:
     """Into how many parts `dim` is split: the largest divisor that gives no more blocks than run at once; 1 leaves it whole."""
-    reduced = math.prod(shape[d] for d in dims)
-    kept = math.prod(n for d, n in enumerate(shape) if d not in dims)
+    reduced = prod(shape[d] for d in dims)
+    kept = prod(n for d, n in enumerate(shape) if d not in dims)
     along = len(shape) - 1 in dims
     blocks = kept if along else -(-kept // COLUMNS)
     if reduced * (1 if along else COLUMNS) < LEAST_ELEMENTS or 2 * blocks > target.multiprocessors:
@@ -87,24 +90,11 @@ def _combining_op(op: ir.Operation) -> str | None:
 
 
 def _neutral(name: str, element: ir.Type) -> ir.Attribute | None:
-    if isinstance(element, ir.FloatType):
-        number = {
-            "stablehlo.add": -0.0,
-            "stablehlo.multiply": 1.0,
-            "stablehlo.maximum": -math.inf,
-            "stablehlo.minimum": math.inf,
-        }.get(name)
-        return None if number is None else ir.FloatAttr.get(element, number)
-    if not isinstance(element, ir.IntegerType) or element.is_unsigned:
+    scalar = OPS[name].scalar if name in OPS else None
+    flags = BOOL if name in ("stablehlo.or", "stablehlo.and") else frozenset()
+    if not isinstance(scalar, Typed) or str(element) not in FLOAT | SIGNED | flags:
         return None
-    ones = -1 if element.width > 1 else 1
-    whole = {
-        "stablehlo.add": 0, "stablehlo.or": 0, "stablehlo.xor": 0, "stablehlo.and": ones, "stablehlo.multiply": 1,
-        "stablehlo.maximum": -1 << (element.width - 1), "stablehlo.minimum": (1 << (element.width - 1)) - 1,
-    }.get(name)  # fmt: skip
-    if whole is None or (element.width == 1 and name not in ("stablehlo.or", "stablehlo.and")):
-        return None
-    return ir.IntegerAttr.get(element, whole)
+    return neutral_element(scalar.name(element), element)
 
 
 def _reduce(op: ir.Operation, operand: ir.Value, init: ir.Value, dims: list[int]) -> ir.Value:

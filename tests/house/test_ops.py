@@ -18,7 +18,7 @@ from hloom.passes.fused.planner import access
 from hloom.passes.fused.planner.reader import read_program
 from hloom.passes.linalg import lower_to_linalg
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
 ELEMENTWISE = [name for name, info in OPS.items() if info.scalar]
 OTHERS = [name for name, info in OPS.items() if not info.scalar and info.kind not in (Kind.CONTROL, Kind.TERMINATOR)]
 BINARY = """add and atan2 compare divide maximum minimum multiply or power remainder shift_left shift_right_arithmetic shift_right_logical
@@ -93,7 +93,7 @@ def test_the_element_types_of_a_row_are_those_that_stablehlo_admits(name):
 
 def test_the_math_ops_that_docs_name_are_those_of_the_scalar_code():
     used = {op for name in ELEMENTWISE for ops in scalar_ops(name).values() for op in ops}
-    named = re.search(r"math ops used: ([\w\s,]+);", (DOCS / "ingress.md").read_text())[1]
+    named = re.search(r"math ops used: ([\w\s,]+);", (ROOT / "docs" / "ingress.md").read_text())[1]
     assert {f"math.{op}" for op in re.split(r",\s*", named)} == {op for op in used if op.startswith("math.")}
 
 
@@ -116,6 +116,11 @@ def test_nothing_else_has():
 def test_an_op_is_compiled_or_becomes_one_that_is_or_is_refused():
     assert not LEGALIZED & OPS.keys() and not REMEDIES.keys() & (LEGALIZED | OPS.keys())
     assert not any(map(is_accepted, REMEDIES))
+
+
+def test_every_elementwise_op_is_compared_with_the_interpreter():
+    tried = re.findall(r"\w+", (ROOT / "tests" / "conformance" / "test_elementwise.py").read_text())
+    assert {name.removeprefix("stablehlo.") for name in ELEMENTWISE} - set(tried) == set()
 
 
 TAKEN_APART = """func.func @main(%x: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>) {
