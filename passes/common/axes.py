@@ -33,10 +33,12 @@ class TileOp:
 
     @property
     def points(self) -> int:
+        """The product of the loops' extents."""
         return prod(self.extents)
 
     @property
     def output_maps(self) -> list[ir.AffineMap]:
+        """The map of each result."""
         return self.maps[len(self.inputs) :]
 
 

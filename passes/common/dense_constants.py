@@ -27,6 +27,7 @@ def constant_bytes(attr: ir.Attribute) -> bytes:
 
 
 def is_splat(attr: ir.Attribute | None) -> bool:
+    """Whether a constant repeats one element."""
     return isinstance(attr, ir.DenseElementsAttr) and attr.is_splat
 
 

@@ -33,4 +33,5 @@ def positions(block: ir.Block, made: ir.Value) -> list[int]:
 
 
 def returned(block: ir.Block) -> list[ir.Value]:
+    """The values that the function whose body is `block` returns."""
     return list(list(block.operations)[-1].operation.operands)

@@ -8,7 +8,7 @@ from typing import Any
 from torch_mlir import ir
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
-"""What stands for an extent, or in a slice's static offsets and sizes, where a value is given instead."""
+"""Marks an extent of a type, or a static offset or size of a slice, that an operand gives instead."""
 
 
 def walk(root: ir.Operation, wanted: Callable[[ir.Operation], bool] | str | None = None) -> list[ir.Operation]:
@@ -46,6 +46,7 @@ def functions(module: ir.Operation) -> list[ir.Operation]:
 
 
 def symbol_name(op: ir.Operation) -> str:
+    """The name of a function, global or module."""
     return ir.StringAttr(op.attributes["sym_name"]).value
 
 

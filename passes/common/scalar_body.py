@@ -50,6 +50,7 @@ class ScalarBody(ABC):
         """The results of an scf.if."""
 
     def rep(self, value: ir.Value) -> Rep:
+        """A value of the body that has been evaluated, or one from outside."""
         if value not in self.reps:
             self.reps[value] = self.outside(value)
         return self.reps[value]

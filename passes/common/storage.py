@@ -40,6 +40,7 @@ class Storage:
         return Storage(base, ir.RankedTensorType(tensor).element_type, LinearIndex(), row_major(shape), shape, writable)
 
     def slice(self, offsets: list[LinearIndex], sizes: tuple[int | ir.Value, ...]) -> Storage:
+        """The part of these sizes that begins at `offsets`."""
         """The part of `sizes` that starts at `offsets`."""
         return replace(self, offset=self.address(offsets), sizes=sizes)
 
@@ -69,11 +70,13 @@ class Storage:
         return replace(self, strides=tuple(strides), sizes=shape)
 
     def address(self, indices: list[LinearIndex]) -> LinearIndex:
+        """The index into the base of the element at `indices`."""
         """Where the element at `indices` lies in `base`."""
         return sum((index * stride for index, stride in zip(indices, self.strides)), self.offset)
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a dense array, in elements."""
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 

@@ -41,6 +41,7 @@ class TiledFunction:
 
     @property
     def tiles(self) -> int:
+        """Trips of the whole tile loop."""
         return prod(trips for trips, _ in self.grid)
 
     def destinations(self, buffers: Sequence[ir.Value], offset: Callable[[int | ir.Value], LinearIndex]) -> list[list[Storage]]:

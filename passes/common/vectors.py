@@ -10,10 +10,12 @@ from torch_mlir.dialects import arith, vector
 
 
 def is_vector(value: ir.Value) -> bool:
+    """Whether `value` has several elements, one a lane."""
     return isinstance(value.type, ir.VectorType)
 
 
 def vector_of(length: int, element: ir.Type) -> ir.VectorType:
+    """The type of a vector, also of length 1."""
     return ir.VectorType.get([length], element)
 
 

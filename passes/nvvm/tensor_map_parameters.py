@@ -7,7 +7,7 @@ After:
       %map = builtin.unrealized_conversion_cast %0 : !llvm.ptr to !nvgpu.tensormap.descriptor<…>
       nvgpu.tma.async.load %map[…] … }
 
-convert-nvgpu-to-nvvm takes the cast away again; that the pointer's target is passed by value says grid-constants.
+convert-nvgpu-to-nvvm removes the cast. The pass grid-constants marks the pointer's target as passed by value.
 
 Must hold: stage gpu. Declined: other parameters.
 """

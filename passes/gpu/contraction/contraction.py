@@ -48,14 +48,17 @@ class LoopGroup:
 
     @property
     def extent(self) -> int:
+        """How many values the index takes."""
         return prod(extent for _, extent in self.loops)
 
     @property
     def last(self) -> int | None:
+        """The innermost loop, or None where the group has none."""
         return self.loops[-1][0] if self.loops else None
 
     @property
     def last_extent(self) -> int:
+        """The extent of the innermost loop; 1 where there is none."""
         return self.loops[-1][1] if self.loops else 1
 
     def digits(self, index: LinearIndex) -> dict[int, LinearIndex]:
@@ -107,6 +110,7 @@ class Operand:
 
     @property
     def element(self) -> ir.Type:
+        """The factor's type before the widening."""
         return self.stored.type
 
     @property
@@ -115,6 +119,7 @@ class Operand:
         return self.stored != self.leaves[0].argument
 
     def depends_on(self, loop: int) -> bool:
+        """Whether the factor changes along `loop`."""
         return any(leaf.access.index.coefficient(loop) for leaf in self.leaves)
 
 
@@ -148,6 +153,7 @@ class ContractionGroup:
 
     @property
     def sizes(self) -> Sizes:
+        """The extents of the four groups of loops."""
         return Sizes(self.batch.extent, self.rows.extent, self.cols.extent, self.inner.extent)
 
     @property

@@ -48,18 +48,22 @@ class TileShape:
 
     @property
     def panel_lines(self) -> int:
+        """Lines of one panel."""
         return self.free if self.along_inner else self.depth
 
     @property
     def panels(self) -> int:
+        """Panels that the tile is cut into."""
         return self._width // self.length
 
     @property
     def lines(self) -> int:
+        """Lines of all panels."""
         return self.panel_lines * self.panels
 
     @property
     def length(self) -> int:
+        """Elements of a line."""
         return min(self._width, self.longest or self._width)
 
     @property
@@ -68,6 +72,7 @@ class TileShape:
 
     @property
     def chunk(self) -> int:
+        """Elements of the 16 bytes that the swizzle moves as one."""
         return _CHUNK_BYTES // element_bytes(self.element)
 
     def swizzle(self, line: ir.Value) -> ir.Value:

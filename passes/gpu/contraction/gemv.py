@@ -54,6 +54,7 @@ class _Problem:
     """One access of the large operand is `width` elements, along its lines' index or along the inner loop."""
 
     def loops(self, batch: LinearIndex, row: LinearIndex, line: LinearIndex, inner: LinearIndex) -> dict[int, LinearIndex]:
+        """Every loop of the contraction where these are the indices."""
         if self.lines is self.contraction.cols:
             return self.contraction.loops_at(batch, row, line, inner)
         return self.contraction.loops_at(batch, line, row, inner)

@@ -70,6 +70,7 @@ class TileResults:
 
     @property
     def staging_bytes(self) -> int:
+        """Shared memory that the results pass through, in bytes; 0 where they do not."""
         return self._bytes(self.slab) if self.staged else 0
 
     def finish(

@@ -33,6 +33,7 @@ def block_id() -> ir.Value:
 
 
 def barrier() -> None:
+    """Waits for all threads of the block."""
     gpu.barrier()
 
 
@@ -52,10 +53,12 @@ def shuffle(value: ir.Value, distance: int) -> ir.Value:
 
 
 def divide(value: ir.Value, by: int) -> ir.Value:
+    """value / by, rounded down; `value` is not negative."""
     return value if by == 1 else arith.divui(value, index_constant(by))
 
 
 def remainder(value: ir.Value, by: int) -> ir.Value:
+    """value % by; `value` is not negative."""
     return index_constant(0) if by == 1 else arith.remui(value, index_constant(by))
 
 
@@ -73,7 +76,7 @@ def all_of(conditions: Sequence[ir.Value]) -> ir.Value | None:
 
 
 def digits(value: ir.Value, sizes: Sequence[int]) -> list[ir.Value]:
-    """`value` as a mixed-radix number, most significant first; the first size bounds nothing."""
+    """The digits of `value` to the mixed radix `sizes`, most significant first; the first digit is not bounded, whatever its size."""
     found = []
     for size in reversed(sizes[1:]):
         found.append(remainder(value, size))

@@ -11,7 +11,7 @@ from torch_mlir.dialects import gpu, memref, nvvm  # noqa: F401  the bindings wo
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.rewriting import create, i64_attr, index_constant, symbol_name, value_of
+from ...common.rewriting import create, i64_attr, index_constant, symbol_name
 from ...common.storage import buffer_type
 from ...tiled.schedules.gpu_contraction import STATIC_SHARED_BYTES
 from ..contraction.tma import TensorMapParameter
@@ -20,11 +20,12 @@ from .emit import WORKGROUP
 MODULE = "kernels"
 ALIGNMENT = 128
 SWIZZLE_ALIGNMENT = 1024
-"""Of tiles that wgmma reads: it exchanges chunks by their addresses, in patterns of eight times 128 bytes. Dynamic memory always has it."""
+"""The alignment of tiles that wgmma reads: it swizzles by addresses, in patterns of eight times 128 bytes. Dynamic memory always has it."""
 TENSOR_MAPS = "hloom.tensor_maps"
-"""Of a kernel: for each tensor map that it takes behind its buffers the buffer, the offset in it, extents and strides."""
+"""A kernel's attribute: the buffer, the offset in it, the extents and the strides of each tensor map that the kernel takes behind its
+buffers."""
 _FIGURES = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
-"""What the planner knew of a group: its kernel keeps it, for the host program and for hloom-explain."""
+"""The planner's figures of a group. The kernel keeps them for the host program and for hloom-explain."""
 
 
 @dataclass
@@ -59,14 +60,8 @@ class OpenKernel:
         kind = _shared_type([size], ir.IntegerType.get_signless(8))
         symbol = f"{symbol_name(self.op)}_shared"
         with ir.InsertionPoint(self.op):
-            create(
-                "memref.global",
-                sym_name=ir.StringAttr.get(symbol),
-                sym_visibility=ir.StringAttr.get("private"),
-                type=ir.TypeAttr.get(kind),
-                alignment=i64_attr(alignment),
-            )
-        return value_of("memref.get_global", kind, name=ir.FlatSymbolRefAttr.get(symbol))
+            memref.global_(symbol, ir.TypeAttr.get(kind), sym_visibility="private", alignment=alignment)
+        return memref.get_global(kind, symbol)
 
 
 def is_kernel(function: ir.Operation) -> bool:
@@ -86,6 +81,7 @@ def tensor_maps(kernel: ir.Operation) -> list[ir.DictAttr]:
 
 
 def shared_bytes(shape: Sequence[int], element: ir.Type) -> int:
+    """The bytes of a buffer of that shape in shared memory."""
     return prod(shape) * element_bytes(element)
 
 

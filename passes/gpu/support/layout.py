@@ -46,6 +46,7 @@ class Layout:
         return prod(f.size for f in self.dims[dim] if f.kind == kind)
 
     def keys(self) -> Iterator[Key]:
+        """The register coordinates that a thread holds."""
         return product(*(range(self.count(d, "r")) for d in range(len(self.dims))))
 
     @property
@@ -54,6 +55,7 @@ class Layout:
         return next(((d, f.size) for d, fs in enumerate(self.dims) for f in fs if f.kind == "v"), (None, 1))
 
     def of_kind(self, kind: str) -> list[Factor]:
+        """All factors of that kind."""
         return [f for fs in self.dims for f in fs if f.kind == kind]
 
     def spread(self, dim: int) -> bool:
@@ -61,6 +63,7 @@ class Layout:
         return any(f.kind in "wlv" for f in self.dims[dim])
 
     def project(self, dims: Sequence[int | None]) -> Layout:
+        """The layout whose dimensions are these of this one; None has no factors."""
         return Layout(tuple(self.dims[d] if d is not None else () for d in dims))
 
     def __str__(self) -> str:

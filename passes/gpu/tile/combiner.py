@@ -15,7 +15,7 @@ _IDEMPOTENT = {
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
     "arith.andi", "arith.ori",
 }  # fmt: skip
-"""Combining an element twice does no harm."""
+"""Ops that may combine an element twice."""
 
 _COMMUTATIVE = _IDEMPOTENT | {"arith.addf", "arith.mulf", "arith.addi", "arith.muli", "arith.xori"}
 
@@ -27,12 +27,11 @@ class Combiner:
     before: list[ir.Operation]
     ops: list[ir.Operation]
     values: list[ir.Value]
-
     returned: list[ir.Value]
 
     @property
     def names(self) -> list[str]:
-        """The op that makes each result of its accumulator and its value; empty where there is more to it."""
+        """For each result the name of the op that combines accumulator and value; "" where more than one op does."""
         found = []
         for value, result in zip(self.values, self.returned):
             op = defining_op(result)
@@ -47,6 +46,7 @@ class Combiner:
 
     @property
     def idempotent(self) -> bool:
+        """Whether combining an element twice does no harm."""
         return all(name in _IDEMPOTENT for name in self.names)
 
     def neutral(self) -> list[ir.Value] | None:

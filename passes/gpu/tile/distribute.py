@@ -144,7 +144,7 @@ class _Distribution:
         return Lazy(op, number)
 
     def _reduce(self, op: TileOp) -> None:
-        """Reduces `op` here and now; where that takes more registers or shared memory than there are, whoever reads it will."""
+        """Emits a reduction. Where registers or shared memory do not suffice, its readers recompute the elements they need."""
 
         def emit(narrow: bool) -> None:
             for result, reduced in zip(op.op.results, self.roots.reduce(op, loop_extents(op), narrow)):
@@ -178,7 +178,7 @@ class _Distribution:
                 self._share(lack.tensor)
 
     def _share(self, tensor: ir.Value) -> None:
-        """Brings a value to shared memory; without room there, it is read or computed where it is needed."""
+        """Brings a value to shared memory. Where there is no room, its readers load it from global memory or recompute it."""
         last, memory, scope = len(list(self.body.operations)), self.memory.mark(), dict(self.tile.memo.scopes[0])
         self.tile.may_narrow = False
         try:

@@ -24,6 +24,7 @@ class Memo:
         self.scopes: list[dict[Hashable, Any]] = [{}]
 
     def find(self, key: Hashable) -> Any:
+        """The value of that key, or None."""
         return next((scope[key] for scope in reversed(self.scopes) if key in scope), None)
 
     def put(self, key: Hashable, value: Any) -> Any:
@@ -31,11 +32,13 @@ class Memo:
         return value
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """The value of that key; computed where it is not there yet."""
         found = self.find(key)
         return self.put(key, compute()) if found is None else found
 
     @contextmanager
     def scope(self) -> Iterator[None]:
+        """What is computed inside is forgotten behind it."""
         self.scopes.append({})
         try:
             yield

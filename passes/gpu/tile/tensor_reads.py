@@ -48,6 +48,7 @@ class TensorRead:
         return address_strides(self.value.storage, self.indices)
 
     def loops(self) -> set[int]:
+        """The loops that the read moves along."""
         return {d for steps in self.indices for d in steps.terms}
 
 

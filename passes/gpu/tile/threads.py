@@ -97,6 +97,7 @@ class Threads:
         return found
 
     def both(self, a: ir.Value | None, b: ir.Value | None) -> ir.Value | None:
+        """i1: whether both conditions hold; None is one that always holds."""
         return b if a is None else a if b is None else self._both(a, b)
 
     def _both(self, a: ir.Value | None, b: ir.Value) -> ir.Value:

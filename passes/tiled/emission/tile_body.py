@@ -32,6 +32,7 @@ class TileBody:
         self.goes_to = destinations(axes, results)
 
     def emit(self) -> None:
+        """Emits the whole body, the terminator included."""
         with ir.InsertionPoint(self.block):
             self._bind_axes()
             for number, tile_op in enumerate(self.axes.ops):

@@ -46,6 +46,7 @@ class TileSchedule:
 
     @property
     def warps(self) -> int:
+        """Warps of a block."""
         return self.warp_rows * self.warp_cols
 
     @property
@@ -69,6 +70,7 @@ class SkinnySchedule:
 
     @property
     def block_cols(self) -> int:
+        """Columns that a block computes."""
         return self.lane_cols * self.lane_width * self.warp_cols
 
     @property

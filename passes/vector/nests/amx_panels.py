@@ -81,6 +81,7 @@ class Depth:
 
     @property
     def padded(self) -> int:
+        """The extent, filled up to whole tiles."""
         return ceil(self.extent / DEPTH) * DEPTH
 
     def panel_of_rows(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:

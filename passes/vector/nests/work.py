@@ -14,7 +14,7 @@ from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
-"""What an index is computed by that is linear in no loop."""
+"""Ops whose result is not linear in the loops that their operands are linear in."""
 
 
 @dataclass
@@ -40,10 +40,12 @@ class Work:
 
     @property
     def output_maps(self) -> list[ir.AffineMap]:
+        """The map of each result."""
         return self.maps[len(self.inputs) :]
 
     @property
     def reduces(self) -> bool:
+        """Whether some loop is summed."""
         return not all(self.parallel)
 
     def reads_init(self, number: int) -> bool:
@@ -67,6 +69,7 @@ class Work:
         return 8 * max(sizes, default=4)
 
     def body_size(self) -> int:
+        """Ops that a point takes."""
         return len(self._computing())
 
     def _computing(self) -> list[ir.Operation]:
@@ -76,7 +79,7 @@ class Work:
 
 
 def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
-    """How far apart in memory neighbours along loop `dim` are, or None where the map is not linear in it."""
+    """The distance in elements between neighbours along loop `dim`, or None where the map is not linear."""
     steps = linear_results(m, [LinearIndex({d: 1} if d == dim else {}) for d in range(m.n_dims)])
     return None if steps is None else sum(index.coefficient(dim) * stride for index, stride in zip(steps, storage.strides))
 
@@ -100,7 +103,7 @@ class Point:
         self.known: dict[ir.Value, Rep] = known if known is not None else {}
 
     def evaluate(self, work: Work, accumulators: list[Rep] | None = None) -> list[Rep]:
-        """What the work yields here; reduction accumulators are given, other inits are read where the body uses them."""
+        """What the work yields here. `accumulators` are a reduction's; other inits are read where the body uses them."""
         body = LanesBody(self.lanes, self.indices, self.captured)
         if work.block is None:
             return [self._input(work, body, 0)]
@@ -140,6 +143,7 @@ class Point:
         return body.read(storage, body.at(work.output_maps[number]))
 
     def store(self, work: Work, number: int, value: Rep) -> None:
+        """Stores `value` as result `number` of the work."""
         body = LanesBody(self.lanes, self.indices, self.captured)
         storage = work.outputs[number]
         assert storage is not None
