@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -13,19 +13,28 @@ from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.scalar_body import Rep, ScalarBody
 from ...common.vectors import is_vector, widened
-
-if TYPE_CHECKING:
-    from .tile_values import TileValues
+from .indices import Indices
 
 _UNIFORM_LEFT = (CmpIPredicate.slt, CmpIPredicate.sge, CmpIPredicate.ult, CmpIPredicate.uge)
 _UNIFORM_RIGHT = (CmpIPredicate.sgt, CmpIPredicate.sle, CmpIPredicate.ugt, CmpIPredicate.ule)
 """Comparisons of x + lane with y (of y with x + lane) that come out the same in all lanes where x and y are multiples of the lane count."""
 
 
+class Reader(Protocol):
+    """Reads the tensors of a tile: Reader, which evaluates bodies that read on."""
+
+    indices: Indices
+
+    def captured(self, value: ir.Value) -> Rep: ...
+    def materialise(self, rep: Rep, lanes: int) -> ir.Value: ...
+    def read(self, tensor: ir.Value, indices: Sequence[Rep], lanes: int) -> Rep: ...
+    def read_operand(self, op: TileOp, number: int, indices: Sequence[Rep], lanes: int) -> Rep: ...
+
+
 class ThreadBody(ScalarBody):
     """Evaluates ops of the body of `op` at `indices` (of its loops). `given` are values of block arguments; the tile has the others."""
 
-    def __init__(self, tile: TileValues, op: TileOp, indices: Sequence[Rep], lanes: int, given: dict[ir.Value, ir.Value] | None = None):
+    def __init__(self, tile: Reader, op: TileOp, indices: Sequence[Rep], lanes: int, given: dict[ir.Value, ir.Value] | None = None):
         super().__init__(indices, given or {})
         self.tile, self.op, self.lanes = tile, op, lanes
         self.arguments = {a: n for n, a in enumerate(op.op.regions[0].blocks[0].arguments)}

@@ -9,7 +9,6 @@ single elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 
 from torch_mlir import ir
@@ -31,20 +30,11 @@ from .memory import KernelMemory, NoRoom
 from .roots import Roots
 from .threads import Threads
 from .tile_values import Narrow, TileValues
-from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, View
+from .values import Elsewhere, Empty, Lazy, Output, Part, Recomputed, Reduced, Splat, View
 from .warps import choose_warps
 
 _GLOBAL_ALIGNMENT = 16
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
-
-
-@dataclass
-class Output:
-    """A value that the tile inserts, and the slices of the kernel's outputs that receive it."""
-
-    tensor: ir.Value
-    destinations: list[Storage]
-    extents: list[Extent]
 
 
 def distribute(function: ir.Operation, target: TargetView) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -23,10 +22,7 @@ from .memory import NoRoom
 from .reduce import emit_reduction
 from .tensor_reads import TensorRead, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
 from .tile_values import TileValues
-from .values import Reduced, View
-
-if TYPE_CHECKING:
-    from .distribute import Output
+from .values import Output, Reduced, View
 
 REGISTERS = 32
 """Elements that a thread holds of one value."""
@@ -51,7 +47,7 @@ class Roots:
         bounds = [e.bound for e in extents]
         reduced = frozenset(d for d, parallel in enumerate(op.parallel) if not parallel)
         combiner = split(op)
-        found = accesses(self.tile, op)
+        found = accesses(self.tile.env, op)
         most = hero(found, bounds)
         order = memory_order(most.strides, bounds) if most is not None else list(reversed(range(len(bounds))))
         outputs = prod(n for d, n in enumerate(bounds) if d not in reduced)
@@ -98,7 +94,7 @@ class Roots:
     def _store_layout(self, outputs: list[Output], extents: list[Extent], narrow: bool) -> Layout:
         bounds = [e.bound for e in extents]
         identity = loop_strides(len(bounds))
-        found = [a for o in outputs for a in accesses_of(self.tile, o.tensor, identity)]
+        found = [a for o in outputs for a in accesses_of(self.tile.env, o.tensor, identity)]
         destination = address_strides(outputs[0].destinations[0], identity)
         order = memory_order(destination, bounds)
         inherited = self._inherited(found, bounds) or self._reductions.get((tuple(extents), tuple(order)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -13,10 +12,10 @@ from ...common.affine import evaluate, loops_where
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from .values import Lazy, Part, Recomputed, Reduced, View
+from .values import Lazy, Part, Recomputed, Reduced, Value, View
 
-if TYPE_CHECKING:
-    from .tile_values import TileValues
+Env = Mapping[ir.Value, Value]
+"""What each tensor of the tile is."""
 
 
 class Strides(LinearIndex):
@@ -57,17 +56,17 @@ def address_strides(storage: Storage, indices: Sequence[Strides]) -> LinearIndex
     return sum((steps * stride for steps, stride in zip(indices, storage.strides)), Strides())
 
 
-def accesses(tile: TileValues, op: TileOp) -> list[TensorRead]:
+def accesses(values: Env, op: TileOp) -> list[TensorRead]:
     """What `op` reads, in terms of its loops."""
-    return list(_reads(tile, op, loop_strides(len(op.parallel)), set()))
+    return list(_reads(values, op, loop_strides(len(op.parallel)), set()))
 
 
-def accesses_of(tile: TileValues, tensor: ir.Value, indices: tuple[Strides, ...]) -> list[TensorRead]:
+def accesses_of(values: Env, tensor: ir.Value, indices: tuple[Strides, ...]) -> list[TensorRead]:
     """What is read where `tensor` is, at indices that step so."""
-    return list(_reads_of(tile, tensor, indices, set()))
+    return list(_reads_of(values, tensor, indices, set()))
 
 
-def _reads(tile: TileValues, op: TileOp, loops: Sequence[Strides], seen: set[ir.Operation]) -> Iterator[TensorRead]:
+def _reads(values: Env, op: TileOp, loops: Sequence[Strides], seen: set[ir.Operation]) -> Iterator[TensorRead]:
     seen.add(op.op)
     if op.op.name == "linalg.fill":
         return
@@ -76,17 +75,17 @@ def _reads(tile: TileValues, op: TileOp, loops: Sequence[Strides], seen: set[ir.
         if not list(arguments[number].uses) or not isinstance(tensor.type, ir.RankedTensorType):
             continue
         indices = tuple(Strides() + evaluate(expr, loops) for expr in op.maps[number].results)
-        yield from _reads_of(tile, tensor, indices, seen)
+        yield from _reads_of(values, tensor, indices, seen)
 
 
-def _reads_of(tile: TileValues, tensor: ir.Value, indices: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[TensorRead]:
-    value = tile.env[tensor]
+def _reads_of(values: Env, tensor: ir.Value, indices: tuple[Strides, ...], seen: set[ir.Operation]) -> Iterator[TensorRead]:
+    value = values[tensor]
     if isinstance(value, Part):
-        yield from _reads_of(tile, value.tensor, indices, seen)
+        yield from _reads_of(values, value.tensor, indices, seen)
     if isinstance(value, (View, Reduced)):
         yield TensorRead(tensor, value, indices)
     if isinstance(value, (Lazy, Recomputed)) and value.op.op not in seen:
-        yield from _reads(tile, value.op, loops_where(value.op.output_maps[value.result], indices, Strides()), seen)
+        yield from _reads(values, value.op, loops_where(value.op.output_maps[value.result], indices, Strides()), seen)
 
 
 def memory_order(strides: LinearIndex, extents: list[int]) -> list[int]:

@@ -24,10 +24,10 @@ from ...common.scalar_body import Rep, affine
 from ...common.vectors import from_lanes, is_vector, lane_of, steps, widened
 from ...errors import PassFailure
 from .body import ThreadBody
-from .extents import shape_of
+from .extents import loop_extents, shape_of
 from .indices import Indices, Memo
+from .loops import nest_over
 from .memory import KernelMemory
-from .serial import reduce_at
 from .threads import Threads
 from .values import Elsewhere, Empty, Lazy, Part, Recomputed, Reduced, Splat, Value, View
 
@@ -104,7 +104,7 @@ class TileValues:
         if isinstance(value, Lazy):
             return self._evaluate(value, linear, lanes, TileValues._run)
         if isinstance(value, Recomputed):
-            return self._evaluate(value, linear, lanes, reduce_at)
+            return self._evaluate(value, linear, lanes, TileValues._reduce)
         if isinstance(value, Reduced):
             found = value.values.get((tuple(linear), lanes))
             if found is None:
@@ -152,10 +152,26 @@ class TileValues:
     def _run(self, op: TileOp, loops: list[LinearIndex], lanes: int) -> list[Rep]:
         if op.op.name == "linalg.fill":
             return [self.captured(op.inputs[0])]
-        ops = [o.operation for o in op.op.regions[0].blocks[0].operations]
-        body = ThreadBody(self, op, loops, lanes)
-        body.run(ops[:-1])
-        return [body.rep(v) for v in ops[-1].operands]
+        return ThreadBody(self, op, loops, lanes).yielded(op.op.regions[0].blocks[0])
+
+    def _reduce(self, op: TileOp, kept: Sequence[LinearIndex], lanes: int) -> list[Rep]:
+        """The results of a reduction that one thread does for itself (or for the places of a vector): the way that always works.
+
+        `kept` are the indices of the loops; those of the reduced ones do not matter.
+        """
+        block = op.op.regions[0].blocks[0]
+        accumulators = list(block.arguments)[len(op.inputs) :]
+        ops = [o.operation for o in block.operations]
+        trips = [(d, extent.bound) for d, extent in enumerate(loop_extents(op)) if not op.parallel[d]]
+
+        def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
+            indices = [ivs.get(d, index) for d, index in enumerate(kept)]
+            body = ThreadBody(self, op, indices, lanes, dict(zip(accumulators, carried)))
+            body.run(ops[:-1])
+            return [widened(body.value(v), lanes) for v in ops[-1].operands]
+
+        start = [self.materialise(self.read_operand(op, len(op.inputs) + n, kept, lanes), lanes) for n in range(len(op.inits))]
+        return list(nest_over(self.memo, trips, [widened(v, lanes) for v in start], inside))
 
 
 def _at_lane(index: Rep, lane: int) -> LinearIndex:

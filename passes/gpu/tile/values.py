@@ -10,6 +10,7 @@ from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ..support.layout import Layout
+from .extents import Extent
 
 
 @dataclass
@@ -67,6 +68,15 @@ class Empty:
 
 
 Value = View | Splat | Lazy | Reduced | Recomputed | Part | Empty
+
+
+@dataclass
+class Output:
+    """A value that the tile inserts, and the slices of the kernel's outputs that receive it."""
+
+    tensor: ir.Value
+    destinations: list[Storage]
+    extents: list[Extent]
 
 
 class Elsewhere(Exception):
