@@ -65,11 +65,11 @@ def _import(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], co
     if isinstance(source, (str, bytes, bytearray, os.PathLike)):
         from .frontends.mlir_text import import_mlir
 
-        return Imported(import_mlir(source, context))
+        return import_mlir(source, context)
     if isinstance(source, (ir.Module, ir.Operation, ir.OpView)):
         from .frontends.mlir_text import import_module
 
-        return Imported(import_module(source, context))
+        return import_module(source, context)
     if "torch" in origins or (callable(source) and not origins & _JAX and _has_torch_tensor((examples, keywords))):
         from .frontends.torch import import_torch
 

@@ -44,7 +44,7 @@ def reference_of(source: Any, examples: Sequence[Any], keywords: Mapping[str, An
     if compilation.program.kind == "torch":
         from .frontends.torch_reference import torch_reference
 
-        return torch_reference(source, examples, keywords, compilation.program, compilation.machine)
+        return torch_reference(source, examples, keywords, compilation)
     if compilation.program.kind == "jax":
         from .frontends.jax import jax_reference
 

@@ -16,19 +16,20 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.passes.errors import InvalidProgramError, ParseError
 
 from ..parsing import BYTECODE_MAGIC, bytecode_of, parse_module
+from ..source_program import Imported
 from .trial import parse_tried
 
 SUFFIXES = (".mlir", ".mlirbc", ".vhlo")
 _ARTIFACT_MAGIC = BYTECODE_MAGIC + b"\rStableHLO_v"
 
 
-def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Context) -> ir.Module:
+def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Context) -> Imported:
     """A module from text, bytes or a path. Raises ParseError, or InvalidProgramError if a path cannot be read."""
     if isinstance(source, bytearray):
         source = bytes(source)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = _read(Path(source))
-    return parse_tried(source, context, read_trusted)
+    return Imported(parse_tried(source, context, read_trusted))
 
 
 def read_trusted(data: str | bytes, context: ir.Context) -> ir.Module:
@@ -38,12 +39,12 @@ def read_trusted(data: str | bytes, context: ir.Context) -> ir.Module:
     return parse_module(data, context)
 
 
-def import_module(source: ir.Module | ir.Operation | ir.OpView, context: ir.Context) -> ir.Module:
+def import_module(source: ir.Module | ir.Operation | ir.OpView, context: ir.Context) -> Imported:
     """A copy of the module in `context`, by bytecode; it is left as it is."""
     operation = source.operation
     if operation.name != "builtin.module":
         raise InvalidProgramError(f"a {operation.name} is no module", op=operation.name, remedy="give the builtin.module that holds it")
-    return parse_module(bytecode_of(operation), context)
+    return Imported(parse_module(bytecode_of(operation), context))
 
 
 def _is_path(source: str) -> bool:

@@ -18,15 +18,13 @@ from hloom.runtime.tensors import TO_KIND
 
 from ..compile import Compilation
 from ..reference import Culprit, Reference
-from ..source_program import SourceProgram
 from .torch_export import exported_module
 from .torch_import import as_array, line_of
 
 
-def torch_reference(
-    source: Any, examples: Sequence[Any], given: Mapping[str, Any], program: SourceProgram, target: TargetView
-) -> Reference:
+def torch_reference(source: Any, examples: Sequence[Any], given: Mapping[str, Any], compilation: Compilation) -> Reference:
     """Eager PyTorch on the example inputs; a module's state stays as it is."""
+    program = compilation.program
     args, keywords = tuple(examples), dict(given)
     if isinstance(source, torch.export.ExportedProgram):
         args, keywords = source.example_inputs
@@ -36,7 +34,7 @@ def torch_reference(
 
     def blame() -> Culprit | None:
         exported = source if isinstance(source, torch.export.ExportedProgram) else exported_module(source, tuple(examples), dict(given))
-        return _OpByOp(exported.module(), target).find(*args, **keywords)
+        return _OpByOp(exported.module(), compilation.machine).find(*args, **keywords)
 
     leaves, structure = torch_pytree.tree_flatten((args, keywords))
     free = [index for index in range(len(program.inputs)) if index not in program.bound]
