@@ -49,6 +49,16 @@ def evaluate(expression: ir.AffineExpr, point: Sequence[Any]) -> Any:
     return fold(expression, point.__getitem__, int, lambda name, x, y: _ARITHMETIC[name](x, y))
 
 
+def read_maps(op: ir.Operation) -> list[ir.AffineMap]:
+    """The indexing maps of a linalg.generic."""
+    return [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+
+
+def maps_attr(maps: Sequence[ir.AffineMap]) -> ir.ArrayAttr:
+    """The attribute that `read_maps` reads."""
+    return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+
+
 def dim_position(expression: ir.AffineExpr) -> int | None:
     """The loop that the expression is, or None if it is no plain loop index."""
     return expression.position if isinstance(expression, ir.AffineDimExpr) else None

@@ -12,7 +12,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from .affine import dim_position, loop_of
+from .affine import dim_position, loop_of, read_maps
 from .rewriting import defining_op, walk
 
 CHEAP_POINTS = 4096
@@ -48,7 +48,7 @@ def read_tile_op(op: ir.Operation) -> TileOp:
         shape = list(ir.RankedTensorType(op.results[0].type).shape)
         scalar, identity = ir.AffineMap.get(len(shape), 0, []), ir.AffineMap.get_identity(len(shape))
         return TileOp(op, [scalar, identity], [op.operands[0]], [op.operands[1]], [True] * len(shape), shape)
-    maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = read_maps(op)
     iterators = [str(i) for i in ir.ArrayAttr(op.attributes["iterator_types"])]
     inits = len(op.results)
     operands = list(op.operands)

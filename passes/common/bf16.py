@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from .rewriting import value_of
+from .vectors import splat
 
 
 def is_of(type_: ir.Type, element: type[ir.Type]) -> bool:
@@ -24,16 +25,8 @@ def integers(like: ir.Type, width: int) -> ir.Type:
     return with_element(like, ir.IntegerType.get_signless(width))
 
 
-def constant(integers: ir.Type, value: int) -> ir.Value:
-    """`value`, in each element of a vector."""
-    if not isinstance(integers, ir.VectorType):
-        return value_of("arith.constant", integers, value=ir.IntegerAttr.get(integers, value))
-    splat = ir.DenseElementsAttr.get_splat(integers, ir.IntegerAttr.get(integers.element_type, value))
-    return value_of("arith.constant", integers, value=splat)
-
-
 def upper_half(single: ir.Value) -> ir.Value:
     """The upper 16 bits of f32 as bf16: exact where the lower ones are 0."""
     i16, i32 = integers(single.type, 16), integers(single.type, 32)
-    bits = value_of("arith.shrui", i32, [value_of("arith.bitcast", i32, [single]), constant(i32, 16)])
+    bits = value_of("arith.shrui", i32, [value_of("arith.bitcast", i32, [single]), splat(i32, 16)])
     return value_of("arith.bitcast", with_element(single.type, ir.BF16Type.get()), [value_of("arith.trunci", i16, [bits])])

@@ -109,6 +109,12 @@ def element_of(value: ir.Value) -> ir.Type:
     return ir.RankedTensorType(value.type).element_type
 
 
+def producer(value: ir.Value, name: str) -> ir.Operation | None:
+    """The op that produces `value`, if it is one of that name."""
+    op = defining_op(value)
+    return op if op is not None and op.name == name else None
+
+
 def is_used(value: ir.Value) -> bool:
     return next(iter(value.uses), None) is not None
 
@@ -116,6 +122,13 @@ def is_used(value: ir.Value) -> bool:
 def has_one_use(value: ir.Value) -> bool:
     uses = iter(value.uses)
     return next(uses, None) is not None and next(uses, None) is None
+
+
+def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Puts `values` in the place of the op's results and erases it."""
+    for result, value in zip(op.results, values):
+        result.replace_all_uses_with(value)
+    op.erase()
 
 
 def erase_unused(ops: Sequence[ir.Operation]) -> None:

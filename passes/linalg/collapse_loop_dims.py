@@ -28,7 +28,7 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, used_dims
 from ..common.index_expression import loops_of
-from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, ops_in, value_of, walk
+from ..common.rewriting import erase_unused, i64_attr, integer, ops_in, producer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
@@ -148,8 +148,8 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
 
 def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
     """Whether `value` is a slice whose elements along `following` do not lie beside those of the next index of `dim`."""
-    op = defining_op(value)
-    if op is None or op.name != "tensor.extract_slice":
+    op = producer(value, "tensor.extract_slice")
+    if op is None:
         return False
     whole, part = shape_of(op.operands[0]), shape_of(value)
     return whole[dim + 1 : following + 1] != part[dim + 1 : following + 1]
@@ -230,8 +230,7 @@ def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Va
         if loop in leader:
             op.attributes["dim"] = i64_attr(leader[loop])
         else:
-            op.results[0].replace_all_uses_with(scalars.index(0))
-            op.erase()
+            replace(op, [scalars.index(0)])
     for op in _extracts(source):
         tensor, *point = op.operands
         kept = _wide_dims(tensor)
@@ -240,8 +239,7 @@ def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Va
         with ir.InsertionPoint(source.op), op.location:
             flat = _operand(tensor, [[d] for d in kept], new, views)
         with ir.InsertionPoint(op), op.location:
-            op.results[0].replace_all_uses_with(value_of("tensor.extract", op.results[0].type, [flat, *(point[d] for d in kept)]))
-        op.erase()
+            replace(op, [value_of("tensor.extract", op.results[0].type, [flat, *(point[d] for d in kept)])])
 
 
 def _reshape_back(old: ir.Value, value: ir.Value) -> None:

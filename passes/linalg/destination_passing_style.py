@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, has_one_use, is_used, walk
+from ..common.rewriting import has_one_use, is_used, producer, replace, walk
 from ..registry import register_pass
 from .lowering.generic import Generic, new_generic, read_generic
 
@@ -39,8 +39,7 @@ def _choose(source: Generic) -> dict[int, int]:
     """Inputs to become outs, by number of the result."""
     chosen: dict[int, int] = {}
     for number, (out, indexing, argument) in enumerate(zip(source.outs, source.out_maps, source.out_arguments)):
-        destination = defining_op(out)
-        if destination is None or destination.name != "tensor.empty" or is_used(argument):
+        if producer(out, "tensor.empty") is None or is_used(argument):
             continue
         for i, (value, read) in enumerate(zip(source.inputs, source.in_maps)):
             if i not in chosen.values() and value.type == out.type and read == indexing and _dies(value):
@@ -50,8 +49,7 @@ def _choose(source: Generic) -> dict[int, int]:
 
 
 def _dies(value: ir.Value) -> bool:
-    producer = defining_op(value)
-    return producer is not None and producer.name == "linalg.generic" and has_one_use(value)
+    return producer(value, "linalg.generic") is not None and has_one_use(value)
 
 
 def _rebuild(source: Generic, chosen: dict[int, int]) -> None:
@@ -66,6 +64,4 @@ def _rebuild(source: Generic, chosen: dict[int, int]) -> None:
     for i in sorted(gone, reverse=True):
         block.erase_argument(i)
     block.append_to(op.regions[0])
-    for old, new in zip(source.op.results, op.results):
-        old.replace_all_uses_with(new)
-    source.op.erase()
+    replace(source.op, op.results)

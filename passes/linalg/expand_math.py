@@ -33,7 +33,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from ..common.rewriting import clone_with, defining_op, functions, ops_in, symbol_name, value_of, walk
+from ..common.rewriting import clone_with, functions, ops_in, producer, replace, symbol_name, value_of, walk
 from ..registry import register_pass
 from . import math as library
 
@@ -80,9 +80,7 @@ def _expand(op: ir.Operation, body: ir.Block) -> None:
     with ir.InsertionPoint(op), op.location:
         operands = [_converted(value, argument.type) for value, argument in zip(op.operands, body.arguments)]
         results = [_converted(value, result.type) for value, result in zip(_inline(body, operands), op.results)]
-    for old, new in zip(op.results, results):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace(op, results)
 
 
 def _inline(body: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
@@ -106,8 +104,8 @@ def _converted(value: ir.Value, wanted: ir.Type) -> ir.Value:
 
 
 def _splat_constant(value: ir.Value) -> float | None:
-    op = defining_op(value)
-    if op is None or op.name != "arith.constant":
+    op = producer(value, "arith.constant")
+    if op is None:
         return None
     attribute = op.attributes["value"]
     if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:

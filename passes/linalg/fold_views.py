@@ -24,15 +24,15 @@ from math import prod
 
 from torch_mlir import ir
 
-from ..common.affine import index_at, to_affine
+from ..common.affine import index_at, maps_attr, read_maps, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, loops_of
-from ..common.rewriting import defining_op, erase_unused, has_one_use, i64_array, i64_attr, index_constant, is_used, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, has_one_use, index_constant, is_used, replace, value_of, walk
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_source, view_base, view_source
 from .lower_to_linalg import group_functions
-from .lowering.generic import Generic, affine_map, lend_extents, read_generic
-from .lowering.views import collapse
+from .lowering.generic import Generic, affine_map, lend_extents, read_generic, shape_of
+from .lowering.views import collapse, expand
 
 _LINALG = ("linalg.generic", "linalg.fill")
 
@@ -57,18 +57,18 @@ def fold_views(module: ir.Operation) -> None:
 
 def _show_collapses(reader: ir.Operation) -> None:
     """A reduction's result that is read by `d floordiv c` and `d mod c` is read by `d` through a collapse."""
-    maps = _maps(reader)
+    maps = read_maps(reader)
     for number, value in enumerate(list(reader.operands)[: len(reader.operands) - len(reader.results)]):
         producer = defining_op(value)
         if producer is None or producer.name != "linalg.generic" or "reduction" not in str(producer.attributes["iterator_types"]):
             continue
-        groups, results = _digits(list(maps[number].results), _shape(value))
+        groups, results = _digits(list(maps[number].results), shape_of(value))
         if len(groups) == len(maps[number].results):
             continue
         with ir.InsertionPoint(reader), reader.location:
             reader.operands[number] = collapse(value, groups)
         maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, results)
-    reader.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    reader.attributes["indexing_maps"] = maps_attr(maps)
 
 
 def _digits(results: list[ir.AffineExpr], shape: list[int]) -> tuple[list[list[int]], list[ir.AffineExpr]]:
@@ -100,20 +100,18 @@ def _cancel(view: ir.Operation) -> None:
     if source.type == view.results[0].type:
         view.results[0].replace_all_uses_with(source)
         return
-    shape, wanted = _shape(source), _shape(view.results[0])
+    shape, wanted = shape_of(source), shape_of(view.results[0])
     with ir.InsertionPoint(view), view.location:
         if groups := _grouping(shape, wanted):
-            direct = value_of("tensor.collapse_shape", view.results[0].type, [source], reassociation=groups)
+            direct = collapse(source, groups)
         elif groups := _grouping(wanted, shape):
-            direct = value_of(
-                "tensor.expand_shape", view.results[0].type, [source], reassociation=groups, static_output_shape=i64_array(wanted)
-            )
+            direct = expand(source, groups, wanted)
         else:
             return
     view.results[0].replace_all_uses_with(direct)
 
 
-def _grouping(fine: list[int], coarse: list[int]) -> ir.ArrayAttr | None:
+def _grouping(fine: list[int], coarse: list[int]) -> list[list[int]] | None:
     """Which neighbouring dimensions of `fine` make each one of `coarse`, or None if they do not."""
     if len(fine) <= len(coarse) or not coarse:
         return None
@@ -132,21 +130,11 @@ def _grouping(fine: list[int], coarse: list[int]) -> ir.ArrayAttr | None:
     while position < len(fine) and fine[position] == 1:
         groups[-1].append(position)
         position += 1
-    if position < len(fine):
-        return None
-    return ir.ArrayAttr.get([ir.ArrayAttr.get([i64_attr(p) for p in group]) for group in groups])
+    return groups if position == len(fine) else None
 
 
 def _groups(view: ir.Operation) -> list[list[int]]:
     return [[ir.IntegerAttr(i).value for i in ir.ArrayAttr(group)] for group in ir.ArrayAttr(view.attributes["reassociation"])]
-
-
-def _maps(op: ir.Operation) -> list[ir.AffineMap]:
-    return [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
-
-
-def _shape(value: ir.Value) -> list[int]:
-    return list(ir.RankedTensorType(value.type).shape)
 
 
 def _readers(view: ir.Operation) -> list[tuple[ir.Operation, int]]:
@@ -163,7 +151,7 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     if len(readers) != len(list(view.results[0].uses)):
         return False
     iterators = list(ir.ArrayAttr(producer.attributes["iterator_types"]))
-    maps = _maps(producer)
+    maps = read_maps(producer)
     out = maps[-1]
     fill = defining_op(producer.operands[len(producer.operands) - 1])
     plain = all(isinstance(e, ir.AffineDimExpr) for e in out.results) and len(producer.results) == 1
@@ -173,7 +161,7 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     extents = _read_extents(view, readers)
     if extents is None:
         return False
-    replaced, dims = _collapsed_loops(out, _groups(view), _shape(source), len(iterators))
+    replaced, dims = _collapsed_loops(out, _groups(view), shape_of(source), len(iterators))
     substitution = ir.AffineMap.get(dims, 0, replaced)
     new_maps = [ir.AffineMap.get(dims, 0, [e.compose(substitution) for e in m.results]) for m in maps[:-1]]
     new_maps.append(ir.AffineMap.get(dims, 0, [ir.AffineDimExpr.get(i) for i in range(len(extents))]))
@@ -189,7 +177,7 @@ def _collapse_contraction(view: ir.Operation) -> bool:
         clone = producer.clone(ir.InsertionPoint(producer))
     clone.operands[len(clone.operands) - 1] = init.results[0]
     clone.results[0].set_type(kind)
-    clone.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in new_maps])
+    clone.attributes["indexing_maps"] = maps_attr(new_maps)
     clone.attributes["iterator_types"] = ir.ArrayAttr.get([*kept, *(iterators[i] for i in inner)])
     view.results[0].replace_all_uses_with(clone.results[0])
     return True
@@ -197,12 +185,12 @@ def _collapse_contraction(view: ir.Operation) -> bool:
 
 def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -> list[int] | None:
     """How far the readers read along each dimension of the view: from 0, by plain loops; None where one reads otherwise."""
-    shape = _shape(view.results[0])
+    shape = shape_of(view.results[0])
     extents = [0] * len(shape)
     for reader, number in readers:
-        maps = _maps(reader)
+        maps = read_maps(reader)
         out = maps[-1]
-        outer = _shape(reader.results[len(reader.results) - 1])
+        outer = shape_of(reader.results[len(reader.results) - 1])
         for position, expr in enumerate(maps[number].results):
             places = [p for p, e in enumerate(out.results) if e == expr] if isinstance(expr, ir.AffineDimExpr) else []
             if not places:
@@ -242,9 +230,9 @@ def _compose_into_readers(view: ir.Operation) -> None:
         point = tuple(index_at(e, loops_of(reader.extents)) for e in reader.maps[number].results)
         point = point_in_source(view.results[0], source, point)
         maps = list(reader.maps)
-        maps[number] = affine_map(len(reader.extents), [_partly(index, size, reader) for index, size in zip(point, _shape(source))])
+        maps[number] = affine_map(len(reader.extents), [_partly(index, size, reader) for index, size in zip(point, shape_of(source))])
         op.operands[number] = source
-        op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+        op.attributes["indexing_maps"] = maps_attr(maps)
         with ir.InsertionPoint(op), op.location:
             lend_extents(op, reader.extents)
 
@@ -260,17 +248,16 @@ def _extract_from_base(extract: ir.Operation) -> None:
     """An element of a reshape of what another op makes is extracted from that, at the digits of its row-major address."""
     view, base = extract.operands[0], before_edge(extract.operands[0], RESHAPES)
     producer = defining_op(base)
-    if base == view or producer is None or producer.name not in _LINALG or 0 in _shape(base):
+    if base == view or producer is None or producer.name not in _LINALG or 0 in shape_of(base):
         return
 
     def index(name: str, x: ir.Value, number: int) -> ir.Value:
         return value_of(f"arith.{name}", x.type, [x, index_constant(number)])
 
-    shape, wanted = _shape(view), _shape(base)
+    shape, wanted = shape_of(view), shape_of(base)
     with ir.InsertionPoint(extract), extract.location:
         address = index_constant(0)
         for position, extent in zip(list(extract.operands)[1:], shape):
             address = value_of("arith.addi", address.type, [index("muli", address, extent), position])
         point = [index("remui", index("divui", address, prod(wanted[d + 1 :])), extent) for d, extent in enumerate(wanted)]
-        extract.results[0].replace_all_uses_with(value_of("tensor.extract", extract.results[0].type, [base, *point]))
-    extract.erase()
+        replace(extract, [value_of("tensor.extract", extract.results[0].type, [base, *point])])

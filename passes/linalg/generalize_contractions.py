@@ -22,7 +22,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from ..common.rewriting import defining_op, walk
+from ..common.rewriting import defining_op, replace, walk
 from ..registry import register_pass
 from .lowering import generic
 from .lowering.generic import Generic, is_contraction, is_tensor, read_generic
@@ -68,6 +68,4 @@ def _is_fill(source: Generic) -> bool:
 
 def _to_fill(source: Generic) -> None:
     with ir.InsertionPoint(source.op), source.op.location:
-        result = source.op.results[0]
-        result.replace_all_uses_with(generic.fill(source.inputs[0], generic.shape_of(result)))
-    source.op.erase()
+        replace(source.op, [generic.fill(source.inputs[0], generic.shape_of(source.op.results[0]))])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.affine import dim_position, index_at, to_affine
+from ..common.affine import dim_position, index_at, maps_attr, to_affine
 from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import erase_unused, integer, walk
 from ..common.scalars import Scalars
@@ -150,4 +150,4 @@ def _move_readers(old: ir.Value, new: ir.Value, box: Box) -> None:
             op.operands[number] = fitted(new, point, reader.extents)
             maps = list(reader.maps)
             maps[number] = generic.affine_map(len(reader.extents), [to_affine(index) for index in point])
-            op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+            op.attributes["indexing_maps"] = maps_attr(maps)

@@ -28,7 +28,7 @@ import math
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, erase_unused, integer, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, integer, producer, replace, value_of, walk
 from ..common.scalars import FLOAT_PREDICATES
 from ..registry import register_pass
 
@@ -40,8 +40,8 @@ _INVERTED = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
 @register_pass("select-to-maximum", "turns compare and select into maximumf or minimumf where that is exact")
 def select_to_maximum(module: ir.Operation) -> None:
     for op in walk(module, "arith.select"):
-        compare = defining_op(op.operands[0])
-        if compare is None or compare.name != "arith.cmpf":
+        compare = producer(op.operands[0], "arith.cmpf")
+        if compare is None:
             continue
         predicate = _NAMES[integer(compare, "predicate")]
         replacement = _match(predicate, list(compare.operands), list(op.operands)[1:])
@@ -49,8 +49,7 @@ def select_to_maximum(module: ir.Operation) -> None:
             continue
         name, x, c = replacement
         with ir.InsertionPoint(op), op.location:
-            op.results[0].replace_all_uses_with(value_of(f"arith.{name}", x.type, [x, c]))
-        op.erase()
+            replace(op, [value_of(f"arith.{name}", x.type, [x, c])])
         erase_unused([compare])
 
 
@@ -105,7 +104,7 @@ def _same(left: ir.Value, right: ir.Value) -> bool:
 
 
 def float_constant(value: ir.Value) -> float | None:
-    op = defining_op(value)
-    if op is None or op.name != "arith.constant" or not isinstance(op.attributes["value"], ir.FloatAttr):
+    op = producer(value, "arith.constant")
+    if op is None or not isinstance(op.attributes["value"], ir.FloatAttr):
         return None
     return float(ir.FloatAttr(op.attributes["value"]).value)

@@ -27,7 +27,7 @@ from torch_mlir import ir
 from ..common.affine import dim_position, index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, linearise, loops_of
-from ..common.rewriting import erase_unused, i64_attr, integer, value_of, walk
+from ..common.rewriting import erase_unused, i64_attr, integer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_base, view_base
@@ -241,5 +241,4 @@ def _renumber(nest: Generic, numbers: list[int], loops: list[list[int]], scalars
             index = parts[0]
             for part, factor in zip(parts[1:], loops[loop][1:]):
                 index = scalars.op("arith.addi", scalars.op("arith.muli", index, scalars.index(factor)), part)
-        op.results[0].replace_all_uses_with(index)
-        op.erase()
+        replace(op, [index])

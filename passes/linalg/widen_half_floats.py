@@ -27,8 +27,9 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView, target_of
 
-from ..common.bf16 import constant, upper_half
-from ..common.rewriting import attributes_of, create, value_of, walk
+from ..common.bf16 import upper_half
+from ..common.rewriting import attributes_of, create, replace, value_of, walk
+from ..common.vectors import splat
 from ..registry import register_pass
 
 _KEPT = {f"arith.{name}" for name in ("constant", "bitcast", "extf", "truncf")}
@@ -94,13 +95,12 @@ def _round_by_way_of_f32(op: ir.Operation) -> None:
         magnitudes = [value_of("math.absf", x.type, [v]) for v in (back, x)]
         beyond = arith.cmpf(arith.CmpFPredicate.OGT, *magnitudes)
         bits = value_of("arith.bitcast", i32, [near])
-        one, least = (constant(i32, n) for n in (1, -1))
+        one, least = (splat(i32, n) for n in (1, -1))
         other = value_of("arith.addi", i32, [bits, value_of("arith.select", i32, [beyond, least, one])])
         is_odd = value_of("arith.trunci", i1, [bits])
         kept = value_of("arith.select", i32, [is_odd, bits, other])
         odd = value_of("arith.bitcast", f32, [value_of("arith.select", i32, [inexact, kept, bits])])
-        op.results[0].replace_all_uses_with(value_of("arith.truncf", op.results[0].type, [odd]))
-    op.erase()
+        replace(op, [value_of("arith.truncf", op.results[0].type, [odd])])
 
 
 def _extended(value: ir.Value, wide: dict[ir.Value, ir.Value]) -> ir.Value:

@@ -24,8 +24,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.bf16 import constant, integers, is_of, upper_half, with_element
-from ..common.rewriting import attributes_of, value_of, walk
+from ..common.bf16 import integers, is_of, upper_half, with_element
+from ..common.rewriting import attributes_of, replace, value_of, walk
+from ..common.vectors import splat
 from ..registry import register_pass
 
 _READS = {"arith.extf", "arith.cmpf", "arith.fptosi", "arith.fptoui"}
@@ -48,13 +49,12 @@ def bf16_as_bits(module: ir.Operation) -> None:
                 (new,) = operands
             else:
                 new = value_of(op.name, result.type, operands, **attributes_of(op))
-            result.replace_all_uses_with(new)
-        op.erase()
+        replace(op, [new])
 
 
 def _extended(x: ir.Value) -> ir.Value:
     """The f32 of a bf16."""
     i16, i32 = integers(x.type, 16), integers(x.type, 32)
     bits = value_of("arith.extui", i32, [value_of("arith.bitcast", i16, [x])])
-    shifted = value_of("arith.shli", i32, [bits, constant(i32, 16)])
+    shifted = value_of("arith.shli", i32, [bits, splat(i32, 16)])
     return value_of("arith.bitcast", with_element(x.type, ir.F32Type.get()), [shifted])

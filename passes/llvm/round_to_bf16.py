@@ -28,8 +28,9 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from ..common.bf16 import constant, integers, is_of, with_element
-from ..common.rewriting import attributes_of, value_of, walk
+from ..common.bf16 import integers, is_of, with_element
+from ..common.rewriting import attributes_of, replace, value_of, walk
+from ..common.vectors import splat
 from ..registry import register_pass
 
 _QUIET_NAN = 0x7FC00000
@@ -44,8 +45,7 @@ def round_to_bf16(module: ir.Operation) -> None:
         if op.name == "arith.truncf" and not is_of(op.operands[0].type, ir.F32Type):
             continue
         with ir.InsertionPoint(op), op.location:
-            op.results[0].replace_all_uses_with(_rounded(_in_f32(op), op.results[0].type))
-        op.erase()
+            replace(op, [_rounded(_in_f32(op), op.results[0].type)])
 
 
 def _in_f32(op: ir.Operation) -> ir.Value:
@@ -66,9 +66,9 @@ def _rounded(x: ir.Value, result: ir.Type) -> ir.Value:
         return value_of(f"arith.{name}", i32, operands)
 
     bits = apply("bitcast", x)
-    sixteen = constant(i32, 16)
-    last = apply("andi", apply("shrui", bits, sixteen), constant(i32, 1))
-    rounded = apply("addi", apply("addi", bits, constant(i32, 0x7FFF)), last)
+    sixteen = splat(i32, 16)
+    last = apply("andi", apply("shrui", bits, sixteen), splat(i32, 1))
+    rounded = apply("addi", apply("addi", bits, splat(i32, 0x7FFF)), last)
     is_nan = arith.cmpf(arith.CmpFPredicate.UNO, x, x)
-    high = apply("shrui", apply("select", is_nan, constant(i32, _QUIET_NAN), rounded), sixteen)
+    high = apply("shrui", apply("select", is_nan, splat(i32, _QUIET_NAN), rounded), sixteen)
     return value_of("arith.bitcast", result, [value_of("arith.trunci", integers(result, 16), [high])])

@@ -28,7 +28,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import defining_op, value_of, walk
+from ..common.rewriting import i64_attr, producer, replace, value_of, walk
+from ..common.vectors import splat
 from ..registry import register_pass
 
 _CURRENT_DIRECTION = 4  # rounding as the control register says
@@ -59,42 +60,36 @@ def scale_to_avx512(module: ir.Operation) -> None:
             continue
         if match := _scaling(op):
             with ir.InsertionPoint(op), op.location:
-                op.results[0].replace_all_uses_with(_scalef(*match, format_))
-            op.erase()
+                replace(op, [_scalef(*match, format_)])
 
 
 def _scaling(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
     """(q, t) where `op` is (q * a) * b with a and b built from the halves of t's low bits, else None."""
-    inner = _producer(op.operands[0], "arith.mulf")
+    inner = producer(op.operands[0], "arith.mulf")
     half_field, rest_field = inner and _exponent_field(inner.operands[1]), _exponent_field(op.operands[1])
-    half, rest = half_field and _producer(half_field, "arith.shrui"), rest_field and _producer(rest_field, "arith.subi")
+    half, rest = half_field and producer(half_field, "arith.shrui"), rest_field and producer(rest_field, "arith.subi")
     if inner is None or half is None or rest is None or rest.operands[1] != half.results[0] or rest.operands[0] != half.operands[0]:
         return None
-    bits = _producer(half.operands[0], "arith.bitcast")
+    bits = producer(half.operands[0], "arith.bitcast")
     return (inner.operands[0], bits.operands[0]) if bits else None
 
 
 def _exponent_field(value: ir.Value) -> ir.Value | None:
     """What is shifted into the exponent of `value`, if it is built so."""
-    cast = _producer(value, "arith.bitcast")
-    shift = cast and _producer(cast.operands[0], "arith.shli")
+    cast = producer(value, "arith.bitcast")
+    shift = cast and producer(cast.operands[0], "arith.shli")
     return shift.operands[0] if shift else None
-
-
-def _producer(value: ir.Value, name: str) -> ir.Operation | None:
-    op = defining_op(value)
-    return op if op is not None and op.name == name else None
 
 
 def _scalef(q: ir.Value, t: ir.Value, format_: _Format) -> ir.Value:
     vector = ir.VectorType(q.type)
     element, count = vector.element_type, math.prod(vector.shape)
     flat, register = ir.VectorType.get([count], element), ir.VectorType.get([format_.lanes], element)
-    n = value_of("arith.subf", vector, [t, _splat(vector, format_.shifter)])
+    n = value_of("arith.subf", vector, [t, splat(vector, format_.shifter)])
     q, n = (value_of("vector.shape_cast", flat, [v]) for v in (q, n))
-    zero, result = _splat(register, 0.0), _splat(flat, 0.0)
-    all_lanes = _integer(format_.mask_width, -1)
-    rounding = _integer(32, _CURRENT_DIRECTION)
+    zero, result = splat(register, 0.0), splat(flat, 0.0)
+    all_lanes = splat(ir.IntegerType.get_signless(format_.mask_width), -1)
+    rounding = splat(ir.IntegerType.get_signless(32), _CURRENT_DIRECTION)
     for start in range(0, count, format_.lanes):
         parts = [_slice(v, start, register) for v in (q, n)]
         scaled = value_of(
@@ -115,14 +110,4 @@ def _slice(vector: ir.Value, start: int, register: ir.VectorType) -> ir.Value:
 
 
 def _i64s(value: int) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)])
-
-
-def _splat(vector: ir.VectorType, value: float) -> ir.Value:
-    attribute = ir.DenseElementsAttr.get_splat(vector, ir.FloatAttr.get(vector.element_type, value))
-    return value_of("arith.constant", vector, value=attribute)
-
-
-def _integer(width: int, value: int) -> ir.Value:
-    type_ = ir.IntegerType.get_signless(width)
-    return value_of("arith.constant", type_, value=ir.IntegerAttr.get(type_, value))
+    return ir.ArrayAttr.get([i64_attr(value)])

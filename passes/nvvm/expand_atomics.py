@@ -17,7 +17,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects.arith import AtomicRMWKind
 
-from ..common.rewriting import create, integer, value_of, walk
+from ..common.rewriting import create, integer, replace, value_of, walk
 from ..registry import register_pass
 
 _COMBINERS = {int(AtomicRMWKind.mulf): "arith.mulf", int(AtomicRMWKind.muli): "arith.muli"}
@@ -35,5 +35,4 @@ def expand_atomics(module: ir.Operation) -> None:
             body = loop.regions[0].blocks.append(value.type, arg_locs=[atomic.location])
             with ir.InsertionPoint(body):
                 create("memref.atomic_yield", [], [value_of(combiner, value.type, [body.arguments[0], value])])
-        atomic.results[0].replace_all_uses_with(loop.results[0])
-        atomic.erase()
+        replace(atomic, loop.results)

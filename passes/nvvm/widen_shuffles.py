@@ -16,9 +16,12 @@ Must hold: nothing. Declined: scalars of 32 and 64 bits, which upstream lowers.
 
 from __future__ import annotations
 
+from math import prod
+
 from torch_mlir import ir
 
-from ..common.rewriting import create, value_of, walk
+from ..common.rewriting import create, replace, value_of, walk
+from ..common.vectors import extract
 from ..registry import register_pass
 
 _WORD = 32
@@ -30,10 +33,8 @@ def widen_shuffles(module: ir.Operation) -> None:
         if _is_word(shuffle.operands[0].type):
             continue
         with ir.InsertionPoint(shuffle), shuffle.location:
-            value, valid = _shuffle(shuffle, shuffle.operands[0])
-        shuffle.results[0].replace_all_uses_with(value)
-        shuffle.results[1].replace_all_uses_with(valid)
-        shuffle.erase()
+            values = _shuffle(shuffle, shuffle.operands[0])
+        replace(shuffle, values)
 
 
 def _is_word(kind: ir.Type) -> bool:
@@ -61,7 +62,7 @@ def _shuffle(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value
 
 def _shuffle_vector(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value]:
     whole = ir.VectorType(value.type)
-    count = _elements(whole)
+    count = prod(whole.shape)
     bits = count * _bits(whole.element_type)
     fills_words = bits % _WORD == 0 and _bits(whole.element_type) > 1
     element = ir.IntegerType.get_signless(_WORD) if fills_words else whole.element_type
@@ -71,20 +72,8 @@ def _shuffle_vector(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, i
         value = value_of("vector.shape_cast", flat, [value])
     if parts != flat:
         value = value_of("vector.bitcast", parts, [value])
-    pieces = [_shuffle(shuffle, _extract(value, number)) for number in range(parts.shape[0])]
+    pieces = [_shuffle(shuffle, extract(value, number)) for number in range(parts.shape[0])]
     result = value_of("vector.from_elements", parts, [piece for piece, _ in pieces])
     if parts != flat:
         result = value_of("vector.bitcast", flat, [result])
     return (result if whole == flat else value_of("vector.shape_cast", whole, [result])), pieces[0][1]
-
-
-def _elements(kind: ir.VectorType) -> int:
-    count = 1
-    for extent in kind.shape:
-        count *= extent
-    return count
-
-
-def _extract(vector: ir.Value, number: int) -> ir.Value:
-    element = ir.VectorType(vector.type).element_type
-    return value_of("vector.extract", element, [vector], static_position=ir.DenseI64ArrayAttr.get([number]))

@@ -30,7 +30,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, defining_op, i64_array, integer, integers, padding_pairs, value_of, walk
+from ..common.rewriting import attributes_of, i64_array, integer, integers, padding_pairs, producer, value_of, walk
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES
@@ -74,8 +74,8 @@ def _back(value: ir.Value) -> ir.Value:
 
 def _source(value: ir.Value) -> ir.Value | None:
     """The tensor with the channels last of which `value` is the transpose."""
-    op = defining_op(value)
-    if op is None or op.name != "stablehlo.transpose":
+    op = producer(value, "stablehlo.transpose")
+    if op is None:
         return None
     permutation = integers(op, "permutation")
     return op.operands[0] if len(permutation) > 2 and permutation == _to_first(len(permutation)) else None
@@ -120,8 +120,7 @@ def _is_there(value: ir.Value) -> bool:
 
 
 def _is_broadcast(value: ir.Value) -> bool:
-    op = defining_op(value)
-    return op is not None and op.name == "stablehlo.broadcast_in_dim"
+    return producer(value, "stablehlo.broadcast_in_dim") is not None
 
 
 def _with_channels_last(value: ir.Value, rank: int) -> ir.Value:

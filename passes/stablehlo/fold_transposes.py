@@ -16,7 +16,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, defining_op, has_one_use, integers, value_of
+from ..common.rewriting import attributes_of, has_one_use, integers, producer, value_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES, unit_mapping
 from .support import build, constants
@@ -40,8 +40,8 @@ def fold_transposes(module: ir.Operation) -> None:
 
 def _transposed(value: ir.Value) -> tuple[ir.Value, list[int]] | None:
     """(x, permutation) of the transpose that makes `value`."""
-    op = defining_op(value)
-    return (op.operands[0], integers(op, "permutation")) if op is not None and op.name == "stablehlo.transpose" else None
+    op = producer(value, "stablehlo.transpose")
+    return (op.operands[0], integers(op, "permutation")) if op else None
 
 
 def _dot(op: ir.Operation) -> Values:
@@ -62,8 +62,8 @@ def _dot(op: ir.Operation) -> Values:
 
 def _of_dot(op: ir.Operation) -> Values:
     """transpose(dot(x, y)) → dot(y, x) where the result's sides change places and nothing else does."""
-    dot = defining_op(op.operands[0])
-    if dot is None or dot.name != "stablehlo.dot_general" or not has_one_use(dot.results[0]):
+    dot = producer(op.operands[0], "stablehlo.dot_general")
+    if dot is None or not has_one_use(dot.results[0]):
         return None
     dims = DotDims.of(dot)
     batch, left, right = len(dims.batch[0]), len(dims.free(0)), len(dims.free(1))
@@ -90,8 +90,8 @@ def into_convolution(op: ir.Operation, sides: tuple[int, ...]) -> Values:
 
 
 def _of_convolution(op: ir.Operation) -> Values:
-    convolution = defining_op(op.operands[0])
-    if convolution is None or convolution.name != "stablehlo.convolution" or not has_one_use(convolution.results[0]):
+    convolution = producer(op.operands[0], "stablehlo.convolution")
+    if convolution is None or not has_one_use(convolution.results[0]):
         return None
     permutation = integers(op, "permutation")
     inverse = [permutation.index(d) for d in range(len(permutation))]

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import walk
+from ..common.rewriting import replace, walk
 from ..registry import register_pass
 from .support import build
-from .support.driver import replace
 
 
 @register_pass("legalize-constants", "turns arith.constant of tensors into stablehlo.constant")

@@ -29,11 +29,10 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.init_function import bound_arguments, entry
-from ..common.rewriting import walk
+from ..common.rewriting import replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
-from .support.driver import replace
 
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 

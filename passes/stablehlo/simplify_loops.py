@@ -23,11 +23,11 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import FREE, OPS, Kind, kind_of
-from ..common.rewriting import captured_values, defining_op, is_block_argument, is_used, ops_in
+from ..common.rewriting import captured_values, defining_op, is_block_argument, is_used, ops_in, replace
 from ..registry import register_pass
 from .rules import loops
 from .support import build, constants
-from .support.driver import drop_dead, replace
+from .support.driver import drop_dead
 
 _FREE = FREE - {"stablehlo.slice"}
 

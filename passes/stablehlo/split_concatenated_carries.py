@@ -29,7 +29,7 @@ from itertools import accumulate
 from torch_mlir import ir
 
 from ..common.ops import Kind, kind_of
-from ..common.rewriting import attributes_of, defining_op, integer, integers, is_used, ops_in, value_of
+from ..common.rewriting import attributes_of, defining_op, integer, integers, is_used, ops_in, producer, value_of
 from ..registry import register_pass
 from .rules import loops
 from .support import build
@@ -64,7 +64,7 @@ def _plan(loop: ir.Operation, index: int) -> _Plan | None:
     body = loops.body_block(loop)
     argument, value = body.arguments[index], loops.yielded(loop)[index]
     behind = _elementwise_producers(value, body)
-    concatenate = next((op for op in map(defining_op, behind) if op is not None and op.name == "stablehlo.concatenate"), None)
+    concatenate = next((op for value in behind if (op := producer(value, "stablehlo.concatenate"))), None)
     if concatenate is None or is_used(loops.condition_block(loop).arguments[index]):
         return None
     axis, bounds = integer(concatenate, "dimension"), _bounds(concatenate)

@@ -18,10 +18,10 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
-from ..common.rewriting import walk
+from ..common.rewriting import replace, walk
 from ..registry import register_pass
 from .rules import loops
-from .support.driver import clone_into, replace
+from .support.driver import clone_into
 
 _HEAVY = named(Kind.REDUCE, Kind.WINDOW, Kind.MATMUL, Kind.CONV, Kind.CONTROL)
 

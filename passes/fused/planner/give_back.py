@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, replace
 from ...stablehlo.extract_padding import without_padding
 from ...stablehlo.fold_transposes import into_convolution
-from ...stablehlo.support.driver import is_dead, replace
+from ...stablehlo.support.driver import is_dead
 from .kernels import CHOSEN, Kernel
 from .reader import Handles
 from .records import Program

@@ -8,7 +8,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from ...common.affine import dim_position
+from ...common.affine import dim_position, maps_attr, read_maps
 from ...common.contraction import summed_product
 from ...common.rewriting import create, defining_op, value_of
 from ...common.scalars import signless
@@ -60,7 +60,7 @@ def new_generic(
         [o.type for o in outs],
         [*inputs, *outs],
         regions=1,
-        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+        indexing_maps=maps_attr(maps),
         iterator_types=ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
     )
@@ -164,7 +164,7 @@ class Generic:
 def read_generic(op: ir.Operation) -> Generic:
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     operands = list(op.operands)
-    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = read_maps(op)
     iterators = [REDUCTION if REDUCTION in str(a) else PARALLEL for a in ir.ArrayAttr(op.attributes["iterator_types"])]
     extents = [1] * len(iterators)
     for value, indexing in zip(operands, maps):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from ...common.ops import Kind, kind_of
-from ...common.rewriting import attributes_of, clone_with, create, functions, is_used, ops_in
+from ...common.rewriting import attributes_of, clone_with, create, functions, is_used, ops_in, replace
 
 Rule = Callable[[ir.Operation], "Sequence[ir.Value] | None"]
 Rules = Mapping[str, Sequence[Rule]]
@@ -63,13 +63,6 @@ def _apply(op: ir.Operation, rules: Sequence[Rule]) -> bool:
             replace(op, values)
             return True
     return False
-
-
-def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
-    """Puts `values` in the place of the op's results and erases it."""
-    for result, value in zip(op.results, values):
-        result.replace_all_uses_with(value)
-    op.erase()
 
 
 def drop_dead(root: ir.Operation) -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from ...common.affine import dim_position, fold, loop_of, used_dims
+from ...common.affine import dim_position, fold, loop_of, maps_attr, used_dims
 from ...common.axes import Axes, TileOp, loop_index
 from ...common.index_emitter import IndexEmitter
 from ...common.linear_index import LinearIndex, linear_at
@@ -203,7 +203,7 @@ class TileBody:
             [v.type for v in operands[len(operands) - inits :]],
             operands,
             regions=1,
-            indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+            indexing_maps=maps_attr(maps),
             iterator_types=tile_op.op.attributes["iterator_types"],
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands) - inits, inits]),
         )
