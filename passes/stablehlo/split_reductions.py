@@ -24,7 +24,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import BOOL, FLOAT, OPS, SIGNED
 from ..common.reductions import neutral_element
-from ..common.rewriting import i64_array
+from ..common.rewriting import i64_array, ops_in
 from ..common.scalar_code import Typed
 from ..registry import register_pass
 from .support import build
@@ -83,7 +83,7 @@ def _parts(shape: list[int], dims: list[int], dim: int, target: TargetView) -> i
 def _combining_op(op: ir.Operation) -> str | None:
     """The one op of the body, of its two arguments."""
     block = op.regions[0].blocks[0]
-    ops = [o.operation for o in block.operations]
+    ops = ops_in(block)
     if len(ops) != 2 or len(ops[0].operands) != 2 or {*ops[0].operands} != {*block.arguments}:
         return None
     return ops[0].name if list(ops[1].operands) == list(ops[0].results) else None

@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from ...common.affine import index_at, loops_where, to_affine
 from ...common.index_expression import ZERO, Point, loops_of, reshape_point
-from ...common.rewriting import defining_op, is_used
+from ...common.rewriting import defining_op, is_used, ops_in
 from ...common.scalars import Scalars
 from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
@@ -249,7 +249,7 @@ def _ask(request: Request) -> Steps:
 
 def _needed(source: Generic, wanted: Sequence[ir.Value]) -> list[ir.Operation]:
     """The body's ops that `wanted` depends on, in order, without the terminator."""
-    ops = [o.operation for o in source.block.operations][:-1]
+    ops = ops_in(source.block)[:-1]
     if len(source.outs) == 1:
         return ops
     live, needed = set(wanted), []
