@@ -27,7 +27,7 @@ class LinearIndex:
     __slots__ = ("constant", "lanes", "terms")
 
     def __init__(self, terms: Mapping[Any, int] | None = None, constant: int = 0, lanes: int = 0):
-        self.terms: dict[Any, int] = {v: c for v, c in (terms or {}).items() if c}
+        self.terms: dict[Any, int] = {v: c for v, c in terms.items() if c} if terms else {}
         self.constant = constant
         self.lanes = lanes
 

@@ -80,7 +80,9 @@ class Work:
 
 def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
     """The distance in elements between neighbours along loop `dim`, or None where the map is not linear."""
-    steps = linear_results(m, [LinearIndex({d: 1} if d == dim else {}) for d in range(m.n_dims)])
+    point = [LinearIndex()] * m.n_dims
+    point[dim] = LinearIndex({dim: 1})
+    steps = linear_results(m, point)
     return None if steps is None else sum(index.coefficient(dim) * stride for index, stride in zip(steps, storage.strides))
 
 
