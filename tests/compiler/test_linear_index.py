@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch_mlir import ir
 
 from hloom.passes.common.linear_index import LinearIndex, linear_results
-from hloom.passes.gpu.tile.access import Strides
+from hloom.passes.gpu.tile.tensor_reads import Strides
 
 NUMBERS = st.integers(-20, 20)
 INDICES = st.builds(LinearIndex, st.dictionaries(st.integers(0, 3), NUMBERS), NUMBERS, st.integers(0, 2))
