@@ -38,11 +38,7 @@ def widen_shuffles(module: ir.Operation) -> None:
 
 
 def _is_word(kind: ir.Type) -> bool:
-    return not isinstance(kind, ir.VectorType) and _bits(kind) in (_WORD, 2 * _WORD)
-
-
-def _bits(kind: ir.Type) -> int:
-    return (ir.IntegerType(kind) if isinstance(kind, ir.IntegerType) else ir.FloatType(kind)).width
+    return not isinstance(kind, ir.VectorType) and kind.width in (_WORD, 2 * _WORD)
 
 
 def _shuffle(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -53,7 +49,7 @@ def _shuffle(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value
         types, operands = [value.type, ir.IntegerType.get_signless(1)], [value, *list(shuffle.operands)[1:]]
         result, valid = create("gpu.shuffle", types, operands, mode=shuffle.attributes["mode"]).results
         return result, valid
-    narrow, word = ir.IntegerType.get_signless(_bits(value.type)), ir.IntegerType.get_signless(_WORD)
+    narrow, word = ir.IntegerType.get_signless(value.type.width), ir.IntegerType.get_signless(_WORD)
     bits = value if value.type == narrow else value_of("arith.bitcast", narrow, [value])
     wide, valid = _shuffle(shuffle, value_of("arith.extui", word, [bits]))
     result = value_of("arith.trunci", narrow, [wide])
@@ -63,8 +59,8 @@ def _shuffle(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value
 def _shuffle_vector(shuffle: ir.Operation, value: ir.Value) -> tuple[ir.Value, ir.Value]:
     whole = ir.VectorType(value.type)
     count = prod(whole.shape)
-    bits = count * _bits(whole.element_type)
-    fills_words = bits % _WORD == 0 and _bits(whole.element_type) > 1
+    bits = count * whole.element_type.width
+    fills_words = bits % _WORD == 0 and whole.element_type.width > 1
     element = ir.IntegerType.get_signless(_WORD) if fills_words else whole.element_type
     parts = ir.VectorType.get([bits // _WORD if fills_words else count], element)
     flat = ir.VectorType.get([count], whole.element_type)
