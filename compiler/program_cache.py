@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
-from hloom.runtime.program import Program
+from hloom.runtime.program import LoadedProgram
 
 from .cache import entries_folder, entry_path, evict, key_of, package_version
 from .parsing import bytecode_of
@@ -46,7 +46,7 @@ def _read(key: str) -> Artifact | None:
         if path is None:
             return None
         artifact = Artifact.load(path)
-        Program.read(artifact)
+        LoadedProgram.read(artifact)
         os.utime(path)
         return artifact
     except (ExecutionError, OSError):

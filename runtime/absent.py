@@ -8,14 +8,14 @@ from typing import Any
 
 from .artifact import Buffer
 from .errors import ExecutionError
-from .program import Program
+from .program import LoadedProgram
 from .tensors import view
 
 
 class AbsentDevice:
     """Takes values to save; every call raises `reason`."""
 
-    def __init__(self, program: Program, reason: ExecutionError):
+    def __init__(self, program: LoadedProgram, reason: ExecutionError):
         self._program, self._reason = program, reason
         self._kept: dict[str, Buffer] = {}
 

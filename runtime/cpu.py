@@ -18,7 +18,7 @@ from .library import profile_events
 from .linking import LinkedCode, require_features
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
-from .program import Program, Slot
+from .program import LoadedProgram, Slot
 from .tensors import TO_KIND, refuse_overlap, view
 
 
@@ -62,7 +62,7 @@ class _Entry:
 class CpuDevice:
     """Runs a program's native code in this process."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: LoadedProgram):
         self.program = program
         self.signature = program.signature
         require_features(program.target["features"])

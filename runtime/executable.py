@@ -18,7 +18,7 @@ from . import pytree
 from .absent import AbsentDevice
 from .artifact import Artifact, Buffer
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
-from .program import Device, Program
+from .program import Device, LoadedProgram
 from .report import Report
 from .state import State
 
@@ -29,9 +29,9 @@ _DEVICES = {"cpu": ("cpu", "CpuDevice"), "cuda": ("cuda.device", "CudaDevice")}
 class Executable:
     """A program ready to run. `exe(*inputs)` gives its results as arrays of the kind that went in (numpy, torch, jax, cupy)."""
 
-    def __init__(self, artifact: Artifact, device: Callable[[Program], Device] | None = None):
+    def __init__(self, artifact: Artifact, device: Callable[[LoadedProgram], Device] | None = None):
         """`device` makes the device that runs the program; the one of its target's kind if there is none."""
-        program = Program.read(artifact)
+        program = LoadedProgram.read(artifact)
         self.program = program
         self.signature = program.calls
         self._flat_in = pytree.is_flat(program.in_tree) and not pytree.count(program.kwarg_tree)
@@ -149,12 +149,12 @@ class Executable:
         return f"<hloom.Executable {self.program.name}{self.signature}>"
 
 
-def load(path: str | os.PathLike[str], device: Callable[[Program], Device] | None = None) -> Executable:
+def load(path: str | os.PathLike[str], device: Callable[[LoadedProgram], Device] | None = None) -> Executable:
     """Loads a `.hloom` file, for the device of its target or the one given; needs no compiler."""
     return Executable(Artifact.load(path), device)
 
 
-def _device_class(target: Mapping[str, Any]) -> Callable[[Program], Device]:
+def _device_class(target: Mapping[str, Any]) -> Callable[[LoadedProgram], Device]:
     kind = target.get("kind", "cpu")
     if kind not in _DEVICES:
         raise VersionError(f"the program is for a target of kind {kind!r}, this hloom runs {', '.join(_DEVICES)}", remedy="update hloom")

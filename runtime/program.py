@@ -20,7 +20,7 @@ Slot = tuple[str, Any]
 
 
 class Device(Protocol):
-    """Where a program runs: it holds the program's memory and runs its entries. Made from the `Program`."""
+    """Where a program runs: it holds the program's memory and runs its entries. Made from the `LoadedProgram`."""
 
     def bind(self, arrays: Mapping[int, Any]) -> None:
         """Takes the values of the bound arguments and computes from them, by `init`, what `main` needs."""
@@ -39,7 +39,7 @@ class Device(Protocol):
 
 
 @dataclass
-class Program:
+class LoadedProgram:
     """A program's manifest as typed data, and its blobs without the bound values."""
 
     name: str
@@ -63,7 +63,7 @@ class Program:
     saved: dict[str, Buffer]
 
     @staticmethod
-    def read(artifact: Artifact) -> Program:
+    def read(artifact: Artifact) -> LoadedProgram:
         """Raises DamagedFileError that names the field where the manifest does not describe a program."""
         check_manifest(artifact.manifest)
         program = _read(artifact)
@@ -119,11 +119,11 @@ class Program:
         return sum(value for kind, value in self.slots.get(entry, []) if kind == "arena")
 
 
-def _read(artifact: Artifact) -> Program:
+def _read(artifact: Artifact) -> LoadedProgram:
     manifest = artifact.manifest
     signature = Signature.of(manifest)
     saved = {name: blob for name, blob in artifact.blobs.items() if name.startswith(("argument.", "init.", "bound.", "state."))}
-    return Program(
+    return LoadedProgram(
         name=manifest.get("name", "main"),
         kind=manifest["kind"],
         target=dict(manifest["target"]),
@@ -143,7 +143,7 @@ def _read(artifact: Artifact) -> Program:
     )
 
 
-def _check(program: Program) -> None:
+def _check(program: LoadedProgram) -> None:
     """Raises DamagedFileError where parts of the manifest contradict one another."""
     signature = program.signature
     for name, structure, kind in (("in_tree", program.in_tree, "tuple"), ("kwarg_tree", program.kwarg_tree, "dict")):
@@ -161,7 +161,7 @@ def _check(program: Program) -> None:
         _check_buffers(program, entry)
 
 
-def _check_updates(program: Program) -> None:
+def _check_updates(program: LoadedProgram) -> None:
     """What a call changes: inputs of the device, each once, by results of the same type, which are the last ones."""
     inputs, outputs = dict(zip(program.positions, program.signature.inputs)), program.signature.outputs
     pairs = program.manifest.get("updates", [])
@@ -174,7 +174,7 @@ def _check_updates(program: Program) -> None:
         _require(same, f"updates has argument {argument}, which result {result} is no value of")
 
 
-def _check_buffers(program: Program, entry: str) -> None:
+def _check_buffers(program: LoadedProgram, entry: str) -> None:
     """An entry's buffers: that they are there, each result and the arena once, and that the host program keeps to them."""
     where, slots = f"entries.{entry}.buffers", program.slots[entry]
     counts = {"argument": len(program.manifest["arguments"]), "init": len(program.init_results), "result": len(_results(program, entry))}
@@ -194,7 +194,7 @@ def _check_buffers(program: Program, entry: str) -> None:
         _check_host_program(program, entry)
 
 
-def _check_host_program(program: Program, entry: str) -> None:
+def _check_host_program(program: LoadedProgram, entry: str) -> None:
     made_for, slots = program.manifest["programs"][entry], program.slots[entry]
     sizes = [_slot_bytes(program, entry, kind, value) for kind, value in slots]
     if any(name in made_for for name in ("argument_bytes", "result_bytes", "arena_bytes")):
@@ -206,11 +206,11 @@ def _check_host_program(program: Program, entry: str) -> None:
     check_program(entry, made_for["body"], sizes, writable, program.manifest.get("kernels", {}) if program.on_gpu else None)
 
 
-def _results(program: Program, entry: str) -> Sequence[TensorSpec]:
+def _results(program: LoadedProgram, entry: str) -> Sequence[TensorSpec]:
     return program.signature.outputs if entry == "main" else program.init_results
 
 
-def _slot_bytes(program: Program, entry: str, kind: str, value: Any) -> int:
+def _slot_bytes(program: LoadedProgram, entry: str, kind: str, value: Any) -> int:
     if kind == "arena":
         return value
     if kind == "constant":

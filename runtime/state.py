@@ -16,14 +16,14 @@ import numpy as np
 
 from .artifact import Buffer
 from .errors import ArityError, DamagedFileError, InputError, ShapeError
-from .program import Device, Program
+from .program import Device, LoadedProgram
 from .tensors import TO_KIND, view
 
 
 class State:
     """Calls one at a time, for each reads what the one before it wrote."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: LoadedProgram):
         self._lock = threading.Lock()
         self._program = program
         self._specs = {index: spec for index, spec in program.calls.bound.items() if index in program.state}
@@ -112,7 +112,7 @@ def _writable(spec: Any, value: Any) -> Any:
     return found if found.flags.writeable and found.flags.c_contiguous else found.copy()
 
 
-def _refuse_unwritable(program: Program, index: int, value: Any) -> None:
+def _refuse_unwritable(program: LoadedProgram, index: int, value: Any) -> None:
     name = program.manifest["arguments"][index]["name"]
     if isinstance(value, np.ndarray) and value.flags.writeable:
         return

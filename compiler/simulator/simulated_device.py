@@ -10,7 +10,7 @@ import numpy as np
 
 from hloom.runtime.artifact import Buffer
 from hloom.runtime.errors import InputError, VersionError
-from hloom.runtime.program import Program
+from hloom.runtime.program import LoadedProgram
 from hloom.runtime.signature import TensorSpec
 from hloom.runtime.tensors import TO_KIND, view
 
@@ -22,7 +22,7 @@ _NOTHING = np.empty(0, np.uint8)
 class SimulatedDevice:
     """Runs the module that an artifact for a GPU keeps. `last` is what the last call did: counters by kernel, thunks by kind."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: LoadedProgram):
         if "module" not in program.blobs:
             raise VersionError("the file holds no module to simulate", remedy="compile it again, for a GPU target")
         self._program = program

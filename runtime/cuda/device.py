@@ -17,7 +17,7 @@ import numpy as np
 
 from ..artifact import Buffer
 from ..errors import ArityError, CudaError, DamagedFileError
-from ..program import Program, Slot
+from ..program import LoadedProgram, Slot
 from ..signature import TensorSpec
 from ..tensors import TO_KIND, refuse_overlap
 from ..thunks import read_program
@@ -35,7 +35,7 @@ from .step import COUNTER_BYTES, BufferAddresses, Context, Needs, Region
 class CudaDevice:
     """Runs a program's thunks on a GPU."""
 
-    def __init__(self, program: Program, driver: Any = None, libraries: Libraries | None = None):
+    def __init__(self, program: LoadedProgram, driver: Any = None, libraries: Libraries | None = None):
         self.program = program
         self._steps = {entry: Region(read_program(program.manifest, entry)) for entry in program.slots}
         self._driver = driver or default_driver()

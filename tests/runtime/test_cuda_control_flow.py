@@ -13,7 +13,7 @@ from fake_driver import FakeDriver, at
 
 from hloom.runtime.cuda.conditions import PTX
 from hloom.runtime.errors import DamagedFileError
-from hloom.runtime.program import Program
+from hloom.runtime.program import LoadedProgram
 from hloom.runtime.thunks import read_program, walk
 
 ONES = np.ones(N, np.float32)
@@ -120,7 +120,7 @@ def test_fills_that_do_not_fit():
 
 def test_thunks_are_read_as_they_are_nested():
     made = program([loop(2, [case([], [WHILE])])])
-    found = read_program(Program.read(made).manifest, "main")
+    found = read_program(LoadedProgram.read(made).manifest, "main")
     kinds = [thunk.kind for thunk in walk(found)]
     assert kinds == ["copy", "for", "case", "sequence", "sequence", "while", "kernel", "kernel", "copy"]
     assert found[1]["trip_count"] == 2 and found[0].reads[0] == (0, 0, BYTES)
