@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from .affine import used_dims
 from .axes import TileOp
-from .rewriting import defining_op
+from .rewriting import defining_op, ops_in
 
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
@@ -30,7 +30,7 @@ def summed_product(block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
 def multiplies_bf16(block: ir.Block) -> bool:
     """Whether the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16 and an f32."""
     arguments = list(block.arguments)
-    ops = [o.operation for o in block.operations]
+    ops = ops_in(block)
     if [str(a.type) for a in arguments] != ["bf16", "bf16", "f32"] or sorted(op.name for op in ops) != _BF16_BODY:
         return False
     once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])

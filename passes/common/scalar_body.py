@@ -16,7 +16,7 @@ from torch_mlir import ir
 from ..errors import PassFailure
 from .affine import fold
 from .linear_index import LinearIndex
-from .rewriting import attributes_of
+from .rewriting import attributes_of, ops_in
 from .vectors import broadcast, is_vector, vector_of
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
@@ -63,7 +63,7 @@ class ScalarBody(ABC):
 
     def yielded(self, block: ir.Block) -> list[Rep]:
         """Evaluates a block; what its terminator yields."""
-        *ops, last = [o.operation for o in block.operations]
+        *ops, last = ops_in(block)
         self.run(ops)
         return [self.rep(v) for v in last.operands]
 

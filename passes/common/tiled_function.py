@@ -15,7 +15,7 @@ from ..errors import PassFailure
 from .dense_constants import constant_bytes
 from .edge import edge, positions, returned
 from .linear_index import LinearIndex
-from .rewriting import defining_op, mixed, symbol_name, walk
+from .rewriting import defining_op, mixed, ops_in, symbol_name, walk
 from .storage import Storage, buffer_type
 
 
@@ -29,13 +29,13 @@ class TiledFunction:
         self.op = function
         self.block = function.regions[0].blocks[0]
         self.forall = walk(function, "scf.forall")[0]
-        ops = [o.operation for o in self.block.operations]
+        ops = ops_in(self.block)
         self.before = ops[: ops.index(self.forall)]
         lower, upper, step = (ir.DenseI64ArrayAttr(self.forall.attributes[f"static{n}"]) for n in ("LowerBound", "UpperBound", "Step"))
         assert not any(lower)
         self.grid = [(ceil(u / s), s) for u, s in zip(upper, step)]
         body = self.forall.regions[0].blocks[0]
-        *self.ops, terminator = [o.operation for o in body.operations]
+        *self.ops, terminator = ops_in(body)
         self.insertions = [o.operation for o in terminator.regions[0].blocks[0].operations]
         self.numbers, self.shared = list(body.arguments)[: len(self.grid)], list(body.arguments)[len(self.grid) :]
 

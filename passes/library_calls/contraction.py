@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from ..common.ops import CONTRACTIONS
+from ..common.rewriting import ops_in
 from ..stablehlo.support import build
 from .conv import Conv, conv_of
 from .epilogue import Epilogue, Taker, read_epilogue, unreshaped
@@ -58,7 +59,7 @@ def contraction_of(op: ir.Operation, is_buffer: Callable[[ir.Value], bool], may_
 def contraction_in(function: ir.Operation) -> Contraction | str:
     """What a library group is; or why it is nothing that a library does."""
     block = function.regions[0].blocks[0]
-    *body, end = [view.operation for view in block.operations]
+    *body, end = ops_in(block)
     op = next((op for op in body if op.name in CONTRACTIONS), None)
     if op is None or len(end.operands) != 1:
         return "it holds no contraction, or not one result"

@@ -33,7 +33,7 @@ from hloom.dialects import thunk
 from hloom.dialects.host_function import HostFunction
 from hloom.dialects.kinds.kernel import fill_tiles
 
-from ..common.rewriting import symbol_name
+from ..common.rewriting import ops_in, symbol_name
 from ..errors import PassFailure
 from ..registry import register_pass
 
@@ -49,7 +49,7 @@ def lower_thunks(module: ir.Operation) -> None:
         for program in programs:
             function = HostFunction(program)
             parsed = ir.Module.parse(function.module_text())
-            for op in [op.operation for op in parsed.body.operations]:
+            for op in ops_in(parsed.body):
                 if symbol_name(op) not in named:
                     op.detach_from_parent()
                     block.append(op)

@@ -13,7 +13,7 @@ from torch_mlir.dialects import arith
 
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.rewriting import defining_op, is_block_argument
+from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalar_body import clone_on
 from ...common.vectors import broadcast, is_vector, steps
 from .contraction import ContractionGroup, element_access, loops_of, result_number, tile_ops
@@ -112,7 +112,7 @@ class EpilogueEmitter:
             at = linear_results(affine_map, own)
             assert at is not None
             values[argument] = self._value(operand, at)
-        *ops, last = [o.operation for o in block.operations]
+        *ops, last = ops_in(block)
         for op in ops:
             if op.name == "linalg.index":
                 values[op.results[0]] = self._index(own[ir.IntegerAttr(op.attributes["dim"]).value])

@@ -9,7 +9,7 @@ from torch_mlir.dialects import arith
 
 from ...common.axes import TileOp
 from ...common.reductions import neutral_element
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, ops_in
 
 _IDEMPOTENT = {
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
@@ -61,7 +61,7 @@ def split(op: TileOp) -> Combiner | None:
     """The combiner of a reduction, or None where partial results cannot be combined by ops of its body."""
     block = op.op.regions[0].blocks[0]
     accumulators = list(block.arguments)[len(op.inputs) :]
-    ops = [o.operation for o in block.operations][:-1]
+    ops = ops_in(block)[:-1]
     dependent = set(accumulators)
     before, combining = [], []
     for o in ops:

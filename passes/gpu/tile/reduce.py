@@ -16,6 +16,7 @@ from torch_mlir.dialects.arith import CmpIPredicate
 from ...common.affine import dim_position
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
+from ...common.rewriting import ops_in
 from ...common.vectors import from_lanes, is_vector, lane_of, widened
 from ..support.emit import barrier, shuffle
 from ..support.layout import Factor, Key, Layout
@@ -93,7 +94,7 @@ class _Reduction:
         return 1 if self.layout.vector[0] in self.reduced else self.lanes
 
     def _run_body(self, key: Key, indices: list[LinearIndex], ivs: dict[int, LinearIndex], parts: list[ir.Value] | None) -> list[ir.Value]:
-        ops = [o.operation for o in self.block.operations]
+        ops = ops_in(self.block)
         body = ThreadBody(self.tile, self.op, indices, self.lanes, dict(zip(self.accumulators, parts or [])))
         body.run(ops[:-1])
         return [widened(body.value(v), self.lanes) for v in ops[-1].operands]

@@ -19,7 +19,7 @@ from hloom.dialects.storage import element_bytes
 from ...common.affine import loops_where
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import value_of
+from ...common.rewriting import ops_in, value_of
 from ...common.scalar_body import Rep, affine
 from ...common.vectors import from_lanes, is_vector, lane_of, steps, widened
 from ...errors import PassFailure
@@ -161,7 +161,7 @@ class TileValues:
         """
         block = op.op.regions[0].blocks[0]
         accumulators = list(block.arguments)[len(op.inputs) :]
-        ops = [o.operation for o in block.operations]
+        ops = ops_in(block)
         trips = [(d, extent.bound) for d, extent in enumerate(loop_extents(op)) if not op.parallel[d]]
 
         def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:

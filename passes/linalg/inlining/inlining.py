@@ -272,7 +272,7 @@ def _operands(op: ir.Operation) -> list[ir.Value]:
 def _rename_inside(op: ir.Operation, code: Scope) -> None:
     for region in op.regions:
         for block in region.blocks:
-            for inner in (o.operation for o in block.operations):
+            for inner in ops_in(block):
                 for i, operand in enumerate(inner.operands):
                     inner.operands[i] = code.value(operand)
                 _rename_inside(inner, code)

@@ -10,7 +10,7 @@ from torch_mlir import ir
 from ...common.affine import index_at
 from ...common.index_expression import loops_of
 from ...common.ops import emit_scalar, is_elementwise
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, ops_in
 from ...common.scalars import Scalars, signless, signless_attribute
 from ...errors import UnsupportedOpError
 from . import generic
@@ -127,7 +127,7 @@ class Lowering:
                 raise unsupported(defining_op(old) or block.owner, "a reduction's body uses a value from outside it that is no constant")
             return known
 
-        for op in (o.operation for o in block.operations):
+        for op in ops_in(block):
             if op.name == "stablehlo.return":
                 return [scalar(v) for v in op.operands]
             if op.name == "stablehlo.constant":

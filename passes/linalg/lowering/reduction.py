@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from ...common.rewriting import integers
+from ...common.rewriting import integers, ops_in
 from ...common.scalars import is_float, signless
 from . import generic
 from .lowering import Lowering
@@ -36,7 +36,7 @@ def _reduce(low: Lowering, op: ir.Operation) -> None:
 
 def accumulator(block: ir.Block, element: ir.Type) -> ir.Type:
     """The type that a reduction accumulates in: a sum or product of f16 or bf16 is rounded once at its end, not at every step."""
-    first, *rest = (o.operation for o in block.operations)
+    first, *rest = ops_in(block)
     is_sum = first.name in ("stablehlo.add", "stablehlo.multiply") and len(rest) == 1 and set(first.operands) == set(block.arguments)
     return ir.F32Type.get() if is_sum and is_float(element) and element.width == 16 else element
 
