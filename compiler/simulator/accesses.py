@@ -9,7 +9,8 @@ import numpy as np
 from .checks import AccessLog
 from .counters import count_sectors, count_wavefronts
 from .lockstep import WARP, Lockstep
-from .memory import MemRef, gather, row_major, scatter
+from .memory import MemRef, row_major
+from .runs import gather, scatter
 from .values import planes
 
 SAMPLE = 2048

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch
-from .memory import MemRef, gather, scatter
+from .memory import MemRef
+from .runs import gather, scatter
 from .values import planes
 
 _SIZES = (4, 8, 16)

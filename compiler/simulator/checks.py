@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory import gather, scatter
+from .runs import gather, scatter
 
 _NEVER = -1
 LONG_AGO = 0
