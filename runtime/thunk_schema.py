@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .errors import DamagedFileError
 from .schema import Mismatch, Schema, each, flag, integer, matching, one_of, record, row, text
-from .thunks import Launches, Op, kinds
+from .thunks import Launches, Op, kind_files, kind_of
 
 FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 """Element types of library calls, and their bytes."""
@@ -38,8 +38,8 @@ def moving(reads: int | None = None, writes: int | None = None) -> dict[str, Sch
 
 def op(value: Any) -> None:
     """One op of a host program, with the regions in it."""
-    record({"op": one_of(*kinds())}, more=True)(value)
-    kind = kinds()[value["op"]]
+    record({"op": one_of(*kind_files())}, more=True)(value)
+    kind = kind_of(value["op"])
     regions = {name: body for name in kind.regions if name not in kind.fields}
     record({**kind.fields, **regions}, more=True)(value)
 
@@ -86,7 +86,7 @@ LAUNCH = record(
 def check_program(entry: str, body: Sequence[Op], sizes: Sequence[int], writable: Sequence[bool], launches: Launches) -> None:
     """Raises DamagedFileError where the program, which the schema took, leaves its buffers of these sizes, or writes one it may not."""
     for number, op in enumerate(_walk(body)):
-        for message in chain(_wrong_slices(op, sizes, writable), kinds()[op["op"]].faults(op, launches)):
+        for message in chain(_wrong_slices(op, sizes, writable), kind_of(op["op"]).faults(op, launches)):
             raise DamagedFileError(
                 f"the manifest does not describe a program: op {number} of programs.{entry}, {op['op']}, {message}",
                 remedy="write the file again",
@@ -96,7 +96,7 @@ def check_program(entry: str, body: Sequence[Op], sizes: Sequence[int], writable
 def _walk(body: Sequence[Op]) -> Iterator[Op]:
     for op in body:
         yield op
-        for region in kinds()[op["op"]].regions:
+        for region in kind_of(op["op"]).regions:
             yield from _walk(op[region])
 
 

@@ -71,17 +71,18 @@ class ThunkKind:
 _kinds: dict[str, type[ThunkKind]] = {}
 
 
-def kinds() -> Mapping[str, type[ThunkKind]]:
-    """Every kind by its name."""
-    _import_kinds()
-    return _kinds
-
-
 @functools.cache
-def _import_kinds() -> None:
-    with process_lock:
-        for module in pkgutil.iter_modules(files.__path__):
-            importlib.import_module(f"{files.__name__}.{module.name}")
+def kind_files() -> Mapping[str, str]:
+    """The module of each kind by the kind's name, which an underscore keeps from being a keyword."""
+    return {module.name.rstrip("_"): f"{files.__name__}.{module.name}" for module in pkgutil.iter_modules(files.__path__)}
+
+
+def kind_of(name: str) -> type[ThunkKind]:
+    """The kind of that name, one of `kind_files`. It is imported when first asked for: most programs have few kinds."""
+    if name not in _kinds:
+        with process_lock:
+            importlib.import_module(kind_files()[name])
+    return _kinds[name]
 
 
 def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
@@ -94,7 +95,7 @@ def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
 def _read(op: Op) -> Thunk:
     kind = op["op"]
     reads, writes = (tuple(Slice(*at) for at in op.get(name, ())) for name in ("reads", "writes"))
-    regions = {name: tuple(map(_read, op[name])) for name in kinds()[kind].regions}
+    regions = {name: tuple(map(_read, op[name])) for name in kind_of(kind).regions}
     attributes = {name: value for name, value in op.items() if name not in ("op", "reads", "writes", *regions)}
     return Thunk(kind, reads, writes, regions, attributes)
 

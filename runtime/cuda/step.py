@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..thunks import Slice, Thunk, ThunkKind, kinds
+from ..thunks import Slice, Thunk, ThunkKind, kind_of
 from .conditions import Conditions
 from .libraries import Libraries
 
@@ -101,7 +101,7 @@ class Region:
     """The steps of a region, which run one after the other."""
 
     def __init__(self, thunks: Sequence[Thunk]):
-        steps: list[Step] = [kinds()[thunk.kind](thunk) for thunk in thunks]  # type: ignore[call-arg,misc]
+        steps: list[Step] = [kind_of(thunk.kind)(thunk) for thunk in thunks]  # type: ignore[call-arg,misc]
         self.steps = [step for step in steps if not step.empty]
 
     def prepare(self, needs: Needs) -> None:
