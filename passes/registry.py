@@ -85,11 +85,11 @@ def find_pass(name: str) -> PassInfo | None:
 
 
 def all_passes() -> list[PassInfo]:
-    """Every pass of hloom's own, in the order of the stages, by name within one; imports all of them."""
+    """Every pass of hloom's own, in the order of the stages, by name within one, then those that others registered. Imports them all."""
     for module in _pass_files().values():
         importlib.import_module(module)
-    order = {name: number for number, name in enumerate(_pass_files())}
-    return sorted(_passes.values(), key=lambda info: order[info.fn.__module__.rpartition(".")[2]])
+    order = {module: number for number, module in enumerate(_pass_files().values())}
+    return sorted(_passes.values(), key=lambda info: order.get(info.fn.__module__, len(order)))
 
 
 @functools.cache

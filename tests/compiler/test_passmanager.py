@@ -13,7 +13,7 @@ from hloom.compiler.timing import Timing
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import functions
 from hloom.passes.errors import CompileError, ParseError, PassFailure, PipelineError, UnsupportedOpError
-from hloom.passes.registry import register_pass
+from hloom.passes.registry import all_passes, register_pass
 
 TEXT = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = stablehlo.negate %a : tensor<4xf32>\n return %0 : tensor<4xf32> }"
 seen = []
@@ -173,3 +173,8 @@ def test_brackets_in_strings_and_arrows_do_not_count_as_nesting():
     declarations = "".join(f"func.func private @f{i}() -> ()\n" for i in range(1500))
     text = f'module attributes {{a.b = "{brackets}"}} {{ // {brackets}\n{declarations}}}'
     assert len(functions(parse_module(text, make_context()).operation)) == 1500
+
+
+def test_passes_of_others_come_last_in_the_list():
+    names = [info.name for info in all_passes()]
+    assert names.index("wrap-kernels") < names.index("test-options")

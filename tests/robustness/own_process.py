@@ -201,6 +201,7 @@ def contexts(count):
 
 def interrupted(count):
     """SIGINT at any moment of a compile or a call: then everything works, and nothing is left in the cache or of children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     text, x, wanted = program(1, PARALLEL)
     compile_and_call(1, PARALLEL)
     started = time.monotonic()
