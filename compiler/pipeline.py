@@ -81,13 +81,13 @@ STAGES = (
     Stage(
         "tiled",
         "each group as one loop over tiles",
-        ("split-groups", "tile-and-fuse"),
+        ("split-groups", "sort-scratch", "tile-and-fuse"),
         on_cuda=("distribute-contractions", "split-groups", "tile-and-fuse"),
     ),
     Stage(
         "vector",
         "each group as a kernel over vectors and memrefs",
-        ("vectorize-tiles",),
+        ("sort-rows", "vectorize-tiles"),
         kind="cpu",
     ),
     Stage(

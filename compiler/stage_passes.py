@@ -12,6 +12,7 @@ STABLEHLO = [
     "legalize-batch-norm",
     "func.func(chlo-legalize-to-stablehlo)",
     "legalize-constants",
+    "sort-last-dimension",
     "simplify-stablehlo",
     "func.func(stablehlo-canonicalize-dynamism)",
     # loops

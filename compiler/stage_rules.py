@@ -20,7 +20,7 @@ from hloom.passes.common.ops import Kind, named
 from hloom.passes.common.rewriting import inner_ops, symbol_name
 from hloom.passes.errors import CompileError
 
-KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "library"}
+KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "sort", "library"}
 
 
 class StageError(CompileError):
@@ -45,7 +45,9 @@ class Rule:
 _CONTROL = (*named(Kind.CONTROL, Kind.TERMINATOR), "func.return")
 _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
-_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return")
+_SORT = ("stablehlo.sort", "stablehlo.return")
+"""It keeps its op up to its kernel."""
+_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return", *_SORT)
 _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.call", "func.return")
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),

@@ -41,6 +41,7 @@ class Kind(Enum):
     INDEXING = "indexing", "the points; operands at computed places, or for part of the points; starts and fillings as scalars"
     REDUCE = "reduce", "the points and the reduced dimensions; the first half of the operands at both, the rest (initial values) as scalars"
     WINDOW = "window", "the points and the window; operands as in reduce, nothing in the padding"
+    SORT = "sort", "the points; every operand at all of the point's row, as whole buffers"
     MATMUL = "matmul", "the points and the contracted dimensions; both operands at both, as whole buffers"
     CONV = "conv", "the points, the window and the input channels; operands as in matmul"
     CONTROL = "control", "its regions; operands as whole buffers, by the host program"
@@ -56,6 +57,11 @@ class Kind(Enum):
     @property
     def contracts(self) -> bool:
         return self in (Kind.MATMUL, Kind.CONV)
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else is in its kernel."""
+        return self is Kind.SORT
 
     @property
     def has_ranges(self) -> bool:
@@ -153,6 +159,7 @@ _ROWS = {
     "pad": OpInfo(Kind.INDEXING, work=2, fold=fold.splats),
     "reduce": OpInfo(Kind.REDUCE),
     "reduce_window": OpInfo(Kind.WINDOW),
+    "sort": OpInfo(Kind.SORT, work=64),
     "dot_general": OpInfo(Kind.MATMUL, work=2),
     "convolution": OpInfo(Kind.CONV, work=2),
     "case": OpInfo(Kind.CONTROL),
@@ -179,11 +186,9 @@ ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "Layo
 """Custom calls for a partitioner, which give back their operands."""
 
 _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
-_CHLO_DECLINED = {"chlo.top_k", "chlo.ragged_dot", "chlo.scan", "chlo.constant"}
+_CHLO_DECLINED = {"chlo.ragged_dot", "chlo.scan", "chlo.constant"}
 REMEDIES = {
     "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
-    "stablehlo.sort": "hloom has no sort yet; sort outside of the program",
-    "chlo.top_k": "hloom has no sort yet; take the top elements outside of the program",
     "stablehlo.scatter": "hloom has no scatter yet; write the update as a dynamic_update_slice or a select",
     "stablehlo.rng": "its results depend on hidden state; use a counter-based generator such as JAX's threefry",
     "stablehlo.rng_bit_generator": "use JAX's threefry generator (jax_default_prng_impl='threefry2x32')",

@@ -20,12 +20,11 @@ Must hold: the linalg stage. Declined: library groups, and groups whose largest 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import byte_size, storage_type
+from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.axes import Axes, read_tile_op
@@ -37,19 +36,16 @@ from ..common.rewriting import (
     functions,
     i64_array,
     i64_attr,
-    index_constant,
-    integer,
     is_used,
     ops_in,
     symbol_name,
     update_signature,
-    value_of,
     walk,
 )
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
-from ..lhlo.assignment.arena import aligned
 from ..registry import register_pass
+from .emission.behind_arena import Host, call, hosts_of
 from .emission.temporaries import temporaries
 from .schedules.tile_sizes import choose_tile_sizes
 
@@ -62,7 +58,7 @@ _OF_THE_WHOLE = ("hloom.cost_ps", "hloom.flops")
 def split_groups(module: ir.Operation) -> None:
     target = target_of(module)
     with module.context, ir.Location.unknown():
-        hosts = [_Host(f) for f in functions(module) if "hloom.arena_bytes" in f.attributes]
+        hosts = hosts_of(module)
         groups = [f for f in functions(module) if "hloom.kind" in f.attributes and "hloom.library" not in f.attributes]
         for group in groups:
             if not walk(group, "scf.forall"):
@@ -71,7 +67,7 @@ def split_groups(module: ir.Operation) -> None:
             host.finish()
 
 
-def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts: list[_Host]) -> None:
+def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts: list[Host]) -> None:
     """Cuts `group`, and the parts cut off, until every tile has room."""
     for host in hosts:
         host.begin_group()
@@ -86,7 +82,7 @@ def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts:
                 break
             parts += 1
             for host in hosts:
-                host.rewrite_calls(function, cut)
+                _rewrite_calls(host, function, cut)
             pending.append(cut.first)
             names = [symbol_name(cut.first), symbol_name(function)]
             append_note(module, Code.SPLIT, names, f"a value of which every tile would hold {size} bytes has a buffer", kind)
@@ -205,65 +201,16 @@ def _renumbered(pairs: ir.Attribute, taken: list[int]) -> ir.Attribute:
     return i64_array(n for a, r in zip(flat[::2], flat[1::2]) if a in taken for n in (taken.index(a), r))
 
 
-@dataclass
-class _Host:
-    """A host function, and how far its arena is used by what was cut."""
-
-    function: ir.Operation
-    arena: int = field(init=False)
-    used: int = 0
-    most: int = 0
-
-    def __post_init__(self) -> None:
-        self.arena = aligned(integer(self.function, "hloom.arena_bytes"))
-
-    def begin_group(self) -> None:
-        """The buffers of the group before are free again."""
-        self.used = 0
-
-    def rewrite_calls(self, second: ir.Operation, cut: _Cut) -> None:
-        """Calls both parts wherever the group was called."""
-        name = symbol_name(second)
-        calls = [op for op in walk(self.function, "lhlo.fusion") if ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name]
-        if not calls:
-            return
-        buffers = [self._buffer(t) for t in cut.types]
-        for op in calls:
-            count = next(iter(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])))
-            inputs, outputs = list(op.operands)[:count], list(op.operands)[count:]
-            inplace = _renumbered(op.attributes["inplace"], cut.second_takes)
-            with ir.InsertionPoint(op), op.location:
-                _call(op, symbol_name(cut.first), [inputs[i] for i in cut.first_takes], buffers, i64_array([]))
-                _call(op, name, [*(inputs[i] for i in cut.second_takes), *buffers], outputs, inplace)
-            op.erase()
-
-    def _buffer(self, tensor: ir.Type) -> ir.Value:
-        """A new buffer behind the arena."""
-        block = self.function.regions[0].blocks[0]
-        offset, self.used = self.arena + self.used, self.used + aligned(byte_size(tensor))
-        self.most = max(self.most, self.used)
-        with ir.InsertionPoint.at_block_begin(block), self.function.location:
-            view = value_of("memref.view", storage_type(tensor), [block.arguments[-1], index_constant(offset)])
-            return value_of("lhlo.ref", ir.Type.parse("!lhlo.buffer"), [view])
-
-    def finish(self) -> None:
-        """Makes the arena as large as is needed now."""
-        if not self.most:
-            return
-        self.function.attributes["hloom.live_bytes"] = i64_attr(integer(self.function, "hloom.live_bytes") + self.most)
-        self.function.attributes["hloom.arena_bytes"] = i64_attr(self.arena + self.most)
-        arguments = self.function.regions[0].blocks[0].arguments
-        arguments[len(arguments) - 1].set_type(ir.MemRefType.get([self.arena + self.most], ir.IntegerType.get_signless(8)))
-        update_signature(self.function)
-
-
-def _call(original: ir.Operation, callee: str, inputs: Iterable[ir.Value], outputs: Iterable[ir.Value], inplace: ir.Attribute) -> None:
-    inputs, outputs = list(inputs), list(outputs)
-    create(
-        "lhlo.fusion",
-        operands=[*inputs, *outputs],
-        callee=ir.FlatSymbolRefAttr.get(callee),
-        inplace=inplace,
-        source=original.attributes["source"],
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
-    )
+def _rewrite_calls(host: Host, second: ir.Operation, cut: _Cut) -> None:
+    """Calls both parts wherever the group was called."""
+    name = symbol_name(second)
+    calls = host.calls(name)
+    buffers = [host.buffer(t) for t in cut.types] if calls else []
+    for op in calls:
+        count = next(iter(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])))
+        inputs, outputs = list(op.operands)[:count], list(op.operands)[count:]
+        inplace = _renumbered(op.attributes["inplace"], cut.second_takes)
+        with ir.InsertionPoint(op), op.location:
+            call(op, symbol_name(cut.first), [inputs[i] for i in cut.first_takes], buffers, i64_array([]))
+            call(op, name, [*(inputs[i] for i in cut.second_takes), *buffers], outputs, inplace)
+        op.erase()

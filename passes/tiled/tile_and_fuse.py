@@ -18,7 +18,7 @@ Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes
 expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
 is not used.
 
-Must hold: the linalg stage (docs/architecture.md). Declined: library groups. A group without a tileable axis becomes a forall of one tile.
+Must hold: the linalg stage (docs/architecture.md). Declined: library groups, sorts (sort-rows). A group without a tileable axis becomes a forall of one tile.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LINALG = ("linalg.generic", "linalg.fill")
 def tile_and_fuse(module: ir.Operation) -> None:
     target = target_of(module)
     for function in functions(module):
-        if "hloom.library" in function.attributes or walk(function, "scf.forall"):
+        if "hloom.library" in function.attributes or walk(function, lambda op: op.name in ("scf.forall", "stablehlo.sort")):
             continue
         if "hloom.kind" not in function.attributes and not walk(function, lambda op: op.name in _LINALG):
             continue

@@ -189,6 +189,15 @@ def _reduce_window(op: ir.Operation, number: int, operands: Sequence[Value], res
     return _facts(op, (AccessMap(index, masked),) * half + (SCALAR,) * half, tuple(window))
 
 
+def _sort(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """An element may come from anywhere in its row. A point's work is a comparison and a move for each time that runs are merged."""
+    index, dim = _dims(results[0]), integer(op, "dimension", -1)
+    extent = results[0].shape[dim]
+    index[dim] = opaque(number, (), extent)
+    levels = max(1, (extent - 1).bit_length())
+    return replace(_facts(op, (AccessMap(tuple(index)),) * len(operands)), work=OPS[op.name].work * levels)
+
+
 def _dot_general(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     dims = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     (lhs, rhs), out = operands, _dims(results[0])
@@ -240,5 +249,5 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
-    "stablehlo.reduce_window": _reduce_window, "stablehlo.dot_general": _dot_general, "stablehlo.convolution": _convolution,
+    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.dot_general": _dot_general, "stablehlo.convolution": _convolution,
 }  # fmt: skip

@@ -32,6 +32,7 @@ class Bucket:
 class Group:
     """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
     its contraction. `phases`: how many reductions feed one another at most. `row`: its reductions are over the contiguous dimension.
+    `alone`: its op shares a kernel with no other.
     """
 
     axes: dict[int, Axis]
@@ -44,6 +45,7 @@ class Group:
     phases: int = 0
     row: bool = True
     window: bool = False
+    alone: bool = False
     contraction: int | None = None
     packed: frozenset[int] = frozenset()
     overwrites: frozenset[int] = frozenset()
@@ -60,8 +62,8 @@ class Group:
 
     @property
     def iterates(self) -> bool:
-        """A plain loop: no reduction, window or contraction."""
-        return not self.reductions and self.contraction is None
+        """A plain loop: no reduction, window, contraction or sort."""
+        return not self.reductions and self.contraction is None and not self.alone
 
     @property
     def moves_only(self) -> bool:
@@ -113,6 +115,7 @@ def seed(op: Op, program: Program) -> Group:
         phases=int(reduces),
         row=op.row or not reduces,
         window=op.kind is Kind.WINDOW,
+        alone=op.kind.alone,
         contraction=op.id if op.kind.contracts else None,
         packed=frozenset(read.value for read in op.reads if read.packed),
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),

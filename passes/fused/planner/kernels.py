@@ -122,6 +122,8 @@ def _kernel(group: Group, cost: CostModel, program: Program) -> Kernel:
 def _kind(group: Group, program: Program) -> str:
     if group.contraction is not None:
         return program.ops[group.contraction].kind.label
+    if group.alone:
+        return program.ops[group.members[0]].kind.label
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:
         rows = any(dims_of(signature) & reduced for signature in group.results.values())

@@ -133,7 +133,8 @@ class _Reader:
 
     def is_free(self, op: ir.Operation, draft: _OpDraft, operands: Sequence[Value], results: Sequence[Value]) -> bool:
         """Whether the op is cloned into every group that uses its result; sets the length of the scalar chain that ends in it."""
-        if draft.facts.kind.has_ranges or draft.facts.kind is Kind.CONTROL:
+        kind = draft.facts.kind
+        if kind.has_ranges or kind.alone or kind is Kind.CONTROL:
             return False
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
@@ -154,13 +155,14 @@ class _Reader:
         """The records, now that all readers of every value are known."""
         demanded = {value for block in self.blocks for value in block.pinned}
         demanded.update(read.value for draft in self.ops if draft.facts.kind.contracts for read in self.packed(draft))
+        demanded.update(value for draft in self.ops if draft.facts.kind.alone for value in draft.operands)
         resolved: list[tuple[Read, ...]] = [(Read(value.id, IDENTITY),) for value in self.values]
         ops: list[Op] = []
         for number, draft in enumerate(self.ops):
             wanted = any(value in demanded for value in draft.results)
             if draft.free and wanted and self.keeps_buffer(draft, resolved):
                 draft.free = False
-            reads = self.packed(draft) if draft.facts.kind.contracts else self.reads(draft, resolved)
+            reads = self.buffers(draft, resolved)
             if draft.free:
                 resolved[draft.results[0]] = reads
             ops.append(self.record(number, draft, reads, wanted))
@@ -203,6 +205,20 @@ class _Reader:
                     return True
         return False
 
+    def buffers(self, draft: _OpDraft, resolved: list[tuple[Read, ...]]) -> tuple[Read, ...]:
+        """What an op reads: a contraction and an op that is alone in its kernel have a rule of their own."""
+        if draft.facts.kind.contracts:
+            return self.packed(draft)
+        return self.whole(draft) if draft.facts.kind.alone else self.reads(draft, resolved)
+
+    def whole(self, draft: _OpDraft) -> tuple[Read, ...]:
+        """Every operand as it is, whatever made it; splats are cloned."""
+        return tuple(Read(value, access) for value, access in zip(draft.operands, draft.facts.maps, strict=True) if not self.is_splat(value))
+
+    def is_splat(self, value: int) -> bool:
+        producer = self.producer(value)
+        return producer is not None and producer.name == CONSTANT and producer.free
+
     def reads(self, draft: _OpDraft, resolved: list[tuple[Read, ...]]) -> tuple[Read, ...]:
         """The buffers that an op reads, through the free ops before it, each with the composed map; equal reads once."""
         if draft.facts.kind is Kind.CONTROL:
@@ -220,8 +236,7 @@ class _Reader:
         for value, access in zip(draft.operands, draft.facts.maps, strict=True):
             while (producer := self.producer(value)) and producer.free and producer.name in VIEWS | {"stablehlo.convert"}:
                 access, value = producer.facts.maps[0].of(access), producer.operands[0]
-            producer = self.producer(value)
-            if producer is None or producer.name != CONSTANT or not producer.free:
+            if not self.is_splat(value):
                 reads.append(Read(value, access, packed=True))
         return tuple(reads)
 

@@ -1,0 +1,118 @@
+"""sort-rows: turns each group that is a sort into a kernel over memrefs, whose tiles are the rows.
+
+Before:
+    func.func private @fusion_0(%x: tensor<4x100xf32>) -> (tensor<4x100xf32>, tensor<4x100xf32>) {
+      %r = "stablehlo.sort"(%x) <{dimension = 1}> ({ scalar ops }) ; %e = tensor.empty() ; return %r, %e
+    }
+After:
+    func.func private @fusion_0(%lo: index, %hi: index, %x: memref<400xf32>, %r: memref<400xf32>, %e: memref<400xf32>)
+        attributes {hloom.tiles = 4 : i64} {
+      scf.for %row = %lo to %hi { sorts a row of %x into %r, by way of %e }
+    }
+
+A comparator that compares one integer or float of each element (sorting/comparator.py) sorts rows that are long enough by radix, others
+by merging (sorting/merge.py). Either is stable, and stays inside the row whatever the comparator says.
+
+Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, scf
+
+from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, ops_in, walk
+from ..common.scalars import Scalars
+from ..common.storage import buffer_type
+from ..registry import register_pass
+from .sorting.comparator import Comparator, key_of
+from .sorting.merge import merge_sort
+from .sorting.radix import RadixSort
+from .sorting.rows import Array, Row
+
+SHORT = 64
+"""Rows up to this length are merged, whatever their key."""
+
+
+@register_pass("sort-rows", "turns each sort into a kernel over memrefs")
+def sort_rows(module: ir.Operation) -> None:
+    for function in functions(module):
+        if "hloom.kind" in function.attributes and walk(function, "stablehlo.sort"):
+            with module.context, function.location:
+                _build(function)
+                function.erase()
+
+
+def _build(function: ir.Operation) -> None:
+    """Emits the kernel of `function` right before it, under its name."""
+    (sort,) = walk(function, "stablehlo.sort")
+    *outer, length = ir.RankedTensorType(sort.operands[0].type).shape
+    with ir.InsertionPoint(function):
+        kernel, entry = _kernel(function, prod(outer))
+    with ir.InsertionPoint(entry), sort.location:
+        known = _constants(function)
+        inputs, results, scratch = _arrays(function, sort, entry, known)
+        comparator = Comparator(sort.regions[0].blocks[0], known)
+        key = key_of(comparator)
+        use_key = key is not None and SHORT < length < 1 << 31
+        radix = RadixSort(Scalars(kernel), key, length) if key is not None and use_key else None
+        loop = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
+        create("func.return")
+        with ir.InsertionPoint(loop.body):
+            start = arith.muli(loop.induction_variable, index_constant(length))
+            source, target, other = (Row(arrays, start) for arrays in (inputs, results, scratch))
+            if radix is not None:
+                radix.emit(source, target, other)
+            else:
+                merge_sort(comparator, source, target, other, length)
+            scf.yield_([])
+
+
+def _kernel(function: ir.Operation, rows: int) -> tuple[ir.Operation, ir.Block]:
+    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    index = ir.IndexType.get()
+    arguments = [index, index, *(buffer_type(t) for t in [*kind.inputs, *kind.results])]
+    attributes = {n: a for n, a in attributes_of(function).items() if n.startswith("hloom.")}
+    attributes |= {"hloom.inputs": i64_attr(len(kind.inputs)), "hloom.tiles": i64_attr(rows)}
+    kernel = create(
+        "func.func",
+        regions=1,
+        sym_name=function.attributes["sym_name"],
+        function_type=ir.TypeAttr.get(ir.FunctionType.get(arguments, [])),
+        sym_visibility=ir.StringAttr.get("private"),
+        **attributes,
+    )
+    return kernel, kernel.regions[0].blocks.append(*arguments)
+
+
+def _constants(function: ir.Operation) -> dict[ir.Value, ir.Value]:
+    """The group's scalar constants in the kernel; of a tensor of equal elements, the element."""
+    found = {}
+    for op in walk(function, "arith.constant"):
+        value = op.attributes["value"]
+        if isinstance(value, ir.DenseElementsAttr):
+            value = value.get_splat_value()
+        if op.parent.operation == function:
+            found[op.results[0]] = ir.Operation.create("arith.constant", [value.type], attributes={"value": value}).results[0]
+    return found
+
+
+def _arrays(
+    function: ir.Operation, sort: ir.Operation, entry: ir.Block, known: dict[ir.Value, ir.Value]
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """The operands of the sort, its results, and the scratch of each."""
+    block = function.regions[0].blocks[0]
+    count, buffers = len(block.arguments), list(entry.arguments)[2:]
+    returned = list(ops_in(block)[-1].operands)
+    elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]
+    inputs = []
+    for value, element in zip(sort.operands, elements):
+        if defining_op(value) is not None:
+            inputs.append(Array(known[value], element, constant=True))
+        else:
+            inputs.append(Array(buffers[ir.BlockArgument(value).arg_number], element))
+    results = [Array(buffers[count + returned.index(result)], element) for result, element in zip(sort.results, elements)]
+    scratch = [Array(buffer, element) for buffer, element in zip(buffers[len(buffers) - len(elements) :], elements)]
+    return inputs, results, scratch

@@ -1,0 +1,40 @@
+"""A row of several arrays that are sorted together, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, memref
+
+from ...common.storage import loaded, stored
+
+Elements = Sequence[ir.Value]
+"""One element of each array."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """Elements of type `element` in a memref of one dimension; or the same `scalar` everywhere."""
+
+    base: ir.Value
+    element: ir.Type
+    constant: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """What lies in the arrays from `start` on."""
+
+    arrays: Sequence[Array]
+    start: ir.Value
+
+    def load(self, index: ir.Value) -> list[ir.Value]:
+        place = arith.addi(self.start, index)
+        return [a.base if a.constant else loaded(memref.load(a.base, [place]), a.element) for a in self.arrays]
+
+    def store(self, values: Elements, index: ir.Value) -> None:
+        place = arith.addi(self.start, index)
+        for array, value in zip(self.arrays, values):
+            memref.store(stored(value, array.element), array.base, [place])
