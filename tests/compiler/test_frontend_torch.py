@@ -90,13 +90,7 @@ def test_what_cannot_be_exported_or_lowered() -> None:
         def forward(self, x):
             return torch.fft.fft(x)
 
-    class Sorted(torch.nn.Module):
-        def forward(self, x):
-            return torch.sort(x)
-
     with pytest.raises(InvalidProgramError, match="torch.export failed"):
         load_program(Branches(), (torch.ones(3),))
     with pytest.raises(UnsupportedOpError):
         load_program(Transform(), (torch.ones(8),))
-    with pytest.raises(UnsupportedOpError, match="stablehlo.sort"):
-        load_program(Sorted(), (torch.ones(8),))

@@ -271,16 +271,28 @@ def test_the_plan_is_the_same_in_every_process(seed):
 
 
 def test_an_op_without_an_access_map_is_refused_by_name():
-    text = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-      %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+    text = """func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %0 = stablehlo.cholesky %x, lower = true : tensor<8x8xf32>
+      return %0 : tensor<8x8xf32>
+    }"""
+    with pytest.raises(UnsupportedOpError, match="stablehlo.cholesky"):
+        plan(text)
+
+
+def test_a_sort_is_alone():
+    text = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %n = stablehlo.negate %x : tensor<4x8xf32>
+      %0 = "stablehlo.sort"(%n) <{dimension = 1 : i64, is_stable = true}> ({
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
         %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
         stablehlo.return %1 : tensor<i1>
-      }) : (tensor<8xf32>) -> tensor<8xf32>
-      return %0 : tensor<8xf32>
+      }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %2 = stablehlo.tanh %0 : tensor<4x8xf32>
+      return %2 : tensor<4x8xf32>
     }"""
-    with pytest.raises(UnsupportedOpError, match="stablehlo.sort"):
-        plan(text)
+    planned = str(plan(text))
+    assert planned.count("func private") == 3 and planned.count('hloom.kind = "sort"') == 1
+    assert planned.count('code = "ALONE"') == 2
 
 
 def test_a_dynamic_shape_is_refused():

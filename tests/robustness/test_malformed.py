@@ -57,11 +57,13 @@ ROWS = {
     "blocks": (main(f"cf.br ^a\n^a:\nreturn %x : {F32}"), "HL101"),
     "an unknown op": (main(f'%0 = "stablehlo.nothing"(%x) : ({F32}) -> {F32}\nreturn %0 : {F32}'), "HL102"),
     "an op of another dialect": (main(f"%0 = arith.negf %x : {F32}\nreturn %0 : {F32}"), "HL101"),
-    "sort": (
+    "a sort by a value from outside": (
         main(
-            f'%0 = "stablehlo.sort"(%x) ({{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
-            "%c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-            f"stablehlo.return %c : tensor<i1>\n}}) {{dimension = 0 : i64, is_stable = true}} : ({F32}) -> {F32}\nreturn %0 : {F32}"
+            "%s = stablehlo.reshape %x : (tensor<1xf32>) -> tensor<f32>\n"
+            '%0 = "stablehlo.sort"(%y) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
+            "%c = stablehlo.compare LT, %a, %s : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+            f"stablehlo.return %c : tensor<i1>\n}}) {{dimension = 0 : i64, is_stable = true}} : ({F32}) -> {F32}\nreturn %0 : {F32}",
+            f"%x: tensor<1xf32>, %y: {F32}",
         ),
         "HL101",
     ),

@@ -213,7 +213,9 @@ class _Reader:
 
     def whole(self, draft: _OpDraft) -> tuple[Read, ...]:
         """Every operand as it is, whatever made it; splats are cloned."""
-        return tuple(Read(value, access) for value, access in zip(draft.operands, draft.facts.maps, strict=True) if not self.is_splat(value))
+        return tuple(
+            Read(value, access) for value, access in zip(draft.operands, draft.facts.maps, strict=True) if not self.is_splat(value)
+        )
 
     def is_splat(self, value: int) -> bool:
         producer = self.producer(value)

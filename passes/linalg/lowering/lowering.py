@@ -124,7 +124,9 @@ class Lowering:
                 return local[old]
             known = self.scalar_constant(old)
             if known is None:
-                raise unsupported(defining_op(old) or block.owner, "the body of a reduction or sort uses a value from outside it that is no constant")
+                raise unsupported(
+                    defining_op(old) or block.owner, "the body of a reduction or sort uses a value from outside it that is no constant"
+                )
             return known
 
         for op in ops_in(block):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ...common.rewriting import create, i64_attr, integer, value_of
+from ...common.scalars import signless
 from .generic import element_of, shape_of
 from .lowering import Lowering
 
@@ -12,7 +13,7 @@ from .lowering import Lowering
 def _sort(low: Lowering, op: ir.Operation) -> None:
     operands = [low.tensor(value) for value in op.operands]
     dimension = i64_attr(integer(op, "dimension", -1) % len(shape_of(operands[0])))
-    new = create("stablehlo.sort", [value.type for value in operands], operands, regions=1, dimension=dimension, **_stable(op))
+    new = create("stablehlo.sort", [signless(value.type) for value in operands], operands, regions=1, dimension=dimension, **_stable(op))
     scalars = [ir.RankedTensorType.get([], element_of(value)) for value in operands for _ in "ab"]
     block = new.regions[0].blocks.append(*scalars)
     with ir.InsertionPoint(block):

@@ -184,10 +184,24 @@ def _reduction(
     return list(op.results)
 
 
-def compare(direction: str, x: ir.Value, y: ir.Value) -> ir.Value:
-    """`direction` is EQ, NE, LT, LE, GT or GE."""
+def sort(values: Sequence[ir.Value], dimension: int, before: Callable[..., ir.Value]) -> list[ir.Value]:
+    """The values, of one shape, sorted together, what is alike in its order. `before` gets two scalars of each value."""
+    place = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    kinds, stable = [value.type for value in values], ir.BoolAttr.get(True)
+    op = create("stablehlo.sort", kinds, values, regions=1, dimension=place, is_stable=stable)
+    block = op.regions[0].blocks.append(*(tensor([], element_of(value)) for value in values for _ in "ab"))
+    with ir.InsertionPoint(block):
+        create("stablehlo.return", [], [before(*block.arguments)])
+    return list(op.results)
+
+
+def compare(direction: str, x: ir.Value, y: ir.Value, total: bool = False) -> ir.Value:
+    """`direction` is EQ, NE, LT, LE, GT or GE. `total`: floats by IEEE's total order."""
     kind = tensor(shape_of(x), ir.IntegerType.get_signless(1))
-    return value_of("stablehlo.compare", kind, [x, y], comparison_direction=_stablehlo.ComparisonDirectionAttr.get(direction))
+    attributes = {"comparison_direction": _stablehlo.ComparisonDirectionAttr.get(direction)}
+    if total and isinstance(element_of(x), ir.FloatType):
+        attributes["compare_type"] = _stablehlo.ComparisonTypeAttr.get("TOTALORDER")
+    return value_of("stablehlo.compare", kind, [x, y], **attributes)
 
 
 def select(chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:

@@ -18,9 +18,7 @@ def for_(lower: ir.Value, upper: ir.Value, body: Callable[[ir.Value], None], ste
         scf.yield_([])
 
 
-def while_(
-    starts: Sequence[ir.Value], goes_on: Callable[..., ir.Value], body: Callable[..., Sequence[ir.Value]]
-) -> list[ir.Value]:
+def while_(starts: Sequence[ir.Value], goes_on: Callable[..., ir.Value], body: Callable[..., Sequence[ir.Value]]) -> list[ir.Value]:
     """Runs `body`, which gives the next values, as long as `goes_on` holds of them; the last values."""
     kinds = [value.type for value in starts]
     op = create("scf.while", kinds, starts, regions=2)

@@ -1,0 +1,49 @@
+"""torch's sorts: NaN the greatest, ties as they stood, the same bits as eager."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import hloom
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+FUNCTIONS = {
+    "sort": lambda x: torch.sort(x, stable=True),
+    "sort of columns": lambda x: torch.sort(x, dim=0, descending=True, stable=True),
+    "sort of a scalar": lambda x: torch.sort(x[0, 0]),
+    "sort that need not be stable": lambda x: torch.sort(x, -2)[0],
+    "argsort": lambda x: torch.argsort(x, stable=True),
+    "argsort of integers": lambda x: torch.argsort(x.nan_to_num().to(torch.int32), descending=True, stable=True),
+    "msort": torch.msort,
+    "topk": lambda x: torch.topk(x, 5)[0],
+    "topk of bf16": lambda x: torch.topk(x.bfloat16(), 4, dim=0 if x.shape[0] > 3 else 1)[0],
+    "topk of the smallest": lambda x: torch.topk(x, 5, largest=False)[0],
+    "kthvalue": lambda x: torch.kthvalue(x, 3)[0],
+    "kthvalue of columns": lambda x: torch.kthvalue(x, 2, 0, keepdim=True)[0],
+    "median": lambda x: (torch.median(x), torch.median(x, 1)[0], torch.median(x[2:], 0, keepdim=True)[0]),
+    "median of integers": lambda x: torch.median(x.nan_to_num().to(torch.int64)),
+    "nanmedian": lambda x: (torch.nanmedian(x), torch.nanmedian(x, 1)[0]),
+    "quantile": lambda x: torch.quantile(x, 0.3, dim=1),
+    "nanquantile": lambda x: torch.nanquantile(x, 0.3, dim=1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_as_eager(name):
+    torch.manual_seed(0)
+    x = torch.randint(-4, 5, (3, 70)).float()
+    x[0, 3], x[0, 40], x[1, 4], x[2] = torch.nan, -torch.nan, -0.0, torch.randn(70)
+    got, wanted = (f(x) for f in (hloom.compile(Calls(FUNCTIONS[name]), x), FUNCTIONS[name]))
+    pairs = zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]
+    for g, w in pairs:
+        torch.testing.assert_close(g, w, rtol=0, atol=0, equal_nan=True)

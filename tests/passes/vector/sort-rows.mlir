@@ -1,0 +1,54 @@
+// RUN: hloom-opt %s --sort-rows | filecheck %s
+
+// Changed: One float is compared: a radix sort by its bits, four digits of eight bits, counted in one walk over the row.
+// CHECK-LABEL: func.func private @keyed
+// CHECK-SAME: (%[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<400xf32>, %[[R:.*]]: memref<400xf32>, %[[E:.*]]: memref<400xf32>)
+// CHECK-SAME: hloom.inputs = 1 : i64, hloom.kind = "sort", hloom.tiles = 4 : i64
+// CHECK: %[[COUNTS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xi32>
+// CHECK: scf.for %{{.*}} = %[[LO]] to %[[HI]]
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %[[E]]
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %[[R]]
+// CHECK-NOT: scf.while
+func.func private @keyed(%x: tensor<4x100xf32>) -> (tensor<4x100xf32>, tensor<4x100xf32>) attributes {hloom.kind = "sort"} {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %x0 = tensor.extract %a[] : tensor<f32>
+    %y0 = tensor.extract %b[] : tensor<f32>
+    %c = arith.cmpf olt, %x0, %y0 : f32
+    %p = tensor.from_elements %c : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<4x100xf32>) -> tensor<4x100xf32>
+  %1 = tensor.empty() : tensor<4x100xf32>
+  return %0, %1 : tensor<4x100xf32>, tensor<4x100xf32>
+}
+
+// Changed: An element of one operand is compared with one of the other: no key orders such rows, so they are merged.
+// CHECK-LABEL: func.func private @merged
+// CHECK-NOT: memref.alloca
+// CHECK: scf.while
+// CHECK: arith.cmpi slt
+func.func private @merged(%x: tensor<4x100xi32>, %y: tensor<4x100xi32>)
+    -> (tensor<4x100xi32>, tensor<4x100xi32>, tensor<4x100xi32>, tensor<4x100xi32>) attributes {hloom.kind = "sort"} {
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %x0 = tensor.extract %a[] : tensor<i32>
+    %y0 = tensor.extract %d[] : tensor<i32>
+    %less = arith.cmpi slt, %x0, %y0 : i32
+    %p = tensor.from_elements %less : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<4x100xi32>, tensor<4x100xi32>) -> (tensor<4x100xi32>, tensor<4x100xi32>)
+  %1 = tensor.empty() : tensor<4x100xi32>
+  %2 = tensor.empty() : tensor<4x100xi32>
+  return %0#0, %0#1, %1, %2 : tensor<4x100xi32>, tensor<4x100xi32>, tensor<4x100xi32>, tensor<4x100xi32>
+}
+
+// Declined: A group without a sort is for vectorize-tiles.
+// Unchanged: It stays over tensors.
+// CHECK-LABEL: func.func private @other
+// CHECK-SAME: (%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @other(%x: tensor<4xf32>) -> tensor<4xf32> attributes {hloom.kind = "loop"} {
+  return %x : tensor<4xf32>
+}
