@@ -10,18 +10,22 @@ After:
       scf.for %row = %lo to %hi { sorts a row of %x into %r, by way of %e }
     }
 
-A comparator that compares one integer or float of each element (sorting/comparator.py) sorts rows that are long enough by radix, others
-by merging (sorting/merge.py). Either is stable, and stays inside the row whatever the comparator says.
+A comparator that compares one integer or float of each element (sorting/comparator.py) sorts short rows by ranks (sorting/ranks.py), long
+ones by radix (sorting/radix.py); any other merges (sorting/merge.py). All are stable, and stay inside the row whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf
+
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, ops_in, walk
 from ..common.scalars import Scalars
@@ -30,22 +34,24 @@ from ..registry import register_pass
 from .sorting.comparator import Comparator, key_of
 from .sorting.merge import merge_sort
 from .sorting.radix import RadixSort
+from .sorting.ranks import RankSort
 from .sorting.rows import Array, Row
 
-SHORT = 64
-"""Rows up to this length are merged, whatever their key."""
+SHORT, LONG = 128, 1 << 31
+"""Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
 
 
 @register_pass("sort-rows", "turns each sort into a kernel over memrefs")
 def sort_rows(module: ir.Operation) -> None:
+    target = target_of(module)
     for function in functions(module):
         if "hloom.kind" in function.attributes and walk(function, "stablehlo.sort"):
             with module.context, function.location:
-                _build(function)
+                _build(function, target)
                 function.erase()
 
 
-def _build(function: ir.Operation) -> None:
+def _build(function: ir.Operation, target: TargetView) -> None:
     """Emits the kernel of `function` right before it, under its name."""
     (sort,) = walk(function, "stablehlo.sort")
     *outer, length = ir.RankedTensorType(sort.operands[0].type).shape
@@ -54,20 +60,23 @@ def _build(function: ir.Operation) -> None:
     with ir.InsertionPoint(entry), sort.location:
         known = _constants(function)
         inputs, results, scratch = _arrays(function, sort, entry, known)
-        comparator = Comparator(sort.regions[0].blocks[0], known)
-        key = key_of(comparator)
-        use_key = key is not None and SHORT < length < 1 << 31
-        radix = RadixSort(Scalars(kernel), key, length) if key is not None and use_key else None
+        sort_row = _algorithm(Comparator(sort.regions[0].blocks[0], known), Scalars(kernel), length, target)
         loop = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
         create("func.return")
         with ir.InsertionPoint(loop.body):
             start = arith.muli(loop.induction_variable, index_constant(length))
-            source, target, other = (Row(arrays, start) for arrays in (inputs, results, scratch))
-            if radix is not None:
-                radix.emit(source, target, other)
-            else:
-                merge_sort(comparator, source, target, other, length)
+            sort_row(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
             scf.yield_([])
+
+
+def _algorithm(comparator: Comparator, s: Scalars, length: int, target: TargetView) -> Callable[[Row, Row, Row], None]:
+    """What emits the sort of one row into another, by way of a third."""
+    key = key_of(comparator)
+    if key is None or length >= LONG:
+        return partial(merge_sort, comparator, length)
+    if length > SHORT:
+        return RadixSort(s, key, length).emit
+    return RankSort(s, key, length, target.vector_bits).emit
 
 
 def _kernel(function: ir.Operation, rows: int) -> tuple[ir.Operation, ir.Block]:

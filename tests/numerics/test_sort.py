@@ -20,7 +20,7 @@ def ties(shape, dtype, seed=0) -> np.ndarray:
     """Few distinct values, and all that is special about floats."""
     rng = np.random.default_rng(seed)
     if np.dtype(dtype).kind in "iub":
-        return rng.integers(0, 2 if dtype == bool else 9, shape).astype(dtype)
+        return rng.integers(0, 2 if dtype is bool else 9, shape).astype(dtype)
     return rng.choice(np.array([*EDGES, 2.5, -0.75]), shape).astype(dtype)
 
 
@@ -28,7 +28,7 @@ def spread(shape, dtype, seed=0) -> np.ndarray:
     """Any bits but those of subnormals, which XLA flushes to zero."""
     dtype = np.dtype(dtype)
     raw = np.random.default_rng(seed).integers(0, 256, (*shape, dtype.itemsize), np.uint8)
-    if dtype == bool:
+    if dtype.kind == "b":
         return (raw[..., 0] & 1).astype(bool)
     values = raw.view(dtype).reshape(shape)
     return values if dtype.kind in "iu" else np.where(np.abs(values) < ml_dtypes.finfo(dtype).smallest_normal, dtype.type(0.5), values)

@@ -76,7 +76,7 @@ def _sorted(op: TorchOp, x: ir.Value, dim: int, descending: bool) -> list[ir.Val
     dim %= rank
     direction = "GT" if descending else "LT"
     places = build.iota(shape, op.results[1].element_type, dim)
-    return build.sort([x, places], dim, lambda a, b, *_: build.compare(direction, *map(_ordered, (a, b)), total=True))
+    return build.sort([x, places], dim, lambda a, b, *_: build.compare(direction, _ordered(a), _ordered(b), total=True))
 
 
 def _ordered(x: ir.Value) -> ir.Value:

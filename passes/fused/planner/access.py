@@ -249,5 +249,6 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
-    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.dot_general": _dot_general, "stablehlo.convolution": _convolution,
+    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.dot_general": _dot_general,
+    "stablehlo.convolution": _convolution,
 }  # fmt: skip

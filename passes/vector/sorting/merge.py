@@ -17,7 +17,7 @@ RUN = 12
 """Elements of a run that is sorted by insertion."""
 
 
-def merge_sort(comparator: Comparator, source: Row, target: Row, scratch: Row, length: int) -> None:
+def merge_sort(comparator: Comparator, length: int, source: Row, target: Row, scratch: Row) -> None:
     """Sorts the `length` elements of `source` into `target`."""
     _runs(comparator, source, target, length)
     if length <= RUN:
