@@ -31,7 +31,8 @@ def spread(shape, dtype, seed=0) -> np.ndarray:
     if dtype.kind == "b":
         return (raw[..., 0] & 1).astype(bool)
     values = raw.view(dtype).reshape(shape)
-    return values if dtype.kind in "iu" else np.where(np.abs(values) < ml_dtypes.finfo(dtype).smallest_normal, dtype.type(0.5), values)
+    with np.errstate(invalid="ignore"):
+        return values if dtype.kind in "iu" else np.where(np.abs(values) < ml_dtypes.finfo(dtype).smallest_normal, dtype.type(0.5), values)
 
 
 def same(function, *arrays) -> None:
@@ -50,8 +51,12 @@ TYPES = [np.float32, np.float16, ml_dtypes.bfloat16, bool, np.int8, np.int16, np
 
 @pytest.mark.parametrize("dtype", TYPES, ids=[np.dtype(t).name for t in TYPES])
 def test_every_type(dtype):
-    arrays = [ties((3, 7), dtype), ties((2, 200), dtype), spread((3, 70), dtype), spread((9000,), dtype)]
-    same(lambda *xs: [(jnp.sort(x), jnp.argsort(x), jnp.argsort(x, descending=True)) for x in xs], *arrays)
+    arrays = [ties((2, 200), dtype), spread((3, 70), dtype)]
+    same(lambda *xs: [(jnp.sort(x), jnp.argsort(x, descending=True)) for x in xs], *arrays)
+
+
+def test_a_long_row():
+    same(lambda x: (jnp.sort(x), jnp.argsort(x)), spread((9000,), np.float32))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, None])
