@@ -70,7 +70,7 @@ class RankSort:
             return [_count_behind(count, other, keys) for count, keys in zip(counts, mine)]
 
         counts = self._sum(index_constant(0), start, counts, ahead)
-        for number in range(self.block):
+        for number in range(min(self.block, self.length)):
             other = self._other(arith.addi(start, index_constant(number)))
             register, lane = divmod(number, self.lanes)
             counts = [
