@@ -142,7 +142,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "torch.sort": ("(f(3, 5), -2)", "(i32(7), descending=True)", "(edge(), stable=True)"),
     "torch.argsort": ("(f(3, 5), -2)", "(i32(7), stable=True, descending=True)", "(bf(4))"),
     "torch.msort": ("(f(3, 5))", "(i32(7))", "(bf(4))"),
-    "torch.topk": ("(f(3, 5), 2, -2)", "(i32(7), 3, largest=False)", "(bf(4), 4)"),
+    "torch.topk": ("(f(3, 5), 2, -2)", "(t([5, 2, 7, 1, 6]), 3, largest=False)", "(bf(4), 4)"),
     "torch.bincount": ("(nat(9))", "(nat(9), f(9))", "(nat(3), minlength=12)"),
     "torch.histogram": ("(f(9), 4)", "(f(9), t([-1.0, 0.0, 2.0]))", "(f(9), 3, range=(-1.0, 1.0))"),
     "torch.histogramdd": ("(f(9, 2), (3, 2))", "(f(9, 1), (3,))", "(f(9, 2), (3, 2), density=True)"),
