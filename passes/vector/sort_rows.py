@@ -13,7 +13,8 @@ After:
 A comparator that compares one integer or float of each element (sorting/comparator.py) sorts short rows by ranks (sorting/ranks.py), long
 ones by radix (sorting/radix.py); any other merges (sorting/merge.py). All are stable, and stay inside the row whatever the comparator says.
 
-Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort.
+Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
+not so is refused.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from torch_mlir.dialects import arith, scf
 
 from hloom.dialects.target import TargetView, target_of
 
-from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, ops_in, walk
+from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
 from ..common.scalars import Scalars
 from ..common.storage import buffer_type
+from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.comparator import Comparator, key_of
 from .sorting.merge import merge_sort
@@ -53,7 +55,7 @@ def sort_rows(module: ir.Operation) -> None:
 
 def _build(function: ir.Operation, target: TargetView) -> None:
     """Emits the kernel of `function` right before it, under its name."""
-    (sort,) = walk(function, "stablehlo.sort")
+    sort = _sort_of(function)
     *outer, length = ir.RankedTensorType(sort.operands[0].type).shape
     with ir.InsertionPoint(function):
         kernel, entry = _kernel(function, prod(outer))
@@ -67,6 +69,21 @@ def _build(function: ir.Operation, target: TargetView) -> None:
             start = arith.muli(loop.induction_variable, index_constant(length))
             sort_row(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
             scf.yield_([])
+
+
+def _sort_of(function: ir.Operation) -> ir.Operation:
+    """The group's sort. Raises PassFailure where the group is not what the stage tiled has."""
+    sort, *more = walk(function, "stablehlo.sort")
+    rank = len(ir.RankedTensorType(sort.operands[0].type).shape)
+    where = {"op": sort.name, "loc": str(sort.location), "stage": "vector"}
+    if more:
+        raise PassFailure("a group of several sorts", remedy="a sort is alone in its group", **where)
+    if integer(sort, "dimension", -1) % rank != rank - 1:
+        raise PassFailure("a sort along another dimension than the last", remedy="run sort-last-dimension first", **where)
+    returned = ops_in(function.regions[0].blocks[0])[-1]
+    if len(returned.operands) < 2 * len(sort.operands):
+        raise PassFailure("a sort without a second buffer for each operand", remedy="run sort-scratch first", **where)
+    return sort
 
 
 def _algorithm(comparator: Comparator, s: Scalars, length: int, target: TargetView) -> Callable[[Row, Row, Row], None]:
