@@ -39,7 +39,7 @@ from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
 from .sorting.rows import Array, Row
 
-SHORT, LONG = 128, 1 << 31
+SHORT, LONG = 256, 1 << 31
 """Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
 
 

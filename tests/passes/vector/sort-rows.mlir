@@ -2,7 +2,7 @@
 
 // Changed: One float is compared: a radix sort by its bits, four digits of eight bits, counted in one walk over the row.
 // CHECK-LABEL: func.func private @keyed
-// CHECK-SAME: (%[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<800xf32>, %[[R:.*]]: memref<800xf32>, %[[E:.*]]: memref<800xf32>)
+// CHECK-SAME: (%[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<1200xf32>, %[[R:.*]]: memref<1200xf32>, %[[E:.*]]: memref<1200xf32>)
 // CHECK-SAME: hloom.inputs = 1 : i64, hloom.kind = "sort", hloom.tiles = 4 : i64
 // CHECK: %[[COUNTS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xi32>
 // CHECK: scf.for %{{.*}} = %[[LO]] to %[[HI]]
@@ -12,7 +12,7 @@
 // CHECK: scf.if
 // CHECK: memref.store %{{.*}}, %[[R]]
 // CHECK-NOT: scf.while
-func.func private @keyed(%x: tensor<4x200xf32>) -> (tensor<4x200xf32>, tensor<4x200xf32>) attributes {hloom.kind = "sort"} {
+func.func private @keyed(%x: tensor<4x300xf32>) -> (tensor<4x300xf32>, tensor<4x300xf32>) attributes {hloom.kind = "sort"} {
   %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %x0 = tensor.extract %a[] : tensor<f32>
@@ -20,9 +20,9 @@ func.func private @keyed(%x: tensor<4x200xf32>) -> (tensor<4x200xf32>, tensor<4x
     %c = arith.cmpf olt, %x0, %y0 : f32
     %p = tensor.from_elements %c : tensor<i1>
     stablehlo.return %p : tensor<i1>
-  }) : (tensor<4x200xf32>) -> tensor<4x200xf32>
-  %1 = tensor.empty() : tensor<4x200xf32>
-  return %0, %1 : tensor<4x200xf32>, tensor<4x200xf32>
+  }) : (tensor<4x300xf32>) -> tensor<4x300xf32>
+  %1 = tensor.empty() : tensor<4x300xf32>
+  return %0, %1 : tensor<4x300xf32>, tensor<4x300xf32>
 }
 
 // Changed: So is a short row, where all keys are compared with all: a register of keys with one.
