@@ -50,8 +50,10 @@ def _hloom(row: Row, threads: int) -> Prepared:
 
 def hloom_source(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> tuple[Any, dict[int | str, Any]]:
     """What hloom compiles of the row, and what it binds. All that it will import is then imported."""
+    from hloom.dialects.context import make_context
     from hloom.passes.registry import all_passes
 
+    make_context()
     all_passes()
     if not row.torch_source:
         return str(program_path(row)), {len(inputs) + index: weight for index, weight in enumerate(weights)}
