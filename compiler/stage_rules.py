@@ -20,7 +20,7 @@ from hloom.passes.common.ops import Kind, named
 from hloom.passes.common.rewriting import inner_ops, symbol_name
 from hloom.passes.errors import CompileError
 
-KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "sort", "library"}
+KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "sort", "scatter", "library"}
 
 
 class StageError(CompileError):
@@ -47,14 +47,14 @@ _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
 _SORT = ("stablehlo.sort", "stablehlo.return")
 """It keeps its op up to its kernel."""
-_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.if", "scf.yield", "affine.apply", "func.return", *_SORT)
+_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.", "affine.apply", "func.return", *_SORT)
 _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.call", "func.return")
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),
     "lhlo": Rule(_BUFFERS, ("stablehlo.", "func.return"), top=_GLOBALS, verifiers=(lhlo.verify,)),
     "linalg": Rule(_BUFFERS, _LINALG, top=_GLOBALS, verifiers=(lhlo.verify,)),
-    "tiled": Rule(_BUFFERS, (*_LINALG, "scf.", "affine."), top=(*_GLOBALS, "gpu.module"), verifiers=(lhlo.verify,)),
+    "tiled": Rule(_BUFFERS, (*_LINALG, "affine."), top=(*_GLOBALS, "gpu.module"), verifiers=(lhlo.verify,)),
     "vector": Rule(_BUFFERS, _KERNEL, top=_GLOBALS, verifiers=(lhlo.verify,)),
     "gpu": Rule(_BUFFERS, top=("memref.global", "gpu.module"), verifiers=(lhlo.verify,)),
     "thunk": Rule((), _KERNEL, top=("thunk.", "memref.global", "gpu.module"), verifiers=(thunk.verify,)),

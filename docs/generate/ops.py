@@ -11,7 +11,14 @@ _HEAD = """# The ops that hloom compiles
 
 Written by `python docs/generate` from the table in `passes/common/ops.py`; a test compares them. Values are tensors of static shape, of
 elements of f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64. Work is what the planner takes for the work of a point, in f32 operations;
-that of a reduction is its body's. A folded op is computed by the compiler where its operands are constants.
+that of a reduction or a scatter is its body's. A folded op is computed by the compiler where its operands are constants.
+"""
+_SCATTER = """### Where the specification leaves it open
+
+A scatter does as XLA does. A window of updates of which a part is out of bounds is dropped whole (the specification drops its elements
+one by one); indices are compared as 64 bits, in their own signedness. Windows are applied one after the other, in the row-major order of
+their indices, so that the last of several at one place stays, and a sum is the same bit for bit from run to run, whatever `unique_indices`
+says. Where the body's elements are wider than the operands', these are converted first.
 """
 _ELEMENTS = {
     ANY: "all",
@@ -29,6 +36,7 @@ def text() -> str:
     for kind, rows in groupby(OPS.items(), key=lambda row: row[1].kind):
         parts.append(f"## {kind.label.capitalize()}\n\nIterates over and reads: {kind.reads}.\n")
         parts.append("| op | elements | work | folded |\n|---|---|---|---|\n" + "".join(_row(name, info) for name, info in rows))
+        parts += [_SCATTER] if kind is Kind.SCATTER else []
     others = ", ".join(sorted(name.removeprefix("stablehlo.") for name in LEGALIZED))
     sentence = f"At the stage stablehlo these become ops of the tables, or nothing, and so do those of CHLO: {others}."
     parts.append("## Become others\n\n" + fill(sentence, 140, break_on_hyphens=False) + "\n")
@@ -39,5 +47,6 @@ def text() -> str:
 
 def _row(name: str, info: OpInfo) -> str:
     computes = info.kind not in (Kind.CONTROL, Kind.TERMINATOR)
-    work = "its body's" if info.kind.reduces else info.work if computes else ""
-    return f"| {name.removeprefix('stablehlo.')} | {_ELEMENTS[info.elements]} | {work} | {'yes' if info.fold else ''} |\n"
+    work = "its body's" if info.kind in (Kind.REDUCE, Kind.WINDOW, Kind.SCATTER) else info.work if computes else ""
+    shown = name.removeprefix("stablehlo.") + (", on CPUs" if info.cpu_only else "")
+    return f"| {shown} | {_ELEMENTS[info.elements]} | {work} | {'yes' if info.fold else ''} |\n"

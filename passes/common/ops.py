@@ -44,6 +44,7 @@ class Kind(Enum):
     SORT = "sort", "the points; every operand at all of the point's row, as whole buffers"
     MATMUL = "matmul", "the points and the contracted dimensions; both operands at both, as whole buffers"
     CONV = "conv", "the points, the window and the input channels; operands as in matmul"
+    SCATTER = "scatter", "the points of its updates, in their order; operands as whole buffers, of which it updates the first in place"
     CONTROL = "control", "its regions; operands as whole buffers, by the host program"
     TERMINATOR = "terminator", "nothing; it ends a region"
 
@@ -60,8 +61,8 @@ class Kind(Enum):
 
     @property
     def alone(self) -> bool:
-        """Whether nothing else is in its kernel."""
-        return self is Kind.SORT
+        """Whether nothing else is in its kernel, and its operands must lie in memory before that begins."""
+        return self in (Kind.SORT, Kind.SCATTER)
 
     @property
     def has_ranges(self) -> bool:
@@ -75,7 +76,7 @@ class OpInfo:
 
     `elements`: the types that its last operand's elements may have; `work`: in f32 operations a point, for reductions the work of their
     body; `fold`: what it computes on NumPy arrays, None if it is not folded; `scalar`: emits the scalar code of an elementwise op;
-    `free`: it costs nothing where it is read.
+    `free`: it costs nothing where it is read; `cpu_only`: no kernel for a GPU has it yet.
     """
 
     kind: Kind
@@ -84,6 +85,7 @@ class OpInfo:
     fold: Evaluator | None = None
     scalar: Emit | None = None
     free: bool = False
+    cpu_only: bool = False
 
 
 def elementwise(elements: frozenset[str], scalar: Emit, fold: Evaluator | None = None, work: int = 1) -> OpInfo:
@@ -162,6 +164,7 @@ _ROWS = {
     "sort": OpInfo(Kind.SORT, work=64),
     "dot_general": OpInfo(Kind.MATMUL, work=2),
     "convolution": OpInfo(Kind.CONV, work=2),
+    "scatter": OpInfo(Kind.SCATTER, cpu_only=True),
     "case": OpInfo(Kind.CONTROL),
     "if": OpInfo(Kind.CONTROL),
     "while": OpInfo(Kind.CONTROL),
@@ -177,7 +180,8 @@ LEGALIZED = frozenset(
     f"stablehlo.{name}"
     for name in (
         "batch_norm_inference broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad "
-        "dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice tuple unary_einsum"
+        "dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice select_and_scatter tuple "
+        "unary_einsum"
     ).split()
 )
 """These become ops of the table, or nothing, at the stage stablehlo."""
@@ -189,7 +193,6 @@ _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.m
 _CHLO_DECLINED = {"chlo.ragged_dot", "chlo.scan", "chlo.constant"}
 REMEDIES = {
     "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
-    "stablehlo.scatter": "hloom has no scatter yet; write the update as a dynamic_update_slice or a select",
     "stablehlo.rng": "its results depend on hidden state; use a counter-based generator such as JAX's threefry",
     "stablehlo.rng_bit_generator": "use JAX's threefry generator (jax_default_prng_impl='threefry2x32')",
 }

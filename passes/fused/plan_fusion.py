@@ -20,7 +20,8 @@ Must hold: calls inlined, static ranked shapes, one block a function. Holds afte
 while, case, if and returns only. On CUDA, a convolution for which a generated kernel is chosen gives up its padding, which becomes an op,
 and reads its weights as they lie. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a
 record in `hloom.decisions`. `hloom.policy` (planner/policy.py) may say which contractions are a library's and which are not. Functions that
-are groups already are left alone. Declined: ops without an access map (UnsupportedOpError).
+are groups already are left alone. Declined: ops without an access map, and on CUDA those that a CPU alone has
+(UnsupportedOpError).
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from ..common.ops import OPS
+from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .planner.codes import Code
 from .planner.cost import CostModel
@@ -40,7 +43,7 @@ from .planner.outline import Item, Outliner
 from .planner.plan import Planner
 from .planner.policy import policy_of
 from .planner.reader import read_program
-from .planner.records import Decision
+from .planner.records import Decision, Program
 
 
 @register_pass("plan-fusion", "groups ops into fusions by price, and outlines each group into a private function")
@@ -50,6 +53,8 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
     target, policy = target_of(module), policy_of(module)
     with module.context, ir.Location.unknown():
         program, handles = read_program(module)
+        if target.kind == "cuda":
+            _refuse_ops_of_a_cpu(program)
         cost, limits = CostModel(target, program), Limits(max_instances, row_bytes=target.l2_bytes)
         blocks: dict[int, list[Item]] = {}
         decisions = []
@@ -77,3 +82,11 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
             records.append(Decision(Code.FREE_CLONED, free, "views and scalars, cloned into every group that uses them"))
         records.extend(Decision(Code.POLICY_UNMET, (), reason, rule=rule) for rule, reason in policy.idle_rules(program.ops))
         attach(module, records, program, outliner.names)
+
+
+def _refuse_ops_of_a_cpu(program: Program) -> None:
+    """Raises UnsupportedOpError for an op that no kernel for a GPU computes yet."""
+    for op in program.ops:
+        if op.name in OPS and OPS[op.name].cpu_only:
+            message = f"hloom compiles {op.name} for CPUs alone"
+            raise UnsupportedOpError(message, op=op.name, loc=op.loc, stage="fused", remedy='compile the program for a CPU (target="cpu")')

@@ -15,7 +15,7 @@ StableHLO's own lowering, which the wheel lacks, makes pads and slices ops of th
 Nothing is fused here: `inline-producers` composes the maps and inlines the bodies. What an op becomes stands in `lowering/`, a family a
 file. Every private function with `hloom.kind` other than library is lowered; in a module without such functions, all are. Unsigned types
 lose their sign, in the signature too. Must hold: the lhlo stage, or stablehlo in one block. Declined, with UnsupportedOpError: ops that
-have no lowering (control flow, calls, scatter, complex).
+have no lowering (control flow, calls, complex).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..common.rewriting import functions, ops_in, update_signature
 from ..common.scalars import signless
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
-from .lowering import computed_reads, constants, contraction, generic, movement, reduction, sort, window
+from .lowering import computed_reads, constants, contraction, generic, movement, reduction, scatter, sort, window
 from .lowering.lowering import Lowering, elements, unsupported
 from .lowering.window_update import insert_window, window_updates
 
@@ -41,6 +41,7 @@ LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **contraction.LOWERINGS,
     **window.LOWERINGS,
     **sort.LOWERINGS,
+    **scatter.LOWERINGS,
 }
 
 

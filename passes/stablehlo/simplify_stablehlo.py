@@ -10,8 +10,9 @@ After:
     %2 = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>      // and %x for %0
 
 The rules stand in rules/: algebra, dots, shapes (canonical forms of data movement), dynamic (ops with constant indices), control (known
-branches) and fold (constants up to `max-elements`, splats of any size). None changes a result by more than rounding, most not at all;
-upstream's stablehlo-aggressive-simplification is not used because it turns x + 0.0 into x and reads unsigned start indices as signed.
+branches), scatter (of nothing, of wider elements) and fold (constants up to `max-elements`, splats of any size). None changes a result by
+more than rounding, most not at all; upstream's stablehlo-aggressive-simplification is not used because it turns x + 0.0 into x and reads
+unsigned start indices as signed.
 Must hold: nothing. Declined: constants in resource blobs, division of constants by zero, anything with effects.
 """
 
@@ -26,6 +27,7 @@ from .rules.dots import DOTS
 from .rules.dynamic import DYNAMIC
 from .rules.empty import empty_rules
 from .rules.fold import folding_rules
+from .rules.scatter import SCATTERS
 from .rules.shapes import SHAPES, elementwise_rules
 from .support.driver import drop_dead, merged, rewrite
 
@@ -33,4 +35,6 @@ from .support.driver import drop_dead, merged, rewrite
 @register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
 def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
     drop_dead(module)
-    rewrite(module, merged(empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS))
+    rewrite(
+        module, merged(empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS, SCATTERS)
+    )

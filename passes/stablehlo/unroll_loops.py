@@ -23,7 +23,7 @@ from ..registry import register_pass
 from .rules import loops
 from .support.driver import clone_into
 
-_HEAVY = named(Kind.REDUCE, Kind.WINDOW, Kind.SORT, Kind.MATMUL, Kind.CONV, Kind.CONTROL)
+_HEAVY = named(Kind.REDUCE, Kind.WINDOW, Kind.SORT, Kind.MATMUL, Kind.CONV, Kind.SCATTER, Kind.CONTROL)
 
 
 @register_pass("unroll-loops", "unrolls short counted loops")

@@ -244,11 +244,18 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     return _facts(op, (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges))
 
 
+def _scatter(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """Where an update goes is known at run time alone: the places of indices and updates are opaque."""
+    count = len(results)
+    rest = (AccessMap(tuple(opaque(number, (), extent) for extent in value.shape)) for value in operands[count:])
+    return Facts(OPS[op.name].kind, (*(IDENTITY,) * count, *rest), work=_body_work(op))
+
+
 RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.constant": _source, "stablehlo.iota": _source, "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
     "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.dot_general": _dot_general,
-    "stablehlo.convolution": _convolution,
+    "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter,
 }  # fmt: skip

@@ -42,6 +42,6 @@ class Code(DecisionCode):
         "declined",
         "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles",
     )
-    ALONE = "declined", "a sort shares its kernel with no other op"
+    ALONE = "declined", "a sort or a scatter shares its kernel with no other op"
     INPLACE_HAZARD = "declined", "a buffer that dynamic_update_slice may overwrite would be read at another index too"
     SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"

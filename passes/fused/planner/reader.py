@@ -212,12 +212,13 @@ class _Reader:
         return self.whole(draft) if draft.facts.kind.alone else self.reads(draft, resolved)
 
     def whole(self, draft: _OpDraft) -> tuple[Read, ...]:
-        """Every operand as it is, whatever made it; splats are cloned."""
-        return tuple(
-            Read(value, access) for value, access in zip(draft.operands, draft.facts.maps, strict=True) if not self.is_splat(value)
-        )
+        """Every operand as it is, whatever made it; splats are cloned, save those that a scatter updates."""
+        updated = len(draft.results) if draft.facts.kind is Kind.SCATTER else 0
+        operands = enumerate(zip(draft.operands, draft.facts.maps, strict=True))
+        return tuple(dict.fromkeys(Read(value, access) for i, (value, access) in operands if i < updated or not self.is_splat(value)))
 
     def is_splat(self, value: int) -> bool:
+        """Whether a value is a constant that is cloned into every group."""
         producer = self.producer(value)
         return producer is not None and producer.name == CONSTANT and producer.free
 

@@ -37,8 +37,22 @@ class Assignment:
 
     def inplace_pairs(self, call: Call) -> tuple[tuple[int, int], ...]:
         """The (input, output) pairs of a call that are one buffer."""
-        inputs, outputs = [self.storages[v] for v in call.inputs], [self.storages[v] for v in call.outputs]
+        inputs, outputs = self.operands(call)
         return tuple((i, j) for i, a in enumerate(inputs) for j, b in enumerate(outputs) if a is b and a.bytes)
+
+    def operands(self, call: Call) -> tuple[list[SharedBuffer], list[SharedBuffer]]:
+        """The buffers that a call reads and writes. A scatter reads what it updates in its output's buffer."""
+        inputs, outputs = ([self.storages[v] for v in values] for values in (call.inputs, call.outputs))
+        for given, output in self.inplace.updates(call.callee):
+            if self.inplace.only_updated(call.callee, given):
+                inputs[given] = outputs[output]
+        return inputs, outputs
+
+    def copies_before(self, call: Call) -> list[tuple[SharedBuffer, SharedBuffer]]:
+        """What a scatter updates and does not find in its output's buffer."""
+        updates = self.inplace.updates(call.callee)
+        pairs = [(self.storages[call.inputs[given]], self.storages[call.outputs[output]]) for given, output in updates]
+        return [(source, target) for source, target in pairs if source is not target and target.bytes]
 
     def _ordered(self, move: Move) -> list[tuple[SharedBuffer, SharedBuffer]]:
         pairs = [(self.storages[s], self.storages[t]) for s, t in zip(move.sources, move.targets) if t.bytes]
@@ -58,10 +72,16 @@ class Assignment:
     def _used(self) -> Iterator[SharedBuffer]:
         for node in walk(self.program.body):
             if isinstance(node, Call):
-                yield from (self.storages[value] for value in (*node.inputs, *node.outputs))
+                yield from _from_memory(self.copies_before(node))
+                yield from (storage for storages in self.operands(node) for storage in storages)
             elif isinstance(node, Move):
-                yield from (storage for pair in self.copies[node] for storage in pair if not is_splat(storage.values[0].constant))
+                yield from _from_memory(self.copies[node])
             elif isinstance(node, Case):
                 yield self.storages[node.index]
             elif node.pred:
                 yield self.storages[node.pred]
+
+
+def _from_memory(copies: list[tuple[SharedBuffer, SharedBuffer]]) -> Iterator[SharedBuffer]:
+    """The buffers of copies; a splat is filled in instead."""
+    yield from (storage for pair in copies for storage in pair if not is_splat(storage.values[0].constant))

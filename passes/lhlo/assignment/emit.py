@@ -199,7 +199,9 @@ class Emitter:
     def _call(self, call: Call) -> None:
         if not any(output.bytes for output in call.outputs):
             return
-        inputs, outputs = ([self.assignment.storages[value] for value in values] for values in (call.inputs, call.outputs))
+        inputs, outputs = self.assignment.operands(call)
+        for pair in self.assignment.copies_before(call):
+            self._copy(*pair)
         source = self.groups.source(call.callee)
         if self.groups.is_library(call.callee):
             self._library(call, inputs, outputs[0], source)

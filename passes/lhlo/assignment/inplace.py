@@ -1,7 +1,8 @@
 """Where a group may write its result over an input: analysed on the group function's stablehlo body.
 
 Legal for a group of kind `loop` in which every value that depends on the input reads it at the index that is written: through elementwise
-ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes.
+ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes. A scatter
+always updates its results in place: what is not shared is copied there before.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 
-from ...common.ops import is_elementwise
-from ...common.rewriting import defining_op
+from ...common.ops import Kind, is_elementwise
+from ...common.rewriting import defining_op, has_one_use, ops_in
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,12 @@ class InPlace:
         return output in self.legal[key]
 
     def _outputs(self, callee: str, inputs: tuple[int, ...]) -> frozenset[int]:
-        function = self.functions.get(callee)
-        if function is None or "hloom.kind" not in function.attributes or ir.StringAttr(function.attributes["hloom.kind"]).value != "loop":
+        kind = self._kind(callee)
+        if kind == Kind.SCATTER.label:
+            return frozenset(output for given, output in self.updates(callee) if inputs == (given,) and self.only_updated(callee, given))
+        if kind != "loop":
             return frozenset()
-        block = function.regions[0].blocks[0]
+        block = self.functions[callee].regions[0].blocks[0]
         accesses = _accesses(block, inputs)
         returned = list(list(block.operations)[-1].operation.operands)
         if any(accesses.get(value) not in (None, _SAME) for value in returned):
@@ -55,6 +58,23 @@ class InPlace:
         if any(list(ir.ShapedType(value.type).shape) != shape for value in returned if accesses.get(value) is _SAME):
             return frozenset()
         return frozenset(i for i, value in enumerate(returned) if storage_type(value.type) == wanted)
+
+    def _kind(self, callee: str) -> str | None:
+        function = self.functions.get(callee)
+        known = function is not None and "hloom.kind" in function.attributes
+        return ir.StringAttr(function.attributes["hloom.kind"]).value if function is not None and known else None
+
+    def updates(self, callee: str) -> list[tuple[int, int]]:
+        """The pairs (input, output) of a scatter: each output's buffer holds what the input does when the group begins."""
+        if self._kind(callee) != Kind.SCATTER.label:
+            return []
+        returned = ops_in(self.functions[callee].regions[0].blocks[0])[-1].operands
+        results = [ir.OpResult(value) for value in returned]
+        return [(ir.BlockArgument(r.owner.operands[r.result_number]).arg_number, output) for output, r in enumerate(results)]
+
+    def only_updated(self, callee: str, given: int) -> bool:
+        """Whether a scatter reads its input as the one value that an output starts from, and nowhere else."""
+        return has_one_use(self.functions[callee].regions[0].blocks[0].arguments[given])
 
     def window_update(self, callee: str, given: int, output: int) -> bool:
         """Whether the output is the input but for the windows that dynamic_update_slice writes: in place, nothing else need be touched."""

@@ -116,17 +116,15 @@ class Lowering:
         return op.results[0]
 
     def region(self, block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-        """Emits the scalar code of a reduction's or sort's region, whose values are rank-0 tensors."""
-        local = dict(zip(block.arguments, arguments))
+        """Emits the scalar code of a region of a reduction, a sort or a scatter, whose values are rank-0 tensors."""
+        local, name = dict(zip(block.arguments, arguments)), block.owner.operation.name
 
         def scalar(old: ir.Value) -> ir.Value:
             if old in local:
                 return local[old]
             known = self.scalar_constant(old)
             if known is None:
-                raise unsupported(
-                    defining_op(old) or block.owner, "the body of a reduction or sort uses a value from outside it that is no constant"
-                )
+                raise unsupported(defining_op(old) or block.owner, f"the body of {name} uses a value from outside it that is no constant")
             return known
 
         for op in ops_in(block):
@@ -140,8 +138,8 @@ class Lowering:
             elif is_elementwise(op):
                 local[op.results[0]] = emit_scalar(self.scalars, op, [scalar(v) for v in op.operands])
             else:
-                raise unsupported(op, f"{op.name} in the body of a reduction or sort is not compiled")
-        raise unsupported(block.owner, "the body of a reduction or sort returns nothing")
+                raise unsupported(op, f"{op.name} in the body of {name} is not compiled")
+        raise unsupported(block.owner, f"the body of {name} returns nothing")
 
 
 def unsupported(op: ir.Operation, message: str) -> UnsupportedOpError:

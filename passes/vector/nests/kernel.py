@@ -14,10 +14,12 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
 from ...common.axes import read_tile_op
+from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, symbol_name, value_of
+from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, ops_in, symbol_name, value_of
 from ...common.storage import Storage, buffer_type, stack_buffer
 from ...common.tiled_function import TiledFunction, size_bound
+from ...errors import PassFailure
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .elementwise import emit_elementwise
@@ -93,10 +95,18 @@ class _Kernel:
             self.storage[argument] = replace(Storage.whole(base, argument.type), ahead=self._stream_ahead(argument.type))
         for op in self.tiled.before:
             self._outside(op)
+        self._check_starts()
         places = self.tiled.destinations(buffers[len(kind.inputs) :], self._index)
         for number, (argument, (first, *more)) in enumerate(zip(self.tiled.shared, places)):
             self.storage[argument] = replace(first, root=number, ahead=self._stream_ahead(argument.type))
             self.copies += [(number, other) for other in more]
+
+    def _check_starts(self) -> None:
+        """Results are computed from nothing, or update what an argument holds. Raises PassFailure on others: they are in no buffer yet."""
+        for start in self.tiled.forall.operands:
+            if start not in self.empties and start not in list(self.tiled.block.arguments):
+                where = {"op": self.tiled.forall.name, "loc": str(self.tiled.forall.location), "stage": "vector"}
+                raise PassFailure("a tile loop updates a value that is no argument", **where)
 
     def _stream_ahead(self, tensor: ir.Type) -> int:
         """The prefetch distance in elements for what no near cache holds: the processor's own prefetching stops at each page."""
@@ -119,9 +129,7 @@ class _Kernel:
         elif op.name == "tensor.empty":
             self.empties.add(op.results[0])
         elif op.name == "tensor.extract":
-            storage = self.storage[op.operands[0]]
-            address = storage.address([self._index(index) for index in list(op.operands)[1:]])
-            self.scalars[op.results[0]] = Lanes(1).load(storage, address)
+            self._extract(op)
         elif op.name.startswith("arith."):
             self._inside(op)
         else:
@@ -134,10 +142,19 @@ class _Kernel:
         return self.scalars[value]
 
     def _emit_tile(self) -> None:
+        self._emit_ops(self.tiled.ops)
+        self._emit_copies()
+
+    def _emit_ops(self, ops: list[ir.Operation]) -> None:
+        """The ops of a tile, or of a loop or branch in it; linalg ops last, as nests."""
         works: list[Work] = []
-        for op in self.tiled.ops:
+        for op in ops:
             if op.name in ("linalg.generic", "linalg.fill"):
                 works.append(self._work(op))
+            elif op.name == "scf.for":
+                self._loop(op)
+            elif op.name == "scf.if":
+                self._branch(op)
             else:
                 self._inside(op)
         nests_reading: Counter[object] = Counter()
@@ -145,7 +162,35 @@ class _Kernel:
             look_ahead(group, nests_reading, self.fastest, self.target.l2_bytes // 4)
             with ir.Location.fused([work.op.location for work in group]):
                 self._emit_nest(group)
-        self._emit_copies()
+
+    def _loop(self, op: ir.Operation) -> None:
+        """A loop in a tile; the tensors that it carries are updated where they lie."""
+        block = op.regions[0].blocks[0]
+        number, *carried = block.arguments
+        places = [self.storage[value] for value in list(op.operands)[3:]]
+        self.storage |= zip(carried, places)
+        loop = scf.ForOp(*(LinearIndex.of(self._scalar(bound)).value() for bound in list(op.operands)[:3]))
+        self.scalars[number] = LinearIndex.of(loop.induction_variable)
+        with ir.InsertionPoint(loop.body):
+            self._emit_updates(block, places)
+            scf.yield_([])
+        self.storage |= zip(op.results, places)
+
+    def _branch(self, op: ir.Operation) -> None:
+        """A branch in a tile, which updates tensors where they lie or leaves them alone."""
+        yes, no = (region.blocks[0] for region in op.regions)
+        places = [self.storage[value] for value in ops_in(no)[-1].operands]
+        with if_then(self._scalar(op.operands[0])):
+            self._emit_updates(yes, places)
+        self.storage |= zip(op.results, places)
+
+    def _emit_updates(self, block: ir.Block, places: list[Storage]) -> None:
+        """The ops of a block that ends with the tensors of `places`, updated."""
+        *ops, last = ops_in(block)
+        self._emit_ops(ops)
+        if [self.storage[value] for value in last.operands] != places:
+            where = {"op": last.name, "loc": str(last.location), "stage": "vector"}
+            raise PassFailure("a loop or branch in a tile makes a tensor that is no update of the one it takes", **where)
 
     def _inside(self, op: ir.Operation) -> None:
         result = op.results[0]
@@ -155,6 +200,10 @@ class _Kernel:
             offsets, sizes = mixed(op, "static_offsets", 1), mixed(op, "static_sizes", 2)
             source = self.storage[op.operands[0]]
             self.storage[result] = source.slice([self._index(o) for o in offsets], tuple(self._size(s) for s in sizes))
+        elif op.name == "tensor.insert_slice":
+            self._insert(op)
+        elif op.name == "tensor.extract":
+            self._extract(op)
         elif op.name == "affine.min":
             operands = [LinearIndex.of(self._scalar(v)).value() for v in op.operands]
             self.scalars[result] = value_of("affine.min", ir.IndexType.get(), operands, map=op.attributes["map"])
@@ -164,6 +213,20 @@ class _Kernel:
             attributes = attributes_of(op)
             operands = [s.value() if isinstance(s, LinearIndex) else s for s in map(self._scalar, op.operands)]
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
+
+    def _extract(self, op: ir.Operation) -> None:
+        storage = self.storage[op.operands[0]]
+        address = storage.address([self._index(index) for index in list(op.operands)[1:]])
+        self.scalars[op.results[0]] = Lanes(1).load(storage, address)
+
+    def _insert(self, op: ir.Operation) -> None:
+        """A slice that was computed where it is inserted. Raises PassFailure on any other: nests come last, so it is not there yet."""
+        source, target = (self.storage[value] for value in list(op.operands)[:2])
+        offsets = [self._index(o) for o in mixed(op, "static_offsets", 2)]
+        if source != target.slice(offsets, source.sizes):
+            where = {"op": op.name, "loc": str(op.location), "stage": "vector"}
+            raise PassFailure("a tile inserts what it did not compute in place", **where)
+        self.storage[op.results[0]] = target
 
     def _scalar(self, value: ir.Value) -> LinearIndex | ir.Value:
         return self.scalars[value]

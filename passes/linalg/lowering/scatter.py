@@ -1,0 +1,266 @@
+"""scatter: one loop over tiles, in each of which the updates are applied one after the other, a window at a time.
+
+    %r = scf.forall (%j) = (0) to (64) step (32) shared_outs(%o = %table) {
+      %slice = tensor.extract_slice %o[0, %j] [100000, 32]
+      %done = scf.for %u = 0 to 32000 iter_args(%t = %slice) {
+        %i = index of %indices[%u, 0]
+        scf.if %i < 100000, unsigned {
+          linalg.generic {parallel} ins(%updates[%u, %j] [1, 32]) outs(%t[%i, 0] [1, 32]) { the update's body }
+        }
+      }
+      scf.forall.in_parallel { %done into %o[0, %j] [100000, 32] }
+    }
+
+The function's results start from what it updates, in the same buffers (assign-buffers copies what must live on), so nothing is copied here.
+As XLA does, windows of updates are applied one after the other, in the row-major order of their indices, so that results are the same bit
+for bit whatever the body is; one of which a part is out of bounds is dropped whole. Indices are compared as 64 bits, those of signed types
+as signed.
+
+Tiled are the dims along which updates stay at their own index: batching dims, and those of a window that no index moves. The elements of a
+window are independent: a generic, which is vectorised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir.dialects import scf
+
+from hloom.dialects.storage import element_bytes
+
+from ...common.rewriting import create, i64_array, split_mixed, value_of
+from ...common.scalars import signless
+from . import generic
+from .lowering import Lowering
+
+MOST_TILES = 16
+TILE_BYTES = 128
+"""A tile's part of a row is at least so long: two cache lines, which the processor fetches together."""
+
+Place: TypeAlias = "int | ir.Value"
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The dimension numbers of a scatter, by dims of what it updates. `shape` is that of what it updates, `updates` that of its updates.
+
+    `window` has the window's extent along each dim. `at[d]` is the dim of the updates along which the window's dim d lies; `moved[d]` the
+    component of the index that moves it; `batch[d]` the dim of the updates that gives a batching dim. `over` are the dims of the updates
+    that tell the index, in the order of those of the indices beside `component`, along which an index lies.
+    """
+
+    shape: list[int]
+    updates: list[int]
+    window: list[int]
+    at: dict[int, int]
+    moved: dict[int, int]
+    batch: dict[int, int]
+    over: list[int]
+    component: int
+
+    @staticmethod
+    def of(op: ir.Operation) -> Windows:
+        count = len(op.results)
+        shape, places, updates = ([*v.type.shape] for v in (op.operands[0], op.operands[count], op.operands[count + 1]))
+        numbers = _stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+        inside, batching = list(numbers.update_window_dims), list(numbers.input_batching_dims)
+        over = [d for d in range(len(updates)) if d not in inside]
+        of_places = [d for d in range(len(places)) if d != numbers.index_vector_dim]
+        absent = {*numbers.inserted_window_dims, *batching}
+        at = dict(zip((d for d in range(len(shape)) if d not in absent), inside, strict=True))
+        batch = {d: over[of_places.index(i)] for d, i in zip(batching, numbers.scatter_indices_batching_dims)}
+        moved = {d: component for component, d in enumerate(numbers.scattered_dims_to_operand_dims)}
+        window = [updates[at[d]] if d in at else 1 for d in range(len(shape))]
+        return Windows(shape, updates, window, at, moved, batch, over, numbers.index_vector_dim)
+
+    def tiles(self, size: int) -> dict[int, int]:
+        """The tile's extent along each dim that is tiled, for elements of so many bytes; extents divide the dim's."""
+        tiles: dict[int, int] = {}
+        left = MOST_TILES
+        own = [d for d in range(len(self.shape)) if d in self.batch or (d in self.at and d not in self.moved)]
+        for d in own:
+            extent = self.updates[self.batch[d]] if d in self.batch else self.window[d]
+            inside = prod(self.window[d + 1 :]) * size
+            fits = (n for n in range(min(left, extent), 0, -1) if extent % n == 0)
+            count = next(n for n in fits if n == 1 or d in self.batch or extent // n * inside >= TILE_BYTES)
+            if count > 1:
+                tiles[d], left = extent // count, left // count
+        return tiles
+
+
+def _scatter(low: Lowering, op: ir.Operation) -> None:
+    results = _Scatter(low, op).emit()
+    for old, new in zip(op.results, results):
+        low.set(old, new)
+
+
+class _Scatter:
+    def __init__(self, low: Lowering, op: ir.Operation):
+        self.low, self.op, self.windows = low, op, Windows.of(op)
+        count = len(op.results)
+        operands = list(op.operands)
+        self.tables = [low.tensor(old) for old in operands[:count]]
+        self.indices, self.updates = operands[count], operands[count + 1 :]
+        widest = max(element_bytes(generic.element_of(v)) for v in self.tables)
+        self.tiles = self.windows.tiles(widest)
+        self.first: dict[int, Place] = {}
+
+    def emit(self) -> list[ir.Value]:
+        """The updated tables."""
+        extents = [self.windows.updates[self.windows.batch[d]] if d in self.windows.batch else self.windows.window[d] for d in self.tiles]
+        types = [signless(v.type) for v in self.tables]
+        forall = create(
+            "scf.forall",
+            types,
+            self.tables,
+            regions=1,
+            staticLowerBound=i64_array([0] * max(1, len(extents))),
+            staticUpperBound=i64_array(extents or [1]),
+            staticStep=i64_array(list(self.tiles.values()) or [1]),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0, 0, len(types)]),
+        )
+        body = forall.regions[0].blocks.append(*[ir.IndexType.get()] * max(1, len(extents)), *types)
+        with ir.InsertionPoint(body):
+            self._tile(body)
+        return list(forall.results)
+
+    def _tile(self, body: ir.Block) -> None:
+        self.first = dict(zip(self.tiles, body.arguments))
+        shared = list(body.arguments)[-len(self.tables) :]
+        shape = [self.tiles.get(d, extent) for d, extent in enumerate(self.windows.shape)]
+        offsets: list[Place] = [self.first.get(d, 0) for d in range(len(shape))]
+        slices = [_slice(value, offsets, shape) for value in shared]
+        dims = self.windows.over
+        lengths = [self._length(d) for d in dims]
+        done = self._loops(lengths, slices, lambda at, tables: self._apply(dict(zip(dims, at)), tables))
+        last = create("scf.forall.in_parallel", regions=1)
+        with ir.InsertionPoint(last.regions[0].blocks.append()):
+            for new, whole in zip(done, shared):
+                _insert("tensor.parallel_insert_slice", new, whole, offsets, shape)
+
+    def _length(self, dim: int) -> int:
+        """The tile's extent along a dim of the updates."""
+        own = {**self.windows.at, **self.windows.batch}
+        tiled = next((self.tiles[d] for d, u in own.items() if u == dim and d in self.tiles), None)
+        return self.windows.updates[dim] if tiled is None else tiled
+
+    def _start(self, dim: int, within: Place) -> Place:
+        """The place along a dim of the updates that lies `within` the tile."""
+        own = {**self.windows.at, **self.windows.batch}
+        first = next((self.first[d] for d, u in own.items() if u == dim and d in self.first), 0)
+        return self._sum(first, within)
+
+    def _loops(
+        self, lengths: Sequence[int], tables: Sequence[ir.Value], body: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]
+    ) -> list[ir.Value]:
+        if not lengths:
+            return body([], list(tables))
+        s = self.low.scalars
+        loop = scf.ForOp(s.index(0), s.index(lengths[0]), s.index(1), list(tables))
+        with ir.InsertionPoint(loop.body):
+            inner = self._loops(lengths[1:], list(loop.inner_iter_args), lambda at, last: body([loop.induction_variable, *at], last))
+            scf.yield_(inner)
+        return list(loop.results_)
+
+    def _apply(self, at: dict[int, ir.Value], tables: list[ir.Value]) -> list[ir.Value]:
+        """The tables after the window of updates at that index."""
+        starts, inside = self._starts(at)
+        if inside is None:
+            return self._update(at, starts, tables)
+        branch = scf.IfOp(inside, [v.type for v in tables], has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            scf.yield_(self._update(at, starts, tables))
+        with ir.InsertionPoint(branch.else_block):
+            scf.yield_(tables)
+        return list(branch.results_)
+
+    def _starts(self, at: dict[int, ir.Value]) -> tuple[list[Place], ir.Value | None]:
+        """Where the window begins in the tile, and whether it lies in what is updated; None where it cannot but do so."""
+        s, windows, inside = self.low.scalars, self.windows, None
+        starts: list[Place] = [0] * len(windows.shape)
+        for d, u in windows.batch.items():
+            starts[d] = at[u]
+        for d, component in windows.moved.items():
+            starts[d] = self._index(at, component)
+            limit = windows.shape[d] - windows.window[d]
+            hit = s.cmpi("ule", starts[d], s.index(limit)) if limit >= 0 else s.constant(ir.IntegerType.get_signless(1), 0)
+            inside = hit if inside is None else s.op("arith.andi", inside, hit)
+        return starts, inside
+
+    def _index(self, at: dict[int, ir.Value], component: int) -> ir.Value:
+        """A component of the index: as unsigned, one below 0 is as large as one beyond the end."""
+        s, windows = self.low.scalars, self.windows
+        point = [self._start(d, at[d]) for d in windows.over]
+        if windows.component < len(self.indices.type.shape):
+            point.insert(windows.component, s.index(component))
+        known = self.low.scalar_constant(self.indices)
+        found = known if known is not None else s.extract(self.low.tensor(self.indices), point)
+        return s.to_index(found, self.indices.type.element_type)
+
+    def _update(self, at: dict[int, ir.Value], starts: list[Place], tables: list[ir.Value]) -> list[ir.Value]:
+        low, windows = self.low, self.windows
+        rank = len(windows.shape)
+        extents = [1 if d in windows.batch else self.tiles.get(d, extent) for d, extent in enumerate(windows.window)]
+        old = [_slice(table, starts, extents) for table in tables]
+        known = [low.scalar_constant(update) for update in self.updates]
+        new = [self._slice_of_updates(low.tensor(u), at) for u, constant in zip(self.updates, known) if constant is None]
+        point = [ir.AffineExpr.get_constant(0)] * len(windows.updates)
+        for d, u in windows.at.items():
+            point[u] = ir.AffineExpr.get_dim(d)
+        maps = [generic.affine_map(rank, point)] * len(new) + [generic.identity(rank)] * len(old)
+
+        def body(*scalars: ir.Value) -> list[ir.Value]:
+            given = iter(scalars[: len(new)])
+            values = [next(given) if constant is None else constant for constant in known]
+            return low.region(self.op.regions[0].blocks[0], [*scalars[len(new) :], *values])
+
+        made = generic.build_generic(new, old, maps, [generic.PARALLEL] * rank, body)
+        return [_insert("tensor.insert_slice", value, table, starts, extents) for value, table in zip(made.results, tables)]
+
+    def _sum(self, a: Place, b: Place) -> Place:
+        """Of two places, of which a number is 0."""
+        if isinstance(a, int) or isinstance(b, int):
+            return b if isinstance(a, int) else a
+        return self.low.scalars.op("arith.addi", a, b)
+
+    def _slice_of_updates(self, updates: ir.Value, at: dict[int, ir.Value]) -> ir.Value:
+        dims = range(len(self.windows.updates))
+        offsets = [self._start(d, at.get(d, 0)) for d in dims]
+        return _slice(updates, offsets, [1 if d in at else self._length(d) for d in dims])
+
+
+def _slice(source: ir.Value, offsets: Sequence[Place], sizes: Sequence[int]) -> ir.Value:
+    if list(sizes) == generic.shape_of(source) and all(isinstance(offset, int) for offset in offsets):
+        return source
+    static, dynamic = split_mixed(offsets)
+    return value_of(
+        "tensor.extract_slice",
+        ir.RankedTensorType.get(list(sizes), signless(generic.element_of(source))),
+        [source, *dynamic],
+        static_offsets=static,
+        static_sizes=i64_array(sizes),
+        static_strides=i64_array([1] * len(sizes)),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, len(dynamic), 0, 0]),
+    )
+
+
+def _insert(name: str, source: ir.Value, target: ir.Value, offsets: Sequence[Place], sizes: Sequence[int]) -> ir.Value:
+    static, dynamic = split_mixed(offsets)
+    op = create(
+        name,
+        [target.type] if name == "tensor.insert_slice" else [],
+        [source, target, *dynamic],
+        static_offsets=static,
+        static_sizes=i64_array(sizes),
+        static_strides=i64_array([1] * len(sizes)),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic), 0, 0]),
+    )
+    return op.results[0] if op.results else source
+
+
+LOWERINGS = {"stablehlo.scatter": _scatter}

@@ -1,0 +1,237 @@
+"""scatter: every type and body, windows inserted or not, batching dims, several operands, duplicates, indices out of bounds.
+
+What is wanted is computed by NumPy, element by element, as XLA does: the interpreter drops a window element by element, reads unsigned
+indices as signed, and takes updates in another order where windows lie before their indices. Where it agrees, it is asked too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from programs import FLOATS, INTEGERS, TYPES, Program, Value
+from values import small, spread
+
+import hloom
+from hloom.runtime.dtypes import numpy_dtype
+
+RANDOM = settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Dimension numbers: of the updates' window, what it lacks, batching dims, and the dims that a component of the index moves."""
+
+    window: Sequence[int] = ()
+    inserted: Sequence[int] = ()
+    batch: Sequence[int] = ()
+    index_batch: Sequence[int] = ()
+    moved: Sequence[int] = ()
+    vector: int = 1
+
+    @property
+    def text(self) -> str:
+        return (
+            f"#stablehlo.scatter<update_window_dims = {list(self.window)}, inserted_window_dims = {list(self.inserted)}, "
+            f"input_batching_dims = {list(self.batch)}, scatter_indices_batching_dims = {list(self.index_batch)}, "
+            f"scatter_dims_to_operand_dims = {list(self.moved)}, index_vector_dim = {self.vector}>"
+        )
+
+
+ROWS = Numbers(window=[1], inserted=[0], moved=[0])
+Body = Callable[..., Value | Sequence[Value]]
+
+
+def scatter(p: Program, tables: list[Value], indices: Value, updates: list[Value], numbers: Numbers, body: Body) -> list[Value]:
+    region = p.region([((), v.element) for v in (*tables, *updates)], body)
+    attributes = f"scatter_dimension_numbers = {numbers.text}"
+    return p.ops("scatter", [*tables, indices, *updates], [(v.shape, v.element) for v in tables], attributes, [region])
+
+
+def scattered(tables: list[np.ndarray], indices: np.ndarray, updates: list[np.ndarray], numbers: Numbers, body) -> list[np.ndarray]:
+    """What XLA computes: windows one after the other, dropped whole where a part is out of bounds; `body` works on tuples of elements."""
+    results = [table.copy() for table in tables]
+    shape = tables[0].shape
+    over = [d for d in range(updates[0].ndim) if d not in numbers.window]
+    dims = [d for d in range(indices.ndim) if d != numbers.vector]
+    own = dict(zip((d for d in range(len(shape)) if d not in (*numbers.inserted, *numbers.batch)), numbers.window))
+    window = [updates[0].shape[own[d]] if d in own else 1 for d in range(len(shape))]
+    for at in itertools.product(*(range(updates[0].shape[d]) for d in over)):
+        start = [0] * len(shape)
+        for component, d in enumerate(numbers.moved):
+            place = list(at)
+            if numbers.vector < indices.ndim:
+                place.insert(numbers.vector, component)
+            start[d] = int(indices[tuple(place)])
+        for d, i in zip(numbers.batch, numbers.index_batch):
+            start[d] = at[dims.index(i)]
+        if any(not 0 <= s <= extent - size for s, extent, size in zip(start, shape, window)):
+            continue
+        for offset in np.ndindex(*window):
+            source = [0] * updates[0].ndim
+            for d, index in zip(over, at):
+                source[d] = index
+            for d, u in own.items():
+                source[u] = offset[d]
+            target = tuple(np.add(start, offset))
+            new = body(*(r[target] for r in results), *(u[tuple(source)] for u in updates))
+            for result, value in zip(results, new):
+                result[target] = value
+    return results
+
+
+def replaced(p: Program) -> Body:
+    return lambda old, new: new
+
+
+def filled(shape, element: str, seed: int = 0) -> np.ndarray:
+    return spread(element, int(np.prod(shape)), seed).reshape(shape)
+
+
+INDICES = [[4], [0], [2], [4], [-1], [5], [2], [100]]
+
+
+@pytest.mark.parametrize("element", TYPES)
+def test_every_type_is_replaced(interpreter, element):
+    p = Program()
+    x, updates = filled((5, 17), element, 1), filled((8, 17), element, 2)
+    values = [p.input(x), p.input(updates)]
+    places = p.input(np.array(INDICES, np.int32))
+    (found,) = scatter(p, values[:1], places, values[1:], ROWS, replaced(p))
+    p.check("the last of those at one place", found, scattered([x], np.array(INDICES), [updates], ROWS, lambda old, new: [new])[0])
+    p.check("as the interpreter", found)
+    p.verify(interpreter, cpu_only=True)
+
+
+@pytest.mark.parametrize("element", [*FLOATS, *INTEGERS])
+def test_bodies_are_applied_in_order(interpreter, element):
+    """Subtraction and division neither commute nor associate."""
+    p = Program()
+    x, updates = small((5, 7), element, 1), small((8, 7), element, 2)
+    table, update, places = p.input(x), p.input(updates), p.input(np.array(INDICES, np.int64))
+    for name in "add subtract multiply maximum minimum".split():
+        (found,) = scatter(p, [table], places, [update], ROWS, lambda old, new, name=name: p.op(name, [old, new]))
+        p.check(name, found)
+    p.verify(interpreter, cpu_only=True)
+
+
+@pytest.mark.parametrize("element", INTEGERS)
+def test_indices_of_every_type(interpreter, element):
+    """Those out of bounds are dropped: negative ones, and unsigned ones that would be negative if they were signed."""
+    p = Program()
+    limits = np.iinfo(numpy_dtype(element))
+    numbers = [limits.min, limits.max, 0, 3, limits.max - 1, 2, 3, (limits.max >> 1) + 1]
+    x, updates, places = filled(127, "f32", 1), filled(8, "f32", 2), np.array(numbers, numpy_dtype(element)).reshape(8, 1)
+    one = Numbers(inserted=[0], moved=[0])
+    (found,) = scatter(p, [p.input(x)], p.input(places), [p.input(updates)], one, replaced(p))
+    p.check("at one place each", found, scattered([x], places, [updates], one, lambda old, new: [new])[0])
+    p.verify(interpreter, cpu_only=True)
+
+
+def test_a_window_partly_out_of_bounds_is_dropped_whole(interpreter):
+    p = Program()
+    x, updates, places = np.arange(6.0), np.arange(1.0, 10).reshape(3, 3), np.array([[4], [-1], [3]])
+    numbers = Numbers(window=[1], moved=[0])
+    (found,) = scatter(p, [p.input(x)], p.input(places), [p.input(updates)], numbers, replaced(p))
+    p.check("only the last lies inside", found, np.array([0, 1, 2, 7, 8, 9.0]))
+    p.verify(interpreter, cpu_only=True)
+
+
+def test_several_operands_are_updated_together(interpreter):
+    """The largest value and where it came from."""
+    p = Program()
+    values, at, new = filled(6, "f32", 1), np.zeros(6, np.int32), filled(40, "f32", 2)
+    new = np.where(np.isnan(new), np.float32(0), new)
+    places, number = np.random.default_rng(0).integers(-1, 7, (40, 1)), np.arange(40, dtype=np.int32)
+    one = Numbers(inserted=[0], moved=[0])
+
+    def larger(a, i, b, j):
+        more = p.op("compare", [b, a], element="i1", attributes="comparison_direction = #stablehlo<comparison_direction GT>")
+        return p.op("select", [more, b, a], (), "f32"), p.op("select", [more, j, i], (), "i32")
+
+    found = scatter(p, [p.input(values), p.input(at)], p.input(places), [p.input(new), p.input(number)], one, larger)
+    wanted = scattered([values, at], places, [new, number], one, lambda a, i, b, j: (b, j) if b > a else (a, i))
+    for label, value, expected in zip(("value", "number"), found, wanted):
+        p.check(label, value, expected)
+    p.verify(interpreter, cpu_only=True)
+
+
+def test_sums_are_of_the_type_of_the_body():
+    """300 ones: 256 where bf16 is added to bf16, 300 where the body's type, and so the result's, is f32."""
+    text = """func.func @main(%x: tensor<2xbf16>, %i: tensor<300x1xi32>, %u: tensor<300xbf16>) -> tensor<2xELEMENT> {
+      %0 = "stablehlo.scatter"(%x, %i, %u) ({
+      ^bb0(%a: tensor<ELEMENT>, %b: tensor<ELEMENT>):
+        %s = stablehlo.add %a, %b : tensor<ELEMENT>
+        stablehlo.return %s : tensor<ELEMENT>
+      }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+        : (tensor<2xbf16>, tensor<300x1xi32>, tensor<300xbf16>) -> tensor<2xELEMENT>
+      return %0 : tensor<2xELEMENT>
+    }"""
+    bf16 = numpy_dtype("bf16")
+    inputs = np.zeros(2, bf16), np.ones((300, 1), np.int32), np.ones(300, bf16)
+    for element, total in (("bf16", 256), ("f32", 300)):
+        result = hloom.compile(text.replace("ELEMENT", element))(*inputs)
+        assert result.dtype == numpy_dtype(element) and result.tolist() == [0, total]
+
+
+def test_gpus_refuse_it_by_name():
+    text = """func.func @main(%x: tensor<4xf32>, %i: tensor<1xi32>, %u: tensor<f32>) -> tensor<4xf32> {
+      %0 = "stablehlo.scatter"(%x, %i, %u) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        stablehlo.return %b : tensor<f32>
+      }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}
+        : (tensor<4xf32>, tensor<1xi32>, tensor<f32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    with pytest.raises(hloom.UnsupportedOpError, match=r"HL101.*stablehlo\.scatter.*CPU"):
+        hloom.compile(text, target="sm_90a")
+
+
+@st.composite
+def programs(draw):
+    """A table, indices and updates with dimension numbers of any form."""
+    rank = draw(st.integers(0, 3))
+    shape = [draw(st.integers(1, 6)) for _ in range(rank)]
+    roles = [draw(st.sampled_from(["window", "inserted", "batch"])) for _ in range(rank)]
+    inside = [d for d in range(rank) if roles[d] == "window"]
+    batch = [d for d in range(rank) if roles[d] == "batch"]
+    moved = draw(st.permutations([d for d in range(rank) if roles[d] != "batch"]))
+    moved = moved[: draw(st.integers(0, len(moved)))]
+    window = [draw(st.integers(1, shape[d])) for d in inside]
+    order = draw(st.permutations([("batch", d) for d in batch] + [("index", n) for n in range(draw(st.integers(0, 2)))]))
+    lengths = [shape[d] if kind == "batch" else draw(st.integers(0, 5)) for kind, d in order]
+    vector = draw(st.integers(0, len(lengths)))
+    places = [*lengths[:vector], len(moved), *lengths[vector:]]
+    if len(moved) == 1 and draw(st.booleans()):
+        places, vector = lengths, len(lengths)
+    index_dims = [d for d in range(len(places)) if d != vector]
+    index_batch = [index_dims[[*order].index(("batch", d))] for d in batch]
+    total = len(inside) + len(lengths)
+    at = sorted(draw(st.permutations(range(total)))[: len(inside)])
+    inner, outer = iter(window), iter(lengths)
+    updates = [next(inner) if d in at else next(outer) for d in range(total)]
+    inserted = [d for d in range(rank) if roles[d] == "inserted"]
+    return shape, places, updates, Numbers(at, inserted, batch, index_batch, moved, vector), draw(st.integers(0, 1 << 30))
+
+
+@RANDOM
+@given(programs(), st.sampled_from(["f32", "i8", "bf16", "i1"]), st.sampled_from(["i32", "i64", "ui8"]))
+def test_any_dimension_numbers(interpreter, program, element, index):
+    shape, places, updates, numbers, seed = program
+    rng = np.random.default_rng(seed)
+    dtype = numpy_dtype(element)
+    x, new = (rng.integers(0, 2 if element == "i1" else 50, s).astype(dtype) for s in (shape, updates))
+    indices = rng.integers(0 if index == "ui8" else -2, 7, places).astype(numpy_dtype(index))
+    p = Program()
+    table, where, update = p.input(np.asarray(x)), p.input(np.asarray(indices)), p.input(np.asarray(new))
+    name, function = ("or", np.logical_or) if element == "i1" else ("subtract", np.subtract)
+    (found,) = scatter(p, [table], where, [update], numbers, lambda old, new: p.op(name, [old, new]))
+    (wanted,) = scattered([np.asarray(x)], indices, [np.asarray(new)], numbers, lambda old, new: [function(old, new)])
+    p.check("any", found, wanted)
+    p.verify(interpreter, cpu_only=True)

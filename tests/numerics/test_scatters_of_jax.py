@@ -1,0 +1,94 @@
+"""What JAX makes of scatters: gradients of lookups, indexed updates, segment sums, histograms; compared with jax.jit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+
+jax = pytest.importorskip("jax")
+jnp, lax = jax.numpy, jax.lax
+
+
+def floats(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(np.float32)
+
+
+def places(below: int, *shape: int, low: int = 0) -> np.ndarray:
+    return np.random.default_rng([below, *shape]).integers(low, below, shape).astype(np.int32)
+
+
+def check(function, *arguments) -> None:
+    """hloom's results are jax.jit's, sums in the same order."""
+    expected = jax.tree.leaves(jax.jit(function)(*arguments))
+    found = jax.tree.leaves(hloom.compile(function, *arguments)(*arguments))
+    for result, wanted in zip(found, expected, strict=True):
+        result, wanted = np.asarray(result), np.asarray(wanted)
+        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(result.astype(np.float64), wanted.astype(np.float64), rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["set", "add", "max", "min", "mul", "divide", "power"])
+def test_indexed_updates(method):
+    """Negative indices count from the end; those out of bounds, and duplicates, too."""
+    check(lambda x, i, u: getattr(x.at[i], method)(u), abs(floats(20)), places(30, 15, low=-25), floats(15))
+    check(lambda x, i, j, u: getattr(x.at[i, j], method)(u), abs(floats(20, 7)), places(20, 15), places(7, 15), floats(15))
+    check(lambda x, i, u: getattr(x.at[i, 2:5], method)(u), abs(floats(20, 8)), places(20, 6), floats(6, 3))
+
+
+@pytest.mark.parametrize("width", [1, 7, 33, 64, 160])
+def test_gradient_of_an_embedding(width):
+    check(jax.grad(lambda table, i: jnp.sum(jnp.sin(table[i]))), floats(50, width), places(50, 30))
+
+
+def test_columns_and_batches():
+    check(lambda x, i, u: x.at[:, i].add(u), floats(64, 80), places(80, 60), floats(64, 60))
+    check(jax.vmap(lambda x, i, u: x.at[i].add(u)), floats(24, 20), places(20, 24, 8), floats(24, 8))
+    check(jax.vmap(lambda x, i, u: x.at[i].set(u)), floats(5, 20, 64), places(20, 5, 8), floats(5, 8, 64))
+    check(jax.grad(lambda x, i: jnp.sum(jnp.take_along_axis(x, i, 1) ** 2)), floats(6, 9), places(9, 6, 4))
+
+
+def test_functions_that_scatter():
+    check(lambda x, i: x.at[i].apply(jnp.sin), floats(20), places(20, 4))
+    check(lambda d, s: jax.ops.segment_sum(d, s, 10), floats(40, 3), places(10, 40))
+    check(lambda d, s: jax.ops.segment_max(d, s, 10), floats(40, 3), places(10, 40))
+    check(lambda i: jnp.bincount(i, length=12), places(12, 100))
+    check(lambda x: jnp.histogram(x, bins=10), floats(200))
+    check(lambda x: jnp.nonzero(x > 0, size=20), floats(40))
+
+
+@pytest.mark.parametrize("window_first", [False, True])
+@pytest.mark.parametrize("method", ["scatter", "scatter_mul"])
+def test_windows_that_overlap(method, window_first):
+    numbers = lax.ScatterDimensionNumbers((0,) if window_first else (1,), (), (0,))
+    update = floats(5, 15) if window_first else floats(15, 5)
+    check(lambda x, i, u: getattr(lax, method)(x, i, u, numbers), floats(20), places(24, 15, 1) - 2, update)
+
+
+def test_what_is_updated_lives_on_or_dies():
+    x, i, u = floats(20), places(20, 20), floats(20)
+    check(lambda x, i, u: (x.at[i].add(u), x * 2), x, i, u)
+    check(lambda x, i, u: (x * 2).at[i].add(u).sum(), x, i, u)
+    check(lambda x, i, u: (lambda y: (y.at[i].add(u), y))(x * 2), x, i, u)
+    check(lambda x, i: x.at[i].add(x), x, i)
+    check(lambda x, i: (lambda y: y.at[i].add(y))(x * 2), x, i)
+    check(lambda x, i: lax.fori_loop(0, 10, lambda k, c: c.at[i[k]].add(c[k] * 0.5), x), x, i)
+    check(lambda x, i, u: lax.fori_loop(0, 3, lambda k, c: c.at[i].add(u), x), x, i, u)
+    check(lambda x, i, u: lax.cond(u[0] > 0, lambda: x.at[i].add(u), lambda: x), x, i, u)
+    check(lambda i: jnp.arange(20.0).at[i].add(1.0), i)
+
+
+def test_results_are_the_same_from_run_to_run():
+    exe = hloom.compile(lambda x, i, u: x.at[i].add(u), floats(100, 256), places(100, 3000), floats(3000, 256))
+    arguments = floats(100, 256), places(100, 3000), floats(3000, 256)
+    first = np.asarray(exe(*arguments))
+    assert all(np.array_equal(first, exe(*arguments)) for _ in range(5))
+
+
+@pytest.mark.parametrize("padding", ["VALID", "SAME"])
+def test_gradient_of_a_max_pool(padding):
+    def loss(x):
+        return jnp.sum(jnp.sin(lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), padding)))
+
+    check(jax.grad(loss), floats(2, 11, 11, 5))

@@ -1,0 +1,49 @@
+// RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
+
+// Changed: A loop over updates in a tile, which adds each row in place, in the buffer of the result; a row is one vector loop.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %{{.*}}: memref<64000xf32>, %[[I:.*]]: memref<300xi32>, %[[U:.*]]: memref<19200xf32>, %[[O:.*]]: memref<64000xf32>)
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[E:.*]] = memref.load %[[I]]
+// CHECK: %[[AT:.*]] = arith.index_cast %[[E]]
+// CHECK: scf.if
+// CHECK-DAG: %[[NEW:.*]] = vector.load %[[U]][%{{.*}}] : memref<19200xf32>, vector<32xf32>
+// CHECK-DAG: %[[OLD:.*]] = vector.load %[[O]][%[[PLACE:.*]]] : memref<64000xf32>, vector<32xf32>
+// CHECK: %[[SUM:.*]] = arith.addf %[[OLD]], %[[NEW]]
+// CHECK: vector.store %[[SUM]], %[[O]][%[[PLACE]]]
+// CHECK-NOT: vector.store
+// CHECK: return
+func.func private @rows(%x: tensor<1000x64xf32>, %i: tensor<300xi32>, %u: tensor<300x64xf32>) -> tensor<1000x64xf32> attributes {hloom.inplace = array<i64: 0, 0>, hloom.kind = "scatter"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c300 = arith.constant 300 : index
+  %c999 = arith.constant 999 : index
+  %r = scf.forall (%j) = (0) to (64) step (32) shared_outs(%o = %x) -> (tensor<1000x64xf32>) {
+    %part = tensor.extract_slice %o[0, %j] [1000, 32] [1, 1] : tensor<1000x64xf32> to tensor<1000x32xf32>
+    %done = scf.for %n = %c0 to %c300 step %c1 iter_args(%t = %part) -> (tensor<1000x32xf32>) {
+      %e = tensor.extract %i[%n] : tensor<300xi32>
+      %at = arith.index_cast %e : i32 to index
+      %inside = arith.cmpi ule, %at, %c999 : index
+      %next = scf.if %inside -> (tensor<1000x32xf32>) {
+        %old = tensor.extract_slice %t[%at, 0] [1, 32] [1, 1] : tensor<1000x32xf32> to tensor<1x32xf32>
+        %new = tensor.extract_slice %u[%n, %j] [1, 32] [1, 1] : tensor<300x64xf32> to tensor<1x32xf32>
+        %sum = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+            ins(%new : tensor<1x32xf32>) outs(%old : tensor<1x32xf32>) {
+        ^bb0(%in: f32, %out: f32):
+          %s = arith.addf %out, %in : f32
+          linalg.yield %s : f32
+        } -> tensor<1x32xf32>
+        %all = tensor.insert_slice %sum into %t[%at, 0] [1, 32] [1, 1] : tensor<1x32xf32> into tensor<1000x32xf32>
+        scf.yield %all : tensor<1000x32xf32>
+      } else {
+        scf.yield %t : tensor<1000x32xf32>
+      }
+      scf.yield %next : tensor<1000x32xf32>
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %done into %o[0, %j] [1000, 32] [1, 1] : tensor<1000x32xf32> into tensor<1000x64xf32>
+    }
+  }
+  return %r : tensor<1000x64xf32>
+}
