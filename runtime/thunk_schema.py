@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .errors import DamagedFileError
 from .schema import Mismatch, Schema, each, flag, integer, matching, one_of, record, row, text
-from .thunks import Launches, Op, kind_files, kind_of
+from .thunks import Launches, Op, kind_of, kinds
 
 FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 """Element types of library calls, and their bytes."""
@@ -36,9 +36,17 @@ def moving(reads: int | None = None, writes: int | None = None) -> dict[str, Sch
     return {name: each(SLICE, least=count or 0, most=count) for name, count in counts.items()}
 
 
+def _kind(value: Any) -> None:
+    text(value)
+    try:
+        kind_of(value)
+    except KeyError:
+        one_of(*kinds())(value)
+
+
 def op(value: Any) -> None:
     """One op of a host program, with the regions in it."""
-    record({"op": one_of(*kind_files())}, more=True)(value)
+    record({"op": _kind}, more=True)(value)
     kind = kind_of(value["op"])
     regions = {name: body for name in kind.regions if name not in kind.fields}
     record({**kind.fields, **regions}, more=True)(value)

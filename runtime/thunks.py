@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -71,18 +71,28 @@ class ThunkKind:
 _kinds: dict[str, type[ThunkKind]] = {}
 
 
-@functools.cache
-def kind_files() -> Mapping[str, str]:
-    """The module of each kind by the kind's name, which an underscore keeps from being a keyword."""
-    return {module.name.rstrip("_"): f"{files.__name__}.{module.name}" for module in pkgutil.iter_modules(files.__path__)}
+def kinds() -> Mapping[str, type[ThunkKind]]:
+    """Every kind by its name."""
+    _import(_files())
+    return _kinds
 
 
 def kind_of(name: str) -> type[ThunkKind]:
-    """The kind of that name, one of `kind_files`. It is imported when first asked for: most programs have few kinds."""
+    """The kind of that name; KeyError if there is none. Of all files its own alone is imported, if it is named so: most programs have few."""
     if name not in _kinds:
-        with process_lock:
-            importlib.import_module(kind_files()[name])
-    return _kinds[name]
+        _import(file for file in _files() if file.rstrip("_") == name)
+    return _kinds[name] if name in _kinds else kinds()[name]
+
+
+@functools.cache
+def _files() -> tuple[str, ...]:
+    return tuple(module.name for module in pkgutil.iter_modules(files.__path__))
+
+
+def _import(names: Iterable[str]) -> None:
+    with process_lock:
+        for name in names:
+            importlib.import_module(f"{files.__name__}.{name}")
 
 
 def read_program(manifest: Mapping[str, Any], entry: str) -> tuple[Thunk, ...]:
