@@ -78,7 +78,7 @@ def kinds() -> Mapping[str, type[ThunkKind]]:
 
 
 def kind_of(name: str) -> type[ThunkKind]:
-    """The kind of that name; KeyError if there is none. Of all files its own alone is imported, if it is named so: most programs have few."""
+    """The kind of that name; KeyError if there is none. Imports its file alone if it is named so: most programs have few kinds."""
     if name not in _kinds:
         _import(file for file in _files() if file.rstrip("_") == name)
     return _kinds[name] if name in _kinds else kinds()[name]
