@@ -24,6 +24,7 @@ from hloom.passes.common.init_function import mark_bound
 from hloom.passes.errors import InvalidProgramError
 from hloom.runtime.interrupts import uninterrupted
 
+from .frontends.mlir_text import import_mlir, import_module
 from .source_program import Imported, SourceProgram, main_function, tensor_spec
 from .validate import make_entry, prepare, readable_names, validate
 
@@ -63,12 +64,8 @@ def name_of(source: object) -> str:
 def _import(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     origins = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if isinstance(source, (str, bytes, bytearray, os.PathLike)):
-        from .frontends.mlir_text import import_mlir
-
         return import_mlir(source, context)
     if isinstance(source, (ir.Module, ir.Operation, ir.OpView)):
-        from .frontends.mlir_text import import_module
-
         return import_module(source, context)
     if "torch" in origins or (callable(source) and not origins & _JAX and _has_torch_tensor((examples, keywords))):
         from .frontends.torch import import_torch

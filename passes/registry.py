@@ -77,17 +77,18 @@ def register_pass(name: str, description: str) -> Callable[[Callable[..., None]]
 def find_pass(name: str) -> PassInfo | None:
     """The pass of that name, or None; imports the file that is named after it."""
     if name not in _passes:
-        module = _pass_files().get(name.replace("-", "_"))
-        if module is not None:
-            with process_lock:
+        with process_lock:
+            module = _pass_files().get(name.replace("-", "_"))
+            if module is not None:
                 importlib.import_module(module)
     return _passes.get(name)
 
 
 def all_passes() -> list[PassInfo]:
     """Every pass of hloom's own, in the order of the stages, by name within one, then those that others registered. Imports them all."""
-    for module in _pass_files().values():
-        importlib.import_module(module)
+    with process_lock:
+        for module in _pass_files().values():
+            importlib.import_module(module)
     order = {module: number for number, module in enumerate(_pass_files().values())}
     return sorted(_passes.values(), key=lambda info: order.get(info.fn.__module__, len(order)))
 

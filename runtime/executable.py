@@ -18,6 +18,7 @@ from . import pytree
 from .absent import AbsentDevice
 from .artifact import Artifact, Buffer
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
+from .forking import process_lock
 from .program import Device, LoadedProgram
 from .report import Report
 from .state import State
@@ -159,4 +160,5 @@ def _device_class(target: Mapping[str, Any]) -> Callable[[LoadedProgram], Device
     if kind not in _DEVICES:
         raise VersionError(f"the program is for a target of kind {kind!r}, this hloom runs {', '.join(_DEVICES)}", remedy="update hloom")
     module, name = _DEVICES[kind]
-    return getattr(importlib.import_module(f".{module}", __package__), name)
+    with process_lock:
+        return getattr(importlib.import_module(f".{module}", __package__), name)

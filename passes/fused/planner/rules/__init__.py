@@ -11,6 +11,8 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hloom.runtime.forking import process_lock
+
 from ..codes import DecisionCode
 from ..group import Group, Union
 from ..grouping import Grouping
@@ -44,6 +46,7 @@ class Rule:
 
 def all_rules() -> list[Rule]:
     """Every rule of this folder, the late ones last."""
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        importlib.import_module(module.name)
+    with process_lock:
+        for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+            importlib.import_module(module.name)
     return sorted((rule() for rule in Rule.__subclasses__()), key=lambda rule: (rule.late, rule.name))
