@@ -12,6 +12,7 @@ import weakref
 from pathlib import Path
 
 import numpy as np
+import numpy.testing  # a child would wait forever for what a thread of its parent was importing
 
 import hloom
 
