@@ -10,6 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import scf
 
 from .linear_index import LinearIndex
+from .rewriting import create, index_constant
 
 LoopBound: TypeAlias = "int | ir.Value"
 Body = Callable[[LinearIndex, list[ir.Value]], list[ir.Value]]
@@ -62,6 +63,26 @@ def nest_each(extents: Sequence[LoopBound], body: Callable[[list[LinearIndex]], 
         return carried
 
     nest(extents, [], at)
+
+
+def each_value(lower: ir.Value, upper: ir.Value, body: Callable[[ir.Value], None], step: ir.Value | None = None) -> None:
+    """An scf.for whose bounds and index are plain values, for a body that carries nothing on; the step is 1 where none is given."""
+    made = scf.ForOp(lower, upper, index_constant(1) if step is None else step)
+    with ir.InsertionPoint(made.body):
+        body(made.induction_variable)
+        scf.yield_([])
+
+
+def while_loop(starts: Sequence[ir.Value], goes_on: Callable[..., ir.Value], body: Callable[..., Sequence[ir.Value]]) -> list[ir.Value]:
+    """An scf.while: runs `body`, which gives the next values, as long as `goes_on` holds of them; returns the last values."""
+    types = [value.type for value in starts]
+    made = create("scf.while", types, starts, regions=2)
+    before, after = (region.blocks.append(*types) for region in made.regions)
+    with ir.InsertionPoint(before):
+        create("scf.condition", [], [goes_on(*before.arguments), *before.arguments])
+    with ir.InsertionPoint(after):
+        scf.yield_(body(*after.arguments))
+    return list(made.results)
 
 
 @contextmanager

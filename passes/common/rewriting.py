@@ -184,11 +184,15 @@ def padding_pairs(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
     return list(zip(flat[::2], flat[1::2]))
 
 
+def segments(op: ir.Operation) -> list[list[ir.Value]]:
+    """The operands of an op that has several lists of them."""
+    operands = iter(op.operands)
+    return [[next(operands) for _ in range(size)] for size in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])]
+
+
 def mixed(op: ir.Operation, name: str, first_segment: int) -> list[int | ir.Value]:
     """Static and dynamic offsets (or sizes) of a slice op in order."""
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    start = sum(segments[:first_segment])
-    dynamic = iter(list(op.operands)[start : start + segments[first_segment]])
+    dynamic = iter(segments(op)[first_segment])
     return [next(dynamic) if v == DYNAMIC else v for v in ir.DenseI64ArrayAttr(op.attributes[name])]
 
 

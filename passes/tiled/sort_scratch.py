@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import functions, i64_array, ops_in, symbol_name, update_signature, value_of, walk
+from ..common.rewriting import functions, i64_array, ops_in, segments, symbol_name, update_signature, value_of, walk
 from ..registry import register_pass
 from .emission.behind_arena import Host, call, hosts_of
 
@@ -46,7 +46,7 @@ def _extend(function: ir.Operation, kinds: list[ir.Type], hosts: list[Host]) -> 
         calls = host.calls(name)
         scratch = [host.buffer(kind) for kind in kinds] if calls else []
         for op in calls:
-            count = next(iter(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])))
+            inputs, outputs = segments(op)
             with ir.InsertionPoint(op), op.location:
-                call(op, name, list(op.operands)[:count], [*list(op.operands)[count:], *scratch], i64_array([]))
+                call(op, name, inputs, [*outputs, *scratch], i64_array([]))
             op.erase()

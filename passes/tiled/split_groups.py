@@ -38,6 +38,7 @@ from ..common.rewriting import (
     i64_attr,
     is_used,
     ops_in,
+    segments,
     symbol_name,
     update_signature,
     walk,
@@ -207,8 +208,7 @@ def _rewrite_calls(host: Host, second: ir.Operation, cut: _Cut) -> None:
     calls = host.calls(name)
     buffers = [host.buffer(t) for t in cut.types] if calls else []
     for op in calls:
-        count = next(iter(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])))
-        inputs, outputs = list(op.operands)[:count], list(op.operands)[count:]
+        inputs, outputs = segments(op)
         inplace = _renumbered(op.attributes["inplace"], cut.second_takes)
         with ir.InsertionPoint(op), op.location:
             call(op, symbol_name(cut.first), [inputs[i] for i in cut.first_takes], buffers, i64_array([]))

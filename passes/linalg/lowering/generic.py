@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from ...common.affine import dim_position, maps_attr, read_maps
 from ...common.contraction import summed_product
-from ...common.rewriting import create, defining_op, value_of
+from ...common.rewriting import create, defining_op, segments, value_of
 from ...common.scalars import signless
 
 PARALLEL, REDUCTION = "parallel", "reduction"
@@ -162,19 +162,18 @@ class Generic:
 
 
 def read_generic(op: ir.Operation) -> Generic:
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    operands = list(op.operands)
+    inputs, outs = segments(op)
     maps = read_maps(op)
     iterators = [REDUCTION if REDUCTION in str(a) else PARALLEL for a in ir.ArrayAttr(op.attributes["iterator_types"])]
     extents = [1] * len(iterators)
-    for value, indexing in zip(operands, maps):
+    for value, indexing in zip([*inputs, *outs], maps):
         if not is_tensor(value):
             continue
         for expression, extent in zip(indexing.results, shape_of(value)):
             number = dim_position(expression)
             if number is not None:
                 extents[number] = extent
-    return Generic(op, operands[: segments[0]], operands[segments[0] :], maps, iterators, extents)
+    return Generic(op, inputs, outs, maps, iterators, extents)
 
 
 def is_contraction(generic: Generic) -> bool:

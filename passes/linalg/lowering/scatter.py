@@ -33,8 +33,9 @@ from torch_mlir.dialects import scf
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.rewriting import create, i64_array, split_mixed, value_of
+from ...common.rewriting import create, i64_array
 from ...common.scalars import signless
+from ...common.slices import extract_slice, insert_slice, parallel_insert_slice
 from . import generic
 from .lowering import Lowering
 
@@ -108,6 +109,8 @@ class _Scatter:
         self.indices, self.updates = operands[count], operands[count + 1 :]
         widest = max(element_bytes(generic.element_of(v)) for v in self.tables)
         self.tiles = self.windows.tiles(widest)
+        own = {**self.windows.at, **self.windows.batch}
+        self.tiled = {own[d]: d for d in self.tiles}
         self.first: dict[int, Place] = {}
 
     def emit(self) -> list[ir.Value]:
@@ -141,19 +144,15 @@ class _Scatter:
         last = create("scf.forall.in_parallel", regions=1)
         with ir.InsertionPoint(last.regions[0].blocks.append()):
             for new, whole in zip(done, shared):
-                _insert("tensor.parallel_insert_slice", new, whole, offsets, shape)
+                parallel_insert_slice(new, whole, offsets, shape)
 
     def _length(self, dim: int) -> int:
         """The tile's extent along a dim of the updates."""
-        own = {**self.windows.at, **self.windows.batch}
-        tiled = next((self.tiles[d] for d, u in own.items() if u == dim and d in self.tiles), None)
-        return self.windows.updates[dim] if tiled is None else tiled
+        return self.windows.updates[dim] if (tiled := self.tiled.get(dim)) is None else self.tiles[tiled]
 
     def _start(self, dim: int, within: Place) -> Place:
         """The place along a dim of the updates that lies `within` the tile."""
-        own = {**self.windows.at, **self.windows.batch}
-        first = next((self.first[d] for d, u in own.items() if u == dim and d in self.first), 0)
-        return self._sum(first, within)
+        return self._sum(self.first[self.tiled[dim]] if dim in self.tiled else 0, within)
 
     def _loops(
         self, lengths: Sequence[int], tables: Sequence[ir.Value], body: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]
@@ -220,7 +219,7 @@ class _Scatter:
             return low.region(self.op.regions[0].blocks[0], [*scalars[len(new) :], *values])
 
         made = generic.build_generic(new, old, maps, [generic.PARALLEL] * rank, body)
-        return [_insert("tensor.insert_slice", value, table, starts, extents) for value, table in zip(made.results, tables)]
+        return [insert_slice(value, table, starts, extents) for value, table in zip(made.results, tables)]
 
     def _sum(self, a: Place, b: Place) -> Place:
         """Of two places, of which a number is 0."""
@@ -237,30 +236,7 @@ class _Scatter:
 def _slice(source: ir.Value, offsets: Sequence[Place], sizes: Sequence[int]) -> ir.Value:
     if list(sizes) == generic.shape_of(source) and all(isinstance(offset, int) for offset in offsets):
         return source
-    static, dynamic = split_mixed(offsets)
-    return value_of(
-        "tensor.extract_slice",
-        ir.RankedTensorType.get(list(sizes), signless(generic.element_of(source))),
-        [source, *dynamic],
-        static_offsets=static,
-        static_sizes=i64_array(sizes),
-        static_strides=i64_array([1] * len(sizes)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, len(dynamic), 0, 0]),
-    )
-
-
-def _insert(name: str, source: ir.Value, target: ir.Value, offsets: Sequence[Place], sizes: Sequence[int]) -> ir.Value:
-    static, dynamic = split_mixed(offsets)
-    op = create(
-        name,
-        [target.type] if name == "tensor.insert_slice" else [],
-        [source, target, *dynamic],
-        static_offsets=static,
-        static_sizes=i64_array(sizes),
-        static_strides=i64_array([1] * len(sizes)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic), 0, 0]),
-    )
-    return op.results[0] if op.results else source
+    return extract_slice(source, offsets, sizes)
 
 
 LOWERINGS = {"stablehlo.scatter": _scatter}

@@ -8,7 +8,8 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.index_expression import Expr, Point, linearise
-from ...common.rewriting import create, defining_op, value_of
+from ...common.rewriting import defining_op, value_of
+from ...common.slices import extract_slice
 from .generic import element_of, shape_of
 
 Group = list[int]
@@ -45,16 +46,7 @@ def window(source: ir.Value, offsets: Sequence[int], shape: Sequence[int]) -> ir
     """The part of `source` of that shape from `offsets` on, as a tensor.extract_slice; `source` itself where that is all of it."""
     if list(shape) == shape_of(source):
         return source
-    kind = ir.RankedTensorType.get(list(shape), element_of(source))
-    return create(
-        "tensor.extract_slice",
-        [kind],
-        [source],
-        static_offsets=ir.DenseI64ArrayAttr.get(list(offsets)),
-        static_sizes=ir.DenseI64ArrayAttr.get(list(shape)),
-        static_strides=ir.DenseI64ArrayAttr.get([1] * len(shape)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-    ).results[0]
+    return extract_slice(source, offsets, shape)
 
 
 def _reassociation(groups: Sequence[Group]) -> ir.ArrayAttr:

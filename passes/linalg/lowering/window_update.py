@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op, i64_array, split_mixed, value_of
-from ...common.scalars import signless
+from ...common.rewriting import defining_op
+from ...common.slices import insert_slice
 from .lowering import Lowering
 
 ATTRIBUTE = "hloom.window_update"
@@ -49,16 +49,8 @@ def insert_window(low: Lowering, op: ir.Operation) -> None:
     first = next(o.operation for o in op.block.operations if o.operation.name.startswith("stablehlo."))
     with ir.InsertionPoint(first):
         starts = [_start(low, old, whole - part) for old, whole, part in zip(olds, operand.type.shape, window)]
-    offsets, dynamic = split_mixed(0 if start is None else start for start in starts)
-    inserted = value_of(
-        "tensor.insert_slice",
-        signless(operand.type),
-        [low.returned(update), low.tensor(operand), *dynamic],
-        static_offsets=offsets,
-        static_sizes=i64_array(window),
-        static_strides=i64_array([1] * len(window)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic), 0, 0]),
-    )
+    offsets = [0 if start is None else start for start in starts]
+    inserted = insert_slice(low.returned(update), low.tensor(operand), offsets, window)
     low.set(op.results[0], inserted)
 
 

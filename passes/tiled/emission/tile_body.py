@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TypeAlias
 
 from torch_mlir import ir
 
@@ -12,12 +10,11 @@ from ...common.affine import dim_position, fold, loop_of, maps_attr, used_dims
 from ...common.axes import Axes, TileOp, loop_index
 from ...common.index_emitter import IndexEmitter
 from ...common.linear_index import LinearIndex, linear_at
-from ...common.rewriting import DYNAMIC, create, defining_op, i64_array, index_constant, split_mixed, value_of, walk
+from ...common.rewriting import create, defining_op, index_constant, value_of, walk
+from ...common.slices import extract_slice, parallel_insert_slice, tensor_type
 from .temporaries import destinations
 
 _EMITTER = IndexEmitter()
-
-Mixed: TypeAlias = "Sequence[int | ir.Value]"
 
 
 class TileBody:
@@ -268,7 +265,7 @@ class TileBody:
                 axes = [tile_op.axes[loop_of(e)] for e in tile_op.output_maps[made[1]].results]
                 shape = list(ir.RankedTensorType(value.type).shape)
                 sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
-                insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
+                parallel_insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
 
 
 def _loop(dim: int) -> ir.Value:
@@ -279,38 +276,3 @@ def linear_index(expr: ir.AffineExpr, tile_op: TileOp) -> LinearIndex | None:
     """`expr` over the op's loops, or None if it is not linear or anything in it is negative."""
     linear = linear_at(expr, [LinearIndex({loop: 1}) for loop in range(len(tile_op.extents))])
     return None if linear is None or min(linear.constant, *linear.terms.values(), 0) < 0 else linear
-
-
-def tensor_type(sizes: Mixed, element: ir.Type) -> ir.RankedTensorType:
-    """A tensor type whose dimensions that are values are dynamic."""
-    return ir.RankedTensorType.get([s if isinstance(s, int) else DYNAMIC for s in sizes], element)
-
-
-def extract_slice(source: ir.Value, offsets: Mixed, sizes: Mixed) -> ir.Value:
-    """tensor.extract_slice with unit strides; offsets and sizes are ints or values."""
-    static_offsets, dynamic_offsets = split_mixed(offsets)
-    static_sizes, dynamic_sizes = split_mixed(sizes)
-    return value_of(
-        "tensor.extract_slice",
-        tensor_type(sizes, ir.RankedTensorType(source.type).element_type),
-        [source, *dynamic_offsets, *dynamic_sizes],
-        static_offsets=static_offsets,
-        static_sizes=static_sizes,
-        static_strides=i64_array([1] * len(sizes)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, len(dynamic_offsets), len(dynamic_sizes), 0]),
-    )
-
-
-def insert_slice(value: ir.Value, destination: ir.Value, offsets: Mixed, sizes: Mixed) -> None:
-    """tensor.parallel_insert_slice with unit strides; offsets and sizes are ints or values."""
-    static_offsets, dynamic_offsets = split_mixed(offsets)
-    static_sizes, dynamic_sizes = split_mixed(sizes)
-    create(
-        "tensor.parallel_insert_slice",
-        [],
-        [value, destination, *dynamic_offsets, *dynamic_sizes],
-        static_offsets=static_offsets,
-        static_sizes=static_sizes,
-        static_strides=i64_array([1] * len(sizes)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic_offsets), len(dynamic_sizes), 0]),
-    )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from ...common.control_flow import each_value, while_loop
 from ...common.rewriting import index_constant, value_of
 from .comparator import Comparator
-from .loops import for_, while_
 from .rows import Row
 
 RUN = 12
@@ -30,7 +30,7 @@ def merge_sort(comparator: Comparator, length: int, source: Row, target: Row, sc
         _merge_runs(comparator, scratch, target, twice, end)
         return [arith.addi(twice, twice)]
 
-    while_([index_constant(RUN)], lambda width: arith.cmpi(_ult, width, end), two_levels)
+    while_loop([index_constant(RUN)], lambda width: arith.cmpi(_ult, width, end), two_levels)
 
 
 _ult = arith.CmpIPredicate.ult
@@ -53,14 +53,14 @@ def _runs(comparator: Comparator, source: Row, target: Row, length: int) -> None
             target.store(target.load(before(place)), place)
             return [before(place)]
 
-        (place,) = while_([index], moves, move)
+        (place,) = while_loop([index], moves, move)
         target.store(new, place)
 
     def sort_run(start: ir.Value) -> None:
         target.store(source.load(start), start)
-        for_(arith.addi(start, one), arith.minsi(arith.addi(start, run), end), lambda index: insert(start, index))
+        each_value(arith.addi(start, one), arith.minsi(arith.addi(start, run), end), lambda index: insert(start, index))
 
-    for_(zero, end, sort_run, run)
+    each_value(zero, end, sort_run, run)
 
 
 def _merge_runs(comparator: Comparator, source: Row, target: Row, width: ir.Value, end: ir.Value) -> None:
@@ -82,9 +82,9 @@ def _merge_runs(comparator: Comparator, source: Row, target: Row, width: ir.Valu
             step = value_of("arith.index_castui", index, [right_first])
             return [arith.addi(left, arith.subi(one, step)), arith.addi(right, step)]
 
-        left, right = while_([start, middle], goes_on, take)
+        left, right = while_loop([start, middle], goes_on, take)
         behind = arith.subi(right, middle)  # what is left of the first run moves on by what was taken of the second
-        for_(left, middle, lambda i: target.store(source.load(i), arith.addi(i, behind)))
-        for_(right, last, lambda i: target.store(source.load(i), i))
+        each_value(left, middle, lambda i: target.store(source.load(i), arith.addi(i, behind)))
+        each_value(right, last, lambda i: target.store(source.load(i), i))
 
-    for_(index_constant(0), end, merge, arith.addi(width, width))
+    each_value(index_constant(0), end, merge, arith.addi(width, width))

@@ -6,15 +6,15 @@ whole row moves nothing: its pass is a copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
 
+from ...common.control_flow import each_value, if_else
 from ...common.rewriting import index_constant, value_of
 from ...common.scalars import Scalars
 from .comparator import Key
-from .loops import for_, if_
 from .rows import Row
 
 LONG = 1 << 13
@@ -35,8 +35,8 @@ class RadixSort:
         """Sorts `source` into `target`."""
         zero, end = index_constant(0), index_constant(self.length)
         nothing = self.s.constant(self.i32, 0)
-        for_(zero, index_constant(self.digits << self.digit), lambda i: memref.store(nothing, self.counts, [i]))
-        for_(zero, end, lambda i: self._count(source.load(i)))
+        each_value(zero, index_constant(self.digits << self.digit), lambda i: memref.store(nothing, self.counts, [i]))
+        each_value(zero, end, lambda i: self._count(source.load(i)))
         first = self._places(self.key.of(self.s, source.load(zero)))
         for number in range(self.digits):
             into = target if (self.digits - 1 - number) % 2 == 0 else scratch
@@ -68,19 +68,24 @@ class RadixSort:
     def _pass(self, source: Row, target: Row, number: int, first: ir.Value) -> None:
         alike = self.s.cmpi("eq", memref.load(self.counts, [first]), self.s.constant(self.i32, self.length))
 
+        def copy() -> Sequence[ir.Value]:
+            self._each(lambda i: target.store(source.load(i), i))
+            return []
+
         def move(index: ir.Value) -> None:
             elements = source.load(index)
             count = self._next(self._place(self.key.of(self.s, elements), number))
             target.store(elements, value_of("arith.index_castui", ir.IndexType.get(), [count]))
 
-        def sort() -> None:
+        def sort() -> Sequence[ir.Value]:
             self._sum(number)
             self._each(move)
+            return []
 
-        if_(alike, lambda: self._each(lambda i: target.store(source.load(i), i)), sort)
+        if_else(alike, [], copy, sort)
 
     def _each(self, body: Callable[[ir.Value], None]) -> None:
-        for_(index_constant(0), index_constant(self.length), body)
+        each_value(index_constant(0), index_constant(self.length), body)
 
     def _sum(self, number: int) -> None:
         """Turns the counts of a digit into the places of the first elements that have it."""

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf, vector
 
+from ...common.control_flow import each_value
 from ...common.rewriting import index_constant
 from ...common.scalars import Scalars
 from ...common.vectors import broadcast, vector_of
 from .comparator import Key
-from .loops import for_
 from .rows import Row
 
 _sgt, _eq = arith.CmpIPredicate.sgt, arith.CmpIPredicate.eq
@@ -43,9 +43,9 @@ class RankSort:
     def emit(self, source: Row, target: Row, scratch: Row) -> None:
         """Sorts `source` into `target`."""
         zero, end = index_constant(0), index_constant(self.length)
-        for_(zero, end, lambda i: memref.store(self._signed(source.load(i)), self.keys, [i]))
-        for_(zero, end, self._rank, index_constant(self.block))
-        for_(zero, end, lambda i: target.store(source.load(i), self._place(i)))
+        each_value(zero, end, lambda i: memref.store(self._signed(source.load(i)), self.keys, [i]))
+        each_value(zero, end, self._rank, index_constant(self.block))
+        each_value(zero, end, lambda i: target.store(source.load(i), self._place(i)))
 
     def _signed(self, elements: list[ir.Value]) -> ir.Value:
         """An element's key as a signed integer of a lane's width."""
