@@ -68,7 +68,11 @@ def test_regions_and_their_arguments_have_the_parts():
       %1:2 = stablehlo.while(%a = %0, %i = %n) : tensor<f64>, tensor<i32>
         cond { stablehlo.return %p : tensor<i1> }
         do {
-          %2 = "stablehlo.if"(%p) ({ stablehlo.return %a : tensor<f64> }, { stablehlo.return %0 : tensor<f64> }) : (tensor<i1>) -> tensor<f64>
+          %2 = "stablehlo.if"(%p) ({
+            stablehlo.return %a : tensor<f64>
+          }, {
+            stablehlo.return %0 : tensor<f64>
+          }) : (tensor<i1>) -> tensor<f64>
           %3 = stablehlo.add %2, %a : tensor<f64>
           stablehlo.return %3, %i : tensor<f64>, tensor<i32>
         }

@@ -94,7 +94,7 @@ def convert_types(module: ir.Operation, conversion: Conversion) -> bool:
 
 
 def per_part(op: ir.Operation, operands: list[Parts], conversion: Conversion) -> list[Parts]:
-    """The op once for each part of its results (of its operands, where the results stay); an operand with one part is the same each time."""
+    """The op once for each part of its results, which may be one; an operand with one part is the same each time."""
     kinds = [conversion.types(result.type) for result in op.results]
     count = max(map(len, kinds))
     made = []
