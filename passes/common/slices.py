@@ -1,4 +1,4 @@
-"""Builders of tensor.extract_slice and its inverses with unit strides. Offsets and sizes are ints or values."""
+"""Builders of tensor.extract_slice and its inverses with unit strides. Offsets and sizes are ints or values; results are signless."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from torch_mlir import ir
 
 from .rewriting import DYNAMIC, create, element_of, i64_array, split_mixed, value_of
+from .scalars import signless
 
 Mixed: TypeAlias = "Sequence[int | ir.Value]"
 
@@ -19,12 +20,12 @@ def tensor_type(sizes: Mixed, element: ir.Type) -> ir.RankedTensorType:
 
 def extract_slice(source: ir.Value, offsets: Mixed, sizes: Mixed) -> ir.Value:
     operands, place = _place([source], offsets, sizes)
-    return value_of("tensor.extract_slice", tensor_type(sizes, element_of(source)), operands, **place)
+    return value_of("tensor.extract_slice", tensor_type(sizes, signless(element_of(source))), operands, **place)
 
 
 def insert_slice(value: ir.Value, destination: ir.Value, offsets: Mixed, sizes: Mixed) -> ir.Value:
     operands, place = _place([value, destination], offsets, sizes)
-    return value_of("tensor.insert_slice", destination.type, operands, **place)
+    return value_of("tensor.insert_slice", signless(destination.type), operands, **place)
 
 
 def parallel_insert_slice(value: ir.Value, destination: ir.Value, offsets: Mixed, sizes: Mixed) -> None:
