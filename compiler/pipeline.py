@@ -93,7 +93,7 @@ STAGES = (
     Stage(
         "gpu",
         "each group as a kernel of a gpu.module, its tiles distributed over threads",
-        ("distribute-tiles", "canonicalize", "cse"),
+        ("distribute-scatters", "distribute-tiles", "canonicalize", "cse"),
         kind="cuda",
     ),
     Stage(

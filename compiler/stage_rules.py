@@ -45,9 +45,9 @@ class Rule:
 _CONTROL = (*named(Kind.CONTROL, Kind.TERMINATOR), "func.return")
 _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
-_SORT = ("stablehlo.sort", "stablehlo.return")
-"""It keeps its op up to its kernel."""
-_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.", "affine.apply", "func.return", *_SORT)
+_KEPT = ("stablehlo.sort", "stablehlo.scatter", "stablehlo.return")
+"""They stay what they are up to their kernels: sorts, and on GPUs scatters."""
+_LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.", "affine.apply", "func.return", *_KEPT)
 _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.call", "func.return")
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),

@@ -11,8 +11,8 @@ from torch_mlir import ir
 
 from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
-from hloom.passes.common.rewriting import integer, symbol_name, walk
-from hloom.passes.gpu.support.launch import tensor_maps
+from hloom.passes.common.rewriting import integer, integers, symbol_name, walk
+from hloom.passes.gpu.support.launch import UPDATED, tensor_maps
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch
@@ -84,6 +84,7 @@ class _Kernel:
         self.name = self.code.kernel
         self.block, self.grid = (_extents(function, f"known_{what}_size", self.name) for what in ("block", "grid"))
         self.shared_bytes, self.maps = integer(function, "hloom.shared_bytes", 0), tensor_maps(function)
+        self.updated = set(integers(function, UPDATED))
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 
     def launch(self, arrays: Sequence[np.ndarray | MappedTensor], checks: bool, sample: bool, threads_at_once: int) -> Counters:
@@ -146,7 +147,7 @@ class _Kernel:
     def _check_outputs(self, memories: list[MemRef]) -> None:
         """An argument that is only written must be written wholly: the next kernel reads it."""
         groups = {i: group for group in _overlapping(memories) for i in group}
-        for i in self.code.stored - self.code.loaded:
+        for i in self.code.stored - self.code.loaded - self.updated:
             memory = memories[i]
             if memory.log is not None and len(groups[i]) == 1 and (missing := memory.log.unwritten()):
                 raise SimulationError(f"nobody wrote {missing} of {len(memory.buffer)} elements of {memory.name}", kernel=self.name)

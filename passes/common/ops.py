@@ -164,7 +164,7 @@ _ROWS = {
     "sort": OpInfo(Kind.SORT, work=64),
     "dot_general": OpInfo(Kind.MATMUL, work=2),
     "convolution": OpInfo(Kind.CONV, work=2),
-    "scatter": OpInfo(Kind.SCATTER, cpu_only=True),
+    "scatter": OpInfo(Kind.SCATTER),
     "case": OpInfo(Kind.CONTROL),
     "if": OpInfo(Kind.CONTROL),
     "while": OpInfo(Kind.CONTROL),

@@ -18,7 +18,7 @@ Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes
 expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
 is not used.
 
-Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and sorts, which sort-rows takes as they are. A group without
+Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and sorts and scatters that are taken as they are (sort-rows, distribute-scatters). A group without
 a tileable axis becomes a forall of one tile.
 """
 
@@ -39,13 +39,15 @@ from .schedules.tile_sizes import choose_tile_sizes
 _BETWEEN = (*RESHAPES, "tensor.extract_slice")
 """What may not stand between two ops of a group."""
 _LINALG = ("linalg.generic", "linalg.fill")
+_ELSEWHERE = ("scf.forall", "stablehlo.sort", "stablehlo.scatter")
+"""What has its tiles, or gets them where its kernel is made."""
 
 
 @register_pass("tile-and-fuse", "makes each group one scf.forall over tiles, by the schedule of its hero")
 def tile_and_fuse(module: ir.Operation) -> None:
     target = target_of(module)
     for function in functions(module):
-        if "hloom.library" in function.attributes or walk(function, lambda op: op.name in ("scf.forall", "stablehlo.sort")):
+        if "hloom.library" in function.attributes or walk(function, lambda op: op.name in _ELSEWHERE):
             continue
         if "hloom.kind" not in function.attributes and not walk(function, lambda op: op.name in _LINALG):
             continue

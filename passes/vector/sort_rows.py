@@ -10,7 +10,7 @@ After:
       scf.for %row = %lo to %hi { sorts a row of %x into %r, by way of %e }
     }
 
-A comparator that compares one integer or float of each element (sorting/comparator.py) sorts short rows by ranks (sorting/ranks.py), long
+A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks (sorting/ranks.py), long
 ones by radix (sorting/radix.py); any other merges (sorting/merge.py). All are stable, and stay inside the row whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
@@ -29,15 +29,16 @@ from torch_mlir.dialects import arith, scf
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
+from ..common.scalar_region import constants_outside
 from ..common.scalars import Scalars
 from ..common.storage import buffer_type
 from ..errors import PassFailure
 from ..registry import register_pass
-from .sorting.comparator import Comparator, key_of
+from ..common.sorting.comparator import Comparator, key_of
 from .sorting.merge import merge_sort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
-from .sorting.rows import Array, Row
+from ..common.sorting.rows import Array, Row
 
 SHORT, LONG = 256, 1 << 31
 """Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
@@ -60,7 +61,7 @@ def _build(function: ir.Operation, target: TargetView) -> None:
     with ir.InsertionPoint(function):
         kernel, entry = _kernel(function, prod(outer))
     with ir.InsertionPoint(entry), sort.location:
-        known = _constants(function)
+        known = constants_outside(function)
         inputs, results, scratch = _arrays(function, sort, entry, known)
         sort_row = _algorithm(Comparator(sort.regions[0].blocks[0], known), Scalars(kernel), length, target)
         loop = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
@@ -111,18 +112,6 @@ def _kernel(function: ir.Operation, rows: int) -> tuple[ir.Operation, ir.Block]:
         **attributes,
     )
     return kernel, kernel.regions[0].blocks.append(*arguments)
-
-
-def _constants(function: ir.Operation) -> dict[ir.Value, ir.Value]:
-    """The group's scalar constants in the kernel; of a tensor of equal elements, the element."""
-    found = {}
-    for op in walk(function, "arith.constant"):
-        value = op.attributes["value"]
-        if isinstance(value, ir.DenseElementsAttr):
-            value = value.get_splat_value()
-        if op.parent.operation == function:
-            found[op.results[0]] = ir.Operation.create("arith.constant", [value.type], attributes={"value": value}).results[0]
-    return found
 
 
 def _arrays(

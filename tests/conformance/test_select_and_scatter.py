@@ -33,7 +33,7 @@ def test_every_type(interpreter, element):
     x, source, zero = p.input(small((7, 9), element, 1)), p.input(small((3, 4), element, 2)), p.input(small((), element) * 0)
     for direction in ("GE", "GT", "LE", "LT"):
         p.check(direction, selected(p, x, source, zero, direction, (3, 3), (2, 2), [(0, 0), (0, 0)]))
-    p.verify(interpreter, cpu_only=True)
+    p.verify(interpreter)
 
 
 def test_nan_and_padding(interpreter):
@@ -45,7 +45,7 @@ def test_nan_and_padding(interpreter):
             count = 9 + low + high - 2
             source = p.input(np.arange(1, count + 1, dtype=np.float32))
             p.check(f"{direction} {low}", selected(p, p.input(values), source, zero, direction, (3,), (1,), [(low, high)]))
-    p.verify(interpreter, cpu_only=True)
+    p.verify(interpreter)
 
 
 def test_the_init_is_added_once():
@@ -69,4 +69,4 @@ def test_any_window(interpreter, data):
     x, source = small(shape, "f32", 1), small(made, "f32", 2)
     direction = data.draw(st.sampled_from(["GE", "GT", "LE"]))
     p.check("any", selected(p, p.input(x), p.input(source), p.input(np.float32(0)), direction, window, strides, padding))
-    p.verify(interpreter, cpu_only=True)
+    p.verify(interpreter)

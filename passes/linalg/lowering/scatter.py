@@ -23,20 +23,21 @@ window are independent: a generic, which is vectorised.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
 from torch_mlir import ir
-from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import scf
 
 from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import target_of
 
 from ...common.rewriting import create, i64_array
-from ...common.scalars import signless
+from ...common.scalars import is_unsigned, signless
+from ...common.scatter_windows import KEPT, UNSIGNED, Windows
 from ...common.slices import extract_slice, insert_slice, parallel_insert_slice
 from . import generic
+from .kept import keep
 from .lowering import Lowering
 
 MOST_TILES = 16
@@ -46,58 +47,36 @@ TILE_BYTES = 128
 Place: TypeAlias = "int | ir.Value"
 
 
-@dataclass(frozen=True)
-class Windows:
-    """The dimension numbers of a scatter, by dims of what it updates. `shape` is that of what it updates, `updates` that of its updates.
-
-    `window` has the window's extent along each dim. `at[d]` is the dim of the updates along which the window's dim d lies; `moved[d]` the
-    component of the index that moves it; `batch[d]` the dim of the updates that gives a batching dim. `over` are the dims of the updates
-    that tell the index, in the order of those of the indices beside `component`, along which an index lies.
-    """
-
-    shape: list[int]
-    updates: list[int]
-    window: list[int]
-    at: dict[int, int]
-    moved: dict[int, int]
-    batch: dict[int, int]
-    over: list[int]
-    component: int
-
-    @staticmethod
-    def of(op: ir.Operation) -> Windows:
-        count = len(op.results)
-        shape, places, updates = ([*v.type.shape] for v in (op.operands[0], op.operands[count], op.operands[count + 1]))
-        numbers = _stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
-        inside, batching = list(numbers.update_window_dims), list(numbers.input_batching_dims)
-        over = [d for d in range(len(updates)) if d not in inside]
-        of_places = [d for d in range(len(places)) if d != numbers.index_vector_dim]
-        absent = {*numbers.inserted_window_dims, *batching}
-        at = dict(zip((d for d in range(len(shape)) if d not in absent), inside, strict=True))
-        batch = {d: over[of_places.index(i)] for d, i in zip(batching, numbers.scatter_indices_batching_dims)}
-        moved = {d: component for component, d in enumerate(numbers.scattered_dims_to_operand_dims)}
-        window = [updates[at[d]] if d in at else 1 for d in range(len(shape))]
-        return Windows(shape, updates, window, at, moved, batch, over, numbers.index_vector_dim)
-
-    def tiles(self, size: int) -> dict[int, int]:
-        """The tile's extent along each dim that is tiled, for elements of so many bytes; extents divide the dim's."""
-        tiles: dict[int, int] = {}
-        left = MOST_TILES
-        own = [d for d in range(len(self.shape)) if d in self.batch or (d in self.at and d not in self.moved)]
-        for d in own:
-            extent = self.updates[self.batch[d]] if d in self.batch else self.window[d]
-            inside = prod(self.window[d + 1 :]) * size
-            fits = (n for n in range(min(left, extent), 0, -1) if extent % n == 0)
-            count = next(n for n in fits if n == 1 or d in self.batch or extent // n * inside >= TILE_BYTES)
-            if count > 1:
-                tiles[d], left = extent // count, left // count
-        return tiles
+def _tiles(windows: Windows, size: int) -> dict[int, int]:
+    """The tile's extent along each dim that is tiled, for elements of so many bytes; extents divide the dim's."""
+    tiles: dict[int, int] = {}
+    left = MOST_TILES
+    own = [d for d in range(len(windows.shape)) if d in windows.batch or (d in windows.at and d not in windows.moved)]
+    for d in own:
+        extent = windows.updates[windows.batch[d]] if d in windows.batch else windows.window[d]
+        inside = prod(windows.window[d + 1 :]) * size
+        fits = (n for n in range(min(left, extent), 0, -1) if extent % n == 0)
+        count = next(n for n in fits if n == 1 or d in windows.batch or extent // n * inside >= TILE_BYTES)
+        if count > 1:
+            tiles[d], left = extent // count, left // count
+    return tiles
 
 
 def _scatter(low: Lowering, op: ir.Operation) -> None:
+    if target_of(op).kind == "cuda":
+        _keep(low, op)
+        return
     results = _Scatter(low, op).emit()
     for old, new in zip(op.results, results):
         low.set(old, new)
+
+
+def _keep(low: Lowering, op: ir.Operation) -> None:
+    """For a GPU the op stays what it is: which of its loops threads share is known where its kernel is made (distribute-scatters)."""
+    named = {name: op.attributes[name] for name in KEPT if name in op.attributes}
+    if is_unsigned(op.operands[len(op.results)].type.element_type):
+        named[UNSIGNED] = ir.UnitAttr.get()
+    keep(low, op, [low.tensor(value) for value in op.operands], **named)
 
 
 class _Scatter:
@@ -108,7 +87,7 @@ class _Scatter:
         self.tables = [low.tensor(old) for old in operands[:count]]
         self.indices, self.updates = operands[count], operands[count + 1 :]
         widest = max(element_bytes(generic.element_of(v)) for v in self.tables)
-        self.tiles = self.windows.tiles(widest)
+        self.tiles = _tiles(self.windows, widest)
         own = {**self.windows.at, **self.windows.batch}
         self.tiled = {own[d]: d for d in self.tiles}
         self.first: dict[int, Place] = {}

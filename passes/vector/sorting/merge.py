@@ -10,8 +10,8 @@ from torch_mlir.dialects import arith
 
 from ...common.control_flow import each_value, while_loop
 from ...common.rewriting import index_constant, value_of
-from .comparator import Comparator
-from .rows import Row
+from ...common.sorting.comparator import Comparator
+from ...common.sorting.rows import Row
 
 RUN = 12
 """Elements of a run that is sorted by insertion."""

@@ -14,8 +14,8 @@ from torch_mlir.dialects import arith, memref, scf
 from ...common.control_flow import each_value, if_else
 from ...common.rewriting import index_constant, value_of
 from ...common.scalars import Scalars
-from .comparator import Key
-from .rows import Row
+from ...common.sorting.comparator import Key
+from ...common.sorting.rows import Row
 
 LONG = 1 << 13
 """From this length on a row of keys of 32 bits is worth three digits of eleven bits in place of four of eight."""

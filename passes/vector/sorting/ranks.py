@@ -15,8 +15,8 @@ from ...common.control_flow import each_value
 from ...common.rewriting import index_constant
 from ...common.scalars import Scalars
 from ...common.vectors import broadcast, vector_of
-from .comparator import Key
-from .rows import Row
+from ...common.sorting.comparator import Key
+from ...common.sorting.rows import Row
 
 _sgt, _eq = arith.CmpIPredicate.sgt, arith.CmpIPredicate.eq
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
 
-from ...common.storage import loaded, stored
+from ..storage import loaded, stored
 
 Elements = Sequence[ir.Value]
 """One element of each array."""

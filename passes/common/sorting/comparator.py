@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from ...common.rewriting import clone_with, defining_op, integer, ops_in
-from ...common.scalars import FLOAT_PREDICATES, INTEGER_PREDICATES, Scalars, is_float
+from ..rewriting import defining_op, integer, ops_in
+from ..scalar_region import ScalarRegion
+from ..scalars import FLOAT_PREDICATES, INTEGER_PREDICATES, Scalars, is_float
 
 _LESS = {"arith.cmpi": ("slt", "ult"), "arith.cmpf": ("olt",)}
 _GREATER = {"arith.cmpi": ("sgt", "ugt"), "arith.cmpf": ("ogt",)}
@@ -25,8 +26,8 @@ class Comparator:
     """`outside`: what stands in the kernel for values from outside the region."""
 
     def __init__(self, block: ir.Block, outside: dict[ir.Value, ir.Value]):
-        self.block, self.outside = block, outside
-        self.answer = ops_in(block)[-1].operands[0].owner.operation.operands[0]  # behind tensor.from_elements
+        self.block, self.region = block, ScalarRegion(block, outside)
+        (self.answer,) = self.region.answers
 
     def less(self, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> ir.Value:
         """Whether one element comes before another."""
@@ -34,13 +35,7 @@ class Comparator:
 
     def evaluate(self, arguments: Sequence[ir.Value], wanted: ir.Value) -> ir.Value:
         """A scalar of the region for these arguments; what it does not need becomes dead code."""
-        known = dict(self.outside)
-        for op in ops_in(self.block)[:-2]:
-            if op.name == "tensor.extract":
-                known[op.results[0]] = arguments[ir.BlockArgument(op.operands[0]).arg_number]
-            else:
-                clone_with(op, known)
-        return known.get(wanted, wanted)
+        return self.region.evaluate(arguments, [wanted])[0]
 
 
 @dataclass(frozen=True)

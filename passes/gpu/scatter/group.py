@@ -1,0 +1,121 @@
+"""A group that is a scatter: its windows, its body, and in its kernel the buffers and places of what an update touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, memref
+from torch_mlir.dialects.arith import CmpIPredicate
+
+from ...common.linear_index import LinearIndex
+from ...common.rewriting import defining_op, i64_array, index_constant, ops_in
+from ...common.scalar_region import ScalarRegion, constants_outside
+from ...common.scalars import Scalars
+from ...common.scatter_windows import UNSIGNED, Windows
+from ...common.storage import loaded, row_major, stored
+from ..support.emit import all_of
+from ..support.launch import UPDATED, OpenKernel, open_kernel
+from .orders import Order, order_of
+
+Point = dict[int, LinearIndex]
+"""An index along each dim of the updates, or along some."""
+
+
+class ScatterGroup:
+    """The group of `function`, whose scatter is `op`."""
+
+    def __init__(self, function: ir.Operation, op: ir.Operation):
+        self.function, self.op, self.windows = function, op, Windows.of(op)
+        count = len(op.results)
+        self.indices, self.updates = op.operands[count], list(op.operands)[count + 1 :]
+        self.block = op.regions[0].blocks[0]
+        self.order = order_of(op, self.windows)
+
+    @property
+    def any_order(self) -> bool:
+        return self.order is not Order.KEPT
+
+    def open(self, blocks: int, threads: int, **layout: str | int) -> ScatterKernel:
+        """Its kernel, empty."""
+        kernel = open_kernel(self.function, blocks, threads, {"kernel": self.order.value, **layout})
+        buffers = len(kernel.buffers)
+        kernel.op.attributes[UPDATED] = i64_array(range(buffers - len(self.op.results), buffers))
+        return ScatterKernel(self, kernel)
+
+
+class ScatterKernel:
+    """Emits into the kernel of a scatter what it does with one element of its updates."""
+
+    def __init__(self, group: ScatterGroup, kernel: OpenKernel):
+        self.group, self.windows, self.kernel = group, group.windows, kernel
+        with kernel.body:
+            self.scalars = Scalars(kernel.op)
+            self.known = constants_outside(group.function)
+        self.region = ScalarRegion(group.block, self.known)
+        arguments = list(group.function.regions[0].blocks[0].arguments)
+        self.buffers = dict(zip(arguments, kernel.buffers))
+        returned = list(ops_in(group.function.regions[0].blocks[0])[-1].operands)
+        outputs = kernel.buffers[len(arguments) :]
+        self.tables = [outputs[returned.index(result)] for result in group.op.results]
+
+    def starts(self, at: Point) -> tuple[list[LinearIndex], ir.Value | None]:
+        """Where the window of the updates at that index begins, and whether it lies in what is updated; None where it cannot but do so."""
+        windows, inside = self.windows, []
+        starts = [LinearIndex()] * len(windows.shape)
+        for d, u in windows.batch.items():
+            starts[d] = at[u]
+        for d, component in windows.moved.items():
+            place, limit = self._index(at, component), windows.shape[d] - windows.window[d]
+            starts[d] = LinearIndex.of(place)
+            if limit < 0:
+                inside.append(self.scalars.constant(ir.IntegerType.get_signless(1), 0))
+            else:  # as unsigned, an index below 0 is as large as one beyond the end
+                inside.append(arith.cmpi(CmpIPredicate.ule, place, index_constant(limit)))
+        return starts, all_of(inside)
+
+    def _index(self, at: Point, component: int) -> ir.Value:
+        """A component of the index of a window."""
+        kind = ir.RankedTensorType(self.group.indices.type)
+        point = [at[d] for d in self.windows.over]
+        if self.windows.component < len(kind.shape):
+            point.insert(self.windows.component, LinearIndex(constant=component))
+        signed = kind.element_type
+        if UNSIGNED in self.group.op.attributes:
+            signed = ir.IntegerType.get_unsigned(signed.width)
+        return self.scalars.to_index(self._read(self.group.indices, point), signed)
+
+    def _read(self, tensor: ir.Value, point: Sequence[LinearIndex]) -> ir.Value:
+        """An element of an operand of the scatter."""
+        if defining_op(tensor) is not None:
+            return self.known[tensor]
+        kind = ir.RankedTensorType(tensor.type)
+        return loaded(memref.load(self.buffers[tensor], [_address(point, kind.shape)]), kind.element_type)
+
+    def read_updates(self, at: Point) -> list[ir.Value]:
+        """The element of each of the updates at that index."""
+        point = [at[d] for d in range(len(self.windows.updates))]
+        return [self._read(update, point) for update in self.group.updates]
+
+    def place(self, starts: list[LinearIndex], at: Point) -> ir.Value:
+        """Where in the tables an element of a window lies."""
+        point = [start + at[self.windows.at[d]] if d in self.windows.at else start for d, start in enumerate(starts)]
+        return _address(point, self.windows.shape)
+
+    def apply(self, place: ir.Value, new: list[ir.Value]) -> None:
+        """Combines elements of the updates with those of the tables."""
+        elements = [ir.RankedTensorType(result.type).element_type for result in self.group.op.results]
+        old = [loaded(memref.load(table, [place]), element) for table, element in zip(self.tables, elements)]
+        made = self.region.evaluate([*old, *new], self.region.answers)
+        for value, table, element in zip(made, self.tables, elements):
+            memref.store(stored(value, element), table, [place])
+
+
+def count(extents: Sequence[int]) -> int:
+    """The points of loops of these extents."""
+    return prod(extents)
+
+
+def _address(point: Sequence[LinearIndex], shape: Sequence[int]) -> ir.Value:
+    return sum((index * stride for index, stride in zip(point, row_major(tuple(shape)))), LinearIndex()).value()

@@ -1,0 +1,59 @@
+"""Updates that may be applied in any order: a thread an element of the updates, neighbouring threads at neighbouring elements.
+
+Where two may meet, the element of the table is combined by an atomic: one of the hardware's, where the body is such and the element has 32
+or 64 bits, else by compare and swap.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import memref
+from torch_mlir.dialects.arith import AtomicRMWKind
+
+from ...common.control_flow import if_then
+from ...common.linear_index import LinearIndex
+from ...common.rewriting import create, defining_op
+from ...common.storage import loaded, stored
+from ..support.emit import block_id, digits, less_than, thread_id
+from .group import ScatterGroup, ScatterKernel, count
+from .orders import Order
+
+THREADS = 256
+_OF_THE_HARDWARE = {
+    "arith.addi": AtomicRMWKind.addi, "arith.andi": AtomicRMWKind.andi, "arith.ori": AtomicRMWKind.ori, "arith.maxsi": AtomicRMWKind.maxs,
+    "arith.maxui": AtomicRMWKind.maxu, "arith.minsi": AtomicRMWKind.mins, "arith.minui": AtomicRMWKind.minu,
+}  # fmt: skip
+_ATOMIC_BITS = (32, 64)
+
+
+def emit_parallel(group: ScatterGroup) -> None:
+    """The kernel of a scatter whose updates may be applied in any order."""
+    updates = count(group.windows.updates)
+    kernel = group.open(-(-updates // THREADS), THREADS, updates=updates)
+    with kernel.kernel.body:
+        number = LinearIndex.of(block_id()) * THREADS + thread_id()
+        with if_then(less_than(number, updates) if updates % THREADS else None):
+            at = dict(enumerate(map(LinearIndex.of, digits(number.value(), [*group.windows.updates] or [1]))))
+            starts, inside = kernel.starts(at)
+            with if_then(inside):
+                place, new = kernel.place(starts, at), kernel.read_updates(at)
+                kernel.apply(place, new) if group.order is Order.UNIQUE else _combine(kernel, place, new)
+
+
+def _combine(kernel: ScatterKernel, place: ir.Value, new: list[ir.Value]) -> None:
+    """Combines each element of the tables by itself: none depends on another."""
+    results = kernel.group.op.results
+    for number, (table, result) in enumerate(zip(kernel.tables, results)):
+        element = ir.RankedTensorType(result.type).element_type
+        answer = kernel.region.answers[number]
+        made = defining_op(answer)
+        kind = _OF_THE_HARDWARE.get(made.name) if made is not None else None
+        if kind is not None and element.width in _ATOMIC_BITS:
+            memref.atomic_rmw(kind, new[number], table, [place])
+            continue
+        loop = create("memref.generic_atomic_rmw", [ir.MemRefType(table.type).element_type], [table, place], regions=1)
+        body = loop.regions[0].blocks.append(ir.MemRefType(table.type).element_type)
+        with ir.InsertionPoint(body):
+            old = [loaded(body.arguments[0], element)] * len(results)  # of which the body needs this one alone
+            (value,) = kernel.region.evaluate([*old, *new], [answer])
+            create("memref.atomic_yield", [], [stored(value, element)])
