@@ -79,5 +79,6 @@ NVVM = [
     "grid-constants",
     "gpu.module(convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse)",
     "external-shared-memory",
+    "relax-atomics",
     "verify-nvvm",
 ]

@@ -17,8 +17,8 @@ _SCATTER = """### Where the specification leaves it open
 
 A scatter does as XLA does. A window of updates of which a part is out of bounds is dropped whole (the specification drops its elements
 one by one); indices are compared as 64 bits, in their own signedness. Windows are applied one after the other, in the row-major order of
-their indices, so that the last of several at one place stays, and a sum is the same bit for bit from run to run, whatever `unique_indices`
-says. Where the body's elements are wider than the operands', these are converted first.
+their indices, so that the last of several at one place stays, and a sum is the same bit for bit from run to run. On CPUs that holds
+whatever `unique_indices` says; on GPUs it is believed. Where the body's elements are wider than the operands', these are converted first.
 """
 _ELEMENTS = {
     ANY: "all",

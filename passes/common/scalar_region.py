@@ -1,10 +1,10 @@
 """The region of an op that stays what it is up to its kernel (a sort, a scatter): scalar code, once for each set of arguments.
 
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %x = tensor.extract %a[]; %y = tensor.extract %b[]
-      %s = arith.addf %x, %y : f32
-      %r = tensor.from_elements %s : tensor<f32>
-      stablehlo.return %r
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %x = tensor.extract %a[]; %y = tensor.extract %b[]
+  %s = arith.addf %x, %y : f32
+  %r = tensor.from_elements %s : tensor<f32>
+  stablehlo.return %r
 """
 
 from __future__ import annotations

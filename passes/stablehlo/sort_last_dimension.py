@@ -7,33 +7,22 @@ After:
     %s = "stablehlo.sort"(%t) <{dimension = 1}> ({ comparator }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %0 = stablehlo.transpose %s, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
 
-A sort of rows of one element is its operands. Must hold: nothing. Declined: sorts on a CUDA target, with UnsupportedOpError; sorts along
-the last dimension already.
+A sort of rows of one element is its operands. Must hold: nothing. Declined: sorts along the last dimension already.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
-
-from ..common.rewriting import i64_attr, integer, walk
-from ..errors import UnsupportedOpError
+from ..common.rewriting import i64_attr, integer
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite, with_region
-
-_REMEDY = "hloom sorts on the CPU alone; compile for a CPU, or sort outside of the program"
 
 
 @register_pass("sort-last-dimension", "makes every sort one along the last dimension")
 def sort_last_dimension(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.sort": [_sort]})
-    if target_of(module).kind != "cuda":
-        return
-    for op in walk(module, "stablehlo.sort"):
-        message = "hloom does not compile stablehlo.sort for a CUDA target"
-        raise UnsupportedOpError(message, op=op.name, loc=str(op.location), stage="stablehlo", remedy=_REMEDY)
 
 
 def _sort(op: ir.Operation) -> list[ir.Value] | None:

@@ -18,8 +18,8 @@ Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes
 expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
 is not used.
 
-Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and sorts and scatters that are taken as they are (sort-rows, distribute-scatters). A group without
-a tileable axis becomes a forall of one tile.
+Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and sorts and scatters that stay what they are
+(sort-rows and distribute-scatters take them). A group without a tileable axis becomes a forall of one tile.
 """
 
 from __future__ import annotations

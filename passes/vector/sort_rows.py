@@ -10,8 +10,9 @@ After:
       scf.for %row = %lo to %hi { sorts a row of %x into %r, by way of %e }
     }
 
-A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks (sorting/ranks.py), long
-ones by radix (sorting/radix.py); any other merges (sorting/merge.py). All are stable, and stay inside the row whatever the comparator says.
+A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
+(sorting/ranks.py), long ones by radix (sorting/radix.py); any other merges (sorting/merge.py). All are stable, and stay inside the row
+whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
 not so is refused.
@@ -31,14 +32,14 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
 from ..common.scalar_region import constants_outside
 from ..common.scalars import Scalars
+from ..common.sorting.comparator import Comparator, key_of
+from ..common.sorting.rows import Array, Row
 from ..common.storage import buffer_type
 from ..errors import PassFailure
 from ..registry import register_pass
-from ..common.sorting.comparator import Comparator, key_of
 from .sorting.merge import merge_sort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
-from ..common.sorting.rows import Array, Row
 
 SHORT, LONG = 256, 1 << 31
 """Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""

@@ -231,7 +231,9 @@ def test_what_is_updated_is_its_own_update(interpreter):
     (found,) = scatter(p, [table], p.input(places), [table], ROWS, replaced(p))
     p.check("moved", found, scattered([x], places, [x], ROWS, lambda old, new: [new])[0])
     other = p.input(filled((8, 3), "f32", 2))
-    two = scatter(p, [table, other], p.input(places), [other, table], ROWS, lambda a, b, c, d: (p.op("add", [a, c]), p.op("subtract", [b, d])))
+    two = scatter(
+        p, [table, other], p.input(places), [other, table], ROWS, lambda a, b, c, d: (p.op("add", [a, c]), p.op("subtract", [b, d]))
+    )
     p.check("the second of two", two[1])
     p.verify(interpreter)
 

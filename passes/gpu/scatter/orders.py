@@ -11,10 +11,7 @@ from ...common.rewriting import defining_op, ops_in
 from ...common.scalar_region import ScalarRegion
 from ...common.scatter_windows import Windows
 
-ORDERLESS = frozenset(
-    f"arith.{name}"
-    for name in "addi muli andi ori xori maxsi maxui minsi minui maximumf minimumf".split()
-)
+ORDERLESS = frozenset(f"arith.{name}" for name in "addi muli andi ori xori maxsi maxui minsi minui maximumf minimumf".split())
 """Of these the same comes of any order, to the last bit: sums of floats are not among them."""
 
 

@@ -19,10 +19,9 @@ from .group import ScatterGroup, ScatterKernel, count
 from .orders import Order
 
 THREADS = 256
-_OF_THE_HARDWARE = {
-    "arith.addi": AtomicRMWKind.addi, "arith.andi": AtomicRMWKind.andi, "arith.ori": AtomicRMWKind.ori, "arith.maxsi": AtomicRMWKind.maxs,
-    "arith.maxui": AtomicRMWKind.maxu, "arith.minsi": AtomicRMWKind.mins, "arith.minui": AtomicRMWKind.minu,
-}  # fmt: skip
+_KINDS = {"maxsi": "maxs", "maxui": "maxu", "minsi": "mins", "minui": "minu"}
+_OF_THE_HARDWARE = {f"arith.{name}": getattr(AtomicRMWKind, _KINDS.get(name, name)) for name in ("addi", "andi", "ori", "xori", *_KINDS)}
+"""The atomics of GPUs, by what they combine with."""
 _ATOMIC_BITS = (32, 64)
 
 

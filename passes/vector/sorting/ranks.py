@@ -14,9 +14,10 @@ from torch_mlir.dialects import arith, memref, scf, vector
 from ...common.control_flow import each_value
 from ...common.rewriting import index_constant
 from ...common.scalars import Scalars
-from ...common.vectors import broadcast, vector_of
 from ...common.sorting.comparator import Key
 from ...common.sorting.rows import Row
+from ...common.vectors import broadcast, vector_of
+from .loops import for_
 
 _sgt, _eq = arith.CmpIPredicate.sgt, arith.CmpIPredicate.eq
 

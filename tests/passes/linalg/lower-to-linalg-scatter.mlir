@@ -71,3 +71,27 @@ func.func private @overlapping(%x: tensor<20xf32>, %i: tensor<30x1xi32>, %u: ten
   }) : (tensor<20xf32>, tensor<30x1xi32>, tensor<30x5xf32>) -> tensor<20xf32>
   return %0 : tensor<20xf32>
 }
+
+// -----
+
+// Changed: For a GPU the op stays up to its kernel, its body in scalar code; that indices had no sign is told by an attribute.
+// CHECK-LABEL: func.func private @on_a_gpu(
+// CHECK-SAME: %[[X:.*]]: tensor<20xi8>, %[[I:.*]]: tensor<30x1xi32>, %[[U:.*]]: tensor<30xi8>)
+// CHECK: %[[R:.*]] = "stablehlo.scatter"(%[[X]], %[[I]], %[[U]])
+// CHECK-SAME: unique_indices = true
+// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<i8>, %[[B:.*]]: tensor<i8>):
+// CHECK: %[[C:.*]] = tensor.extract %[[A]][]
+// CHECK: %[[D:.*]] = tensor.extract %[[B]][]
+// CHECK: arith.maxui %[[C]], %[[D]] : i8
+// CHECK: hloom.unsigned_indices
+module attributes {hloom.target = {kind = "cuda"}} {
+  func.func private @on_a_gpu(%x: tensor<20xui8>, %i: tensor<30x1xui32>, %u: tensor<30xui8>) -> tensor<20xui8> attributes {hloom.kind = "scatter"} {
+    %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+    ^bb0(%a: tensor<ui8>, %b: tensor<ui8>):
+      %m = stablehlo.maximum %a, %b : tensor<ui8>
+      stablehlo.return %m : tensor<ui8>
+    }) : (tensor<20xui8>, tensor<30x1xui32>, tensor<30xui8>) -> tensor<20xui8>
+    return %0 : tensor<20xui8>
+  }
+}
