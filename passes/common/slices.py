@@ -19,6 +19,7 @@ def tensor_type(sizes: Mixed, element: ir.Type) -> ir.RankedTensorType:
 
 
 def extract_slice(source: ir.Value, offsets: Mixed, sizes: Mixed) -> ir.Value:
+    """Without a sign, as all of linalg: an argument of a group loses its own when the group is lowered."""
     operands, place = _place([source], offsets, sizes)
     return value_of("tensor.extract_slice", tensor_type(sizes, signless(element_of(source))), operands, **place)
 

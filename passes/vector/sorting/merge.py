@@ -12,7 +12,6 @@ from ...common.control_flow import each_value, while_loop
 from ...common.rewriting import index_constant, value_of
 from ...common.sorting.comparator import Comparator
 from ...common.sorting.rows import Row
-from .loops import for_, while_
 
 RUN = 12
 """Elements of a run that is sorted by insertion."""

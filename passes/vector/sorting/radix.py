@@ -16,7 +16,6 @@ from ...common.rewriting import index_constant, value_of
 from ...common.scalars import Scalars
 from ...common.sorting.comparator import Key
 from ...common.sorting.rows import Row
-from .loops import for_, if_
 
 LONG = 1 << 13
 """From this length on a row of keys of 32 bits is worth three digits of eleven bits in place of four of eight."""

@@ -17,7 +17,6 @@ from ...common.scalars import Scalars
 from ...common.sorting.comparator import Key
 from ...common.sorting.rows import Row
 from ...common.vectors import broadcast, vector_of
-from .loops import for_
 
 _sgt, _eq = arith.CmpIPredicate.sgt, arith.CmpIPredicate.eq
 
