@@ -24,6 +24,7 @@ from .interpreter import HEAVY
 from .parsing import parse_module
 from .source_program import main_function
 
+_PREPARATION = "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce,func.func(chlo-legalize-to-stablehlo)"
 _HALF = ("f16", "bf16")
 _RESOURCE = re.compile(r'(\w+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
 _DENSE_RESOURCE = re.compile(r"dense_resource<(.*)> : tensor<")
@@ -68,7 +69,7 @@ def _prepare(module: ir.Module, function: str) -> ir.Operation:
     found[function].attributes["sym_name"] = ir.StringAttr.get("main")
     for name, op in found.items():
         op.attributes["sym_visibility"] = ir.StringAttr.get("public" if name == function else "private")
-    PassManager.parse("builtin.module(inline,symbol-dce,func.func(chlo-legalize-to-stablehlo))").run(module.operation)
+    PassManager.parse(f"builtin.module({_PREPARATION})").run(module.operation)
     _make_constants_dense(module)
     for op in walk(module.operation, lambda op: op.name in CONTRACTIONS):
         _accumulate_in_f32(op)

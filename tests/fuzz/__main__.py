@@ -1,0 +1,174 @@
+"""python -m tests.fuzz: random programs, compared, and those that fail cut down to a few lines.
+
+    python -m tests.fuzz --programs 1000                    on the CPU
+    python -m tests.fuzz --minutes 30 --target sim:sm_90a   on a simulated GPU
+    python -m tests.fuzz --only 17 --seed 3                 program 17 of seed 3 again
+    python -m tests.fuzz --ops reduce,transpose --types f32,i8 --keep found
+
+Exits with 1 if a program fails. `--keep` writes each that does, as it was and cut down, into a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from .children import Crash
+from .elements import ALL, COMMON
+from .grow import Limits
+from .judge import Judge, Verdict
+from .known import compiles
+from .minimize import minimized
+from .program import Program, walk
+from .programs import random_program
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=0, help="so many (100 if no minutes are given)")
+    parser.add_argument("--minutes", type=float, default=0, help="for so long")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, help="this program alone")
+    parser.add_argument("--ops", default="", help="names, by commas: of these ops only")
+    parser.add_argument("--types", default="", help=f"element types, by commas, of {', '.join(ALL)}")
+    parser.add_argument("--size", type=int, default=8, help="about so many ops a program")
+    parser.add_argument("--target", default="cpu", help="cpu, cpu-avx2, sim:sm_90a, …")
+    parser.add_argument("--xla", action="store_true", help="also ops that only XLA computes")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for what fails")
+    options = parser.parse_args(arguments)
+    if not options.minutes and not options.programs:
+        options.programs = 100
+    return options
+
+
+@dataclass
+class Run:
+    options: argparse.Namespace
+    counts: Counter = field(default_factory=Counter)
+    ops: Counter = field(default_factory=Counter)
+    refusals: Counter = field(default_factory=Counter)
+    slowest: tuple[float, int] = (0.0, 0)
+    lock: Lock = field(default_factory=Lock)
+    began: float = field(default_factory=time.monotonic)
+    next: int = 0
+
+    def number(self) -> int | None:
+        """Of the next program, None at the end."""
+        options = self.options
+        with self.lock:
+            number, self.next = self.next, self.next + 1
+        if options.only is not None:
+            return options.only if number == 0 else None
+        late = options.minutes and time.monotonic() - self.began > 60 * options.minutes
+        return None if late or (options.programs and number >= options.programs) else number
+
+    def work(self) -> None:
+        judge = Judge()
+        try:
+            while (number := self.number()) is not None:
+                program = grown(self.options, number)
+                if program.returned:
+                    self.tell(number, program, judge(program, self.options.target), judge)
+        finally:
+            judge.stop()
+
+    def tell(self, number: int, program: Program, verdict: Verdict, judge: Judge) -> None:
+        with self.lock:
+            self.counts[verdict.kind] += 1
+            self.ops.update({op.name for op in walk(program.ops)})
+            self.slowest = max(self.slowest, (verdict.seconds, number))
+            if verdict.kind == "refused":
+                self.refusals[verdict.why.splitlines()[0]] += 1
+        if verdict.bad:
+            self.report(number, program, verdict, judge)
+        if verdict.kind in ("unknown", "disputed") and self.options.keep:
+            print(f"\nprogram {number}: {verdict.kind}: {verdict.why}")
+        self.progress()
+
+    def report(self, number: int, program: Program, verdict: Verdict, judge: Judge) -> None:
+        small = cut_down(program, verdict, judge, self.options.target)
+        again = judge(small, self.options.target)
+        inputs = "\n".join(f"// argument {i}: {described(x)}" for i, x in enumerate(small.inputs))
+        text = (
+            f"// seed {self.options.seed}, program {number}, {self.options.target}: {verdict.kind}\n"
+            + comment(again.why)
+            + inputs
+            + "\n"
+            + small.text()
+        )
+        with self.lock:
+            print(f"\n{text}\n", flush=True)
+        if self.options.keep:
+            folder = self.options.keep
+            folder.mkdir(parents=True, exist_ok=True)
+            name = f"{verdict.kind}-{self.options.seed}-{number}"
+            (folder / f"{name}.mlir").write_text(text)
+            (folder / f"{name}-whole.mlir").write_text(comment(verdict.why) + program.text())
+
+    def progress(self) -> None:
+        done = sum(self.counts.values())
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
+        line = f"{done} programs in {time.monotonic() - self.began:.0f} s: {told}"
+        if sys.stdout.isatty():
+            print(f"\r\x1b[K{line}", end="", flush=True)
+        elif done % 100 == 0:
+            print(line, flush=True)
+
+    def table(self) -> None:
+        rows = [f"{count:7} {what}" for what, count in sorted(self.counts.items())]
+        rows += [f"{self.slowest[0]:7.1f} seconds the slowest compile took, of program {self.slowest[1]}"]
+        rows += [f"{count:7} refused: {why}" for why, count in self.refusals.most_common(20)]
+        ops = ", ".join(f"{name.removeprefix('stablehlo.')} {count}" for name, count in sorted(self.ops.items()))
+        print("\n" + "\n".join(rows) + f"\n\nprograms with each op: {ops}")
+
+
+def grown(options: argparse.Namespace, number: int) -> Program:
+    types = tuple(options.types.split(",")) if options.types else COMMON
+    only = options.ops.split(",") if options.ops else ()
+    return random_program([options.seed, number], Limits(types), compiles(options.target), options.size, only, options.xla)
+
+
+def cut_down(program: Program, verdict: Verdict, judge: Judge, target: str) -> Program:
+    def evaluate(whole: Program) -> list[np.ndarray] | None:
+        try:
+            found = (judge.xla if whole.by_xla else judge.reference).ask(whole.text(), whole.inputs)
+        except Crash:
+            return None
+        return None if isinstance(found, str) else found
+
+    first = program.only([program.returned[verdict.wrong[0]]]) if verdict.wrong else program
+    fails = lambda candidate: judge(candidate, target).sign == verdict.sign  # noqa: E731
+    return minimized(first if fails(first) else program, fails, evaluate)
+
+
+def comment(text: str) -> str:
+    return "".join(f"// {line}\n" for line in text.splitlines())
+
+
+def described(array: np.ndarray) -> str:
+    return f"{array.dtype}{list(array.shape)} {np.array2string(array.ravel(), max_line_width=10000, threshold=12)}"
+
+
+def main() -> int:
+    options = parsed()
+    os.environ.setdefault("HLOOM_CACHE_DIR", "off")
+    run = Run(options)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for worker in [pool.submit(run.work) for _ in range(options.jobs)]:
+            worker.result()
+    run.table()
+    return int(any(run.counts[kind] for kind in ("wrong", "failed", "crashed", "slow")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

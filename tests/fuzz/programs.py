@@ -1,0 +1,64 @@
+"""Random programs, and the small program of one op and element type."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from .errors import Unsuitable
+from .grow import Grower, Limits
+from .program import Program
+from .recipes import Recipe, load
+
+TRIES = 40
+SMALL = Limits(ranks=(2,), extents=(3, 5), empty=0, data=("tame",), reuse=0.9)
+Knows = Callable[[str, str], bool]
+"""Whether an op of an element type compiles."""
+
+
+def attempt(g: Grower, recipe: Recipe, element: str) -> bool:
+    """Makes the op; if its operands do not suit, leaves the program as it was."""
+    kept = len(g.ops), list(g.pool), dict(g.facts), dict(g.functions), g.isolated, g.through, g.depth
+    g.through = recipe.through
+    try:
+        recipe.make(g, recipe.name, element)
+    except Unsuitable:
+        del g.ops[kept[0] :]
+        g.pool, g.facts, g.functions, g.isolated, g.through, g.depth = kept[1:]
+        return False
+    finally:
+        g.through = False
+    return True
+
+
+def random_program(seed: Sequence[int], limits: Limits, knows: Knows, size: int, only: Sequence[str] = (), by_xla: bool = False) -> Program:
+    """About `size` ops that compile. `only`: of those names; `by_xla`: also such that the reference lacks."""
+    chosen = random.Random(str(seed)).sample(limits.types, min(len(limits.types), 3))
+    g = Grower(seed, replace(limits, types=tuple(chosen)))
+    recipes = [r for r in load().values() if not r.alone and (by_xla or not r.by_xla) and (not only or r.name in only)]
+    g.by_xla = by_xla
+
+    def some_ops(count: int) -> None:
+        for _ in range(count):
+            for _ in range(TRIES):
+                recipe, element = g.rng.choice(recipes), g.element()
+                deep = recipe.name in ("while", "if", "case", "func.call", "composite") and g.depth >= limits.depth
+                if not deep and knows(recipe.name, element) and attempt(g, recipe, element):
+                    break
+
+    g.some_ops = some_ops
+    some_ops(size)
+    return g.finish()
+
+
+def small_program(name: str, element: str, seed: int = 0) -> Program | None:
+    """One op of the type; None if it cannot be made of it."""
+    recipe = load()[name]
+    types = (element,)
+    for attempt_number in range(20):
+        g = Grower([seed, attempt_number], Limits(types, SMALL.ranks, SMALL.extents, 0, SMALL.data, SMALL.reuse))
+        g.by_xla = recipe.by_xla
+        if attempt(g, recipe, element):
+            return g.finish()
+    return None

@@ -1,0 +1,118 @@
+"""Reductions, windows and sorts."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .. import errors
+from ..elements import COMPLEX, is_float, is_integer, largest, part
+from ..errors import Facts, Unsuitable
+from ..grow import Grower
+from ..program import Region, Type, Value
+from . import recipe
+from .movement import array
+
+
+def combining(g: Grower, element: str) -> str:
+    if element in COMPLEX:
+        return g.rng.choice(("add", "multiply"))
+    if element == "i1":
+        return g.rng.choice(("and", "or", "xor"))
+    return g.rng.choice(("add", "add", "maximum", "minimum", "multiply", *(("and", "or", "xor") if is_integer(element) else ())))
+
+
+def body(g: Grower, op: str, element: str) -> Region:
+    scalar = Type((), element)
+    return g.region([scalar, scalar], lambda a, b: [g.emit(op, [a, b])])
+
+
+def neutral(g: Grower, op: str, element: str) -> Value:
+    """An initial value; for sums and products of floats the neutral one."""
+    if is_float(part(element)) or g.rng.random() < 0.5:
+        ends = {"add": 0, "multiply": 1, "maximum": -min(largest(element), 448), "minimum": min(largest(element), 448)}
+        ends |= {"or": 0, "xor": 0, "and": -1}
+        number = ends[op]
+        if is_integer(element) and element.startswith("ui"):
+            number = max(0, number) if op != "and" else int(largest(element))
+        if is_integer(element):
+            number = int(number)
+        return g.constant((), element, number == -1 if element == "i1" else number)
+    return g.value((), element)
+
+
+@recipe("reduce", through=True)
+def reduce(g: Grower, name: str, element: str) -> Value:
+    x = g.any(element, exact=element in COMPLEX)
+    dims = g.dims(x.rank)
+    op = combining(g, element)
+    count = prod(x.shape[d] for d in dims)
+    init = neutral(g, op, element)
+    each = errors.through(g.facts[x], g.facts[init]) if op in ("maximum", "minimum") else g.facts[x]
+    facts = errors.folded(op, element, count, each)
+    shape = tuple(extent for d, extent in enumerate(x.shape) if d not in dims)
+    return g.emit(name, [x, init], Type(shape, element), f"dimensions = {array(dims)}", [body(g, op, element)], facts)
+
+
+@recipe("map")
+def map_(g: Grower, name: str, element: str) -> Value:
+    x = g.any(element)
+    y = g.value(x.shape, element)
+    op = "and" if element == "i1" else "subtract"
+    return g.emit(name, [x, y], x.type, f"dimensions = {array(range(x.rank))}", [body(g, op, element)])
+
+
+@recipe("reduce_window", through=True)
+def reduce_window(g: Grower, name: str, element: str) -> Value:
+    x = g.any(element, exact=element in COMPLEX)
+    op = combining(g, element)
+    window = [g.rng.choice((1, 1, 2, 3)) for _ in x.shape]
+    cumulative = x.rank and g.rng.random() < 0.2
+    steps, dilations, bases = ([g.rng.choice((1, 1, 1, 2)) for _ in x.shape] for _ in range(3))
+    pads = [(g.rng.choice((0, 0, 1)), g.rng.choice((0, 0, 1, 2))) for _ in x.shape]
+    if cumulative:
+        d = g.rng.randrange(x.rank)
+        window, steps, dilations, bases, pads = [1] * x.rank, [1] * x.rank, [1] * x.rank, [1] * x.rank, [(0, 0)] * x.rank
+        window[d], pads[d] = max(x.shape[d], 1), (max(x.shape[d], 1) - 1, 0)
+    shape = [windows(e, w, s, d, b, p) for e, w, s, d, b, p in zip(x.shape, window, steps, dilations, bases, pads)]
+    init = neutral(g, op, element)
+    each = errors.through(g.facts[x], g.facts[init]) if op in ("maximum", "minimum") else g.facts[x]
+    facts = errors.folded(op, element, prod(window), each)
+    attributes = (
+        f"window_dimensions = {array(window)}, window_strides = {array(steps)}, window_dilations = {array(dilations)}, "
+        f"base_dilations = {array(bases)}"
+    )
+    if x.rank:
+        attributes += f", padding = dense<{[list(pair) for pair in pads]}> : tensor<{x.rank}x2xi64>"
+    return g.emit(name, [x, init], Type(tuple(shape), element), attributes, [body(g, op, element)], facts)
+
+
+def windows(extent: int, window: int, step: int, dilation: int, base: int, pads: tuple[int, int]) -> int:
+    """How many windows there are along a dimension."""
+    padded = sum(pads) + (max(0, extent - 1) * base + 1 if extent else 0)
+    dilated = (window - 1) * dilation + 1
+    return 0 if padded == 0 or dilated > padded else (padded - dilated) // step + 1
+
+
+@recipe("sort")
+def sort(g: Grower, name: str, element: str) -> Value:
+    """Stable, of keys without NaN: with them a FLOAT comparison is no order, and the reference has no TOTALORDER."""
+    x = g.any(element, low=1, finite=True)
+    others = [g.value(x.shape, g.element()) for _ in range(g.rng.choice((0, 0, 1, 2)))]
+    operands = [x, *others]
+    d = g.rng.randrange(x.rank)
+    direction = f"comparison_direction = #stablehlo<comparison_direction {g.rng.choice(('LT', 'GT', 'LT'))}>"
+    scalars = [Type((), v.element) for v in operands for _ in range(2)]
+    comparator = g.region(scalars, lambda a, b, *rest: [g.emit("compare", [a, b], Type((), "i1"), direction)])
+    attributes = f"dimension = {d} : i64, is_stable = true"
+    facts = errors.through(*(g.facts[v] for v in operands))
+    return g.emit_all(name, operands, [v.type for v in operands], attributes, [comparator], facts)[0]
+
+
+@recipe("chlo.top_k")
+def top_k(g: Grower, name: str, element: str) -> Value:
+    x = g.any(element, low=1, finite=True, full=True)
+    k = g.rng.randint(1, x.shape[-1])
+    kinds = [Type((*x.shape[:-1], k), element), Type((*x.shape[:-1], k), "i32")]
+    if x.type.size == 0:
+        raise Unsuitable
+    return g.emit_all(name, [x], kinds, f"k = {k} : i64", facts=Facts(g.facts[x].bound))[0]

@@ -1,0 +1,77 @@
+"""Programs of fixed seeds are right on the CPU and on a simulated GPU; the fuzzer sees what is wrong, and cuts it down.
+
+`python -m tests.fuzz` tries as many more as you like.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pytest
+
+from fuzz.__main__ import Run, parsed
+from fuzz.elements import COMMON, Data, values
+from fuzz.errors import Facts, Unsuitable, checked, total
+from fuzz.grow import Limits
+from fuzz.judge import Verdict, close
+from fuzz.known import admitted, compiles
+from fuzz.minimize import minimized, weight
+from fuzz.program import walk
+from fuzz.programs import random_program
+from fuzz.recipes import load
+from hloom.passes.common.ops import LEGALIZED, OPS
+
+PROGRAMS = {"cpu": 20, "sim:sm_90a": 8}
+
+
+@pytest.mark.parametrize("target", PROGRAMS)
+def test_random_programs(target):
+    run = Run(parsed(["--programs", str(PROGRAMS[target]), "--seed", "2026", "--target", target]))
+    run.work()
+    assert sum(run.counts.values()) == PROGRAMS[target]
+    assert not any(run.counts[kind] for kind in ("wrong", "failed", "crashed", "slow", "refused")), run.counts
+
+
+def test_every_op_that_compiles_has_a_recipe():
+    names = {name.removeprefix("stablehlo.") for name in {*OPS, *LEGALIZED}} - {"return"}
+    assert names - set(load()) == set()
+    assert not [name for name in names if not any(admitted(name, element) for element in COMMON)]
+
+
+def test_programs_are_reproducible_and_differ():
+    texts = [random_program([7, n % 10], Limits(), compiles("cpu"), 6).text() for n in range(20)]
+    assert texts[:10] == texts[10:] and len(set(texts)) == 10
+
+
+def test_a_failing_program_is_cut_down_to_the_op_that_fails():
+    limits = Limits(types=("f32",), empty=0)
+    fails = lambda p: any(op.name == "stablehlo.reverse" and op.results[0].type.size > 1 for op in walk(p.ops))  # noqa: E731
+    programs = (random_program([1, n], limits, compiles("cpu"), 12) for n in range(100))
+    program = next(p for p in programs if fails(p) and len(p.ops) > 8)
+    small = minimized(program, fails, lambda p: None)
+    assert fails(small) and [op.name for op in small.ops] == ["stablehlo.reverse"] and weight(small)[1] <= 4
+
+
+def test_what_differs_is_seen():
+    x = np.array([1, 2, np.nan, -0.0], np.float32)
+    near = np.nextafter(x, np.float32(9))
+    assert close(x, x, 0, 0).all() and close(x, near, 1, 0)[:3].all() and not close(x, near, 0, 0)[:2].any()
+    assert not close(x, np.abs(x), 2, 0)[3] and not close(x, x[::-1], 2, 0)[2]
+    z = values("complex<f32>", (4,), Data("tame"), [0])
+    assert close(z, z * np.complex64(1 + 1e-7), 4, 0).all() and not close(z, z + np.complex64(1e-3), 4, 0).any()
+
+
+def test_a_bound_that_says_nothing_is_refused():
+    with pytest.raises(Unsuitable):
+        checked(Facts(1.0, False, 0, 0.25), "f32")
+    with pytest.raises(Unsuitable):
+        total("f32", 10, Facts())
+    assert total("f32", 1000, Facts(3.0, whole=True)).exact and not total("f32", 1000, Facts(3.0)).exact
+    assert not total("bf16", 1000, Facts(3.0, whole=True)).exact
+
+
+def test_the_kind_of_a_fault_is_kept_when_it_is_cut_down():
+    failed = Verdict("failed", "PassFailure: [HL105] x broke: y\n  stage: tiled")
+    assert failed.bad and failed.sign == "failed stage: tiled PassFailure"
+    assert not Verdict("refused", "").bad and isinstance(parsed([]), argparse.Namespace)
