@@ -34,6 +34,7 @@ STABLEHLO = [
     "simplify-stablehlo",
     "canonicalize",
     "cse",
+    "partial-sorts",
     "check-canonical",
     # targets that are GPUs: reductions with few results
     "split-reductions",

@@ -11,8 +11,8 @@ After:
     }
 
 A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
-(sorting/ranks.py), long ones by radix (sorting/radix.py); any other merges (sorting/merge.py). All are stable, and stay inside the row
-whatever the comparator says.
+(sorting/ranks.py), long ones by radix (sorting/radix.py); any other merges (sorting/merge.py). Of a sort that says that few elements are
+read (partial-sorts) those are selected (sorting/selection.py). All are stable, and stay inside the row whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
 not so is refused.
@@ -29,10 +29,11 @@ from torch_mlir.dialects import arith, scf
 
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.control_flow import each_value
 from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
 from ..common.scalar_region import constants_outside
 from ..common.scalars import Scalars
-from ..common.sorting.comparator import Comparator, key_of
+from ..common.sorting.comparator import Comparator, Key, key_of
 from ..common.sorting.rows import Array, Row
 from ..common.storage import buffer_type
 from ..errors import PassFailure
@@ -40,6 +41,7 @@ from ..registry import register_pass
 from .sorting.merge import merge_sort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
+from .sorting.selection import Selection, Sort, capacity
 
 SHORT, LONG = 256, 1 << 31
 """Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
@@ -64,7 +66,8 @@ def _build(function: ir.Operation, target: TargetView) -> None:
     with ir.InsertionPoint(entry), sort.location:
         known = constants_outside(function)
         inputs, results, scratch = _arrays(function, sort, entry, known)
-        sort_row = _algorithm(Comparator(sort.regions[0].blocks[0], known), Scalars(kernel), length, target)
+        first = integer(sort, "hloom.first", length)
+        sort_row = _algorithm(Comparator(sort.regions[0].blocks[0], known), Scalars(kernel), length, first, target)
         loop = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
         create("func.return")
         with ir.InsertionPoint(loop.body):
@@ -88,14 +91,33 @@ def _sort_of(function: ir.Operation) -> ir.Operation:
     return sort
 
 
-def _algorithm(comparator: Comparator, s: Scalars, length: int, target: TargetView) -> Callable[[Row, Row, Row], None]:
-    """What emits the sort of one row into another, by way of a third."""
+def _algorithm(comparator: Comparator, s: Scalars, length: int, first: int, target: TargetView) -> Callable[[Row, Row, Row], None]:
+    """What emits the sort of one row into another, by way of a third, of which so many elements are read."""
     key = key_of(comparator)
+    if capacity(first) <= length // 2:
+        sort = _in_place(comparator, key, s, first, target)
+        return Selection(s, comparator, key, length, first, sort).emit
     if key is None or length >= LONG:
         return partial(merge_sort, comparator, length)
     if length > SHORT:
         return RadixSort(s, key, length).emit
     return RankSort(s, key, length, target.vector_bits).emit
+
+
+def _in_place(comparator: Comparator, key: Key | None, s: Scalars, first: int, target: TargetView) -> Sort:
+    """What emits the sort of what a selection keeps, of which the first elements are wanted."""
+    most = capacity(first)
+    if key is not None and most <= SHORT:
+        ranks = RankSort(s, key, most, target.vector_bits)
+
+        def by_ranks(row: Row, other: Row, count: ir.Value) -> None:
+            ranks.emit(row, other, other, count)
+            each_value(index_constant(0), arith.minsi(count, index_constant(first)), lambda i: row.store(other.load(i), i))
+
+        return by_ranks
+    if key is not None and (radix := RadixSort(s, key, most)).in_place:
+        return lambda row, other, count: radix.emit(row, row, other, count)
+    return lambda row, other, count: merge_sort(comparator, count, row, row, other)
 
 
 def _kernel(function: ir.Operation, rows: int) -> tuple[ir.Operation, ir.Block]:

@@ -13,11 +13,11 @@ from .lowering import Lowering
 def _sort(low: Lowering, op: ir.Operation) -> None:
     operands = [low.tensor(value) for value in op.operands]
     dimension = i64_attr(integer(op, "dimension", -1) % len(shape_of(operands[0])))
-    keep(low, op, operands, dimension=dimension, **_stable(op))
+    keep(low, op, operands, dimension=dimension, **_kept(op))
 
 
-def _stable(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {"is_stable": op.attributes["is_stable"]} if "is_stable" in op.attributes else {}
+def _kept(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in ("is_stable", "hloom.first") if name in op.attributes}
 
 
 LOWERINGS = {"stablehlo.sort": _sort}

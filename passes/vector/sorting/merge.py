@@ -17,12 +17,12 @@ RUN = 12
 """Elements of a run that is sorted by insertion."""
 
 
-def merge_sort(comparator: Comparator, length: int, source: Row, target: Row, scratch: Row) -> None:
-    """Sorts the `length` elements of `source` into `target`."""
-    _runs(comparator, source, target, length)
-    if length <= RUN:
+def merge_sort(comparator: Comparator, length: int | ir.Value, source: Row, target: Row, scratch: Row) -> None:
+    """Sorts the `length` elements of `source` into `target`, which may be the same."""
+    end = index_constant(length) if isinstance(length, int) else length
+    _runs(comparator, source, target, end)
+    if isinstance(length, int) and length <= RUN:
         return
-    end = index_constant(length)
 
     def two_levels(width: ir.Value) -> list[ir.Value]:
         twice = arith.addi(width, width)
@@ -36,8 +36,8 @@ def merge_sort(comparator: Comparator, length: int, source: Row, target: Row, sc
 _ult = arith.CmpIPredicate.ult
 
 
-def _runs(comparator: Comparator, source: Row, target: Row, length: int) -> None:
-    zero, one, run, end = (index_constant(n) for n in (0, 1, RUN, length))
+def _runs(comparator: Comparator, source: Row, target: Row, end: ir.Value) -> None:
+    zero, one, run = (index_constant(n) for n in (0, 1, RUN))
 
     def insert(start: ir.Value, index: ir.Value) -> None:
         new = source.load(index)

@@ -22,21 +22,27 @@ LONG = 1 << 13
 
 
 class RadixSort:
-    """`emit` sorts a row; the counts lie in a buffer of the kernel's, made at the insertion point."""
+    """`emit` sorts a row of at most `length` elements; the counts lie in a buffer of the kernel's, made at the insertion point."""
 
     def __init__(self, s: Scalars, key: Key, length: int):
-        self.s, self.key, self.length = s, key, length
+        self.s, self.key, self.count = s, key, index_constant(length)
         self.digit = 11 if key.bits == 32 and length >= LONG else min(8, key.bits)
         self.digits = -(-key.bits // self.digit)
         self.i32 = ir.IntegerType.get_signless(32)
         self.counts = memref.alloca(ir.MemRefType.get([self.digits << self.digit], self.i32), [], [], alignment=64)
 
-    def emit(self, source: Row, target: Row, scratch: Row) -> None:
-        """Sorts `source` into `target`."""
-        zero, end = index_constant(0), index_constant(self.length)
+    @property
+    def in_place(self) -> bool:
+        """Whether the source may be the target."""
+        return self.digits % 2 == 0
+
+    def emit(self, source: Row, target: Row, scratch: Row, count: ir.Value | None = None) -> None:
+        """Sorts `source`, or its first `count` elements, into `target`."""
+        self.count = self.count if count is None else count
+        zero = index_constant(0)
         nothing = self.s.constant(self.i32, 0)
         each_value(zero, index_constant(self.digits << self.digit), lambda i: memref.store(nothing, self.counts, [i]))
-        each_value(zero, end, lambda i: self._count(source.load(i)))
+        each_value(zero, self.count, lambda i: self._count(source.load(i)))
         first = self._places(self.key.of(self.s, source.load(zero)))
         for number in range(self.digits):
             into = target if (self.digits - 1 - number) % 2 == 0 else scratch
@@ -66,7 +72,7 @@ class RadixSort:
         return count
 
     def _pass(self, source: Row, target: Row, number: int, first: ir.Value) -> None:
-        alike = self.s.cmpi("eq", memref.load(self.counts, [first]), self.s.constant(self.i32, self.length))
+        alike = self.s.cmpi("eq", memref.load(self.counts, [first]), arith.index_cast(self.i32, self.count))
 
         def copy() -> Sequence[ir.Value]:
             self._each(lambda i: target.store(source.load(i), i))
@@ -85,7 +91,7 @@ class RadixSort:
         if_else(alike, [], copy, sort)
 
     def _each(self, body: Callable[[ir.Value], None]) -> None:
-        each_value(index_constant(0), index_constant(self.length), body)
+        each_value(index_constant(0), self.count, body)
 
     def _sum(self, number: int) -> None:
         """Turns the counts of a digit into the places of the first elements that have it."""

@@ -25,7 +25,7 @@ _REGISTERS = 4
 
 
 class RankSort:
-    """`emit` sorts a row; its keys and places lie in buffers of the kernel's, made at the insertion point."""
+    """`emit` sorts a row of at most `length` elements; its keys and places lie in buffers of the kernel's, made at the insertion point."""
 
     def __init__(self, s: Scalars, key: Key, length: int, vector_bits: int):
         self.s, self.key, self.length = s, key, length
@@ -36,13 +36,19 @@ class RankSort:
         whole = -(-length // self.block) * self.block
         kind = ir.MemRefType.get([whole], self.integer)
         self.keys, self.places = (memref.alloca(kind, [], [], alignment=64) for _ in "kp")
-        greatest = s.constant(self.integer, (1 << (self.integer.width - 1)) - 1)
-        for place in range(length, whole):  # comes before nothing
-            memref.store(greatest, self.keys, [index_constant(place)])
+        self._pad(index_constant(length), index_constant(whole))
 
-    def emit(self, source: Row, target: Row, scratch: Row) -> None:
-        """Sorts `source` into `target`."""
+    def _pad(self, start: ir.Value, end: ir.Value) -> None:
+        """Stores keys that come before nothing."""
+        greatest = self.s.constant(self.integer, (1 << (self.integer.width - 1)) - 1)
+        each_value(start, end, lambda place: memref.store(greatest, self.keys, [place]))
+
+    def emit(self, source: Row, target: Row, scratch: Row, count: ir.Value | None = None) -> None:
+        """Sorts `source`, or its first `count` elements, into `target`."""
         zero, end = index_constant(0), index_constant(self.length)
+        if count is not None:
+            self._pad(count, end)
+            end = count
         each_value(zero, end, lambda i: memref.store(self._signed(source.load(i)), self.keys, [i]))
         each_value(zero, end, self._rank, index_constant(self.block))
         each_value(zero, end, lambda i: target.store(source.load(i), self._place(i)))

@@ -47,6 +47,28 @@ func.func private @short(%x: tensor<5xi8>) -> (tensor<5xi8>, tensor<5xi8>) attri
   return %0, %1 : tensor<5xi8>, tensor<5xi8>
 }
 
+// Changed: Of 900 elements 2 are read: those of a block that come before the last of the best are appended, where there is any.
+// CHECK-LABEL: func.func private @first
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c900
+// CHECK: %[[ANY:.*]] = scf.for {{.*}} -> (i1)
+// CHECK: arith.cmpi ult
+// CHECK: scf.if %[[ANY]] -> (index, i32)
+// CHECK: %[[COUNT:.*]] = scf.for {{.*}} -> (index)
+// CHECK: %[[FULL:.*]] = arith.cmpi ugt, %[[COUNT]]
+// CHECK: scf.if %[[FULL]] -> (index, i32)
+func.func private @first(%x: tensor<4x900xf32>) -> (tensor<4x900xf32>, tensor<4x900xf32>) attributes {hloom.kind = "sort"} {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %x0 = tensor.extract %a[] : tensor<f32>
+    %y0 = tensor.extract %b[] : tensor<f32>
+    %c = arith.cmpf olt, %x0, %y0 : f32
+    %p = tensor.from_elements %c : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {hloom.first = 2 : i64} : (tensor<4x900xf32>) -> tensor<4x900xf32>
+  %1 = tensor.empty() : tensor<4x900xf32>
+  return %0, %1 : tensor<4x900xf32>, tensor<4x900xf32>
+}
+
 // Changed: An element of one operand is compared with one of the other: no key orders such rows, so they are merged.
 // CHECK-LABEL: func.func private @merged
 // CHECK-NOT: memref.alloca

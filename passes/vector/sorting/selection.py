@@ -1,0 +1,98 @@
+"""The first elements of a row in order, by selection: what comes before the last of the best so far is kept, and sorted when it is much.
+
+    target[0 : capacity] = source[0 : capacity]; sort it; bound = target[first - 1]; count = first
+    for each block of the rest of source:
+      if any of it comes before bound:                       // one pass over the keys, which LLVM vectorises
+        append those of it that do to target[0 : count]
+        if target[0 : capacity] might not hold another block: sort target[0 : count]; bound = target[first - 1]; count = first
+    sort target[0 : count]
+
+In a row without order the next sort comes when about capacity / first times as many elements have been read, so that few are ever sorted.
+An element that equals the bound stands behind it: the selection is stable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from ...common.control_flow import each_value, if_else, loop
+from ...common.linear_index import LinearIndex
+from ...common.rewriting import index_constant, value_of
+from ...common.scalars import Scalars
+from ...common.sorting.comparator import Comparator, Key
+from ...common.sorting.rows import Row
+
+Sort = Callable[[Row, Row, ir.Value], None]
+
+BLOCK = 64
+_ROOM = 96
+
+
+class Selection:
+    """`emit` puts the `first` elements of a row's order at its target's begin; what is behind them there is anything.
+
+    `sort` sorts the first elements of a row, so many, in place; it may use a second row.
+    """
+
+    def __init__(self, s: Scalars, comparator: Comparator, key: Key | None, length: int, first: int, sort: Sort):
+        self.s, self.comparator, self.key, self.sort = s, comparator, key, sort
+        self.length, self.first, self.capacity = length, first, capacity(first)
+
+    def emit(self, source: Row, target: Row, scratch: Row) -> None:
+        begin = index_constant(self.capacity)
+        each_value(index_constant(0), begin, lambda i: target.store(source.load(i), i))
+        self.sort(target, scratch, begin)
+
+        def block(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+            end = arith.minsi(arith.addi(start.value(), index_constant(BLOCK)), index_constant(self.length))
+            found = self._any(source, start.value(), end, carried[1:])
+            types = [value.type for value in carried]
+            return if_else(found, types, lambda: self._appended(source, target, scratch, start.value(), end, carried), lambda: carried)
+
+        count, *_ = loop(begin, self.length, BLOCK, [index_constant(self.first), *self._bound(target)], block)
+        self.sort(target, scratch, count)
+
+    def _bound(self, target: Row) -> Sequence[ir.Value]:
+        """What comes before the last of the best: its key, or the element where there is none."""
+        last = target.load(index_constant(self.first - 1))
+        return last if self.key is None else [self.key.of(self.s, last)]
+
+    def _before(self, elements: list[ir.Value], bound: Sequence[ir.Value]) -> ir.Value:
+        if self.key is None:
+            return self.comparator.less(elements, bound)
+        return self.s.cmpi("ult", self.key.of(self.s, elements), bound[0])
+
+    def _any(self, source: Row, start: ir.Value, end: ir.Value, bound: Sequence[ir.Value]) -> ir.Value:
+        def step(index: LinearIndex, found: list[ir.Value]) -> list[ir.Value]:
+            return [arith.ori(found[0], self._before(source.load(index.value()), bound))]
+
+        return loop(start, end, 1, [self.s.constant(ir.IntegerType.get_signless(1), 0)], step)[0]
+
+    def _appended(
+        self, source: Row, target: Row, scratch: Row, start: ir.Value, end: ir.Value, carried: Sequence[ir.Value]
+    ) -> Sequence[ir.Value]:
+        """The count and the bound after the elements of a block."""
+        old, *bound = carried
+
+        def step(index: LinearIndex, count: list[ir.Value]) -> list[ir.Value]:
+            elements = source.load(index.value())
+            target.store(elements, count[0])  # overwritten by the next one, unless it stays
+            before = value_of("arith.index_castui", ir.IndexType.get(), [self._before(elements, bound)])
+            return [arith.addi(count[0], before)]
+
+        (count,) = loop(start, end, 1, [old], step)
+        full = arith.cmpi(arith.CmpIPredicate.ugt, count, index_constant(self.capacity - BLOCK))
+
+        def best() -> Sequence[ir.Value]:
+            self.sort(target, scratch, count)
+            return [index_constant(self.first), *self._bound(target)]
+
+        return if_else(full, [value.type for value in carried], best, lambda: [count, *bound])
+
+
+def capacity(first: int) -> int:
+    """How many elements are kept at most, of which so many are selected."""
+    return 4 * first + _ROOM
