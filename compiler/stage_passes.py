@@ -10,6 +10,7 @@ STABLEHLO = [
     "drop-annotations",
     "func.func(stablehlo-legalize-deprecated-ops)",
     "legalize-batch-norm",
+    "legalize-random-bits",
     "legalize-select-and-scatter",
     "func.func(chlo-legalize-to-stablehlo)",
     "legalize-constants",

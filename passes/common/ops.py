@@ -179,9 +179,9 @@ FREE = frozenset(name for name, info in OPS.items() if info.free)
 LEGALIZED = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "batch_norm_inference broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad "
-        "dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice select_and_scatter tuple "
-        "unary_einsum"
+        "batch_norm_grad batch_norm_inference batch_norm_training broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather "
+        "dynamic_iota dynamic_pad dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice "
+        "rng_bit_generator select_and_scatter tuple unary_einsum"
     ).split()
 )
 """These become ops of the table, or nothing, at the stage stablehlo."""
@@ -194,7 +194,6 @@ _CHLO_DECLINED = {"chlo.ragged_dot", "chlo.scan", "chlo.constant"}
 REMEDIES = {
     "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
     "stablehlo.rng": "its results depend on hidden state; use a counter-based generator such as JAX's threefry",
-    "stablehlo.rng_bit_generator": "use JAX's threefry generator (jax_default_prng_impl='threefry2x32')",
 }
 _DYNAMIC = "its shape or indices must be constants; export the program with static shapes"
 
