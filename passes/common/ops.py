@@ -179,9 +179,11 @@ FREE = frozenset(name for name, info in OPS.items() if info.free)
 LEGALIZED = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "batch_norm_grad batch_norm_inference batch_norm_training broadcast composite dot dynamic_broadcast_in_dim dynamic_conv dynamic_gather "
-        "dynamic_iota dynamic_pad dynamic_reshape einsum get_dimension_size get_tuple_element optimization_barrier real_dynamic_slice "
-        "rng_bit_generator select_and_scatter tuple unary_einsum"
+        "after_all all_gather all_reduce all_to_all async_done async_start batch_norm_grad batch_norm_inference batch_norm_training "
+        "broadcast collective_broadcast collective_permute collective_reduce composite create_token cross-replica-sum dot "
+        "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape einsum get_dimension_size "
+        "get_tuple_element map optimization_barrier partition_id real_dynamic_slice reduce_scatter replica_id rng_bit_generator "
+        "select_and_scatter set_dimension_size torch_index_select tuple unary_einsum"
     ).split()
 )
 """These become ops of the table, or nothing, at the stage stablehlo."""
@@ -190,9 +192,12 @@ ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "Layo
 """Custom calls for a partitioner, which give back their operands."""
 
 _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
-_CHLO_DECLINED = {"chlo.ragged_dot", "chlo.scan", "chlo.constant"}
 REMEDIES = {
     "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
+    "stablehlo.infeed": "give the values as arguments",
+    "stablehlo.outfeed": "return the values as results",
+    "stablehlo.recv": "give the values as arguments",
+    "stablehlo.send": "return the values as results",
     "stablehlo.rng": "its results depend on hidden state; use a counter-based generator such as JAX's threefry",
 }
 _DYNAMIC = "its shape or indices must be constants; export the program with static shapes"
@@ -227,13 +232,11 @@ def emit_scalar(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
 
 def is_accepted(name: str) -> bool:
     """Whether an op of that name may stand in a program."""
-    if name.startswith("chlo."):
-        return name not in _CHLO_DECLINED
-    return name in OPS or name in LEGALIZED or name in _AROUND
+    return name in OPS or name in LEGALIZED or name in _AROUND or name.startswith("chlo.")
 
 
 def remedy(name: str) -> str:
     """What to do about an op that hloom does not compile."""
-    if name.startswith(("stablehlo.dynamic_", "stablehlo.real_dynamic_")):
+    if name.startswith(("stablehlo.dynamic_", "stablehlo.real_dynamic_", "stablehlo.set_dimension_size")):
         return _DYNAMIC
     return REMEDIES.get(name, "write the function with other ops")

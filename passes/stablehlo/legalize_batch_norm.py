@@ -34,13 +34,13 @@ def _inference(op: ir.Operation) -> list[ir.Value]:
 
 
 def _training(op: ir.Operation) -> list[ir.Value]:
-    x, scale, offset = op.operands
+    element = element_of(op.operands[0])
     batch = _Batch.of(op)
-    mean = batch.mean(batch.wide(x))
-    centred = _subtract(batch.wide(x), batch.spread(mean))
+    x, scale, offset = map(batch.wide, op.operands)
+    mean = batch.mean(x)
+    centred = _subtract(x, batch.spread(mean))
     variance = batch.mean(_multiply(centred, centred))
-    mean, variance = (build.convert(value, element_of(x)) for value in (mean, variance))
-    return [batch.normalised(x, scale, offset, mean, variance), mean, variance]
+    return [build.convert(value, element) for value in (batch.normalised(x, scale, offset, mean, variance), mean, variance)]
 
 
 def _grad(op: ir.Operation) -> list[ir.Value]:

@@ -85,9 +85,6 @@ def _philox(key: ir.Value, counter: list[ir.Value], shape: list[int], width: int
 
 def _elements(words: ir.Value, element: ir.Type) -> ir.Value:
     """The low bits of words as elements."""
-    shape = build.shape_of(words)
-    if element.width == 1:
-        return build.convert(build.elementwise("and", words, number(words, 1)), element)
     bits = build.convert(words, word_type(element.width))
-    kind = build.tensor(shape, element)
+    kind = build.tensor(build.shape_of(words), element)
     return bits if bits.type == kind else build.elementwise("bitcast_convert", bits, result=kind)

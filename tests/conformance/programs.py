@@ -71,14 +71,14 @@ class Program:
 
     def input(self, array: np.ndarray) -> Value:
         array = np.asarray(array)
-        value = self._value(array.shape, _NAMES[array.dtype])
+        value = self._value(array.shape, element_name(array))
         self.inputs.append(array)
         self._arguments.append(value)
         return value
 
     def constant(self, array: np.ndarray) -> Value:
         array = np.asarray(array)
-        value = self._value(array.shape, _NAMES[array.dtype])
+        value = self._value(array.shape, element_name(array))
         self._lines.append(f"{value.name} = stablehlo.constant {dense(array)} : {value.type}")
         return value
 
@@ -160,6 +160,11 @@ class Program:
 def _targets() -> list[str]:
     """The CPU that conftest.py chooses, and a simulated GPU unless the mode is of CPUs alone."""
     return ["auto"] if os.environ.get("HLOOM_DEBUG") == "bounds" or guards.installed() else ["auto", "sim:sm_90a"]
+
+
+def element_name(array: np.ndarray) -> str:
+    """What MLIR calls the type of the array's elements."""
+    return _NAMES[array.dtype]
 
 
 def types(values: Sequence[Value]) -> str:

@@ -95,20 +95,47 @@ def concatenate(values: Sequence[ir.Value], dimension: int) -> ir.Value:
     return value_of("stablehlo.concatenate", tensor(shape, element_of(values[0])), values, dimension=attribute)
 
 
-def take(value: ir.Value, dimension: int, places: ir.Value) -> ir.Value:
-    """The elements at `places`, integers, along one dimension, in whose place the result has the dimensions of `places`."""
+def take(value: ir.Value, dimension: int, places: ir.Value, batch: int = 0) -> ir.Value:
+    """The elements at `places`, integers, along one dimension, in whose place the result has the dimensions of `places`; the first
+    `batch` dimensions of both go together."""
     shape, at = shape_of(value), shape_of(places)
+    inserted = len(at) - batch
+    together = list(range(batch))
     numbers = _stablehlo.GatherDimensionNumbers.get(
-        offset_dims=[*range(dimension), *range(dimension + len(at), len(shape) - 1 + len(at))],
+        offset_dims=[*range(batch, dimension), *range(dimension + inserted, len(shape) - 1 + inserted)],
         collapsed_slice_dims=[dimension],
-        operand_batching_dims=[],
-        start_indices_batching_dims=[],
+        operand_batching_dims=together,
+        start_indices_batching_dims=together,
         start_index_map=[dimension],
         index_vector_dim=len(at),
     )
-    kind = tensor([*shape[:dimension], *at, *shape[dimension + 1 :]], element_of(value))
-    sizes = i64_array([*shape[:dimension], 1, *shape[dimension + 1 :]])
+    kind = tensor([*shape[:dimension], *at[batch:], *shape[dimension + 1 :]], element_of(value))
+    sizes = i64_array([1 if d in (*together, dimension) else n for d, n in enumerate(shape)])
     return value_of("stablehlo.gather", kind, [value, places], dimension_numbers=numbers, slice_sizes=sizes)
+
+
+def dynamic_slice(value: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
+    return value_of("stablehlo.dynamic_slice", tensor(sizes, element_of(value)), [value, *starts], slice_sizes=i64_array(sizes))
+
+
+def dynamic_update_slice(value: ir.Value, update: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+    return value_of("stablehlo.dynamic_update_slice", value.type, [value, update, *starts])
+
+
+def count_loop(count: int, values: Sequence[ir.Value], step: Callable[..., Sequence[ir.Value]], index: ir.Type) -> list[ir.Value]:
+    """The values after `count` steps, each of which gets the step's number, a scalar, and the values of the step before."""
+    first = zero([], index)
+    kinds = [first.type, *(value.type for value in values)]
+    op = create("stablehlo.while", kinds, [first, *values], regions=2)
+    cond, body = (region.blocks.append(*kinds) for region in op.regions)
+    with ir.InsertionPoint(cond):
+        limit = splat(first.type, scalar(index, count))
+        create("stablehlo.return", [], [compare("LT", cond.arguments[0], limit)])
+    with ir.InsertionPoint(body):
+        at, *before = body.arguments
+        after = step(at, *before)
+        create("stablehlo.return", [], [elementwise("add", at, splat(first.type, scalar(index, 1))), *after])
+    return list(op.results)[1:]
 
 
 def pad(value: ir.Value, filling: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None) -> ir.Value:
