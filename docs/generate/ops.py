@@ -20,6 +20,14 @@ one by one); indices are compared as 64 bits, in their own signedness. Windows a
 their indices, so that the last of several at one place stays, and a sum is the same bit for bit from run to run. On CPUs that holds
 whatever `unique_indices` says; on GPUs it is believed. Where the body's elements are wider than the operands', these are converted first.
 """
+_OTHERS = """
+There is one device, and its number is 0: in groups of one a collective gives each device what it had, a permutation zeros where none sends.
+Groups of several are refused. Tuples are their elements one after the other, as arguments and results too; tokens vanish, and ops whose
+effects they order are refused. rng_bit_generator gives the bits that XLA gives on CPUs, DEFAULT those of PHILOX. batch_norm_training takes
+the variance around the mean, where XLA takes E[x²] - E[x]², which cancels. Ops named dynamic whose result has a known shape may compute
+their padding, starts and strides; sizes beyond what that shape says are not read, and what a slice would read outside is clamped. An index
+of torch_index_select is clamped too.
+"""
 _ELEMENTS = {
     ANY: "all",
     NUMBER: "floats, integers",
@@ -40,6 +48,7 @@ def text() -> str:
     others = ", ".join(sorted(name.removeprefix("stablehlo.") for name in LEGALIZED))
     sentence = f"At the stage stablehlo these become ops of the tables, or nothing, and so do those of CHLO: {others}."
     parts.append("## Become others\n\n" + fill(sentence, 140, break_on_hyphens=False) + "\n")
+    parts.append(_OTHERS.lstrip())
     refused = "".join(f"| {name} | {remedy} |\n" for name, remedy in REMEDIES.items())
     parts.append("## Refused\n\nWhat is in no list is refused with HL101. To do instead:\n\n| op | remedy |\n|---|---|\n" + refused)
     return "\n".join(parts)

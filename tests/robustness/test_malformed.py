@@ -52,8 +52,11 @@ ROWS = {
     "i128": (main("return %x : tensor<4xi128>", "%x: tensor<4xi128>", "tensor<4xi128>"), "HL101"),
     "index": (main("return %x : tensor<4xindex>", "%x: tensor<4xindex>", "tensor<4xindex>"), "HL101"),
     "a scalar": (main("return %x : f32", "%x: f32", "f32"), "HL101"),
-    "a tuple": (main("return %x : tuple<tensor<4xf32>>", "%x: tuple<tensor<4xf32>>", "tuple<tensor<4xf32>>"), "HL101"),
-    "a token": (main("return %x : !stablehlo.token", "%x: !stablehlo.token", "!stablehlo.token"), "HL101"),
+    "a tuple of i128": (main("return %x : tuple<tensor<4xi128>>", "%x: tuple<tensor<4xi128>>", "tuple<tensor<4xi128>>"), "HL101"),
+    "an effect": (
+        main('%0 = "stablehlo.outfeed"(%x) : (T) -> T\nreturn %0 : T', "%x: T", "T").replace("T", "!stablehlo.token"),
+        "HL101",
+    ),
     "blocks": (main(f"cf.br ^a\n^a:\nreturn %x : {F32}"), "HL101"),
     "an unknown op": (main(f'%0 = "stablehlo.nothing"(%x) : ({F32}) -> {F32}\nreturn %0 : {F32}'), "HL102"),
     "an op of another dialect": (main(f"%0 = arith.negf %x : {F32}\nreturn %0 : {F32}"), "HL101"),
