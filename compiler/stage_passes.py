@@ -18,6 +18,7 @@ STABLEHLO = [
     "legalize-select-and-scatter",
     "func.func(chlo-legalize-to-stablehlo)",
     "legalize-constants",
+    "legalize-fft",
     "sort-last-dimension",
     "simplify-stablehlo",
     "func.func(stablehlo-canonicalize-dynamism)",

@@ -9,7 +9,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from hloom.passes.common.ops import ANNOTATIONS, ANY, is_accepted, remedy
+from hloom.passes.common.ops import ANNOTATIONS, ANY, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
@@ -199,7 +199,7 @@ def _is_dynamic(kind: ir.Type) -> bool:
 
 def _check_op(op: ir.Operation) -> None:
     name = op.name
-    if name == "stablehlo.custom_call" and _call_target(op) in ANNOTATIONS:
+    if name == "stablehlo.custom_call" and _call_target(op) in ANNOTATIONS | PLANAR:
         return
     if not is_accepted(name):
         what = f"{name} @{_call_target(op)}" if name == "stablehlo.custom_call" else name

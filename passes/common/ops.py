@@ -191,6 +191,9 @@ LEGALIZED = frozenset(
 ANNOTATIONS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement"}
 """Custom calls for a partitioner, which give back their operands."""
 
+PLANAR = {"hloom.fft"}
+"""Custom calls that stand for ops of complex numbers, on real and imaginary parts."""
+
 _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
 REMEDIES = {
     "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",

@@ -1,0 +1,12 @@
+"""What transforms short lengths on a target."""
+
+from __future__ import annotations
+
+from hloom.dialects.target import TargetView
+
+from .matrices import Matrices
+from .transform import Engine
+
+
+def engine_for(target: TargetView) -> Engine:
+    return Matrices()

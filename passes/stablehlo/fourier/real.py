@@ -1,0 +1,65 @@
+"""Transforms of real signals along the last dimension: of an even number of reals, as those of half as many complex numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_mlir import ir
+
+from ...common.roots_of_unity import roots_of_unity
+from ..support import build
+from .planar import Planar, add, real_table, scaled, subtract
+from .transform import Engine, transform
+
+
+def from_real(engine: Engine, x: ir.Value) -> Planar:
+    """The first half of the forward transform along the last dimension, n // 2 + 1 elements."""
+    *outer, length = build.shape_of(x)
+    last = len(outer)
+    if length % 2:
+        whole = transform(engine, Planar(x, build.zero(build.shape_of(x), build.element_of(x))), last)
+        return whole.part(last, 0, length // 2 + 1)
+    half = length // 2
+    pairs = build.reshape(x, [*outer, half, 2])
+    even, odd = (build.reshape(build.slice_dim(pairs, last + 1, i, i + 1), [*outer, half]) for i in range(2))
+    z = transform(engine, Planar(even, odd), last)
+    z = z.each(lambda part: build.concatenate([part, build.slice_dim(part, last, 0, 1)], last))
+    r = z.reversed(last)
+    evens = Planar(scaled(add(z.re, r.re), 0.5), scaled(subtract(z.im, r.im), 0.5))
+    odds = Planar(add(z.im, r.im), subtract(r.re, z.re)).times(roots_of_unity(length, np.arange(half + 1)) / 2, [last])
+    return Planar(add(evens.re, odds.re), add(evens.im, odds.im))
+
+
+def to_real(engine: Engine, z: Planar, length: int) -> ir.Value:
+    """The inverse transform along the last dimension, unscaled, of a spectrum whose second half would be the conjugate of the first.
+
+    What is no such half is read as one: the imaginary parts of the first element and, of an even length, of the last do not count.
+    """
+    *outer, count = z.shape
+    last = len(outer)
+    mask = np.ones(count)
+    mask[0] = 0
+    if length % 2 == 0:
+        mask[-1] = 0
+    z = Planar(z.re, _masked(z.im, mask, last))
+    if length % 2:
+        rest = z.part(last, 1, count).reversed(last)
+        re = build.concatenate([z.re, rest.re], last)
+        im = build.concatenate([z.im, build.elementwise("negate", rest.im)], last)
+        return transform(engine, Planar(im, re), last).im
+    half = length // 2
+    a, b = z.part(last, 0, half), z.part(last, 1, count).reversed(last)
+    evens = Planar(add(a.re, b.re), subtract(a.im, b.im))
+    odds = Planar(subtract(a.re, b.re), add(a.im, b.im)).times(roots_of_unity(length, -np.arange(half)), [last])
+    packed = Planar(subtract(evens.re, odds.im), add(evens.im, odds.re))
+    made = transform(engine, packed.swapped, last).swapped
+    parts = [build.reshape(part, [*outer, half, 1]) for part in (made.re, made.im)]
+    return build.reshape(build.concatenate(parts, last + 1), [*outer, length])
+
+
+def _masked(value: ir.Value, mask: np.ndarray, last: int) -> ir.Value:
+    """Zero where the mask is, whatever the value, NaN too."""
+    shape, element = build.shape_of(value), build.element_of(value)
+    chosen = build.compare("NE", real_table(mask, element, shape, [last]), build.zero(shape, element))
+    return build.select(chosen, value, build.zero(shape, element))
+
+

@@ -1,0 +1,111 @@
+"""legalize-fft: Fourier transforms, of real and imaginary parts each in an array of its own, as ordinary ops.
+
+Before:
+    %0:2 = stablehlo.custom_call @hloom.fft(%re, %im) {hloom.fft = {fft_type = "FFT", fft_length = array<i64: 6>}}
+        : (tensor<4x6xf32>, tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>)
+After (for CUDA; a CPU computes lengths with small factors in kernels of their own):
+    %cos, %sin = stablehlo.constant : tensor<6x6xf32>
+    %0 = dot_general(%re, %cos) - dot_general(%im, %sin), dot_general(%im, %cos) + dot_general(%re, %sin)
+
+The form before is what split-complex makes of stablehlo.fft. RFFT takes reals, IRFFT gives reals. One dimension after another is
+transformed, the last first: for IRFFT the last comes last. fourier/transform.py says how lengths are split, fourier/real.py what becomes
+of reals. Inverse transforms are forward ones with the parts exchanged, and a multiplication.
+
+Must hold: static shapes. Declined: other custom calls. Lengths that are not those of the operand are refused, with InvalidProgramError.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NoReturn
+
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.rewriting import walk
+from ..errors import InvalidProgramError, UnsupportedOpError
+from ..registry import register_pass
+from .support import build
+from .support.driver import rewrite
+
+TARGET = "hloom.fft"
+_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
+
+
+@register_pass("legalize-fft", "turns Fourier transforms into ordinary ops")
+def legalize_fft(module: ir.Operation) -> None:
+    if not walk(module, _is_fft):
+        return
+    from .fourier.engines import engine_for  # what few programs need is imported when one does
+
+    engine = engine_for(target_of(module))
+    rewrite(module, {"stablehlo.custom_call": [lambda op: _Transforms(op, engine).values() if _is_fft(op) else None]})
+
+
+def _is_fft(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == TARGET
+
+
+class _Transforms:
+    """One call."""
+
+    def __init__(self, op: ir.Operation, engine):
+        self.op, self.engine = op, engine
+        given = ir.DictAttr(op.attributes[TARGET]) if TARGET in op.attributes else {}
+        if "fft_type" not in given or "fft_length" not in given:
+            self.refuse("a Fourier transform without its type and lengths", "give hloom.fft = {fft_type = …, fft_length = array<i64: …>}")
+        self.kind = ir.StringAttr(given["fft_type"]).value
+        self.lengths = list(ir.DenseI64ArrayAttr(given["fft_length"]))
+        self.check()
+
+    def refuse(self, message: str, remedy: str) -> NoReturn:
+        raise InvalidProgramError(message, op="stablehlo.fft", loc=str(self.op.location), stage="stablehlo", remedy=remedy)
+
+    def check(self) -> None:
+        if self.kind not in _TYPES:
+            self.refuse(f"a Fourier transform of type {self.kind!r}", f"the types are {', '.join(_TYPES)}")
+        if not 1 <= len(self.lengths) <= 3:
+            self.refuse(f"a Fourier transform along {len(self.lengths)} dimensions", "transform one to three dimensions at a time")
+        operands, results = list(self.op.operands), list(self.op.results)
+        if (len(operands), len(results)) != {"RFFT": (1, 2), "IRFFT": (2, 1)}.get(self.kind, (2, 2)):
+            self.refuse(f"{self.kind} of {len(operands)} arrays into {len(results)}", "complex numbers are two arrays, reals one")
+        kinds = {value.type for value in operands}, {value.type for value in results}
+        element = build.element_of(operands[0])
+        if str(element) not in ("f32", "f64"):
+            message = f"a Fourier transform of {element}"
+            raise UnsupportedOpError(message, op="stablehlo.fft", loc=str(self.op.location), stage="stablehlo", remedy="convert to f32 or f64")
+        whole = self.op.results[0] if self.kind == "IRFFT" else operands[0]
+        shape = build.shape_of(whole)
+        if shape[-len(self.lengths) :] != self.lengths or len(shape) < len(self.lengths):
+            message = f"fft_length = {self.lengths} of a signal of shape {shape}"
+            self.refuse(message, "fft_length is the last dimensions of the signal, one to three")
+        other = shape if self.kind in ("FFT", "IFFT") else [*shape[:-1], shape[-1] // 2 + 1 if shape[-1] else 0]
+        wanted = {"RFFT": (shape, other), "IRFFT": (other, shape)}.get(self.kind, (shape, shape))
+        if kinds != tuple({build.tensor(each, element)} for each in wanted):
+            given = " and ".join(str(build.shape_of(values[0])) for values in (operands, results))
+            self.refuse(f"{self.kind} with fft_length = {self.lengths} between shapes {given}", f"the shapes would be {wanted[0]} and {wanted[1]}")
+
+    def values(self) -> list[ir.Value]:
+        """What stands for the results."""
+        from .fourier.planar import Planar, scaled
+        from .fourier.real import from_real, to_real
+        from .fourier.transform import transform
+
+        operands, engine = list(self.op.operands), self.engine
+        if not all(build.count_of(value) for value in (*operands, *self.op.results)):
+            return [build.constant(ir.Attribute.parse(f"dense<> : {result.type}")) for result in self.op.results]
+        rank = len(build.shape_of(operands[0]))
+        *dims, last = range(rank - len(self.lengths), rank)
+        if self.kind == "RFFT":
+            z, dims = from_real(engine, operands[0]), dims[::-1]
+        else:
+            z = Planar(*operands)
+            z, dims = (z, [last, *dims[::-1]]) if self.kind == "FFT" else (z.swapped, [last, *dims[::-1]][self.kind == "IRFFT" :])
+        for dim in dims:
+            z = transform(engine, z, dim)
+        factor = 1 / prod(self.lengths)
+        if self.kind == "IRFFT":
+            return [scaled(to_real(engine, z.swapped, self.lengths[-1]), factor)]
+        z = z.swapped.scaled(factor) if self.kind == "IFFT" else z
+        return [z.re, z.im]
