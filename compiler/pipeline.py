@@ -87,7 +87,7 @@ STAGES = (
     Stage(
         "vector",
         "each group as a kernel over vectors and memrefs",
-        ("sort-rows", "vectorize-tiles"),
+        ("sort-rows", "fourier-kernels", "vectorize-tiles"),
         kind="cpu",
     ),
     Stage(

@@ -20,7 +20,7 @@ from hloom.passes.common.ops import Kind, named
 from hloom.passes.common.rewriting import inner_ops, symbol_name
 from hloom.passes.errors import CompileError
 
-KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "sort", "scatter", "library"}
+KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "sort", "fourier", "scatter", "library"}
 
 
 class StageError(CompileError):
@@ -45,8 +45,8 @@ class Rule:
 _CONTROL = (*named(Kind.CONTROL, Kind.TERMINATOR), "func.return")
 _BUFFERS = ("lhlo.", "memref.", "arith.constant", "func.return")
 _GLOBALS = ("memref.global",)
-_KEPT = ("stablehlo.sort", "stablehlo.scatter", "stablehlo.return")
-"""They stay what they are up to their kernels: sorts, and on GPUs scatters."""
+_KEPT = ("stablehlo.sort", "stablehlo.scatter", "stablehlo.return", "stablehlo.custom_call")
+"""They stay what they are up to their kernels: sorts, Fourier transforms, and on GPUs scatters."""
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.", "affine.apply", "func.return", *_KEPT)
 _KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.call", "func.return")
 RULES = {

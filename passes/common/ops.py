@@ -42,6 +42,7 @@ class Kind(Enum):
     REDUCE = "reduce", "the points and the reduced dimensions; the first half of the operands at both, the rest (initial values) as scalars"
     WINDOW = "window", "the points and the window; operands as in reduce, nothing in the padding"
     SORT = "sort", "the points; every operand at all of the point's row, as whole buffers"
+    FOURIER = "fourier", "the points; every operand at all of the point's row or column, as whole buffers"
     MATMUL = "matmul", "the points and the contracted dimensions; both operands at both, as whole buffers"
     CONV = "conv", "the points, the window and the input channels; operands as in matmul"
     SCATTER = "scatter", "the points of its updates, in their order; operands as whole buffers, of which it updates the first in place"
@@ -62,7 +63,7 @@ class Kind(Enum):
     @property
     def alone(self) -> bool:
         """Whether nothing else is in its kernel, and its operands must lie in memory before that begins."""
-        return self in (Kind.SORT, Kind.SCATTER)
+        return self in (Kind.SORT, Kind.FOURIER, Kind.SCATTER)
 
     @property
     def has_ranges(self) -> bool:
@@ -170,8 +171,11 @@ _ROWS = {
     "while": OpInfo(Kind.CONTROL),
     "return": OpInfo(Kind.TERMINATOR),
 }
-OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
-"""By full name: what may be left at the end of the stage stablehlo."""
+_CALLS = {
+    "hloom.dft": OpInfo(Kind.FOURIER, frozenset(["f32", "f64"]), work=8, cpu_only=True),
+}
+OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()} | {f"stablehlo.custom_call @{name}": info for name, info in _CALLS.items()}
+"""By full name: what may be left at the end of the stage stablehlo. A custom call has a row for each target."""
 
 CONTRACTIONS = frozenset(name for name, info in OPS.items() if info.kind.contracts)
 FREE = frozenset(name for name, info in OPS.items() if info.free)
@@ -206,8 +210,15 @@ REMEDIES = {
 _DYNAMIC = "its shape or indices must be constants; export the program with static shapes"
 
 
+def name_in_table(op: ir.Operation) -> str:
+    """The op's name; of a custom call, with its target."""
+    if op.name != "stablehlo.custom_call":
+        return op.name
+    return f"{op.name} @{ir.StringAttr(op.attributes['call_target_name']).value}"
+
+
 def kind_of(op: ir.Operation) -> Kind | None:
-    info = OPS.get(op.name)
+    info = OPS.get(name_in_table(op))
     return None if info is None else info.kind
 
 

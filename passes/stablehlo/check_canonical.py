@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.ops import OPS, remedy
+from ..common.ops import OPS, name_in_table, remedy
 from ..common.rewriting import functions, walk
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
@@ -19,5 +19,5 @@ from ..registry import register_pass
 @register_pass("check-canonical", "refuses ops that the later stages do not take")
 def check_canonical(module: ir.Operation) -> None:
     for function in functions(module):
-        for op in walk(function, lambda op: op.name not in OPS and op.name not in ("func.func", "func.return")):
+        for op in walk(function, lambda op: name_in_table(op) not in OPS and op.name not in ("func.func", "func.return")):
             raise UnsupportedOpError(f"{op.name} is left after canonicalisation", op=op.name, loc=str(op.location), remedy=remedy(op.name))

@@ -16,8 +16,9 @@ Must hold: static shapes. Declined: other custom calls. Lengths that are not tho
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from torch_mlir import ir
 
@@ -28,6 +29,10 @@ from ..errors import InvalidProgramError, UnsupportedOpError
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
+
+if TYPE_CHECKING:
+    from .fourier.planar import Planar
+    from .fourier.transform import Engine
 
 TARGET = "hloom.fft"
 _TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
@@ -50,7 +55,7 @@ def _is_fft(op: ir.Operation) -> bool:
 class _Transforms:
     """One call."""
 
-    def __init__(self, op: ir.Operation, engine):
+    def __init__(self, op: ir.Operation, engine: Engine):
         self.op, self.engine = op, engine
         given = ir.DictAttr(op.attributes[TARGET]) if TARGET in op.attributes else {}
         if "fft_type" not in given or "fft_length" not in given:
@@ -88,24 +93,29 @@ class _Transforms:
 
     def values(self) -> list[ir.Value]:
         """What stands for the results."""
-        from .fourier.planar import Planar, scaled
+        from .fourier.planar import Planar
         from .fourier.real import from_real, to_real
-        from .fourier.transform import transform
 
         operands, engine = list(self.op.operands), self.engine
         if not all(build.count_of(value) for value in (*operands, *self.op.results)):
             return [build.constant(ir.Attribute.parse(f"dense<> : {result.type}")) for result in self.op.results]
-        rank = len(build.shape_of(operands[0]))
-        *dims, last = range(rank - len(self.lengths), rank)
+        rank, factor = len(build.shape_of(operands[0])), 1 / prod(self.lengths)
+        *others, last = range(rank - len(self.lengths), rank)
         if self.kind == "RFFT":
-            z, dims = from_real(engine, operands[0]), dims[::-1]
+            z = self.along(others, from_real(engine, operands[0]))
+        elif self.kind == "FFT":
+            z = self.along([*others, last], Planar(*operands))
+        elif self.kind == "IFFT":
+            z = self.along([*others, last], Planar(*operands).swapped, factor).swapped
         else:
-            z = Planar(*operands)
-            z, dims = (z, [last, *dims[::-1]]) if self.kind == "FFT" else (z.swapped, [last, *dims[::-1]][self.kind == "IRFFT" :])
-        for dim in dims:
-            z = transform(engine, z, dim)
-        factor = 1 / prod(self.lengths)
-        if self.kind == "IRFFT":
-            return [scaled(to_real(engine, z.swapped, self.lengths[-1]), factor)]
-        z = z.swapped.scaled(factor) if self.kind == "IFFT" else z
+            z = self.along(others, Planar(*operands).swapped).swapped
+            return [to_real(engine, z, self.lengths[-1], factor)]
         return [z.re, z.im]
+
+    def along(self, dims: Sequence[int], z: Planar, factor: float = 1.0) -> Planar:
+        """Forward transforms, the last dimension first, all together times `factor`."""
+        from .fourier.transform import transform
+
+        for dim in reversed(dims):
+            z = transform(self.engine, z, dim, factor if dim == dims[0] else 1.0)
+        return z

@@ -18,8 +18,8 @@ Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes
 expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
 is not used.
 
-Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and sorts and scatters that stay what they are
-(sort-rows and distribute-scatters take them). A group without a tileable axis becomes a forall of one tile.
+Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and what stays as it is for a pass of its own:
+sorts (sort-rows), Fourier transforms (fourier-kernels) and scatters (distribute-scatters). A group without a tileable axis becomes a forall of one tile.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .schedules.tile_sizes import choose_tile_sizes
 _BETWEEN = (*RESHAPES, "tensor.extract_slice")
 """What may not stand between two ops of a group."""
 _LINALG = ("linalg.generic", "linalg.fill")
-_ELSEWHERE = ("scf.forall", "stablehlo.sort", "stablehlo.scatter")
+_ELSEWHERE = ("scf.forall", "stablehlo.sort", "stablehlo.scatter", "stablehlo.custom_call")
 """What has its tiles, or gets them where its kernel is made."""
 
 

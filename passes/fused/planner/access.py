@@ -14,7 +14,7 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index
-from ...common.ops import OPS, Kind, is_elementwise, kind_of
+from ...common.ops import OPS, Kind, is_elementwise, kind_of, name_in_table
 from ...common.rewriting import integer, integers, padding_pairs
 from ...errors import UnsupportedOpError
 from .axes import var
@@ -35,17 +35,18 @@ class Facts:
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     """What the planner has to know of the op `number`. Raises UnsupportedOpError if there is no rule for it."""
-    rule = _elementwise if is_elementwise(op) else RULES.get(op.name)
-    if op.name not in OPS or rule is None:
+    name = name_in_table(op)
+    rule = _elementwise if is_elementwise(op) else RULES.get(name)
+    if name not in OPS or rule is None:
         raise UnsupportedOpError(
-            "the fusion planner has no access map for this op", op=op.name, loc=str(op.location), stage="fused",
+            "the fusion planner has no access map for this op", op=name, loc=str(op.location), stage="fused",
             remedy="legalise the op in the stablehlo stage, or report it",
         )  # fmt: skip
     return rule(op, number, operands, results)
 
 
 def _facts(op: ir.Operation, maps: tuple[AccessMap, ...], ranges: tuple[int, ...] = (), **more: bool) -> Facts:
-    info = OPS[op.name]
+    info = OPS[name_in_table(op)]
     return Facts(info.kind, maps, ranges, _body_work(op) if info.kind.reduces else info.work, **more)
 
 
@@ -198,6 +199,16 @@ def _sort(op: ir.Operation, number: int, operands: Sequence[Value], results: Seq
     return replace(_facts(op, (AccessMap(tuple(index)),) * len(operands)), work=OPS[op.name].work * levels)
 
 
+def _dft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """An element may come from anywhere in its row or column, and from the table. A point's work grows with the logarithm of their length."""
+    index, whole = _dims(results[0]), [opaque(number, (), extent) for value in operands[2:] for extent in value.shape]
+    extent = operands[0].shape[1]
+    index[1] = opaque(number, (), extent)
+    maps = (AccessMap(tuple(index)),) * 2 + (AccessMap(tuple(whole)),) * len(whole)
+    facts = _facts(op, maps)
+    return replace(facts, work=facts.work * max(1, (extent - 1).bit_length()))
+
+
 def _dot_general(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     dims = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     (lhs, rhs), out = operands, _dims(results[0])
@@ -256,6 +267,7 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
-    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.dot_general": _dot_general,
+    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.custom_call @hloom.dft": _dft,
+    "stablehlo.dot_general": _dot_general,
     "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
-from ...common.ops import FLOAT, FREE, Kind, named
+from ...common.ops import FLOAT, FREE, Kind, named, name_in_table
 from ...common.rewriting import captured_values, functions, symbol_name
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
@@ -110,7 +110,7 @@ class _Reader:
         own = operands[: len(op.operands)]
         facts = Facts(Kind.CONTROL, tuple(IDENTITY for _ in own)) if control else facts_of(op, number, own, results)
         facts = replace(facts, maps=facts.maps + (SCALAR,) * (len(operands) - len(facts.maps)))
-        draft = _OpDraft(op.name, facts, tuple(v.id for v in operands), tuple(v.id for v in results), str(op.location), block)
+        draft = _OpDraft(name_in_table(op), facts, tuple(v.id for v in operands), tuple(v.id for v in results), str(op.location), block)
         self.ops.append(draft)
         self.handles.ops.append(op)
         draft.free = self.is_free(op, draft, operands, results)

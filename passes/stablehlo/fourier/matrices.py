@@ -19,10 +19,10 @@ class Matrices:
     def takes(self, z: Planar) -> bool:
         return z.shape[1] <= LONGEST
 
-    def short(self, z: Planar) -> Planar:
+    def short(self, z: Planar, factor: float, extended: bool) -> Planar:
         length = z.shape[1]
-        roots = roots_of_unity(length, np.arange(length)[:, None] * np.arange(length))
-        re, im = (real_table(part, z.element, [length, length], [0, 1]) for part in (roots.real, roots.imag))
+        roots = roots_of_unity(length, np.arange(length)[:, None] * np.arange(length + extended)) * factor
+        re, im = (real_table(part, z.element, list(roots.shape), [0, 1]) for part in (roots.real, roots.imag))
         return Planar(
             subtract(_product(re, z.re), _product(im, z.im)),
             add(_product(im, z.re), _product(re, z.im)),
@@ -43,17 +43,17 @@ class Matrices:
 def _product(matrix: ir.Value, z: ir.Value) -> ir.Value:
     """sum over j of matrix[j, k] · z[o, j, i], as [o, k, i]."""
     outer, length, inner = build.shape_of(z)
-    element = build.element_of(z)
+    element, count = build.element_of(z), build.shape_of(matrix)[1]
     if inner == 1:
         z = build.reshape(z, [outer, length])
-        kind = build.tensor([outer, length], element)
+        kind = build.tensor([outer, count], element)
         made = value_of("stablehlo.dot_general", kind, [z, matrix], dot_dimension_numbers=build.dot_dimensions([], [], [1], [0]))
-        return build.reshape(made, [outer, length, inner])
+        return build.reshape(made, [outer, count, inner])
     if outer == 1:
         z = build.reshape(z, [length, inner])
-        kind = build.tensor([length, inner], element)
+        kind = build.tensor([count, inner], element)
         made = value_of("stablehlo.dot_general", kind, [matrix, z], dot_dimension_numbers=build.dot_dimensions([], [], [0], [0]))
-        return build.reshape(made, [outer, length, inner])
-    kind = build.tensor([length, outer, inner], element)
+        return build.reshape(made, [outer, count, inner])
+    kind = build.tensor([count, outer, inner], element)
     made = value_of("stablehlo.dot_general", kind, [matrix, z], dot_dimension_numbers=build.dot_dimensions([], [], [0], [1]))
     return build.transpose(made, [1, 0, 2])

@@ -49,6 +49,10 @@ class Planar:
     def reversed(self, dim: int) -> Planar:
         return self.each(lambda part: build.reverse(part, [dim]))
 
+    def joined(self, other: Planar, dim: int) -> Planar:
+        """The other behind this along `dim`."""
+        return Planar(build.concatenate([self.re, other.re], dim), build.concatenate([self.im, other.im], dim))
+
     def padded(self, dim: int, length: int) -> Planar:
         """Zeros behind, up to `length`."""
         shape = self.shape

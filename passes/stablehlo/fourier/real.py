@@ -21,16 +21,15 @@ def from_real(engine: Engine, x: ir.Value) -> Planar:
     half = length // 2
     pairs = build.reshape(x, [*outer, half, 2])
     even, odd = (build.reshape(build.slice_dim(pairs, last + 1, i, i + 1), [*outer, half]) for i in range(2))
-    z = transform(engine, Planar(even, odd), last)
-    z = z.each(lambda part: build.concatenate([part, build.slice_dim(part, last, 0, 1)], last))
+    z = transform(engine, Planar(even, odd), last, extended=True)
     r = z.reversed(last)
     evens = Planar(scaled(add(z.re, r.re), 0.5), scaled(subtract(z.im, r.im), 0.5))
     odds = Planar(add(z.im, r.im), subtract(r.re, z.re)).times(roots_of_unity(length, np.arange(half + 1)) / 2, [last])
     return Planar(add(evens.re, odds.re), add(evens.im, odds.im))
 
 
-def to_real(engine: Engine, z: Planar, length: int) -> ir.Value:
-    """The inverse transform along the last dimension, unscaled, of a spectrum whose second half would be the conjugate of the first.
+def to_real(engine: Engine, z: Planar, length: int, factor: float) -> ir.Value:
+    """The inverse transform along the last dimension, times `factor`, of a spectrum whose second half would be the conjugate of the first.
 
     What is no such half is read as one: the imaginary parts of the first element and, of an even length, of the last do not count.
     """
@@ -45,13 +44,13 @@ def to_real(engine: Engine, z: Planar, length: int) -> ir.Value:
         rest = z.part(last, 1, count).reversed(last)
         re = build.concatenate([z.re, rest.re], last)
         im = build.concatenate([z.im, build.elementwise("negate", rest.im)], last)
-        return transform(engine, Planar(im, re), last).im
+        return transform(engine, Planar(im, re), last, factor).im
     half = length // 2
     a, b = z.part(last, 0, half), z.part(last, 1, count).reversed(last)
     evens = Planar(add(a.re, b.re), subtract(a.im, b.im))
     odds = Planar(subtract(a.re, b.re), add(a.im, b.im)).times(roots_of_unity(length, -np.arange(half)), [last])
     packed = Planar(subtract(evens.re, odds.im), add(evens.im, odds.re))
-    made = transform(engine, packed.swapped, last).swapped
+    made = transform(engine, packed.swapped, last, factor).swapped
     parts = [build.reshape(part, [*outer, half, 1]) for part in (made.re, made.im)]
     return build.reshape(build.concatenate(parts, last + 1), [*outer, length])
 

@@ -8,6 +8,7 @@ the engine's choice.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -25,8 +26,8 @@ class Engine(Protocol):
     def takes(self, z: Planar) -> bool:
         """Whether it transforms z, of dimensions (outer, length, inner), along the second."""
 
-    def short(self, z: Planar) -> Planar:
-        """The transform of what it takes."""
+    def short(self, z: Planar, factor: float, extended: bool) -> Planar:
+        """The transform of what it takes; for the rest see `transform`."""
 
     def split(self, length: int) -> tuple[int, int] | None:
         """Two factors of the length, near each other; None where the length is better a convolution."""
@@ -35,52 +36,56 @@ class Engine(Protocol):
         """The length from `least` on that it transforms best."""
 
 
-def transform(engine: Engine, z: Planar, dim: int) -> Planar:
-    """The forward transform along `dim`, unscaled."""
+def transform(engine: Engine, z: Planar, dim: int, factor: float = 1.0, extended: bool = False) -> Planar:
+    """The forward transform along `dim`, times `factor`; extended, its first element stands at the end again."""
     shape = z.shape
     length = shape[dim]
-    if length < 2:
-        return z
-    outer, inner = int(np.prod(shape[:dim])), int(np.prod(shape[dim + 1 :]))
-    return _columns(engine, z.reshaped([outer, length, inner])).reshaped(shape)
+    outer, inner = prod(shape[:dim]), prod(shape[dim + 1 :])
+    made = _columns(engine, z.reshaped([outer, length, inner]), factor, extended)
+    return made.reshaped([*shape[:dim], length + extended, *shape[dim + 1 :]])
 
 
-def _columns(engine: Engine, z: Planar) -> Planar:
-    if engine.takes(z):
-        return engine.short(z)
-    factors = engine.split(z.shape[1])
-    return _convolved(engine, z) if factors is None else _four_steps(engine, z, *factors)
+def _columns(engine: Engine, z: Planar, factor: float = 1.0, extended: bool = False) -> Planar:
+    """The same along the second of three dimensions."""
+    length = z.shape[1]
+    if length > 1 and engine.takes(z):
+        return engine.short(z, factor, extended)
+    if length == 1:
+        made = z.scaled(factor)
+    elif (factors := engine.split(length)) is not None:
+        made = _four_steps(engine, z, *factors, factor)
+    else:
+        made = _convolved(engine, z, factor)
+    return made.joined(made.part(1, 0, 1), 1) if extended else made
 
 
-def _four_steps(engine: Engine, z: Planar, n1: int, n2: int) -> Planar:
+def _four_steps(engine: Engine, z: Planar, n1: int, n2: int, factor: float) -> Planar:
     outer, length, inner = z.shape
     z = _columns(engine, z.reshaped([outer, n1, n2 * inner])).reshaped([outer, n1, n2, inner])
-    z = _twisted(z).transposed([0, 2, 1, 3]).reshaped([outer, n2, n1 * inner])
+    z = _twisted(z, factor).transposed([0, 2, 1, 3]).reshaped([outer, n2, n1 * inner])
     return _columns(engine, z).reshaped([outer, length, inner])
 
 
-def _twisted(z: Planar) -> Planar:
-    """Element (k, j) of dimensions 1 and 2, n1 and n2 long, times the root of unity of order n1 · n2 to the power k · j."""
+def _twisted(z: Planar, factor: float) -> Planar:
+    """Element (k, j) of dimensions 1 and 2, n1 and n2 long, times `factor` and the root of unity of order n1 · n2 to the power k · j."""
     outer, n1, n2, inner = z.shape
-    k = np.arange(n1)[:, None]
-    step = 1
-    while n1 * n2 // step + n1 * step > _TABLE and n2 % (2 * step) == 0 and step < 64:
+    order, k, step = n1 * n2, np.arange(n1)[:, None], 1
+    if order <= _TABLE:
+        return z.times(roots_of_unity(order, k * np.arange(n2)) * factor, [1, 2])
+    while step * step < n2 and n2 % (2 * step) == 0:
         step *= 2
-    if n1 * n2 <= _TABLE or step == 1:
-        return z.times(roots_of_unity(n1 * n2, k * np.arange(n2)), [1, 2])
-    fine = z.reshaped([outer, n1, n2 // step, step, inner]).times(roots_of_unity(n1 * n2, k * np.arange(step)), [1, 3])
-    return fine.times(roots_of_unity(n1 * n2 // step, k * np.arange(n2 // step)), [1, 2]).reshaped([outer, n1, n2, inner])
+    z = z.reshaped([outer, n1, n2 // step, step, inner]).times(roots_of_unity(order, k * np.arange(step)) * factor, [1, 3])
+    return z.times(roots_of_unity(order, k * (np.arange(n2 // step) * step)), [1, 2]).reshaped([outer, n1, n2, inner])
 
 
-def _convolved(engine: Engine, z: Planar) -> Planar:
+def _convolved(engine: Engine, z: Planar, factor: float) -> Planar:
     """jk = (j² + k² - (k - j)²) / 2 makes the transform a convolution with a chirp, whose own transform is a constant."""
-    outer, length, inner = z.shape
+    length = z.shape[1]
     padded = engine.longer(2 * length - 1)
-    powers = np.array([k * k % (2 * length) for k in range(length)])
-    chirp = roots_of_unity(2 * length, powers)
+    chirp = roots_of_unity(2 * length, np.array([k * k % (2 * length) for k in range(length)]))
     kernel = np.zeros(padded, chirp.dtype)
     kernel[:length] = chirp.conj()
     kernel[padded - length + 1 :] = chirp.conj()[:0:-1]
-    spectrum = np.fft.fft(kernel) / padded
+    spectrum = np.fft.fft(kernel) * (factor / padded)
     product = _columns(engine, z.times(chirp, [1]).padded(1, padded)).times(spectrum, [1])
     return _columns(engine, product.swapped).swapped.part(1, 0, length).times(chirp, [1])

@@ -1,0 +1,18 @@
+"""Fourier transforms: linalg has none. The call stays."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ...common.rewriting import attributes_of, create
+from .lowering import Lowering
+
+
+def _call(low: Lowering, op: ir.Operation) -> None:
+    operands = [low.tensor(value) for value in op.operands]
+    new = create(op.name, [value.type for value in op.results], operands, **attributes_of(op))
+    for old, result in zip(op.results, new.results):
+        low.set(old, result)
+
+
+LOWERINGS = {"stablehlo.custom_call": _call}
