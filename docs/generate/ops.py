@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from textwrap import fill
 
-from hloom.passes.common.ops import ANY, BOOL, FLOAT, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
+from hloom.passes.common.ops import ANY, BOOL, FLOAT, FULL, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
 
 _HEAD = """# The ops that hloom compiles
 
@@ -28,10 +28,20 @@ the variance around the mean, where XLA takes E[x²] - E[x]², which cancels. Op
 their padding, starts and strides; sizes beyond what that shape says are not read, and what a slice would read outside is clamped. An index
 of torch_index_select is clamped too.
 """
+_FOURIER = """### Fourier transforms
+
+`stablehlo.fft` has all four types, one to three dimensions, any length and any batch, of f32 and f64; `fft_length` must be that of
+the signal. On arrays of real and imaginary parts it may also be written as the custom call that the pass `legalize-fft` shows. Lengths
+whose prime factors are at most 13 are kernels on CPUs (`hloom.dft`), products with matrices of roots of unity on CUDA; other lengths are
+convolutions by transforms of such a length. An inverse transform divides by the product of its lengths. IRFFT reads half a spectrum: the
+imaginary parts of its first element and, of an even length, of its last do not count, as in NumPy. Sums are in the element type.
+"""
+_NOTES = {Kind.SCATTER: _SCATTER, Kind.FOURIER: _FOURIER}
 _ELEMENTS = {
     ANY: "all",
     NUMBER: "floats, integers",
     FLOAT: "floats",
+    FULL: "f64, f32",
     INTEGER: "integers",
     INTEGER | BOOL: "integers, i1",
     SIGNED | FLOAT: "floats, signed integers",
@@ -44,7 +54,7 @@ def text() -> str:
     for kind, rows in groupby(OPS.items(), key=lambda row: row[1].kind):
         parts.append(f"## {kind.label.capitalize()}\n\nIterates over and reads: {kind.reads}.\n")
         parts.append("| op | elements | work | folded |\n|---|---|---|---|\n" + "".join(_row(name, info) for name, info in rows))
-        parts += [_SCATTER] if kind is Kind.SCATTER else []
+        parts += [_NOTES[kind]] if kind in _NOTES else []
     others = ", ".join(sorted(name.removeprefix("stablehlo.") for name in LEGALIZED))
     sentence = f"At the stage stablehlo these become ops of the tables, or nothing, and so do those of CHLO: {others}."
     parts.append("## Become others\n\n" + fill(sentence, 140, break_on_hyphens=False) + "\n")

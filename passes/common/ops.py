@@ -23,6 +23,7 @@ from .scalar_code import Emit
 from .scalars import Scalars
 
 FLOAT = frozenset("f64 f32 f16 bf16".split())
+FULL = frozenset("f64 f32".split())
 BOOL = frozenset(["i1"])
 SIGNED = frozenset("i8 i16 i32 i64".split())
 INTEGER = SIGNED | frozenset("ui8 ui16 ui32 ui64".split())
@@ -172,9 +173,10 @@ _ROWS = {
     "return": OpInfo(Kind.TERMINATOR),
 }
 _CALLS = {
-    "hloom.dft": OpInfo(Kind.FOURIER, frozenset(["f32", "f64"]), work=8, cpu_only=True),
+    "hloom.dft": OpInfo(Kind.FOURIER, FULL, work=8, cpu_only=True),
 }
-OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()} | {f"stablehlo.custom_call @{name}": info for name, info in _CALLS.items()}
+OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
+OPS |= {f"stablehlo.custom_call @{target}": info for target, info in _CALLS.items()}
 """By full name: what may be left at the end of the stage stablehlo. A custom call has a row for each target."""
 
 CONTRACTIONS = frozenset(name for name, info in OPS.items() if info.kind.contracts)

@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from ..common.ops import ANY, emit_scalar, is_elementwise
+from ..common.ops import ANY, emit_scalar, is_elementwise, name_in_table
 from ..common.rewriting import functions, ops_in, update_signature
 from ..common.scalars import signless
 from ..errors import UnsupportedOpError
@@ -93,8 +93,8 @@ def _lower_op(low: Lowering, op: ir.Operation) -> None:
             low.set(result, generic.empty(list(result.type.shape), signless(result.type.element_type)))
     elif is_elementwise(op):
         low.set(op.results[0], _elementwise(low, op))
-    elif op.name in LOWERINGS:
-        LOWERINGS[op.name](low, op)
+    elif (name := name_in_table(op)) in LOWERINGS:
+        LOWERINGS[name](low, op)
     else:
         raise UnsupportedOpError(
             f"{op.name} has no lowering to linalg", op=op.name, loc=str(op.location), stage="linalg", remedy="keep it out of fusion groups"

@@ -24,8 +24,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from ..common.ops import FULL
 from ..common.rewriting import walk
-from ..errors import InvalidProgramError, UnsupportedOpError
+from ..errors import CompileError, InvalidProgramError, UnsupportedOpError
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
@@ -64,32 +65,31 @@ class _Transforms:
         self.lengths = list(ir.DenseI64ArrayAttr(given["fft_length"]))
         self.check()
 
-    def refuse(self, message: str, remedy: str) -> NoReturn:
-        raise InvalidProgramError(message, op="stablehlo.fft", loc=str(self.op.location), stage="stablehlo", remedy=remedy)
+    def refuse(self, message: str, remedy: str, kind: type[CompileError] = InvalidProgramError) -> NoReturn:
+        raise kind(message, op="stablehlo.fft", loc=str(self.op.location), stage="stablehlo", remedy=remedy)
 
     def check(self) -> None:
+        operands, results = list(self.op.operands), list(self.op.results)
         if self.kind not in _TYPES:
             self.refuse(f"a Fourier transform of type {self.kind!r}", f"the types are {', '.join(_TYPES)}")
         if not 1 <= len(self.lengths) <= 3:
             self.refuse(f"a Fourier transform along {len(self.lengths)} dimensions", "transform one to three dimensions at a time")
-        operands, results = list(self.op.operands), list(self.op.results)
         if (len(operands), len(results)) != {"RFFT": (1, 2), "IRFFT": (2, 1)}.get(self.kind, (2, 2)):
             self.refuse(f"{self.kind} of {len(operands)} arrays into {len(results)}", "complex numbers are two arrays, reals one")
-        kinds = {value.type for value in operands}, {value.type for value in results}
         element = build.element_of(operands[0])
-        if str(element) not in ("f32", "f64"):
-            message = f"a Fourier transform of {element}"
-            raise UnsupportedOpError(message, op="stablehlo.fft", loc=str(self.op.location), stage="stablehlo", remedy="convert to f32 or f64")
-        whole = self.op.results[0] if self.kind == "IRFFT" else operands[0]
-        shape = build.shape_of(whole)
-        if shape[-len(self.lengths) :] != self.lengths or len(shape) < len(self.lengths):
-            message = f"fft_length = {self.lengths} of a signal of shape {shape}"
+        if str(element) not in FULL:
+            self.refuse(f"a Fourier transform of {element}", "convert to f32 or f64", UnsupportedOpError)
+        signal = build.shape_of(results[0] if self.kind == "IRFFT" else operands[0])
+        if signal[-len(self.lengths) :] != self.lengths:
+            message = f"{self.kind} of a signal of shape {signal} with fft_length = {self.lengths}"
             self.refuse(message, "fft_length is the last dimensions of the signal, one to three")
-        other = shape if self.kind in ("FFT", "IFFT") else [*shape[:-1], shape[-1] // 2 + 1 if shape[-1] else 0]
-        wanted = {"RFFT": (shape, other), "IRFFT": (other, shape)}.get(self.kind, (shape, shape))
-        if kinds != tuple({build.tensor(each, element)} for each in wanted):
-            given = " and ".join(str(build.shape_of(values[0])) for values in (operands, results))
-            self.refuse(f"{self.kind} with fft_length = {self.lengths} between shapes {given}", f"the shapes would be {wanted[0]} and {wanted[1]}")
+        half = [*signal[:-1], signal[-1] // 2 + 1 if signal[-1] else 0]
+        shapes = {"RFFT": (signal, half), "IRFFT": (half, signal)}.get(self.kind, (signal, signal))
+        for values, shape in zip((operands, results), shapes):
+            wanted = build.tensor(shape, element)
+            wrong = [value.type for value in values if value.type != wanted]
+            if wrong:
+                self.refuse(f"{self.kind} with fft_length = {self.lengths} and an array {wrong[0]}", f"it would be {wanted}")
 
     def values(self) -> list[ir.Value]:
         """What stands for the results."""

@@ -18,8 +18,9 @@ Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes
 expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
 is not used.
 
-Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and what stays as it is for a pass of its own:
-sorts (sort-rows), Fourier transforms (fourier-kernels) and scatters (distribute-scatters). A group without a tileable axis becomes a forall of one tile.
+Must hold: the linalg stage (docs/architecture.md). Declined: library groups, and what stays as it is for a pass of its own: sorts
+(sort-rows), Fourier transforms (fourier-kernels), scatters (distribute-scatters). A group without a tileable axis becomes a forall of one
+tile.
 """
 
 from __future__ import annotations

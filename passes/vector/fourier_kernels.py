@@ -13,12 +13,14 @@ After:
     }
 
 Columns are transformed side by side, a vector of them at a time (fourier/columns.py), in butterflies that stay in registers
-(fourier/butterflies.py), between two buffers on the stack. The last block of columns overlaps the one before where they are not whole vectors.
+(fourier/butterflies.py), between two buffers on the stack. Where columns are not whole vectors, the last block overlaps the one before.
 
 Must hold: the tiled stage; the call is alone in its group. Declined: groups without such a call.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
@@ -98,7 +100,7 @@ class _Kernel:
         self.source, self.target = Arrays(re, im, self.kind), Arrays(out_re, out_im, self.kind)
         self.table = table[0] if table else None
 
-    def columns(self, number: int, width: int, buffers: tuple[Arrays, Arrays], factor: float = 1.0) -> Columns:
+    def columns(self, number: int, width: int, buffers: Sequence[Arrays], factor: float = 1.0) -> Columns:
         start = sum(2 * table.size for table in self.plan.stage_tables()[:number])
         return Columns(self.plan.radices[number], width, self.kind, buffers, self.table, start, factor)
 
@@ -119,23 +121,21 @@ class _Blocks(_Kernel):
         return shape[0] * -(-shape[2] // cls.width(plan, shape[2]))
 
     def emit(self, low: ir.Value, high: ir.Value) -> None:
-        outer, length, inner = self.shape
-        width = self.width(self.plan, inner)
-        count = width * length if len(self.plan.radices[0]) > 1 else 0
-        buffers = tuple(Arrays.on_stack(count, self.kind) for _ in range(2)) if count else ()
+        _, length, inner = self.shape
+        width, lanes = self.width(self.plan, inner), self.plan.lanes
+        buffers = [Arrays.on_stack(width * length, self.kind) for _ in self.plan.radices[0][:-1][:2]]
         columns = self.columns(0, width, buffers, self.plan.factor)
-        blocks = -(-inner // width)
+        blocks = index_constant(-(-inner // width))
 
         def tile(number: LinearIndex) -> None:
-            value = number.value()
-            at = LinearIndex.of(arith.divui(value, index_constant(blocks))) if blocks > 1 else LinearIndex.of(value)
-            start = _start(LinearIndex.of(arith.remui(value, index_constant(blocks))) * width, width, inner) if blocks > 1 else LinearIndex()
+            at = LinearIndex.of(arith.divui(number.value(), blocks))
+            start = _start(LinearIndex.of(arith.remui(number.value(), blocks)) * width, width, inner)
             source, target = at * (length * inner) + start, at * ((length + self.plan.extended) * inner) + start
             columns.emit(
                 lambda k, v: self.source.load(source + k * inner + v),
                 lambda k, v, value: self.target.store(target + k * inner + v, value),
             )
-            for_each(0, width, self.plan.lanes, lambda v: self.extend(self.target, target + v, target + v + length * inner))
+            for_each(0, width, lanes, lambda v: self.extend(self.target, target + v, target + v + length * inner))
 
         for_each(low, high, 1, tile)
 
@@ -150,7 +150,7 @@ class _Rows(_Kernel):
     def emit(self, low: ir.Value, high: ir.Value) -> None:
         n1, n2 = self.plan.lengths
         lanes = self.plan.lanes
-        buffers = tuple(Arrays.on_stack(lanes * max(n1, n2), self.kind) for _ in range(2))
+        buffers = [Arrays.on_stack(lanes * max(n1, n2), self.kind) for _ in range(2)]
         turned = Arrays.on_stack(n1 * n2, self.kind)
         first, second = self.columns(0, lanes, buffers), self.columns(1, lanes, buffers)
 

@@ -59,6 +59,9 @@ SAMPLES = {
         stablehlo.return %b : tensor<f32>
       }}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
         scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}} : ({X}, tensor<3xi32>, tensor<3x6xf32>) -> {X}""",
+    "custom_call @hloom.dft": f"""%r, %q = stablehlo.custom_call @hloom.dft(%x, %x, %t)
+        {{hloom.dft = {{extended = false, factor = 1.0, lanes = 2, radices = [array<i64: 2>, array<i64: 3>]}}}}
+        : ({X}, {X}, tensor<20xf32>) -> ({X}, {X})""",
     "dot_general": f"%r = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1] : ({X}, {X}) -> tensor<4x4xf32>",
     "convolution": """%r = stablehlo.convolution(%s, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
         {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x8xf32>, tensor<5x3x3xf32>) -> tensor<2x5x6xf32>""",
@@ -118,13 +121,15 @@ def test_every_other_row_has_an_access_map_and_a_lowering(name):
         "%s: tensor<2x3x8xf32>",
         "%w: tensor<5x3x3xf32>",
         "%u: tensor<3x6xf32>",
+        "%t: tensor<20xf32>",
     ]
     module = parsed(inputs, SAMPLES[short], re.findall(r"tensor<[^>]*>", SAMPLES[short])[-1])
     op = next(op for op in read_program(module.operation)[0].ops if op.name == name)
     assert op.kind is OPS[name].kind and bool(op.ranges) == op.kind.has_ranges
     lower_to_linalg.lower_to_linalg(module.operation)
     left = {op.name for f in functions(module.operation) for op in walk(f, lambda op: op.name.startswith("stablehlo."))}
-    assert module.operation.verify() and left == ({name, "stablehlo.return"} if op.kind is Kind.SORT else set())  # linalg has no sort
+    kept = {Kind.SORT: {name, "stablehlo.return"}, Kind.FOURIER: {"stablehlo.custom_call"}}.get(op.kind, set())  # linalg has none
+    assert module.operation.verify() and left == kept
 
 
 def test_nothing_else_has():

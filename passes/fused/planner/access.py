@@ -200,7 +200,7 @@ def _sort(op: ir.Operation, number: int, operands: Sequence[Value], results: Seq
 
 
 def _dft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    """An element may come from anywhere in its row or column, and from the table. A point's work grows with the logarithm of their length."""
+    """An element may come from anywhere in its row or column, and from the table. Work grows with the logarithm of their length."""
     index, whole = _dims(results[0]), [opaque(number, (), extent) for value in operands[2:] for extent in value.shape]
     extent = operands[0].shape[1]
     index[1] = opaque(number, (), extent)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
-from ...common.ops import FLOAT, FREE, Kind, named, name_in_table
+from ...common.ops import FLOAT, FREE, Kind, name_in_table, named
 from ...common.rewriting import captured_values, functions, symbol_name
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of

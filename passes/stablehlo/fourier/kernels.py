@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torch_mlir import ir
-
 from hloom.dialects.target import TargetView
 
 from ...common.folding import dtype_of
@@ -32,9 +30,10 @@ class Kernels:
 
     def short(self, z: Planar, factor: float = 1.0, extended: bool = False) -> Planar:
         outer, length, inner = z.shape
-        row = self._row(z)
-        if inner == 1 and row is not None and (length > SHORT or outer < row.lanes):
-            return _call(z.reshaped([outer, length]), replace(row, factor=factor, extended=extended)).reshaped([outer, length + extended, 1])
+        row = self._row(z) if inner == 1 else None
+        if row is not None and (length > SHORT or outer < row.lanes):
+            made = _call(z.reshaped([outer, length]), replace(row, factor=factor, extended=extended))
+            return made.reshaped([outer, length + extended, 1])
         if inner == 1 and outer > 1:
             columns = z.reshaped([outer, length]).transposed([1, 0]).reshaped([1, length, outer])
             made = self.short(columns, factor, extended).reshaped([length + extended, outer])

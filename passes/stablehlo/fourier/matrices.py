@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
-from ...common.roots_of_unity import divisors, prime_factors, roots_of_unity
 from ...common.rewriting import value_of
+from ...common.roots_of_unity import divisors, prime_factors, roots_of_unity
 from ..support import build
 from .planar import Planar, add, real_table, subtract
 

@@ -60,5 +60,3 @@ def _masked(value: ir.Value, mask: np.ndarray, last: int) -> ir.Value:
     shape, element = build.shape_of(value), build.element_of(value)
     chosen = build.compare("NE", real_table(mask, element, shape, [last]), build.zero(shape, element))
     return build.select(chosen, value, build.zero(shape, element))
-
-

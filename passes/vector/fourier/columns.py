@@ -10,7 +10,7 @@ loads, the last writes what the caller stores.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -48,17 +48,19 @@ class Arrays:
     @staticmethod
     def on_stack(count: int, kind: ir.VectorType) -> Arrays:
         memory = ir.MemRefType.get([count], kind.element_type)
-        return Arrays(*(memref.alloca(memory, [], [], alignment=64) for _ in range(2)), kind)
+        re, im = (memref.alloca(memory, [], [], alignment=64) for _ in range(2))
+        return Arrays(re, im, kind)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """`table`: the memref of roots of unity, those of these stages from `start` on. `width`: columns of a block, whole vectors."""
+    """`width`: columns of a block, whole vectors. `buffers`: two, of `length` rows; none for one radix. `table`: the memref of roots of
+    unity, those of these stages from `start` on."""
 
     radices: tuple[int, ...]
     width: int
     kind: ir.VectorType
-    buffers: tuple[Arrays, Arrays]
+    buffers: Sequence[Arrays]
     table: ir.Value | None
     start: int
     factor: float = 1.0
