@@ -30,6 +30,13 @@ BARS = (
     Bar("cartpole", "jax", 1 / 5),
     Bar("cartpole_split", "jax", 1 / 5),
     Bar("cartpole_rng", "jax", 1 / 3),
+    Bar("sort", "jax", 1.0),
+    Bar("sort", "numpy", 1.2),
+    Bar("sort_rows", "jax", 1.0),
+    Bar("sort_rows", "numpy", 1.2),
+    Bar("argsort", "jax", 1.0),
+    Bar("top_k", "jax", 1.0),
+    Bar("embedding_gradient", "jax", 1.0),
 )
 
 PER_ELEMENT = (("softmax_odd", "softmax", 1.5), ("layernorm_odd", "layernorm", 1.5))

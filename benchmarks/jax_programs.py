@@ -60,6 +60,38 @@ def encoder(x: Any, *weights: Any) -> Any:
     return layernorm(x + _linear(jax.nn.relu(_linear(x, w1, b1)), w2, b2), scale2, shift2)
 
 
+def sort(x: Any) -> Any:
+    return jnp.sort(x)
+
+
+def argsort(x: Any) -> Any:
+    return jnp.argsort(x, stable=True)
+
+
+def top_k(x: Any) -> Any:
+    return lax.top_k(x, 40)
+
+
+def embedding_gradient(indices: Any, gradients: Any) -> Any:
+    return jnp.zeros((100_000, gradients.shape[1])).at[indices].add(gradients)
+
+
+def segment_sum(segments: Any, x: Any) -> Any:
+    return jax.ops.segment_sum(x, segments, num_segments=1000)
+
+
+def fft(x: Any) -> Any:
+    return jnp.fft.fft(x)
+
+
+def rfft(x: Any) -> Any:
+    return jnp.fft.rfft(x)
+
+
+def solve(a: Any, b: Any) -> Any:
+    return jnp.linalg.solve(a, b)
+
+
 def _step(state: Any, random: Any) -> tuple[Any, Any, Any, Any, Any]:
     """One step of every environment: the state after it, and which have ended."""
     x, v, angle, spin = state

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .c_programs import FUNCTIONS, bind_c, compile_c
+from .numpy_programs import PROGRAMS as NUMPY
 from .rows import Row
 from .settings import BUILD
 
@@ -100,7 +101,7 @@ def _torch(row: Row, threads: int, compiled: bool = False) -> Prepared:
     results = function(*inputs)
     seconds = time.perf_counter() - start if compiled else 0.0
     results = [results] if isinstance(results, torch.Tensor) else list(results)
-    return Prepared(lambda: function(*inputs), [result.float().numpy() for result in results], seconds)
+    return Prepared(lambda: function(*inputs), [(result if result.is_complex() else result.float()).numpy() for result in results], seconds)
 
 
 def to_torch(arrays: Sequence[np.ndarray]) -> list[Any]:
@@ -121,6 +122,12 @@ def _c(row: Row, threads: int) -> Prepared:
     call, outputs = bind_c(library, row.program, inputs)
     call()
     return Prepared(lambda: (call(), inputs), outputs, seconds)  # the call holds addresses only: this keeps the arrays
+
+
+def _numpy(row: Row, threads: int) -> Prepared:
+    function, inputs = NUMPY[row.program], row.inputs()
+    results = function(*inputs)
+    return Prepared(lambda: function(*inputs), [results], 0.0)
 
 
 def _weights_fit(row: Row) -> bool:
@@ -144,6 +151,7 @@ PEERS = {
         Peer("compile", "torch.compile", ("torch", "torch._inductor.compile_fx"), _torch_compile),
         Peer("jax", "JAX", ("jax", "jax.numpy"), _jax),
         Peer("jax_closed", "JAX, weights constant", ("jax", "jax.numpy"), _jax_closed, _weights_fit),
+        Peer("numpy", "NumPy", (), _numpy, lambda row: row.program in NUMPY),
         Peer("c", "C", (), _c, lambda row: row.program in FUNCTIONS),
     ]
 }

@@ -104,6 +104,23 @@ def _sentence() -> Arrays:
     return [_random(0, 8, 128, 512)]
 
 
+def _row(count: int) -> Arrays:
+    return [_random(0, count)]
+
+
+def _indexed(rows: int, places: int, width: int) -> Arrays:
+    """Places in a table, and a row for each."""
+    return [np.random.default_rng(0).integers(0, places, rows).astype(np.int32), _random(1, rows, width)]
+
+
+def _signal(rows: int, columns: int) -> Arrays:
+    return [(_random(0, rows, columns) + 1j * _random(1, rows, columns)).astype(np.complex64)]
+
+
+def _system(count: int) -> Arrays:
+    return [_random(0, count, count), _random(1, count, 16)]
+
+
 def _gflop(rows: int, *widths: int) -> float:
     return 2e-9 * rows * sum(a * b for a, b in itertools.pairwise(widths))
 
@@ -171,5 +188,16 @@ ROWS = {
         Row("cartpole", "cartpole, 2048 environments × 1000 steps, random numbers given", "cartpole", _cartpole, chaotic=True),
         Row("cartpole_split", "cartpole, the same with the state as four arrays", "cartpole_split", _cartpole, chaotic=True),
         Row("cartpole_rng", "cartpole, threefry in the loop", "cartpole_rng", _cartpole_rng, chaotic=True),
+        Row("sort", "sort, 1,000,000 f32", "sort", partial(_row, 1_000_000)),
+        Row("sort_rows", "sort, 4096 rows of 256 f32", "sort", partial(_matrix, 4096, 256)),
+        Row("argsort", "stable argsort, 1,000,000 f32", "argsort", partial(_row, 1_000_000)),
+        Row("top_k", "top 40 of 16×50,000 f32, with indices", "top_k", partial(_matrix, 16, 50_000)),
+        Row(
+            "embedding_gradient",
+            "gradient of an embedding, 100,000×64 f32, 32,000 indices",
+            "embedding_gradient",
+            partial(_indexed, 32_000, 100_000, 64),
+        ),
+        Row("segment_sum", "segment sum, 100,000×32 f32 into 1000", "segment_sum", partial(_indexed, 100_000, 1000, 32)),
     ]
 }

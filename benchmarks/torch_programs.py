@@ -77,6 +77,38 @@ def encoder(weights: Sequence[Tensor], compiled: Compile) -> Any:
     return compiled(layer)
 
 
+def sort(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: torch.sort(x).values)
+
+
+def argsort(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: torch.argsort(x, stable=True))
+
+
+def top_k(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: tuple(torch.topk(x, 40)))
+
+
+def embedding_gradient(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda indices, x: torch.zeros(100_000, x.shape[1]).index_add(0, indices, x))
+
+
+def segment_sum(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda segments, x: torch.zeros(1000, x.shape[1]).index_add(0, segments, x))
+
+
+def fft(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(torch.fft.fft)
+
+
+def rfft(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(torch.fft.rfft)
+
+
+def solve(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(torch.linalg.solve)
+
+
 def _step(state: Sequence[Tensor], random: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     x, v, angle, spin = state
     force = torch.where(random > 0.5, 10.0, -10.0)
@@ -150,7 +182,11 @@ def cartpole_rng(weights: Sequence[Tensor], compiled: Compile) -> Any:
 
 
 PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
-    builder.__name__: builder for builder in (chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng)
+    builder.__name__: builder
+    for builder in (
+        *(chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng),
+        *(sort, argsort, top_k, embedding_gradient, segment_sum, fft, rfft, solve),
+    )
 }
 OTHER_GENERATOR = {"cartpole_rng"}
 """Programs whose results cannot be compared."""
