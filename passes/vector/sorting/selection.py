@@ -1,11 +1,10 @@
 """The first elements of a row in order, by selection: what comes before the last of the best so far is kept, and sorted when it is much.
 
-    target[0 : capacity] = source[0 : capacity]; sort it; bound = target[first - 1]; count = first
-    for each block of the rest of source:
-      if any of it comes before bound:                       // one pass over the keys, which LLVM vectorises
+    target[0 : capacity] = source[0 : capacity]; count = capacity
+    for each block of the rest of source, and one behind it, which is empty:
+      if target might not hold another block, or this is the last: sort target[0 : count]; count = first; bound = target[first - 1]
+      if any of the block comes before bound:                // one pass over the keys, which LLVM vectorises
         append those of it that do to target[0 : count]
-        if target[0 : capacity] might not hold another block: sort target[0 : count]; bound = target[first - 1]; count = first
-    sort target[0 : count]
 
 In a row without order the next sort comes when about capacity / first times as many elements have been read, so that few are ever sorted.
 An element that equals the bound stands behind it: the selection is stable.
@@ -27,6 +26,8 @@ from ...common.sorting.rows import Row
 
 Sort = Callable[[Row, Row, ir.Value], None]
 
+_uge, _ugt = arith.CmpIPredicate.uge, arith.CmpIPredicate.ugt
+
 BLOCK = 64
 _ROOM = 96
 
@@ -42,18 +43,26 @@ class Selection:
         self.length, self.first, self.capacity = length, first, capacity(first)
 
     def emit(self, source: Row, target: Row, scratch: Row) -> None:
-        begin = index_constant(self.capacity)
+        begin, length = index_constant(self.capacity), index_constant(self.length)
         each_value(index_constant(0), begin, lambda i: target.store(source.load(i), i))
-        self.sort(target, scratch, begin)
 
         def block(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-            end = arith.minsi(arith.addi(start.value(), index_constant(BLOCK)), index_constant(self.length))
-            found = self._any(source, start.value(), end, carried[1:])
+            first = start.value()
+            end = arith.minsi(arith.addi(first, index_constant(BLOCK)), length)
+            full = arith.cmpi(_ugt, carried[0], index_constant(self.capacity - BLOCK))
+            last = arith.cmpi(_uge, first, length)
             types = [value.type for value in carried]
-            return if_else(found, types, lambda: self._appended(source, target, scratch, start.value(), end, carried), lambda: carried)
+            count, *bound = if_else(arith.ori(full, last), types, lambda: self._best(target, scratch, carried[0]), lambda: carried)
+            found = self._any(source, first, end, bound)
+            return [*if_else(found, types[:1], lambda: self._appended(source, target, first, end, count, bound), lambda: [count]), *bound]
 
-        count, *_ = loop(begin, self.length, BLOCK, [index_constant(self.first), *self._bound(target)], block)
+        blocks = -(-(self.length - self.capacity) // BLOCK) + 1
+        loop(begin, self.capacity + blocks * BLOCK, BLOCK, [begin, *self._bound(target)], block)
+
+    def _best(self, target: Row, scratch: Row, count: ir.Value) -> Sequence[ir.Value]:
+        """The count and the bound after a sort."""
         self.sort(target, scratch, count)
+        return [index_constant(self.first), *self._bound(target)]
 
     def _bound(self, target: Row) -> Sequence[ir.Value]:
         """What comes before the last of the best: its key, or the element where there is none."""
@@ -72,10 +81,9 @@ class Selection:
         return loop(start, end, 1, [self.s.constant(ir.IntegerType.get_signless(1), 0)], step)[0]
 
     def _appended(
-        self, source: Row, target: Row, scratch: Row, start: ir.Value, end: ir.Value, carried: Sequence[ir.Value]
+        self, source: Row, target: Row, start: ir.Value, end: ir.Value, old: ir.Value, bound: Sequence[ir.Value]
     ) -> Sequence[ir.Value]:
-        """The count and the bound after the elements of a block."""
-        old, *bound = carried
+        """The count after what comes before the bound in a block has been appended."""
 
         def step(index: LinearIndex, count: list[ir.Value]) -> list[ir.Value]:
             elements = source.load(index.value())
@@ -83,14 +91,7 @@ class Selection:
             before = value_of("arith.index_castui", ir.IndexType.get(), [self._before(elements, bound)])
             return [arith.addi(count[0], before)]
 
-        (count,) = loop(start, end, 1, [old], step)
-        full = arith.cmpi(arith.CmpIPredicate.ugt, count, index_constant(self.capacity - BLOCK))
-
-        def best() -> Sequence[ir.Value]:
-            self.sort(target, scratch, count)
-            return [index_constant(self.first), *self._bound(target)]
-
-        return if_else(full, [value.type for value in carried], best, lambda: [count, *bound])
+        return loop(start, end, 1, [old], step)
 
 
 def capacity(first: int) -> int:

@@ -49,13 +49,14 @@ func.func private @short(%x: tensor<5xi8>) -> (tensor<5xi8>, tensor<5xi8>) attri
 
 // Changed: Of 900 elements 2 are read: those of a block that come before the last of the best are appended, where there is any.
 // CHECK-LABEL: func.func private @first
-// CHECK: scf.for %{{.*}} = %{{.*}} to %c900
+// CHECK: scf.for %[[START:.*]] = %c104{{.*}} to %c1000 step %c64 iter_args(%[[COUNT:.*]] = %c104{{.*}}, %{{.*}}) -> (index, i32)
+// CHECK: %[[FULL:.*]] = arith.cmpi ugt, %[[COUNT]], %c40
+// CHECK: %[[LAST:.*]] = arith.cmpi uge, %[[START]], %c900{{.*}} : index
+// CHECK: arith.ori %[[FULL]], %[[LAST]]
+// CHECK: scf.if %{{.*}} -> (index, i32)
 // CHECK: %[[ANY:.*]] = scf.for {{.*}} -> (i1)
 // CHECK: arith.cmpi ult
-// CHECK: scf.if %[[ANY]] -> (index, i32)
-// CHECK: %[[COUNT:.*]] = scf.for {{.*}} -> (index)
-// CHECK: %[[FULL:.*]] = arith.cmpi ugt, %[[COUNT]]
-// CHECK: scf.if %[[FULL]] -> (index, i32)
+// CHECK: scf.if %[[ANY]] -> (index)
 func.func private @first(%x: tensor<4x900xf32>) -> (tensor<4x900xf32>, tensor<4x900xf32>) attributes {hloom.kind = "sort"} {
   %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
