@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hloom.dialects.target import TargetView
-from hloom.passes.fused.planner.policy import PolicySource
+from hloom.passes.errors import InvalidProgramError
+from hloom.passes.fused.planner.policy import Policy, PolicySource
+from hloom.runtime.dynamic import MOST, DynamicExecutable
 from hloom.runtime.executable import Executable
 
 from .compile import Compilation
+from .frontend import name_of, read_program
+from .open_program import OpenProgram
 
 
 def compile(
@@ -20,7 +24,10 @@ def compile(
     bind: Mapping[int | str, Any] | None = None,
     policy: PolicySource | None = None,
     verify: bool = False,
-) -> Executable:
+    dynamic_shapes: Any = None,
+    shapes: Sequence[Any] = (),
+    most: int = MOST,
+) -> Executable | DynamicExecutable:
     """Compiles a program and returns it ready to be called.
 
     `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module, ExportedProgram or
@@ -32,8 +39,21 @@ def compile(
     overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. `verify` runs the program
     once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and raises VerificationError where they differ.
     Raises CompileErrors.
+
+    A program of open shapes (`?` in StableHLO, jax.export.symbolic_shape in JAX, torch.export's Dim) is compiled for each set of shapes
+    when it is called with it, and once; the last `most` are kept. `shapes` lists sets of shapes to compile in the background;
+    `dynamic_shapes` says which sizes of a torch module's arguments are open, as torch.export takes it.
     """
-    compilation = Compilation.of(source, example_inputs, kwargs, target=target, bind=bind, policy=policy, keep_original=verify)
+    policy = None if policy is None else Policy.of(policy)
+    program = read_program(source, example_inputs, example_keywords=kwargs, dynamic_shapes=dynamic_shapes)
+    options: dict[str, Any] = {"target": target, "bind": bind, "policy": policy}
+    if isinstance(program, OpenProgram):
+        from .dynamic import dynamic_executable  # a program of known shapes needs none of it
+
+        return dynamic_executable(program, name_of(source), **options, verify=verify, shapes=shapes, most=most)
+    if shapes:
+        raise InvalidProgramError("shapes= is for programs of open shapes; this one's are all known", remedy="leave it out")
+    compilation = Compilation.of_program(program, name_of(source), **options, keep_original=verify)
     exe = compilation.executable()
     if verify:
         from .verify import reference_of, verify_executable  # the interpreter and the search for culprits are needed here alone

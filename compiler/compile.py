@@ -38,7 +38,7 @@ from .validate import readable_names
 
 PTX = "ptx"
 """What `text` takes for a stage: the kernels for a GPU as its assembler reads them."""
-_SIMULATED = "sim:"
+SIMULATED = "sim:"
 
 
 @dataclass
@@ -64,6 +64,8 @@ class Compilation:
     watch: Instrumentation | None = None
     keep_original: bool = False
     """Whether `original` is wanted."""
+    kept: bool = False
+    """A program for a CPU, too, comes from the cache if it was compiled before."""
     values: dict[int, Any] = field(default_factory=dict)
     """The values of bound arguments, by index, which `executable` binds."""
     machine: TargetView = field(init=False)
@@ -86,11 +88,23 @@ class Compilation:
         """The compilation of whatever `hloom.compile` takes (api.py)."""
         policy = None if policy is None else Policy.of(policy)
         program = load_program(source, examples, example_keywords=keywords)
-        values = {**program.bound, **_by_index(program, bind or {})}
-        simulated = isinstance(target, str) and target.startswith(_SIMULATED)
-        target = target.removeprefix(_SIMULATED) if isinstance(target, str) else target
-        options: dict[str, Any] = {"policy": policy, "simulated": simulated, "keep_original": keep_original}
-        return cls(program, target, bound=values.keys() - program.state, name=name_of(source), values=values, **options)
+        return cls.of_program(program, name_of(source), target=target, bind=bind, policy=policy, keep_original=keep_original)
+
+    @classmethod
+    def of_program(
+        cls,
+        program: SourceProgram,
+        name: str,
+        *,
+        target: str | TargetView = "auto",
+        bind: Mapping[int | str, Any] | None = None,
+        **more: Any,
+    ) -> Compilation:
+        """The compilation of a program that was read; `more` are fields."""
+        values = {**program.bound, **by_index([spec.name for spec in program.inputs], bind or {})}
+        simulated = isinstance(target, str) and target.startswith(SIMULATED)
+        target = target.removeprefix(SIMULATED) if isinstance(target, str) else target
+        return cls(program, target, bound=values.keys() - program.state, name=name, values=values, simulated=simulated, **more)
 
     def __post_init__(self) -> None:
         self.module: ir.Operation = self.program.module.operation
@@ -113,11 +127,13 @@ class Compilation:
     def artifact(self) -> Artifact:
         """The program taken through all stages that are left, and its machine code. Raises CompileErrors.
 
-        One for a GPU that was compiled before comes from the cache, unless somebody looks on.
+        One for a GPU, or of open shapes, that was compiled before comes from the cache, unless somebody looks on.
         """
         with readable_names(), watching(self.watch) as watch:
             self.watch = replace(watch, timing=watch.timing or Timing())
-            if self.machine.kind != "cuda" or self.dump_dir or Debug.from_environment().looks_on or not watch.idle:
+            debug = Debug.from_environment()
+            kept = self.kept and not debug.bounds if self.machine.kind == "cpu" else True
+            if not kept or self.dump_dir or debug.looks_on or not watch.idle:
                 return self._compiled()
             key = program_key(self.program, (self.bound, self.name, self.stage, self.profile, self.simulated))
             return kept_or_made(key, self._compiled)
@@ -208,13 +224,13 @@ def simulator() -> Callable[[Any], Any]:
     return SimulatedDevice
 
 
-def _by_index(program: SourceProgram, bind: Mapping[int | str, Any]) -> dict[int, Any]:
-    """`bind` with indices for names. Raises CompileError for what names no argument."""
-    names = {spec.name: index for index, spec in enumerate(program.inputs)}
+def by_index(names: Sequence[str], bind: Mapping[int | str, Any]) -> dict[int, Any]:
+    """`bind` with indices for the arguments' names. Raises CompileError for what names no argument."""
+    indices = {name: index for index, name in enumerate(names)}
     found: dict[int, Any] = {}
     for key, value in bind.items():
-        index = names.get(key) if isinstance(key, str) else key
-        if index not in range(len(program.inputs)):
+        index = indices.get(key) if isinstance(key, str) else key
+        if index not in range(len(names)):
             raise CompileError(f"bind names {key!r}, which is no argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
         found[index] = value  # type: ignore[index]
     return found

@@ -23,10 +23,13 @@ from hloom.dialects.context import make_context
 from hloom.passes.common.init_function import mark_bound
 from hloom.passes.errors import InvalidProgramError
 from hloom.runtime.interrupts import uninterrupted
+from hloom.runtime.open_shapes import Shape
 
 from .frontends.mlir_text import import_mlir, import_module
+from .open_module import OpenModule
+from .open_program import OpenProgram
 from .source_program import Imported, SourceProgram, main_function, tensor_spec
-from .validate import make_entry, prepare, readable_names, validate
+from .validate import check_structure, is_dynamic, make_entry, prepare, readable_names, validate
 
 _JAX = {"jax", "jaxlib"}
 
@@ -42,16 +45,51 @@ def load_program(
 
     Raises ParseError, InvalidProgramError or UnsupportedOpError before anything is compiled.
     """
-    imported = _import(source, tuple(example_inputs), dict(example_keywords or {}), context or make_context())
+    program = read_program(source, example_inputs, context, example_keywords, function)
+    if isinstance(program, OpenProgram):
+        raise InvalidProgramError(
+            f"arguments of dynamic shape: {program.text}", remedy="say for which shapes: shapes= of hloom.compile, --shape of the tools"
+        )
+    return program
+
+
+def read_program(
+    source: Any,
+    example_inputs: Sequence[Any] = (),
+    context: ir.Context | None = None,
+    example_keywords: Mapping[str, Any] | None = None,
+    function: str = "main",
+    dynamic_shapes: Any = None,
+) -> SourceProgram | OpenProgram:
+    """Reads a program whose shapes may be open; `dynamic_shapes`, torch.export's, says which of a torch module's arguments' are."""
+    examples, keywords = tuple(example_inputs), dict(example_keywords or {})
+    imported = _import(source, examples, keywords, context or make_context(), dynamic_shapes)
+    if isinstance(imported, OpenProgram):
+        return imported
     module = imported.module
     with module.context, ir.Location.unknown(), readable_names(), uninterrupted():
         if function != "main":
             make_entry(module, function)
         prepare(module)
-        if given_once := imported.bound.keys() - imported.updates.keys():
-            mark_bound(main_function(module), given_once)
-        validate(module)
-        return _described(imported)
+        if any(is_dynamic(argument.type) for argument in main_function(module).regions[0].blocks[0].arguments):
+            check_structure(module)
+            return OpenModule.of(imported, examples)
+        return _finished(imported)
+
+
+def specialised_program(program: OpenProgram, shapes: Sequence[Shape]) -> SourceProgram:
+    """The program for these shapes of all its arguments, checked. Raises CompileErrors, ShapeError where it does not allow them."""
+    imported = program.specialised(shapes, make_context())
+    with imported.module.context, ir.Location.unknown(), readable_names(), uninterrupted():
+        prepare(imported.module)
+        return _finished(imported)
+
+
+def _finished(imported: Imported) -> SourceProgram:
+    if given_once := imported.bound.keys() - imported.updates.keys():
+        mark_bound(main_function(imported.module), given_once)
+    validate(imported.module)
+    return _described(imported)
 
 
 def name_of(source: object) -> str:
@@ -61,7 +99,9 @@ def name_of(source: object) -> str:
     return getattr(source, "__name__", None) or ("main" if isinstance(source, (str, bytes, bytearray)) else type(source).__name__)
 
 
-def _import(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
+def _import(
+    source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context, dynamic_shapes: Any
+) -> Imported | OpenProgram:
     origins = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if isinstance(source, (str, bytes, bytearray, os.PathLike)):
         return import_mlir(source, context)
@@ -70,7 +110,9 @@ def _import(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], co
     if "torch" in origins or (callable(source) and not origins & _JAX and _has_torch_tensor((examples, keywords))):
         from .frontends.torch import import_torch
 
-        return import_torch(source, examples, keywords, context)
+        return import_torch(source, examples, keywords, context, dynamic_shapes)
+    if dynamic_shapes is not None:
+        raise InvalidProgramError("dynamic_shapes is for torch modules", remedy="give jax.ShapeDtypeStructs of jax.export.symbolic_shape")
     if origins & _JAX or callable(source):
         from .frontends.jax import import_jax
 
@@ -93,4 +135,4 @@ def _described(imported: Imported) -> SourceProgram:
     names = imported.names or [f"arg{i}" for i in range(len(signature.inputs))]
     inputs = tuple(tensor_spec(name, kind) for name, kind in zip(names, signature.inputs, strict=True))
     outputs = tuple(tensor_spec(f"result{i}", kind) for i, kind in enumerate(signature.results))
-    return SourceProgram(**vars(imported), inputs=inputs, outputs=outputs)
+    return SourceProgram(**{**vars(imported), "shapes": None, "result_shapes": None}, inputs=inputs, outputs=outputs)

@@ -13,6 +13,7 @@ from hloom.passes.common.init_function import bound_arguments, mark_bound
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
 from hloom.runtime import pytree
+from hloom.runtime.open_shapes import Size
 from hloom.runtime.signature import TensorSpec
 
 
@@ -35,6 +36,9 @@ class Imported:
     updates: dict[int, int] = field(default_factory=dict)
     """Arguments that a call changes, by the results that are their new values: the last ones, which `out_tree` does not count. Those that
     are in `bound` are the program's state (runtime/state.py)."""
+    shapes: Sequence[Sequence[Size]] | None = None
+    """The shapes of the arguments, and of the results, where the front end has names for sizes that the module leaves open."""
+    result_shapes: Sequence[Sequence[Size]] | None = None
 
 
 @dataclass

@@ -81,8 +81,8 @@ def _entry(module: ir.Module) -> ir.Operation:
     raise InvalidProgramError(f"which function is the entry: {names or 'all are private'}?", stage=STAGE, remedy="name it @main")
 
 
-def validate(module: ir.Module) -> None:
-    """Raises InvalidProgramError or UnsupportedOpError for the first thing that hloom does not compile."""
+def check_structure(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions by name. Raises InvalidProgramError or UnsupportedOpError for what no pass should see, whatever the shapes are."""
     for view in module.body.operations:
         if view.operation.name != "func.func":
             raise _unsupported(view.operation, f"a {view.operation.name} at the top level")
@@ -94,6 +94,12 @@ def validate(module: ir.Module) -> None:
         flatten_tuples(module.operation)
         by_name = _functions(module)
     _check_size(_call_order(by_name), by_name)
+    return by_name
+
+
+def validate(module: ir.Module) -> None:
+    """Raises InvalidProgramError or UnsupportedOpError for the first thing that hloom does not compile."""
+    by_name = check_structure(module)
     if _make_static(module):
         by_name = _functions(module)
     for name in _call_order(by_name):
@@ -176,7 +182,7 @@ def _check_size(order: list[str], by_name: dict[str, ir.Operation]) -> None:
 
 def _make_static(module: ir.Module) -> bool:
     """Where inner shapes are dynamic but the arguments of @main are not, StableHLO's own passes find them. Returns whether they ran."""
-    if not any(_is_dynamic(result.type) for f in functions(module.operation) for op in inner_ops(f) for result in op.results):
+    if not any(is_dynamic(result.type) for f in functions(module.operation) for op in inner_ops(f) for result in op.results):
         return False
     main = main_function(module)
     for argument in main.regions[0].blocks[0].arguments:
@@ -193,7 +199,7 @@ def _make_static(module: ir.Module) -> bool:
     return True
 
 
-def _is_dynamic(kind: ir.Type) -> bool:
+def is_dynamic(kind: ir.Type) -> bool:
     return isinstance(kind, ir.RankedTensorType) and not kind.has_static_shape
 
 

@@ -53,10 +53,15 @@ def reference_of(source: Any, examples: Sequence[Any], keywords: Mapping[str, An
 
 
 def interpreter_reference(compilation: Compilation) -> Reference:
-    """StableHLO's interpreter, on random inputs: MLIR comes without any."""
-    rng = np.random.default_rng(0)
-    inputs = [random_array(spec, rng) for spec in compilation.program.inputs]
-    return Reference("the reference interpreter", inputs, lambda given: interpret(compilation.original, given))
+    """StableHLO's interpreter, on random inputs and the values that the program brings along."""
+    rng, program = np.random.default_rng(0), compilation.program
+    inputs = {index: random_array(spec, rng) for index, spec in enumerate(program.inputs) if index not in program.bound}
+
+    def run(given: Sequence[np.ndarray]) -> list[np.ndarray]:
+        values = {**program.bound, **dict(zip(inputs, given, strict=True))}
+        return interpret(compilation.original, [values[index] for index in sorted(values)])
+
+    return Reference("the reference interpreter", list(inputs.values()), run)
 
 
 def verify_executable(exe: Executable, compilation: Compilation, reference: Reference) -> None:

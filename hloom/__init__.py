@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from hloom.passes.errors import UnsupportedOpError as UnsupportedOpError
     from hloom.passes.fused.planner.policy import Policy as Policy
     from hloom.passes.registry import register_pass as register_pass
+    from hloom.runtime.dynamic import DynamicExecutable as DynamicExecutable
     from hloom.runtime.errors import ExecutionError as ExecutionError
     from hloom.runtime.executable import Executable as Executable
-    from hloom.runtime.executable import load as load
     from hloom.runtime.library import get_threads as get_threads
     from hloom.runtime.library import set_threads as set_threads
+    from hloom.runtime.loading import load as load
 
 _RUNTIME_ERRORS = """ExecutionError ArityError ShapeError DtypeError InputError DamagedFileError MissingFileError VersionError
 CpuFeatureError NotBoundError LoadError MissingDriverError MissingLibraryError GpuArchitectureError CudaError""".split()
@@ -36,7 +37,8 @@ _HOME = {
     "Policy": "hloom.passes.fused.planner.policy",
     "register_pass": "hloom.passes.registry",
     **dict.fromkeys(("TorchOp", "torch_lowering", "torch_decomposition"), "hloom.compiler.frontends.torch_lowerings"),
-    "load": "hloom.runtime.executable",
+    "load": "hloom.runtime.loading",
+    "DynamicExecutable": "hloom.runtime.dynamic",
     "Executable": "hloom.runtime.executable",
     "set_threads": "hloom.runtime.library",
     "get_threads": "hloom.runtime.library",

@@ -17,7 +17,7 @@ import secrets
 import stat
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -88,6 +88,11 @@ class Artifact:
         if start != data.nbytes:
             raise DamagedFileError(f"{path}: the blobs end at byte {start}, the file at {data.nbytes}")
         return Artifact(manifest, blobs)
+
+
+def alike(blob: Buffer, pool: Iterable[Buffer]) -> Buffer:
+    """The same bytes from the pool, if they are there; else the blob."""
+    return next((other for other in pool if other is blob or (len(other) == len(blob) and memoryview(other) == memoryview(blob))), blob)
 
 
 def _blob_table(path: str, manifest: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import pytree
 from .absent import AbsentDevice
-from .artifact import Artifact, Buffer
+from .artifact import Artifact, Buffer, alike
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
 from .forking import process_lock
 from .program import Device, LoadedProgram
@@ -60,9 +60,11 @@ class Executable:
     # Calling.
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        if self._flat_in and not keywords:
-            return self._build(self.flat(inputs))
-        return self._build(self.flat(self._leaves(inputs, keywords)))
+        return self.structured(inputs if self._flat_in and not keywords else self._leaves(inputs, keywords))
+
+    def structured(self, leaves: Sequence[Any]) -> Any:
+        """A call with inputs as a plain sequence, and the result in its structure."""
+        return self._build(self.flat(leaves))
 
     def _leaves(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         positional = pytree.flatten(self.program.in_tree, tuple(inputs))
@@ -124,17 +126,29 @@ class Executable:
             raise ArityError("; ".join(wrong), remedy=f"bind exactly these: {', '.join(by_name) or 'nothing'}")
         return arrays  # type: ignore[return-value]
 
+    def share(self, others: Sequence[Executable]) -> None:
+        """Has one state, and one copy of each weight, with `others`: the same program for other shapes."""
+        if self._state is not None and others and others[0]._state is not None:
+            self._state.join(others[0]._state)
+        if self._ready and self.program.init_results and not self.program.on_gpu:
+            pool = [blob for other in others if other._ready for blob in other.device.kept().values()]
+            self.device.start({name: alike(blob, pool) for name, blob in self.device.kept().items()})
+
     # Saving and telling.
 
     def save(self, path: str | os.PathLike[str], weights: bool = True) -> None:
         """Writes the `.hloom` file; `weights=False` leaves bound values out, to be bound again after loading."""
+        self.artifact(weights).save(path)
+
+    def artifact(self, weights: bool = True) -> Artifact:
+        """What `save` writes."""
         kept: dict[str, Buffer] = {}
         if weights and self._ready:
             if self.program.signature.bound:  # without any, what init makes is computed again where the file is loaded
                 kept.update(self.device.kept())
             if self._state is not None:
                 kept.update(self._state.blobs())
-        Artifact(self.program.manifest, {**self.program.blobs, **kept}).save(path)
+        return Artifact(self.program.manifest, {**self.program.blobs, **kept})
 
     @property
     def report(self) -> Report:
@@ -151,7 +165,7 @@ class Executable:
 
 
 def load(path: str | os.PathLike[str], device: Callable[[LoadedProgram], Device] | None = None) -> Executable:
-    """Loads a `.hloom` file, for the device of its target or the one given; needs no compiler."""
+    """Loads a `.hloom` file of one set of shapes (loading.py loads any), for the device of its target or the one given."""
     return Executable(Artifact.load(path), device)
 
 

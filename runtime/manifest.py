@@ -21,7 +21,8 @@ INTERFACE = "hloom_interface"
 """The symbol of the machine code at which it tells, as a text that ends with a zero, what it takes for granted."""
 
 _COUNT = integer(0, LARGEST_BYTES)
-_TENSOR = {"name": text, "dtype": one_of(*NAMES), "shape": each(_COUNT, most=64)}
+NAMED_TENSOR = {"name": text, "dtype": one_of(*NAMES)}
+_TENSOR = {**NAMED_TENSOR, "shape": each(_COUNT, most=64)}
 _BUFFERS: dict[str, Schema] = {
     **dict.fromkeys(("argument", "init", "result"), integer(0)),
     "arena": _COUNT,
@@ -38,7 +39,7 @@ def _buffer(value: Any) -> None:
         raise
 
 
-def _structure(value: Any) -> None:
+def structure(value: Any) -> None:
     try:
         pytree.check(value)
     except ValueError as error:
@@ -54,9 +55,9 @@ _MANIFEST = record(
         "arguments": each(record({**_TENSOR, "bound": flag})),
         "results": each(record(_TENSOR)),
         "init_results": each(record(_TENSOR)),
-        "in_tree": _structure,
-        "kwarg_tree": _structure,
-        "out_tree": _structure,
+        "in_tree": structure,
+        "kwarg_tree": structure,
+        "out_tree": structure,
         "entries": record({"main": _ENTRY}, {"init": _ENTRY}),
         "made_for": text,
     },

@@ -27,7 +27,7 @@ class State:
         self._lock = threading.Lock()
         self._program = program
         self._specs = {index: spec for index, spec in program.calls.bound.items() if index in program.state}
-        self._values: dict[int, Any] = {}
+        self._values: dict[str, Any] = {}
         self._caller_gives = [index for index in program.positions if index not in program.state]
         self._kind = program.kind
 
@@ -36,7 +36,11 @@ class State:
     def bind(self, arrays: Mapping[int, Any]) -> None:
         """Takes the values to begin with; memory that can be written is shared."""
         with self._lock:
-            self._values = {index: _writable(spec, arrays[index]) for index, spec in self._specs.items()}
+            self._values.update({spec.name: _writable(spec, arrays[index]) for index, spec in self._specs.items()})
+
+    def join(self, other: State) -> None:
+        """Has one lock and the values of `other`, whose program is the same for other shapes."""
+        self._lock, self._values = other._lock, other._values
 
     def read(self, saved: Mapping[str, Buffer]) -> bool:
         """Takes the values of a file; False where it has none. Raises DamagedFileError."""
@@ -46,30 +50,26 @@ class State:
                 return False
             if len(blob) != spec.nbytes:
                 raise DamagedFileError(f"state.{index} should have {spec.nbytes} bytes, has {len(blob)}")
-            self._values[index] = np.frombuffer(blob, spec.numpy_dtype).reshape(spec.shape).copy()
+            self._values[spec.name] = np.frombuffer(blob, spec.numpy_dtype).reshape(spec.shape).copy()
         return True
 
     def blobs(self) -> dict[str, Buffer]:
         """What `read` takes, for saving."""
-        return {f"state.{index}": self._host(index).tobytes() for index in self._specs}
+        return {f"state.{index}": _host(self._values[spec.name]).tobytes() for index, spec in self._specs.items()}
 
     def copies(self) -> dict[str, np.ndarray]:
         with self._lock:
-            return {spec.name: self._host(index).copy() for index, spec in self._specs.items()}
+            return {spec.name: _host(self._values[spec.name]).copy() for spec in self._specs.values()}
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Gives some of the values, by name."""
-        indices = {spec.name: index for index, spec in self._specs.items()}
-        unknown = [name for name in values if name not in indices]
+        specs = {spec.name: spec for spec in self._specs.values()}
+        unknown = [name for name in values if name not in specs]
         if unknown:
-            raise ArityError(f"the program has no state {unknown[0]!r}", remedy=f"it has {', '.join(indices) or 'none'}")
+            raise ArityError(f"the program has no state {unknown[0]!r}", remedy=f"it has {', '.join(specs) or 'none'}")
         with self._lock:
             for name, value in values.items():
-                index = indices[name]
-                self._values[index] = _updated(self._specs[index], self._values[index], _host(value))
-
-    def _host(self, index: int) -> np.ndarray:
-        return _host(self._values[index])
+                self._values[name] = _updated(specs[name], self._values[name], _host(value))
 
     # Calling.
 
@@ -81,8 +81,8 @@ class State:
             if index in given:
                 _refuse_unwritable(program, index, given[index])
         with self._lock:
-            kept = self._values if given else {index: self._as_own_kind(value) for index, value in self._values.items()}
-            every = [given[index] if index in given else kept[index] for index in program.positions]
+            kept = self._values if given else {name: self._as_own_kind(value) for name, value in self._values.items()}
+            every = [given[index] if index in given else kept[self._specs[index].name] for index in program.positions]
             places = None if outputs is None else [*outputs, *self._places()]
             results = device.call(every, places)
             specs = program.signature.outputs
@@ -90,7 +90,8 @@ class State:
                 if index in given:
                     _updated(specs[result], given[index], results[result])
                 else:
-                    self._values[index] = _updated(specs[result], self._values[index], results[result])
+                    name = self._specs[index].name
+                    self._values[name] = _updated(specs[result], self._values[name], results[result])
         return results[: len(results) - len(program.updates)]
 
     def _places(self) -> list[np.ndarray]:

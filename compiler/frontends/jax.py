@@ -19,6 +19,7 @@ from hloom.passes.common.ops import ANNOTATIONS
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
 from hloom.runtime.comparison import random_array
 from hloom.runtime.dtypes import dtype_name
+from hloom.runtime.open_shapes import Size
 from hloom.runtime.signature import TensorSpec
 
 from ..reference import Reference
@@ -42,7 +43,13 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
         module = read_trusted(exported.mlir_module_serialized, context)
     except ParseError as error:
         raise _foreign_call(exported) or error from None
-    return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_names(exported))
+    shapes, results = (_shapes(avals) for avals in (exported.in_avals, exported.out_avals))
+    return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_names(exported), shapes=shapes, result_shapes=results)
+
+
+def _shapes(avals: Sequence[Any]) -> list[tuple[Size, ...]]:
+    """Sizes, or what jax.export calls them ("b", "2*b")."""
+    return [tuple(size if isinstance(size, int) else str(size) for size in aval.shape) for aval in avals]
 
 
 def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> jax.export.Exported:

@@ -7,7 +7,6 @@ the user's inputs follow. Constants of up to `SMALL` elements become dense const
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -21,22 +20,37 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from hloom.passes.errors import CompileError, InvalidProgramError
 
+from ..open_program import OpenProgram
 from ..source_program import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
 from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items
+from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first, with_own_decompositions
-from .trees import Constant, described
+from .torch_trees import input_trees, numbered
+from .trees import described
 
 
 @one_at_a_time()
-def import_torch(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
+def import_torch(
+    source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context, dynamic_shapes: Any = None
+) -> Imported | OpenProgram:
     """`source` is a module, a function over tensors or an ExportedProgram; the examples are the arguments of a call of it.
 
     Raises InvalidProgramError where torch cannot export the module, UnsupportedOpError where an op has no StableHLO form.
     """
-    exported = source if isinstance(source, torch.export.ExportedProgram) else exported_module(source, examples, keywords)
+    if isinstance(source, torch.export.ExportedProgram):
+        exported = source
+    else:
+        exported = exported_module(source, examples, keywords, dynamic_shapes)
+    if has_open_shapes(exported):
+        return OpenExport.of(exported, import_exported, dynamic_shapes)
+    return import_exported(exported, context)
+
+
+def import_exported(exported: torch.export.ExportedProgram, context: ir.Context) -> Imported:
+    """A program whose shapes are all known."""
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
@@ -47,7 +61,7 @@ def import_torch(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
         raise InvalidProgramError(f"torch could not decompose the program: {type(error).__name__}: {error}") from error
     changed = _changed(exported)
     bound, names = _bind_state(exported, changed)
-    in_tree, kwarg_tree = _input_trees(exported)
+    in_tree, kwarg_tree = input_trees(exported)
     out_tree, results = _output_tree(exported, len(changed))
     updates = {names.index(name): results + number for number, name in enumerate(changed)}
     return Imported(stablehlo_of(exported, context), "torch", in_tree, out_tree, kwarg_tree, bound, names, updates)
@@ -102,31 +116,11 @@ def _state_of(exported: torch.export.ExportedProgram, name: str) -> torch.Tensor
     return value
 
 
-def _input_trees(exported: torch.export.ExportedProgram) -> Sequence[Any]:
-    users = [spec.arg for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
-    return described(torch_pytree.tree_unflatten(_numbered(users), exported.call_spec.in_spec), keyword=True)
-
-
 def _output_tree(exported: torch.export.ExportedProgram, changes: int) -> tuple[Any, int]:
     """The structure of the results, and how many are tensors. The graph keeps those, and behind them the changes, which were first."""
     arguments = [spec.arg for spec in exported.graph_signature.output_specs][changes:]
-    structure = described(torch_pytree.tree_unflatten(_numbered(arguments), exported.call_spec.out_spec))
+    structure = described(torch_pytree.tree_unflatten(numbered(arguments), exported.call_spec.out_spec))
     output = next(node for node in exported.graph.nodes if node.op == "output")
     values = [value for value, arg in zip(output.args[0][changes:], arguments) if isinstance(arg, TensorArgument)]
     output.args = ((*values, *output.args[0][:changes]),)
     return structure, len(values)
-
-
-def _numbered(arguments: Sequence[Any]) -> list[int | Constant | None]:
-    """Leaves: the tensors' numbers, and the values of what is no tensor."""
-    computed = next((arg.name for arg in arguments if not isinstance(arg, (ConstantArgument, TensorArgument))), None)
-    if computed is not None:
-        raise InvalidProgramError(
-            f"the program's result {computed} is a number that it computes from its inputs", remedy="return the tensor, without .item()"
-        )
-    numbers = itertools.count()
-    return [_constant(argument.value) if isinstance(argument, ConstantArgument) else next(numbers) for argument in arguments]
-
-
-def _constant(value: Any) -> Constant | None:
-    return None if value is None else Constant(value)

@@ -40,14 +40,18 @@ def one_at_a_time() -> Iterator[None]:
 
 
 @one_at_a_time()
-def exported_module(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> torch.export.ExportedProgram:
-    """Raises InvalidProgramError where torch cannot export it, and where a call would change what no tensor holds."""
+def exported_module(
+    source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], dynamic_shapes: Any = None
+) -> torch.export.ExportedProgram:
+    """`dynamic_shapes` is torch.export's.
+
+    Raises InvalidProgramError where torch cannot export it, and where a call would change what no tensor holds."""
     if not callable(source):
         raise InvalidProgramError(f"a {type(source).__name__} is no torch module", remedy="give a torch.nn.Module or ExportedProgram")
     module = source if isinstance(source, torch.nn.Module) else _Function(source)
     args, kwargs = torch_pytree.tree_map(lambda x: torch.from_numpy(x) if isinstance(x, np.ndarray) else x, (examples, keywords))
-    exported, changes = _watched_export(module, args, kwargs)
-    if changes and not _settled(module, args, kwargs, exported, changes):
+    exported, changes = _watched_export(module, args, kwargs, dynamic_shapes)
+    if changes and not _settled(module, args, kwargs, dynamic_shapes, exported, changes):
         change = changes[0]
         raise InvalidProgramError(
             f"forward changes the attribute {change.name} of {type(change.module).__name__}, and the next call depends on it",
@@ -70,11 +74,11 @@ class _Function(torch.nn.Module):
         self.forward = function  # so that names and defaults of the parameters are the function's
 
 
-def _export(module: torch.nn.Module, args: Any, kwargs: Any) -> torch.export.ExportedProgram:
+def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any) -> torch.export.ExportedProgram:
     try:
         with torch.no_grad(), own_decompositions_first(), _plain_tensors_as_buffers(module), warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
-            return torch.export.export(module, args, kwargs, strict=False)
+            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:
         remedy = "give example inputs for which torch.export.export(module, inputs) works"
         if "register a pytree" in str(error):
@@ -129,7 +133,9 @@ class _Unread:
     """Stands for a tensor that a call left in an attribute, and that the next one should not need."""
 
 
-def _watched_export(module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[torch.export.ExportedProgram, list[_Change]]:
+def _watched_export(
+    module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
+) -> tuple[torch.export.ExportedProgram, list[_Change]]:
     """The export, and which plain attributes forward has changed by its end."""
     before: dict[torch.nn.Module, dict[str, Any]] = {}
     changes: dict[tuple[torch.nn.Module, str], _Change] = {}
@@ -145,20 +151,22 @@ def _watched_export(module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[to
 
     hooks = [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
     try:
-        return _export(module, args, kwargs), list(changes.values())
+        return _export(module, args, kwargs, dynamic_shapes), list(changes.values())
     finally:
         for hook in hooks:
             hook.remove()
 
 
-def _settled(module: torch.nn.Module, args: Any, kwargs: Any, first: torch.export.ExportedProgram, changes: list[_Change]) -> bool:
+def _settled(
+    module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any, first: torch.export.ExportedProgram, changes: list[_Change]
+) -> bool:
     """Whether a second call would run the same ops: what forward keeps is a cache, or left for others to see."""
     names = [(change, hasattr(change.module, change.name)) for change in changes]
     try:
         for change in changes:
             after = torch_pytree.tree_map(lambda leaf: _Unread() if isinstance(leaf, torch.Tensor) else leaf, change.after)
             setattr(change.module, change.name, after)
-        return _watched_export(module, args, kwargs)[0].graph_module.code == first.graph_module.code
+        return _watched_export(module, args, kwargs, dynamic_shapes)[0].graph_module.code == first.graph_module.code
     except InvalidProgramError:
         return False
     finally:
