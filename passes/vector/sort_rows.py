@@ -11,8 +11,9 @@ After:
     }
 
 A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
-(sorting/ranks.py), long ones by radix (sorting/radix.py); any other merges (sorting/merge.py). Of a sort that says that few elements are
-read (partial-sorts) those are selected (sorting/selection.py). All are stable, and stay inside the row whatever the comparator says.
+(sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py); any other merges
+(sorting/merge.py). Of a sort that says that few elements are read (partial-sorts) those are selected (sorting/selection.py). All are
+stable, and stay inside the row whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
 not so is refused.
@@ -25,7 +26,7 @@ from functools import partial
 from math import prod
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, scf
+from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView, target_of
 
@@ -39,6 +40,7 @@ from ..common.storage import buffer_type
 from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.merge import merge_sort
+from .sorting.network import NetworkSort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
 from .sorting.selection import Selection, Sort, capacity
@@ -59,21 +61,29 @@ def sort_rows(module: ir.Operation) -> None:
 
 def _build(function: ir.Operation, target: TargetView) -> None:
     """Emits the kernel of `function` right before it, under its name."""
-    sort = _sort_of(function)
-    *outer, length = ir.RankedTensorType(sort.operands[0].type).shape
+    op = _sort_of(function)
+    *outer, length = ir.RankedTensorType(op.operands[0].type).shape
     with ir.InsertionPoint(function):
         kernel, entry = _kernel(function, prod(outer))
-    with ir.InsertionPoint(entry), sort.location:
+    with ir.InsertionPoint(entry), op.location:
         known = constants_outside(function)
-        inputs, results, scratch = _arrays(function, sort, entry, known)
-        first = integer(sort, "hloom.first", length)
-        sort_row = _algorithm(Comparator(sort.regions[0].blocks[0], known), Scalars(kernel), length, first, target)
-        loop = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
+        inputs, results, scratch = _arrays(function, op, entry, known)
+        first = integer(op, "hloom.first", length)
+        comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
+        sort = _algorithm(comparator, s, length, first, target)
+
+        def sort_row(row: ir.Value) -> None:
+            start = arith.muli(row, index_constant(length))
+            sort(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
+
+        key, (lower, upper, *_), rows = key_of(comparator), entry.arguments, prod(outer)
+        if key is not None and first == length and NetworkSort.fits(key, inputs, length, rows, target.vector_bits):
+            network = NetworkSort(s, key, length, target.vector_bits)
+            kernel.attributes["hloom.tiles"] = i64_attr(-(-rows // network.lanes))
+            network.emit(lower, upper, rows, [*inputs, *results], sort_row)
+        else:
+            each_value(lower, upper, sort_row)
         create("func.return")
-        with ir.InsertionPoint(loop.body):
-            start = arith.muli(loop.induction_variable, index_constant(length))
-            sort_row(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
-            scf.yield_([])
 
 
 def _sort_of(function: ir.Operation) -> ir.Operation:

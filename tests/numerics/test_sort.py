@@ -78,7 +78,7 @@ def test_the_first_elements_of_every_type(dtype):
     same(lambda *xs: [jax.lax.top_k(x, k) for x in xs for k in (1, 30)], *arrays)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(1, 60), st.integers(200, 1500), st.integers(0, 5), st.integers(0, 1 << 30))
 def test_the_first_elements_of_any_row(first, length, distinct, seed):
     rng = np.random.default_rng(seed)
@@ -91,6 +91,20 @@ def test_the_first_elements_by_several_keys():
     x = ties((3, 900), np.float32)
     order = np.random.default_rng(5).permutation(900).astype(np.int32)
     same(lambda x, o: [r[:, :20] for r in jax.lax.sort((x, jnp.broadcast_to(o, x.shape), -x), num_keys=2)], x, order)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=[np.dtype(t).name for t in TYPES])
+def test_rows_together(dtype):
+    mixed = spread((70, 33), dtype)
+    mixed[40] = ties((33,), dtype)  # one row leaves its block to another sort
+    same(lambda *xs: [(jnp.sort(x), jnp.sort(x, descending=True)) for x in xs], spread((67, 20), dtype, 3), mixed)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(1, 40), st.integers(2, 130), st.booleans())
+def test_rows_of_any_length_together(rows, length, descending):
+    x = np.random.default_rng(rows * length).standard_normal((rows, length)).astype(np.float32)
+    same(lambda x: jnp.sort(x, descending=descending), x)
 
 
 def test_of_doubles():

@@ -55,7 +55,8 @@ class Key:
         """An integer that, without sign, ascends as the comparator orders the elements."""
         value = self.comparator.evaluate([element for element in elements for _ in "ab"], self.wanted)
         if is_float(value.type):
-            value = _ascending(s, value)
+            positive = s.op("arith.addf", value, s.constant(value.type, 0.0))  # -0 becomes 0
+            value = ascending(s, arith.bitcast(ir.IntegerType.get_signless(value.type.width), positive))
         if self.signed:
             value = s.op("arith.xori", value, s.constant(value.type, 1 << (self.bits - 1)))
         return s.op("arith.xori", value, s.constant(value.type, -1)) if self.descending else value
@@ -118,9 +119,7 @@ class _Forms:
         return self.numbers.setdefault(form, len(self.numbers))
 
 
-def _ascending(s: Scalars, value: ir.Value) -> ir.Value:
-    """A float's bits as a signed integer that ascends with it; -0 is 0."""
-    width = value.type.width
-    bits = arith.bitcast(ir.IntegerType.get_signless(width), s.op("arith.addf", value, s.constant(value.type, 0.0)))
-    sign = s.op("arith.shrsi", bits, s.constant(bits.type, width - 1))
+def ascending(s: Scalars, bits: ir.Value) -> ir.Value:
+    """A float's bits as a signed integer that ascends with it; and back."""
+    sign = s.op("arith.shrsi", bits, s.constant(bits.type, bits.type.width - 1))
     return s.op("arith.xori", bits, s.op("arith.shrui", sign, s.constant(bits.type, 1)))

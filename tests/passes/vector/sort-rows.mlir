@@ -47,6 +47,30 @@ func.func private @short(%x: tensor<5xi8>) -> (tensor<5xi8>, tensor<5xi8>) attri
   return %0, %1 : tensor<5xi8>, tensor<5xi8>
 }
 
+// Changed: Sixteen rows of one array are sorted together, one a lane, by a network; those of a block that it cannot sort, one by one.
+// CHECK-LABEL: func.func private @together
+// CHECK-SAME: hloom.tiles = 2 : i64
+// CHECK: %[[KEYS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<128xi32>
+// CHECK: %[[PLAIN:.*]] = scf.if %{{.*}} -> (i1)
+// CHECK: scf.if %[[PLAIN]]
+// CHECK: scf.while
+// CHECK: arith.minsi %{{.*}} : vector<16xi32>
+// CHECK: arith.maxsi %{{.*}} : vector<16xi32>
+// CHECK: } else {
+// CHECK: scf.for
+func.func private @together(%x: tensor<20x5xi32>) -> (tensor<20x5xi32>, tensor<20x5xi32>) attributes {hloom.kind = "sort"} {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %x0 = tensor.extract %a[] : tensor<i32>
+    %y0 = tensor.extract %b[] : tensor<i32>
+    %c = arith.cmpi slt, %x0, %y0 : i32
+    %p = tensor.from_elements %c : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<20x5xi32>) -> tensor<20x5xi32>
+  %1 = tensor.empty() : tensor<20x5xi32>
+  return %0, %1 : tensor<20x5xi32>, tensor<20x5xi32>
+}
+
 // Changed: Of 900 elements 2 are read: those of a block that come before the last of the best are appended, where there is any.
 // CHECK-LABEL: func.func private @first
 // CHECK: scf.for %[[START:.*]] = %c104{{.*}} to %c1000 step %c64 iter_args(%[[COUNT:.*]] = %c104{{.*}}, %{{.*}}) -> (index, i32)
