@@ -213,10 +213,11 @@ _DYNAMIC = "its shape or indices must be constants; export the program with stat
 
 
 def name_in_table(op: ir.Operation) -> str:
-    """The op's name; of a custom call, with its target."""
+    """The op's name; with its target, that of a custom call that has a row of its own."""
     if op.name != "stablehlo.custom_call":
         return op.name
-    return f"{op.name} @{ir.StringAttr(op.attributes['call_target_name']).value}"
+    name = f"{op.name} @{ir.StringAttr(op.attributes['call_target_name']).value}"
+    return name if name in OPS else op.name
 
 
 def kind_of(op: ir.Operation) -> Kind | None:
