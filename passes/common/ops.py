@@ -78,7 +78,7 @@ class OpInfo:
 
     `elements`: the types that its last operand's elements may have; `work`: in f32 operations a point, for reductions the work of their
     body; `fold`: what it computes on NumPy arrays, None if it is not folded; `scalar`: emits the scalar code of an elementwise op;
-    `free`: it costs nothing where it is read; `cpu_only`: no kernel for a GPU has it yet.
+    `free`: it costs nothing where it is read; `cpu_only`: no kernel for a GPU has it yet; `library`: the call of a library that it becomes.
     """
 
     kind: Kind
@@ -88,6 +88,7 @@ class OpInfo:
     scalar: Emit | None = None
     free: bool = False
     cpu_only: bool = False
+    library: str | None = None
 
 
 def elementwise(elements: frozenset[str], scalar: Emit, fold: Evaluator | None = None, work: int = 1) -> OpInfo:
@@ -174,6 +175,7 @@ _ROWS = {
 }
 _CALLS = {
     "hloom.dft": OpInfo(Kind.FOURIER, FULL, work=8, cpu_only=True),
+    "hloom.cufft": OpInfo(Kind.FOURIER, FULL, work=8, library="fft"),
 }
 OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
 OPS |= {f"stablehlo.custom_call @{target}": info for target, info in _CALLS.items()}

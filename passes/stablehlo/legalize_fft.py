@@ -101,6 +101,8 @@ class _Transforms:
             return [build.constant(ir.Attribute.parse(f"dense<> : {result.type}")) for result in self.op.results]
         rank, factor = len(build.shape_of(operands[0])), 1 / prod(self.lengths)
         *others, last = range(rank - len(self.lengths), rank)
+        if engine.library and prod(self.lengths) > engine.longest:
+            return self.by_library(operands, others)
         if self.kind == "RFFT":
             z = self.along(others, from_real(engine, operands[0]))
         elif self.kind == "FFT":
@@ -111,6 +113,19 @@ class _Transforms:
             z = self.along(others, Planar(*operands).swapped).swapped
             return [to_real(engine, z, self.lengths[-1], factor)]
         return [z.re, z.im]
+
+    def by_library(self, operands: list[ir.Value], others: Sequence[int]) -> list[ir.Value]:
+        """The same where a library does it: of IRFFT the last dimension, for it wants a spectrum that is half of one."""
+        from .fourier.library import library_transform
+        from .fourier.planar import Planar, scaled
+        from .fourier.real import real_ends
+
+        lengths = self.lengths
+        if self.kind == "IRFFT":
+            z = real_ends(self.along(others, Planar(*operands).swapped).swapped, lengths[-1])
+            operands, lengths = [z.re, z.im], lengths[-1:]
+        made = library_transform(self.kind, operands, self.op.results, lengths)
+        return [scaled(value, 1 / prod(self.lengths)) for value in made] if self.kind.startswith("I") else made
 
     def along(self, dims: Sequence[int], z: Planar, factor: float = 1.0) -> Planar:
         """Forward transforms, the last dimension first, all together times `factor`."""

@@ -62,6 +62,8 @@ SAMPLES = {
     "custom_call @hloom.dft": f"""%r, %q = stablehlo.custom_call @hloom.dft(%x, %x, %t)
         {{hloom.dft = {{extended = false, factor = 1.0, lanes = 2, radices = [array<i64: 2>, array<i64: 3>]}}}}
         : ({X}, {X}, tensor<20xf32>) -> ({X}, {X})""",
+    "custom_call @hloom.cufft": f"""%r = stablehlo.custom_call @hloom.cufft(%x)
+        {{hloom.cufft = {{transform = "fft", lengths = array<i64: 3>}}}} : ({X}) -> {X}""",
     "dot_general": f"%r = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1] : ({X}, {X}) -> tensor<4x4xf32>",
     "convolution": """%r = stablehlo.convolution(%s, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
         {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x8xf32>, tensor<5x3x3xf32>) -> tensor<2x5x6xf32>""",

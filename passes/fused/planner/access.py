@@ -209,6 +209,10 @@ def _dft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequ
     return replace(facts, work=facts.work * max(1, (extent - 1).bit_length()))
 
 
+def _cufft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    return _facts(op, (AccessMap(tuple(opaque(number, (), extent) for extent in operands[0].shape)),))
+
+
 def _dot_general(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     dims = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     (lhs, rhs), out = operands, _dims(results[0])
@@ -267,7 +271,8 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
-    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort, "stablehlo.custom_call @hloom.dft": _dft,
+    "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort,
+    "stablehlo.custom_call @hloom.dft": _dft, "stablehlo.custom_call @hloom.cufft": _cufft,
     "stablehlo.dot_general": _dot_general,
     "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter,
 }  # fmt: skip

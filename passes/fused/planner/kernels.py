@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from ...common.index_expression import dims_of
-from ...common.ops import Kind
+from ...common.ops import OPS, Kind
 from .codes import Code
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
 from .group import Group, work_of
@@ -115,7 +115,7 @@ def _reductions(group: Group, program: Program, policy: Policy) -> Iterator[Deci
 def _kernel(group: Group, cost: CostModel, program: Program) -> Kernel:
     return Kernel(
         _kind(group, program), tuple(group.members), frozenset(group.reads), tuple(sorted(group.results)), cost.time(*cost.of(group)),
-        cost.bytes_of(group), cost.flops_of(group),
+        cost.bytes_of(group), cost.flops_of(group), OPS[program.ops[group.members[0]].name].library if group.alone else None,
     )  # fmt: skip
 
 
@@ -123,7 +123,8 @@ def _kind(group: Group, program: Program) -> str:
     if group.contraction is not None:
         return program.ops[group.contraction].kind.label
     if group.alone:
-        return program.ops[group.members[0]].kind.label
+        op = program.ops[group.members[0]]
+        return "library" if OPS[op.name].library else op.kind.label
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:
         rows = any(dims_of(signature) & reduced for signature in group.results.values())

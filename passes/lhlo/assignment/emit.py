@@ -10,6 +10,7 @@ from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.rewriting import create, i64_array, i64_attribute, index_constant, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
+from ...library_calls.fft import transform_in
 from .assignment import Assignment
 from .coalesce import SharedBuffer
 from .program import Call, Loop, Move, Node
@@ -218,6 +219,9 @@ class Emitter:
 
     def _library(self, call: Call, inputs: list[SharedBuffer], output: SharedBuffer, source: ir.ArrayAttr) -> None:
         function = self.groups.functions[call.callee]
+        if transform := transform_in(function):
+            create("lhlo.fft", operands=[self.memrefs[inputs[0]], self.memrefs[output]], source=source, **transform)
+            return
         found = contraction_in(function)
         if isinstance(found, str) or (self.groups.plain_only and not found.is_plain):
             op = function.regions[0].blocks[0].operations[0].operation

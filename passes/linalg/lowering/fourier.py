@@ -15,4 +15,4 @@ def _call(low: Lowering, op: ir.Operation) -> None:
         low.set(old, result)
 
 
-LOWERINGS = {"stablehlo.custom_call @hloom.dft": _call}
+LOWERINGS = {"stablehlo.custom_call @hloom.dft": _call, "stablehlo.custom_call @hloom.cufft": _call}

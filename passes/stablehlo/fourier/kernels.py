@@ -21,6 +21,9 @@ SHORT = 64
 class Kernels:
     """Rows and columns with small prime factors."""
 
+    library = False
+    longest = COLUMN
+
     def __init__(self, target: TargetView):
         self.target = target
 

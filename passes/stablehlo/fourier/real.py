@@ -35,11 +35,7 @@ def to_real(engine: Engine, z: Planar, length: int, factor: float) -> ir.Value:
     """
     *outer, count = z.shape
     last = len(outer)
-    mask = np.ones(count)
-    mask[0] = 0
-    if length % 2 == 0:
-        mask[-1] = 0
-    z = Planar(z.re, _masked(z.im, mask, last))
+    z = real_ends(z, length)
     if length % 2:
         rest = z.part(last, 1, count).reversed(last)
         re = build.concatenate([z.re, rest.re], last)
@@ -55,8 +51,12 @@ def to_real(engine: Engine, z: Planar, length: int, factor: float) -> ir.Value:
     return build.reshape(build.concatenate(parts, last + 1), [*outer, length])
 
 
-def _masked(value: ir.Value, mask: np.ndarray, last: int) -> ir.Value:
-    """Zero where the mask is, whatever the value, NaN too."""
-    shape, element = build.shape_of(value), build.element_of(value)
-    chosen = build.compare("NE", real_table(mask, element, shape, [last]), build.zero(shape, element))
-    return build.select(chosen, value, build.zero(shape, element))
+def real_ends(z: Planar, length: int) -> Planar:
+    """Half a spectrum of so many reals without what does not count: the imaginary parts of its first element and, where there is one in the
+    middle of the whole, of its last."""
+    shape, element, last = z.shape, z.element, len(z.shape) - 1
+    counts = np.ones(shape[-1])
+    counts[[0, -1] if length % 2 == 0 else 0] = 0
+    zero = build.zero(shape, element)
+    chosen = build.compare("NE", real_table(counts, element, shape, [last]), zero)
+    return Planar(z.re, build.select(chosen, z.im, zero))

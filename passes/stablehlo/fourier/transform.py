@@ -21,7 +21,10 @@ _TABLE = 1 << 16
 
 
 class Engine(Protocol):
-    """What transforms short lengths."""
+    """What transforms short lengths. `library`: whether a library does all that are longer than `longest`."""
+
+    library: bool
+    longest: int
 
     def takes(self, z: Planar) -> bool:
         """Whether it transforms z, of dimensions (outer, length, inner), along the second."""

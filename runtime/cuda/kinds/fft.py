@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...schema import each, one_of
-from ...thunk_schema import NAMES, SIZE, dense, moving, past_slices
+from ...thunk_schema import NAMES, SIZE, Tensor, dense, moving, past_slices
 from ...thunks import Launches, Op, Thunk
 from ..layout import ALIGNMENT
 from ..libraries import checked
@@ -37,14 +37,18 @@ _FIELDS = {
 }
 
 
+def tensors(op: Op) -> list[Tensor]:
+    """The signal and the result of a thunk."""
+    lengths, element = op["lengths"], op["element"]
+    whole, half = (op["batch"], *lengths, 2), (op["batch"], *lengths[:-1], lengths[-1] // 2 + 1, 2)
+    signal, result = {"rfft": (whole[:-1], half), "irfft": (half, whole[:-1])}.get(op["transform"], (whole, whole))
+    return [dense("the signal", signal, element, op["reads"][0]), dense("the result", result, element, op["writes"][0])]
+
+
 class FftStep(Step, kind="fft", fields=_FIELDS):
     @staticmethod
     def faults(op: Op, launches: Launches) -> Iterator[str]:
-        lengths, element = op["lengths"], op["element"]
-        whole, half = (op["batch"], *lengths, 2), (op["batch"], *lengths[:-1], lengths[-1] // 2 + 1, 2)
-        signal, result = {"rfft": (whole[:-1], half), "irfft": (half, whole[:-1])}.get(op["transform"], (whole, whole))
-        named = (("the signal", signal, op["reads"][0]), ("the result", result, op["writes"][0]))
-        return past_slices([dense(name, shape, element, at) for name, shape, at in named])
+        return past_slices(tensors(op))
 
     def __init__(self, thunk: Thunk):
         super().__init__(thunk)

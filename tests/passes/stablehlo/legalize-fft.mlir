@@ -93,6 +93,23 @@ module attributes {hloom.target = {kind = "cuda", name = "sm_90a"}} {
 
 // -----
 
+// Changed: A longer one is a library's, which wants the parts side by side, and does not scale.
+// CHECK-LABEL: func.func @library
+// CHECK: %[[Z:.*]] = stablehlo.concatenate %{{.*}}, %{{.*}}, dim = 2 : (tensor<4x200x1xf32>, tensor<4x200x1xf32>) -> tensor<4x200x2xf32>
+// CHECK: %[[W:.*]] = stablehlo.custom_call @hloom.cufft(%[[Z]]) {hloom.cufft = {lengths = array<i64: 200>, transform = "ifft"}}
+// CHECK: stablehlo.slice %[[W]] [0:4, 0:200, 0:1]
+// CHECK: stablehlo.slice %[[W]] [0:4, 0:200, 1:2]
+// CHECK: stablehlo.multiply
+module attributes {hloom.target = {kind = "cuda", name = "sm_90a"}} {
+  func.func @library(%re: tensor<4x200xf32>, %im: tensor<4x200xf32>) -> (tensor<4x200xf32>, tensor<4x200xf32>) {
+    %0:2 = stablehlo.custom_call @hloom.fft(%re, %im) {hloom.fft = {fft_type = "IFFT", fft_length = array<i64: 200>}}
+        : (tensor<4x200xf32>, tensor<4x200xf32>) -> (tensor<4x200xf32>, tensor<4x200xf32>)
+    return %0#0, %0#1 : tensor<4x200xf32>, tensor<4x200xf32>
+  }
+}
+
+// -----
+
 // Changed: Of one element there is nothing to do; of none there is nothing.
 // CHECK-LABEL: func.func @least
 // CHECK: stablehlo.constant dense<> : tensor<2x0xf32>
