@@ -17,7 +17,8 @@ from hloom.dialects.context import make_context
 from hloom.passes.common.ops import CONTRACTIONS
 from hloom.passes.common.rewriting import functions, ops_in, symbol_name, value_of, walk
 from hloom.passes.errors import CompileError
-from hloom.runtime.dtypes import NAMES, numpy_dtype
+from hloom.passes.stablehlo.narrow.constants import codes_of
+from hloom.runtime.dtypes import NAMES, NARROW, numpy_dtype
 
 from .extraction import extracted, outer_values
 from .interpreter import HEAVY
@@ -180,7 +181,8 @@ def _contract(op: ir.Operation, known: dict[ir.Value, ir.Attribute]) -> ir.Attri
 def _attribute(raw: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
     """A dense attribute of that type from the elements' bytes."""
     name = _type_name(kind.element_type)
-    array = raw.view(np.uint16 if name == "bf16" else numpy_dtype(name)).reshape(kind.shape)
+    bits = {"bf16": np.uint16, **dict.fromkeys(NARROW, np.uint8)}
+    array = raw.view(bits.get(name) or numpy_dtype(name)).reshape(kind.shape)
     if name == "i1":  # the bindings pack the bits, but not where the type is given
         return ir.DenseElementsAttr.get(array)
     return ir.DenseElementsAttr.get(array, type=kind.element_type, shape=list(kind.shape))
@@ -190,6 +192,8 @@ def _result(attribute: ir.Attribute) -> Result:
     """Type, shape and bytes of a dense attribute."""
     kind = ir.RankedTensorType(ir.ShapedType(attribute.type))
     name, shape = _type_name(kind.element_type), tuple(kind.shape)
+    if name in NARROW:
+        return name, shape, codes_of(attribute)
     if name == "bf16":  # the bindings cannot read it
         attribute = _bits_of(attribute, kind)
     array = np.array(attribute)

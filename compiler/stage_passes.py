@@ -13,6 +13,7 @@ STABLEHLO = [
     "func.func(stablehlo-legalize-deprecated-ops)",
     "legalize-einsum",
     "legalize-index-select",
+    "widen-narrow-types",
     "legalize-batch-norm",
     "legalize-random-bits",
     "legalize-select-and-scatter",

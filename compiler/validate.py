@@ -9,10 +9,11 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from hloom.passes.common.ops import ANNOTATIONS, ANY, PLANAR, is_accepted, remedy
+from hloom.passes.common.ops import ANNOTATIONS, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
+from hloom.runtime.dtypes import NAMES
 
 from .frontends.trial import try_in_child
 from .source_program import main_function
@@ -245,8 +246,8 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
     if kind.encoding is not None and "bounds" in str(kind.encoding):
         raise InvalidProgramError(f"a value of bounded dynamic shape, {kind}", **where, remedy="export the program with static shapes")
     element = kind.element_type
-    if str(element) not in ANY:
-        known = "f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64"
+    if str(element) not in NAMES:
+        known = "f64, f32, f16, bf16, i1, integers of 2 to 64 bits, and floats of 4, 6 and 8 bits"
         raise UnsupportedOpError(f"elements of type {element}", **where, remedy=f"hloom computes with {known}")
     width = element.width // 8 or 1
     if prod(max(extent, 1) for extent in kind.shape) * width >= MAX_BYTES:

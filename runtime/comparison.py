@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
-from .dtypes import dtype_name
+from .dtypes import NARROW, dtype_name, numpy_dtype
 from .signature import TensorSpec
 
 CONDITIONING = 4
@@ -15,6 +16,7 @@ CONDITIONING = 4
 
 # Relative to the value, and to the largest value of the array: sums cancel.
 _TOLERANCES = {"f64": (1e-10, 1e-12), "f32": (2e-4, 1e-5), "f16": (1e-2, 4e-3), "bf16": (5e-2, 3e-2)}
+_TOLERANCES |= {name: (float(2 * ml_dtypes.finfo(numpy_dtype(name)).eps), 0.0) for name in NARROW if name.startswith("f")}
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ def difference(found: np.ndarray, expected: np.ndarray, rtol: float | None = Non
     """Compares element by element. Integers and booleans must be equal; NaN equals NaN."""
     assert found.shape == expected.shape and found.dtype == expected.dtype
     name = dtype_name(found.dtype)
+    if name in NARROW and name.startswith(("i", "ui")):
+        found, expected = found.astype(np.int64), expected.astype(np.int64)
     if found.size == 0:
         return Difference(True, 0, 0.0, 0.0, 0, 0, None)
     if name not in _TOLERANCES:
@@ -69,7 +73,7 @@ def conditioned(found: np.ndarray, expected: np.ndarray, moved: np.ndarray) -> t
     """
     limit = CONDITIONING * difference(moved, expected).max_absolute
     apart = difference(found, expected).max_absolute
-    inexact = found.dtype.kind not in "iub"
+    inexact = dtype_name(found.dtype) in _TOLERANCES
     return inexact and np.array_equal(np.isnan(found), np.isnan(expected)) and apart <= limit, apart, limit
 
 
@@ -91,7 +95,7 @@ def random_array(spec: TensorSpec, rng: np.random.Generator) -> np.ndarray:
     kind = spec.numpy_dtype.kind
     if spec.dtype == "i1":
         return rng.integers(0, 2, spec.shape).astype(bool)
-    if kind in "iu":
+    if kind in "iu" or spec.dtype in ("i2", "i4", "ui2", "ui4"):
         return rng.integers(0, 8, spec.shape).astype(spec.numpy_dtype)
     return rng.standard_normal(spec.shape, np.float32).astype(spec.numpy_dtype)
 
@@ -101,7 +105,7 @@ def neighbours(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     moved = []
     for array in arrays:
-        if array.dtype.kind in "iub":
+        if array.dtype.kind in "iub" or dtype_name(array.dtype) in NARROW:
             moved.append(array)
             continue
         bits = array.view(f"i{array.itemsize}")

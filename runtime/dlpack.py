@@ -17,6 +17,15 @@ CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _CODES = {"i": 0, "ui": 1, "f": 2, "bf": 4}
 _BOOL = 6
 _NAMES = {code: prefix for prefix, code in _CODES.items()}
+_FLOATS_OF_8_BITS = {
+    7: "f8E3M4", 8: "f8E4M3", 9: "f8E4M3B11FNUZ", 10: "f8E4M3FN", 11: "f8E4M3FNUZ", 12: "f8E5M2", 13: "f8E5M2FNUZ", 14: "f8E8M0FNU"
+}  # fmt: skip
+_KINDS = {
+    **{name: (code, 8) for code, name in _FLOATS_OF_8_BITS.items()},
+    **{f"{prefix}{bits}": (_CODES[prefix], bits) for prefix in _CODES for bits in (8, 16, 32, 64)},
+    "i1": (_BOOL, 8),
+}
+"""Code and bits of the element types that have them. DLPack packs elements of less than a byte, hloom does not."""
 
 
 class _Tensor(ctypes.Structure):
@@ -90,6 +99,10 @@ def take(name: str, value: Any, stream: int | None = None) -> TakenTensor:
 def _dtype(tensor: _Tensor) -> str:
     if tensor.code == _BOOL:
         return "i1"
+    if tensor.code in _FLOATS_OF_8_BITS and (tensor.bits, tensor.lanes) == (8, 1):
+        return _FLOATS_OF_8_BITS[tensor.code]
+    if tensor.bits < 8:
+        return f"{_NAMES.get(tensor.code, 'f')}{tensor.bits}, packed"
     return f"{_NAMES.get(tensor.code, f'code {tensor.code} ')}{tensor.bits}" + (f"x{tensor.lanes}" if tensor.lanes != 1 else "")
 
 
@@ -114,8 +127,9 @@ def give(owner: Any, address: int, device: tuple[int, int], dtype: str, shape: t
     managed = _Managed()
     tensor = managed.tensor
     tensor.data, (tensor.device_type, tensor.device_id), tensor.ndim = address or None, device, len(shape)
-    prefix = dtype.rstrip("0123456789")
-    tensor.code, tensor.bits = (_BOOL, 8) if dtype == "i1" else (_CODES[prefix], int(dtype[len(prefix) :]))
+    if dtype not in _KINDS:
+        raise BufferError(f"DLPack has no {dtype} of one byte an element; hloom.DeviceArray.numpy() copies it")
+    tensor.code, tensor.bits = _KINDS[dtype]
     tensor.lanes, tensor.shape, tensor.strides, tensor.byte_offset = 1, dims, strides, 0
     managed.deleter = ctypes.cast(_release, ctypes.c_void_p)
     key = ctypes.addressof(managed)

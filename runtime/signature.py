@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import numpy_dtype
+from .dtypes import numpy_dtype, stored_dtype
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class TensorSpec:
     @property
     def numpy_dtype(self) -> np.dtype:
         return numpy_dtype(self.dtype)
+
+    @property
+    def stored_dtype(self) -> np.dtype:
+        return stored_dtype(self.dtype)
 
     @property
     def nbytes(self) -> int:

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dtypes import dtype_name
+from .dtypes import NARROW, dtype_name, stored_dtype
 from .errors import DtypeError, InputError, ShapeError
 from .signature import TensorSpec
 
 TORCH_NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32",
     "int64": "i64", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2", "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e8m0fnu": "f8E8M0FNU",
 }  # fmt: skip
 _DLPACK_CPU = 1
 
@@ -128,9 +130,14 @@ def _scalar(spec: TensorSpec, value: bool | int | float) -> np.ndarray:
 
 
 def _to_torch(array: np.ndarray) -> Any:
+    """Types that torch lacks come as bytes."""
     torch = sys.modules["torch"]
-    if array.dtype.name == "bfloat16":
+    name = dtype_name(array.dtype)
+    if name == "bf16":
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    if name in NARROW:
+        stored = torch.from_numpy(array.view(stored_dtype(name)))
+        return stored.view(getattr(torch, array.dtype.name)) if array.dtype.name in TORCH_NAMES else stored
     return torch.from_numpy(array)
 
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from hloom.runtime.artifact import MAGIC
 from hloom.runtime.comparison import random_array
-from hloom.runtime.dtypes import NAMES, dtype_name
+from hloom.runtime.dtypes import NAMES, NARROW, dtype_name
 from hloom.runtime.errors import ArityError, DtypeError, InputError, MissingFileError, ShapeError
 from hloom.runtime.signature import TensorSpec
 
-_TYPED = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+)(?:=(?P<values>.*))?", re.DOTALL)
+_TYPED = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+\w*)(?:=(?P<values>.*))?", re.DOTALL)
 _RANDOM = re.compile(r"random(?::(?P<seed>\d+))?")
 _NPZ_GROUPS = {"in": re.compile(r"in\d+"), "out": re.compile(r"out\d+")}
 
@@ -59,7 +59,7 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
     try:
         if spec.dtype == "i1":
             values = np.array([{"true": True, "1": True, "false": False, "0": False}[word.lower()] for word in words])
-        elif spec.numpy_dtype.kind in "iu":
+        elif spec.dtype.startswith(("i", "ui")):
             values = np.array([int(word, 0) for word in words], object)
         else:
             values = np.array([float(word) for word in words])
@@ -87,10 +87,11 @@ def _read_file(path: str, role: str) -> list[np.ndarray]:
 
 
 def _fitted(array: np.ndarray, spec: TensorSpec) -> np.ndarray:
-    """The array as the spec's: NumPy's files hold bf16 as raw bytes, and raw bytes may stand for any type."""
-    raw_bf16 = spec.dtype == "bf16" and array.dtype.str in ("|V2", "<u2")
+    """The array as the spec's: NumPy's files hold bf16 and narrow types as raw bytes, and raw bytes may stand for any type."""
+    unnamed = {"bf16": ("|V2", "<u2"), **dict.fromkeys(NARROW, ("|V1", "<V1"))}
+    raw_values = array.dtype.str in unnamed.get(spec.dtype, ())
     raw_bytes = array.dtype == np.uint8 and array.ndim == 1 and spec.dtype != "ui8"
-    if raw_bf16:
+    if raw_values:
         array = np.ascontiguousarray(array).view(spec.numpy_dtype)
     elif raw_bytes or (array.dtype == np.uint8 and array.size == spec.nbytes and array.ndim == 1):
         if array.nbytes != spec.nbytes:

@@ -25,7 +25,9 @@ from torch_mlir.passmanager import PassManager
 from hloom.passes.common.rewriting import value_of, walk
 from hloom.passes.errors import CompileError, PassFailure, UnsupportedOpError
 from hloom.passes.stablehlo.support import build
+from hloom.runtime.dtypes import numpy_dtype
 from hloom.runtime.interrupts import uninterrupted
+from hloom.runtime.tensors import torch_name
 
 from .mlir_text import diagnostics
 from .torch_registry import TorchOp, element_type, lowering_of
@@ -50,6 +52,8 @@ def as_array(tensor: torch.Tensor) -> np.ndarray:
     tensor = tensor.detach().cpu().contiguous()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    if tensor.dtype.is_floating_point and tensor.dtype.itemsize == 1:
+        return tensor.view(torch.uint8).numpy().view(numpy_dtype(torch_name(tensor.dtype)))
     return tensor.numpy()
 
 

@@ -150,9 +150,21 @@ def overloads(name: str) -> list[torch._ops.OpOverload]:
     return [getattr(packet, each) for each in (overload or packet.overloads()) if hasattr(packet, each)]
 
 
+_FLOATS_OF_8_BITS = {
+    torch.float8_e4m3fn: ir.Float8E4M3FNType, torch.float8_e4m3fnuz: ir.Float8E4M3FNUZType, torch.float8_e5m2: ir.Float8E5M2Type,
+    torch.float8_e5m2fnuz: ir.Float8E5M2FNUZType,
+}  # fmt: skip
+
+
 def element_type(dtype: torch.dtype) -> ir.Type:
     """StableHLO's element type for a torch type. Raises UnsupportedOpError."""
-    floats = {torch.float64: ir.F64Type, torch.float32: ir.F32Type, torch.float16: ir.F16Type, torch.bfloat16: ir.BF16Type}
+    floats = {
+        torch.float64: ir.F64Type,
+        torch.float32: ir.F32Type,
+        torch.float16: ir.F16Type,
+        torch.bfloat16: ir.BF16Type,
+        **_FLOATS_OF_8_BITS,
+    }
     if dtype in floats:
         return floats[dtype].get()
     if dtype.is_complex:

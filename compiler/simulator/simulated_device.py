@@ -41,7 +41,7 @@ class SimulatedDevice:
         held: dict[str, dict[int, np.ndarray]] = {"argument": {}, "init": {}}
         for slot in self._program.kept_slots():
             spec = self._program.kept_spec(slot)
-            held[slot[0]][slot[1]] = np.frombuffer(self._program.kept_blob(slot, kept), spec.numpy_dtype).reshape(spec.shape)
+            held[slot[0]][slot[1]] = np.frombuffer(self._program.kept_blob(slot, kept), spec.stored_dtype).reshape(spec.shape)
         self._bound, made = held["argument"], held["init"]
         self._made = [made[index] for index in sorted(made)]
 
@@ -57,7 +57,7 @@ class SimulatedDevice:
         kind = next((kind for _, kind in found if kind != "numpy"), "numpy") if found else self._program.kind
         given = {position: array for position, (array, _) in zip(self._program.positions, found)}
         self.last = self._simulated.run(self._values(given), made=self._made)
-        results = [array.reshape(spec.shape) for array, spec in zip(self.last.results, specs.outputs)]
+        results = [array.view(spec.numpy_dtype).reshape(spec.shape) for array, spec in zip(self.last.results, specs.outputs)]
         return [TO_KIND[kind](result) for result in results] if kind in TO_KIND else results
 
     def measurements(self) -> list[tuple[int, int, int]]:
@@ -70,6 +70,6 @@ class SimulatedDevice:
 
 
 def as_numpy(spec: TensorSpec, value: Any) -> tuple[np.ndarray, str]:
-    """The array behind an input, and the kind of array it is. Raises what `view` raises."""
+    """The array behind an input, as the program stores it, and the kind of array it is. Raises what `view` raises."""
     found = view(spec, value)
-    return np.frombuffer(ctypes.string_at(found.address, spec.nbytes), spec.numpy_dtype).reshape(spec.shape), found.kind
+    return np.frombuffer(ctypes.string_at(found.address, spec.nbytes), spec.stored_dtype).reshape(spec.shape), found.kind

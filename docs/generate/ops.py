@@ -10,8 +10,9 @@ from hloom.passes.common.ops import ANY, BOOL, FLOAT, FULL, INTEGER, LEGALIZED, 
 _HEAD = """# The ops that hloom compiles
 
 Written by `python docs/generate` from the table in `passes/common/ops.py`; a test compares them. Values are tensors of static shape, of
-elements of f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64. Work is what the planner takes for the work of a point, in f32 operations;
-that of a reduction or a scatter is its body's. A folded op is computed by the compiler where its operands are constants.
+elements of f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64; narrower ones are computed with in these ([types](types.md)). Work is what
+the planner takes for the work of a point, in f32 operations; that of a reduction or a scatter is its body's. A folded op is computed by the
+compiler where its operands are constants.
 """
 _SCATTER = """### Where the specification leaves it open
 

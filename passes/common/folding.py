@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 from torch_mlir import ir
 
-from hloom.runtime.dtypes import NAMES, numpy_dtype
+from hloom.runtime.dtypes import COMPUTED, numpy_dtype
 
 from .rewriting import integer, integers, keyword
 
@@ -24,7 +24,7 @@ _HALF = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 def dtype_of(element: ir.Type) -> np.dtype | None:
     """NumPy's type of an element type, or None where there is none."""
     name = str(element)
-    return numpy_dtype(name) if name in NAMES else None
+    return numpy_dtype(name) if name in COMPUTED else None
 
 
 def is_float(dtype: np.dtype) -> bool:

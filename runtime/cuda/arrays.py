@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dlpack
+from ..dtypes import NARROW
 from ..errors import InputError
 from ..signature import TensorSpec
 from ..tensors import TORCH_NAMES, check, torch_name, view
@@ -179,9 +180,11 @@ def new_result(kind: str, spec: TensorSpec, driver: Any, stream: int) -> tuple[A
     if kind == "torch":
         torch = sys.modules["torch"]
         names = {name: dtype for dtype, name in TORCH_NAMES.items()}
-        tensor = torch.empty(spec.shape, dtype=getattr(torch, names[spec.dtype]), device=f"cuda:{driver.index}")
+        tensor = torch.empty(
+            spec.shape, dtype=getattr(torch, names.get(spec.dtype) or spec.stored_dtype.name), device=f"cuda:{driver.index}"
+        )
         return tensor, tensor.data_ptr()
-    if kind == "cupy" and spec.dtype != "bf16":
+    if kind == "cupy" and spec.dtype != "bf16" and spec.dtype not in NARROW:
         cupy = sys.modules["cupy"]
         with cupy.cuda.Device(driver.index):
             array = cupy.empty(spec.shape, spec.numpy_dtype)

@@ -26,8 +26,10 @@ def difference(got: np.ndarray, wanted: np.ndarray, inputs: Sequence[np.ndarray]
 
 def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> np.ndarray:
     """Element by element. The sign of zero counts, unless a tolerance admits values on both sides of it."""
-    if got.dtype.kind in "iub":
+    if got.dtype.kind in "iub" or "int" in got.dtype.name:
         return got == wanted
+    if got.itemsize == 1:
+        return _same_narrow(got, wanted)
     with np.errstate(invalid="ignore"):  # ml_dtypes says so of NaN itself
         nans = np.isnan(got), np.isnan(wanted)
     distance = np.abs(ordered(got) - ordered(wanted))
@@ -37,6 +39,11 @@ def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
             near = np.abs(got.astype(np.float64) - wanted.astype(np.float64)) <= absolute + ulps * np.abs(spacing(wanted))
         same |= near
     return np.where(nans[0] | nans[1], nans[0] & nans[1], same)
+
+
+def _same_narrow(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    a, b = got.astype(np.float32), wanted.astype(np.float32)
+    return np.where(np.isnan(a) | np.isnan(b), np.isnan(a) & np.isnan(b), (a == b) & (np.signbit(a) == np.signbit(b)))
 
 
 def ordered(x: np.ndarray) -> np.ndarray:

@@ -22,14 +22,16 @@ from comparison import difference
 
 import hloom
 from hloom.compiler.interpreter import Interpreter
-from hloom.runtime.dtypes import numpy_dtype
+from hloom.runtime.dtypes import NAMES, NARROW, numpy_dtype
 
 FLOATS = ["f64", "f32", "f16", "bf16"]
 SIGNED = ["i8", "i16", "i32", "i64"]
 UNSIGNED = ["ui8", "ui16", "ui32", "ui64"]
 INTEGERS = SIGNED + UNSIGNED
 TYPES = [*FLOATS, "i1", *INTEGERS]
-_NAMES = {numpy_dtype(name): name for name in TYPES}
+NARROW_INTEGERS = sorted(name for name in NARROW if name.startswith(("i", "ui")))
+NARROW_FLOATS = sorted(name for name in NARROW if name.startswith("f"))
+_NAMES = {numpy_dtype(name): name for name in NAMES}
 
 Kind = tuple[Sequence[int], str]
 """Shape and element type."""

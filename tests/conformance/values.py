@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from hloom.runtime.dtypes import numpy_dtype
+from hloom.runtime.dtypes import NARROW, numpy_dtype
 
 
 def edges(element: str) -> np.ndarray:
@@ -23,9 +23,16 @@ def edges(element: str) -> np.ndarray:
     return np.array([*positive, *(-x for x in positive), np.inf, -np.inf, np.nan], np.float64).astype(dtype)
 
 
+def codes(element: str) -> np.ndarray:
+    """Every value of a narrow type."""
+    return np.arange(1 << int(element.lstrip("uif")[0]), dtype=np.uint8).view(numpy_dtype(element))
+
+
 def spread(element: str, count: int, seed: int = 0) -> np.ndarray:
     """`count` values: the edges, then random ones, floats over all magnitudes."""
     rng = np.random.default_rng([seed, count])
+    if element in NARROW:
+        return rng.choice(codes(element), count)
     dtype, first = numpy_dtype(element), edges(element)
     if element == "i1":
         rest = rng.integers(0, 2, count).astype(bool)

@@ -46,7 +46,7 @@ ROWS = {
         main("return %x : T", "%x: T", "T").replace("T", "tensor<4294967296x4294967296x4294967296xf32>"),
         "HL103",
     ),
-    "f8": (main("return %x : tensor<4xf8E4M3FN>", "%x: tensor<4xf8E4M3FN>", "tensor<4xf8E4M3FN>"), "HL101"),
+    "f80": (main("return %x : tensor<4xf80>", "%x: tensor<4xf80>", "tensor<4xf80>"), "HL101"),
     "complex": (main("return %x : tensor<4xcomplex<f32>>", "%x: tensor<4xcomplex<f32>>", "tensor<4xcomplex<f32>>"), "HL101"),
     "i128": (main("return %x : tensor<4xi128>", "%x: tensor<4xi128>", "tensor<4xi128>"), "HL101"),
     "index": (main("return %x : tensor<4xindex>", "%x: tensor<4xindex>", "tensor<4xindex>"), "HL101"),

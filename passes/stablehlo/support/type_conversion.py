@@ -46,6 +46,8 @@ _ALL_PARTS = frozenset(
 )
 _ONE_OPERAND = frozenset(f"stablehlo.{name}" for name in "all_reduce map reduce_scatter select_and_scatter".split())
 """Their regions are for one operand: they take the types that one type stands for."""
+MOVED = MOVEMENT | _ALL_PARTS | _ONE_OPERAND
+"""What needs no rule where one type stands for one."""
 
 
 @dataclass(frozen=True)
