@@ -28,13 +28,13 @@ from torch_mlir.dialects import arith, vector
 from ..common.control_flow import for_each
 from ..common.fourier_plan import TARGET, FourierPlan
 from ..common.linear_index import LinearIndex
-from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, ops_in, walk
-from ..common.storage import buffer_type
+from ..common.rewriting import create, defining_op, functions, index_constant, ops_in, walk
 from ..common.vectors import vector_of
 from ..registry import register_pass
 from .fourier.butterflies import times
 from .fourier.columns import Arrays, Columns
 from .nests.packing import transpose_square
+from .support.open_kernel import open_kernel
 
 
 @register_pass("fourier-kernels", "turns each Fourier transform into a kernel over memrefs")
@@ -56,21 +56,7 @@ def _build(function: ir.Operation, op: ir.Operation) -> None:
     """Emits the kernel of `function` right before it, under its name."""
     plan, shape = FourierPlan.of(op), list(ir.RankedTensorType(op.operands[0].type).shape)
     kernel_of = _Rows if len(plan.radices) == 2 else _Blocks
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    index = ir.IndexType.get()
-    arguments = [index, index, *(buffer_type(t) for t in [*kind.inputs, *kind.results])]
-    attributes = {n: a for n, a in attributes_of(function).items() if n.startswith("hloom.")}
-    attributes |= {"hloom.inputs": i64_attr(len(kind.inputs)), "hloom.tiles": i64_attr(kernel_of.tiles(plan, shape))}
-    with ir.InsertionPoint(function):
-        made = create(
-            "func.func",
-            regions=1,
-            sym_name=function.attributes["sym_name"],
-            function_type=ir.TypeAttr.get(ir.FunctionType.get(arguments, [])),
-            sym_visibility=ir.StringAttr.get("private"),
-            **attributes,
-        )
-    entry = made.regions[0].blocks.append(*arguments)
+    _, entry = open_kernel(function, kernel_of.tiles(plan, shape))
     with ir.InsertionPoint(entry), op.location:
         kernel_of(plan, shape, _arrays(function, op, entry)).emit(*entry.arguments[:2])
         create("func.return")

@@ -31,12 +31,11 @@ from torch_mlir.dialects import arith
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.control_flow import each_value
-from ..common.rewriting import attributes_of, create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
+from ..common.rewriting import create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
 from ..common.scalar_region import constants_outside
 from ..common.scalars import Scalars
 from ..common.sorting.comparator import Comparator, Key, key_of
 from ..common.sorting.rows import Array, Row
-from ..common.storage import buffer_type
 from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.merge import merge_sort
@@ -44,6 +43,7 @@ from .sorting.network import NetworkSort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
 from .sorting.selection import Selection, Sort, capacity
+from .support.open_kernel import open_kernel
 
 SHORT, LONG = 256, 1 << 31
 """Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
@@ -63,8 +63,7 @@ def _build(function: ir.Operation, target: TargetView) -> None:
     """Emits the kernel of `function` right before it, under its name."""
     op = _sort_of(function)
     *outer, length = ir.RankedTensorType(op.operands[0].type).shape
-    with ir.InsertionPoint(function):
-        kernel, entry = _kernel(function, prod(outer))
+    kernel, entry = open_kernel(function, prod(outer))
     with ir.InsertionPoint(entry), op.location:
         known = constants_outside(function)
         inputs, results, scratch = _arrays(function, op, entry, known)
@@ -128,23 +127,6 @@ def _in_place(comparator: Comparator, key: Key | None, s: Scalars, first: int, t
     if key is not None and (radix := RadixSort(s, key, most)).in_place:
         return lambda row, other, count: radix.emit(row, row, other, count)
     return lambda row, other, count: merge_sort(comparator, count, row, row, other)
-
-
-def _kernel(function: ir.Operation, rows: int) -> tuple[ir.Operation, ir.Block]:
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    index = ir.IndexType.get()
-    arguments = [index, index, *(buffer_type(t) for t in [*kind.inputs, *kind.results])]
-    attributes = {n: a for n, a in attributes_of(function).items() if n.startswith("hloom.")}
-    attributes |= {"hloom.inputs": i64_attr(len(kind.inputs)), "hloom.tiles": i64_attr(rows)}
-    kernel = create(
-        "func.func",
-        regions=1,
-        sym_name=function.attributes["sym_name"],
-        function_type=ir.TypeAttr.get(ir.FunctionType.get(arguments, [])),
-        sym_visibility=ir.StringAttr.get("private"),
-        **attributes,
-    )
-    return kernel, kernel.regions[0].blocks.append(*arguments)
 
 
 def _arrays(

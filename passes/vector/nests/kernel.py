@@ -17,9 +17,10 @@ from ...common.axes import read_tile_op
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, ops_in, symbol_name, value_of
-from ...common.storage import Storage, buffer_type, stack_buffer
+from ...common.storage import Storage, stack_buffer
 from ...common.tiled_function import TiledFunction, size_bound
 from ...errors import PassFailure
+from ..support.open_kernel import open_kernel
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .elementwise import emit_elementwise
@@ -50,24 +51,9 @@ class _Kernel:
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
 
     def build(self) -> None:
-        kind = ir.FunctionType(ir.TypeAttr(self.tiled.op.attributes["function_type"]).value)
-        index = ir.IndexType.get()
-        buffers = [buffer_type(t) for t in [*kind.inputs, *kind.results]]
-        attributes = {n: a for n, a in attributes_of(self.tiled.op).items() if n.startswith("hloom.")}
-        with ir.InsertionPoint(self.tiled.op):
-            kernel = create(
-                "func.func",
-                regions=1,
-                sym_name=self.tiled.op.attributes["sym_name"],
-                function_type=ir.TypeAttr.get(ir.FunctionType.get([index, index, *buffers], [])),
-                sym_visibility=ir.StringAttr.get("private"),
-                **attributes,
-            )
-        kernel.attributes["hloom.inputs"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(kind.inputs))
-        entry = kernel.regions[0].blocks.append(index, index, *buffers)
-        kernel.attributes["hloom.tiles"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.tiled.tiles)
+        _, entry = open_kernel(self.tiled.op, self.tiled.tiles)
         with ir.InsertionPoint(entry):
-            self._bind_arguments(entry, kind)
+            self._bind_arguments(entry)
             self.stack_point = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
             create("func.return")
         with ir.InsertionPoint(self.stack_point.body):
@@ -89,14 +75,14 @@ class _Kernel:
                 self.fastest = number
         self.scalars |= zip(self.tiled.numbers, reversed(values))
 
-    def _bind_arguments(self, entry: ir.Block, kind: ir.FunctionType) -> None:
+    def _bind_arguments(self, entry: ir.Block) -> None:
         _, _, *buffers = entry.arguments
         for argument, base in zip(self.tiled.block.arguments, buffers):
             self.storage[argument] = replace(Storage.whole(base, argument.type), ahead=self._stream_ahead(argument.type))
         for op in self.tiled.before:
             self._outside(op)
         self._check_starts()
-        places = self.tiled.destinations(buffers[len(kind.inputs) :], self._index)
+        places = self.tiled.destinations(buffers[len(self.tiled.block.arguments) :], self._index)
         for number, (argument, (first, *more)) in enumerate(zip(self.tiled.shared, places)):
             self.storage[argument] = replace(first, root=number, ahead=self._stream_ahead(argument.type))
             self.copies += [(number, other) for other in more]
