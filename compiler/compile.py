@@ -22,6 +22,7 @@ from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.executable import Executable
 from hloom.runtime.forking import process_lock
+from hloom.runtime.program import GENERATOR
 
 from .artifact_writer import ArtifactWriter
 from .debug import Debug, watching
@@ -120,8 +121,9 @@ class Compilation:
     def executable(self) -> Executable:
         """The program ready to be called."""
         exe = Executable(self.artifact(), simulator() if self.simulated else None)
-        if self.values:
-            exe.bind(dict(self.values))
+        values = {index: value for index, value in self.values.items() if self.program.inputs[index].name != GENERATOR}
+        if values:
+            exe.bind(values)
         return exe
 
     def artifact(self) -> Artifact:

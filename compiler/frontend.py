@@ -26,6 +26,7 @@ from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.open_shapes import Shape
 
 from .frontends.mlir_text import import_mlir, import_module
+from .generator_state import add_generator
 from .open_module import OpenModule
 from .open_program import OpenProgram
 from .source_program import Imported, SourceProgram, main_function, tensor_spec
@@ -89,6 +90,7 @@ def _finished(imported: Imported) -> SourceProgram:
     if given_once := imported.bound.keys() - imported.updates.keys():
         mark_bound(main_function(imported.module), given_once)
     validate(imported.module)
+    add_generator(imported)
     return _described(imported)
 
 

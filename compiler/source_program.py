@@ -57,7 +57,8 @@ class SourceProgram(Imported):
         if self.kwarg_tree is None:
             self.kwarg_tree = {"dict": []}
         if self.out_tree is None and self.kind == "numpy":
-            self.out_tree = pytree.LEAF if len(self.outputs) == 1 else pytree.flat(len(self.outputs))
+            seen = len(self.outputs) - len(self.updates)
+            self.out_tree = pytree.LEAF if seen == 1 else pytree.flat(seen)
 
     @property
     def state(self) -> set[int]:
@@ -70,8 +71,9 @@ class SourceProgram(Imported):
         free = [index for index in range(len(self.inputs)) if index not in marked and index not in self.state]
         mark_bound(main, indices)
         marked = bound_arguments(main)
-        if pytree.count(self.in_tree) + pytree.count(self.kwarg_tree) == len(self.inputs):
-            free = list(range(len(self.inputs)))  # marked in the text: the structure counts them all
+        given = [index for index in range(len(self.inputs)) if index not in self.state]
+        if pytree.count(self.in_tree) + pytree.count(self.kwarg_tree) == len(given):
+            free = given  # marked in the text: the structure counts them all
         gone = {position for position, index in enumerate(free) if index in marked}
         if any(position >= pytree.count(self.in_tree) for position in gone):
             raise CompileError("keyword arguments cannot be bound", remedy="make them positional")

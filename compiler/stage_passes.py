@@ -10,6 +10,7 @@ STABLEHLO = [
     "drop-annotations",
     "legalize-collectives",
     "legalize-map",
+    "legalize-rng",
     "func.func(stablehlo-legalize-deprecated-ops)",
     "legalize-einsum",
     "legalize-index-select",

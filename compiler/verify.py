@@ -16,6 +16,7 @@ from hloom.passes.errors import CompileError
 from hloom.runtime.absent import AbsentDevice
 from hloom.runtime.comparison import Difference, conditioned, difference, neighbours, random_array
 from hloom.runtime.executable import Executable
+from hloom.runtime.program import GENERATOR
 
 from .compile import Compilation
 from .culprit import find_culprit
@@ -70,6 +71,8 @@ def verify_executable(exe: Executable, compilation: Compilation, reference: Refe
     Raises VerificationError where they differ, CompileError where the program cannot run here.
     """
     program, bound, target = compilation.program, compilation.values, compilation.machine
+    if any(spec.name == GENERATOR for spec in program.inputs):
+        raise CompileError("a program that draws random numbers has no reference to be verified with", remedy="compile it without verify")
     if isinstance(exe.device, AbsentDevice):
         remedy = f'verify where the GPU is, or compile with target="sim:{target.name}"'
         raise CompileError(f"a program for {target.name} does not run here, so it cannot be verified", remedy=remedy)

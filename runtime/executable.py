@@ -111,6 +111,17 @@ class Executable:
             raise NotBoundError("the program has no state", remedy="bind its values first, if it has any")
         self._state.write(values)
 
+    def seed(self, number: int) -> None:
+        """Starts the program's random numbers (stablehlo.rng) anew, from a seed of 64 bits; a program begins with the seed 0.
+
+        Calls draw one after the other from the same stream, which `save` keeps the place in.
+        """
+        if self._state is None or not self._state.draws:
+            raise NotBoundError(
+                "the program draws no random numbers", remedy="it has no stablehlo.rng; jax.random takes its seed as an argument"
+            )
+        self._state.seed(number)
+
     def _bound_values(self, values: Mapping[Any, Any] | Sequence[Any]) -> dict[int, Any]:
         bound = self.signature.bound
         if not isinstance(values, Mapping):

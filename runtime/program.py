@@ -15,6 +15,9 @@ from .manifest import LARGEST_BYTES, check_made_for, check_manifest, made_for
 from .signature import Signature, TensorSpec
 from .thunk_schema import check_program
 
+GENERATOR = "hloom.generator"
+"""The name of the argument that is the state of the program's random numbers: a key and a counter, which need not be bound."""
+
 Slot = tuple[str, Any]
 """What a buffer of an entry is: ("argument", i), ("init", k), ("result", i), ("arena", bytes) or ("constant", name)."""
 
@@ -78,7 +81,7 @@ class LoadedProgram:
         given = dict(zip(self.positions, arguments))
         inputs = tuple(spec for index, spec in given.items() if index not in self.state)
         outputs = tuple(spec for index, spec in enumerate(results) if index not in self.updates.values())
-        bound = {**self.signature.bound, **{index: given[index] for index in self.state}}
+        bound = {**self.signature.bound, **{index: given[index] for index in self.state if given[index].name != GENERATOR}}
         return Signature(inputs, outputs, {index: bound[index] for index in sorted(bound)})
 
     @property

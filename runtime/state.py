@@ -16,8 +16,13 @@ import numpy as np
 
 from .artifact import Buffer
 from .errors import ArityError, DamagedFileError, InputError, ShapeError
-from .program import Device, LoadedProgram
+from .program import GENERATOR, Device, LoadedProgram
 from .tensors import TO_KIND, view
+
+
+def initial_generator(seed: int = 0) -> np.ndarray:
+    """The state of a generator that has drawn nothing: a key and a counter of 64 bits, as words of 32, the lower ones first."""
+    return np.array([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF, 0, 0], np.uint32).view(np.int32)
 
 
 class State:
@@ -26,8 +31,8 @@ class State:
     def __init__(self, program: LoadedProgram):
         self._lock = threading.Lock()
         self._program = program
-        self._specs = {index: spec for index, spec in program.calls.bound.items() if index in program.state}
-        self._values: dict[str, Any] = {}
+        self._specs = {index: spec for index, spec in zip(program.positions, program.signature.inputs) if index in program.state}
+        self._values: dict[str, Any] = {GENERATOR: initial_generator() for spec in self._specs.values() if spec.name == GENERATOR}
         self._caller_gives = [index for index in program.positions if index not in program.state]
         self._kind = program.kind
 
@@ -36,7 +41,7 @@ class State:
     def bind(self, arrays: Mapping[int, Any]) -> None:
         """Takes the values to begin with; memory that can be written is shared."""
         with self._lock:
-            self._values.update({spec.name: _writable(spec, arrays[index]) for index, spec in self._specs.items()})
+            self._values.update({spec.name: _writable(spec, arrays[index]) for index, spec in self._specs.items() if spec.name != GENERATOR})
 
     def join(self, other: State) -> None:
         """Has one lock and the values of `other`, whose program is the same for other shapes."""
@@ -47,6 +52,8 @@ class State:
         for index, spec in self._specs.items():
             blob = saved.get(f"state.{index}")
             if blob is None:
+                if spec.name in self._values:
+                    continue
                 return False
             if len(blob) != spec.nbytes:
                 raise DamagedFileError(f"state.{index} should have {spec.nbytes} bytes, has {len(blob)}")
@@ -70,6 +77,15 @@ class State:
         with self._lock:
             for name, value in values.items():
                 self._values[name] = _updated(specs[name], self._values[name], _host(value))
+
+    @property
+    def draws(self) -> bool:
+        """Whether there is a generator."""
+        return any(spec.name == GENERATOR for spec in self._specs.values())
+
+    def seed(self, number: int) -> None:
+        """Starts the random numbers of that seed."""
+        self.write({GENERATOR: initial_generator(number)})
 
     # Calling.
 

@@ -33,10 +33,15 @@ def bound_arguments(function: ir.Operation) -> list[int]:
 
 def mark_bound(function: ir.Operation, indices: Iterable[int]) -> None:
     """Marks those arguments as bound, beside those that are already."""
+    mark_arguments(function, indices, "hloom.bound")
+
+
+def mark_arguments(function: ir.Operation, indices: Iterable[int], name: str) -> None:
+    """Gives those arguments an attribute of that name."""
     attributes = argument_attributes(function)
     with function.context:
         for index in indices:
-            attributes[index]["hloom.bound"] = ir.UnitAttr.get()
+            attributes[index][name] = ir.UnitAttr.get()
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])
 
 

@@ -190,7 +190,7 @@ LEGALIZED = frozenset(
         "after_all all_gather all_reduce all_to_all async_done async_start batch_norm_grad batch_norm_inference batch_norm_training "
         "broadcast collective_broadcast collective_permute collective_reduce composite create_token cross-replica-sum dot "
         "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape einsum get_dimension_size "
-        "get_tuple_element map optimization_barrier partition_id real_dynamic_slice reduce_scatter replica_id rng_bit_generator "
+        "get_tuple_element map optimization_barrier partition_id real_dynamic_slice reduce_scatter replica_id rng rng_bit_generator "
         "select_and_scatter set_dimension_size torch_index_select tuple unary_einsum"
     ).split()
 )
@@ -209,7 +209,6 @@ REMEDIES = {
     "stablehlo.outfeed": "return the values as results",
     "stablehlo.recv": "give the values as arguments",
     "stablehlo.send": "return the values as results",
-    "stablehlo.rng": "its results depend on hidden state; use a counter-based generator such as JAX's threefry",
 }
 _DYNAMIC = "its shape or indices must be constants; export the program with static shapes"
 

@@ -1,0 +1,181 @@
+"""legalize-rng: rng as draws from a philox generator whose state is an argument and a result of @main.
+
+Before:
+    func.func @main(%a: tensor<f32>, %b: tensor<f32>, %state: tensor<4xi32> {hloom.generator}) -> (tensor<8xf32>, tensor<4xi32>) {
+      %0 = stablehlo.rng %a, %b, %shape, distribution = UNIFORM : (…) -> tensor<8xf32>
+      return %0, %state
+After:
+      %words = ten rounds of philox4x32 on the counters %counter, %counter + 1              // %state is a key and a counter of 64 bits
+      %0 = %a + (%words >> 8) * 2^-24 * (%b - %a)
+      return %0, (the key, %counter + 2)
+
+The counter passes from op to op in their order, through loops and branches too, so that no two draws are the same. Uniform numbers lie in
+[a, b); what rounding makes b becomes a. Normal ones are the inverse error function of numbers between -1 and 1. f16 and bf16 are drawn in
+f32.
+Must hold: the state is the last result. Declined: a module without a state, which the front end adds. An rng in a region other than a
+loop's body or a branch, and one of i1, raise UnsupportedOpError.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.init_function import argument_attributes, entry
+from ..common.rewriting import attributes_of, create, element_of, keyword, ops_in, replace, value_of, walk
+from ..errors import UnsupportedOpError
+from ..registry import register_pass
+from .support import build
+from .support.random_bits import add, halves, joined, number, philox_words, word_type
+
+STATE = "hloom.generator"
+"""Marks the argument of @main that is the state: four words of 32 bits, the lower ones first."""
+_RNG = "stablehlo.rng"
+_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+"""Of a significand."""
+
+
+@register_pass("legalize-rng", "turns rng into draws from a generator whose state is an argument")
+def legalize_rng(module: ir.Operation) -> None:
+    main = entry(module, "main")
+    if main is None or not walk(module, _RNG):
+        return
+    places = [index for index, given in enumerate(argument_attributes(main)) if STATE in given]
+    if not places:
+        return
+    block = main.regions[0].blocks[0]
+    state = block.arguments[places[0]]
+    with main.location, ir.InsertionPoint.at_block_begin(block):
+        words = build.elementwise("bitcast_convert", state, result=build.tensor([4], word_type(32)))
+        low, high, *counter = (build.reshape(build.slice_dim(words, 0, i, i + 1), []) for i in range(4))
+        key, start = joined(low, high), joined(*counter)
+    after = _Draws(key).thread(block, start)
+    *_, returned = ops_in(block)
+    with returned.location, ir.InsertionPoint(returned):
+        made = build.concatenate([build.reshape(word, [1]) for word in (low, high, *halves(after))], 0)
+        returned.operands[len(returned.operands) - 1] = build.elementwise("bitcast_convert", made, result=state.type)
+
+
+class _Draws:
+    """Gives each rng its numbers, and the counter to the next."""
+
+    def __init__(self, key: ir.Value):
+        self.key = key
+
+    def thread(self, block: ir.Block, counter: ir.Value) -> ir.Value:
+        """Replaces the block's draws; gives back the counter after them."""
+        for op in ops_in(block):
+            if op.name == _RNG:
+                with op.location, ir.InsertionPoint(op):
+                    value, counter = self._drawn(op, counter)
+                    replace(op, [value])
+            elif len(op.regions) and walk(op, _RNG):
+                counter = self._through(op, counter)
+        return counter
+
+    def _through(self, op: ir.Operation, counter: ir.Value) -> ir.Value:
+        """An op with draws in its regions, which gives the counter back."""
+        loop = op.name == "stablehlo.while"
+        if not loop and op.name not in ("stablehlo.if", "stablehlo.case"):
+            raise _refused(op, f"stablehlo.rng in {op.name}", "draw the numbers before it")
+        if loop and any(inner.name == _RNG or walk(inner, _RNG) for inner in ops_in(op.regions[0].blocks[0])):
+            raise _refused(op, "stablehlo.rng in the condition of a loop", "draw the number in its body")
+        kinds, operands = [r.type for r in op.results], list(op.operands)
+        with op.location, ir.InsertionPoint(op):
+            new = create(op.name, [*kinds, counter.type], [*operands, counter] if loop else operands, len(op.regions), **attributes_of(op))
+        for old, region in zip(op.regions, new.regions):
+            block = old.blocks[0]
+            block.append_to(region)
+            before = block.add_argument(counter.type, op.location) if loop else counter
+            if not loop or region == new.regions[1]:
+                self._returning(block, self.thread(block, before))
+        replace(op, list(new.results)[:-1])
+        return new.results[len(kinds)]
+
+    def _returning(self, block: ir.Block, counter: ir.Value) -> None:
+        *_, returned = ops_in(block)
+        with returned.location, ir.InsertionPoint(returned):
+            create("stablehlo.return", [], [*returned.operands, counter])
+        returned.erase()
+
+    def _drawn(self, op: ir.Operation, counter: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The numbers of an rng, and the counter after them."""
+        first, second, _ = op.operands
+        shape, element = build.shape_of(op.results[0]), element_of(op.results[0])
+        if element.width == 1:
+            raise _refused(op, "stablehlo.rng of i1", "draw numbers in [0, 1) and compare them")
+        count = build.prod(shape)
+        words = count * (2 if element.width == 64 else 1)
+        bits = build.reshape(self._bits(counter, count, element.width == 64), shape)
+        low, high = (build.broadcast(value, shape, []) for value in (first, second))
+        if keyword(op, "rng_distribution") == "NORMAL":
+            value = _normal(bits, low, high)
+        elif isinstance(element, ir.FloatType):
+            value = _uniform(bits, low, high)
+        else:
+            value = _integers(bits, low, high)
+        return value, add(counter, number(counter, -(-words // 4)))
+
+    def _bits(self, counter: ir.Value, count: int, wide: bool) -> ir.Value:
+        words = philox_words(self.key, counter, build.zero([], word_type(64)), count * 2 if wide else count)
+        if not wide:
+            return words
+        return joined(build.slice_dim(words, 0, 0, count), build.slice_dim(words, 0, count, 2 * count))
+
+
+def _uniform(bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    """In [low, high)."""
+    element, wide = element_of(low), _computed_in(element_of(low))
+    digits = _BITS[str(element)]
+    start, end = (build.convert(value, wide) for value in (low, high))
+    whole = build.convert(_upper(bits, digits), ir.IntegerType.get_signless(element_of(bits).width))
+    unit = build.elementwise("multiply", build.convert(whole, wide), _splat(start, 2.0**-digits))
+    value = add(start, build.elementwise("multiply", unit, build.elementwise("subtract", end, start)))
+    value = build.convert(value, element)
+    return build.select(build.compare("LT", value, high), value, low)
+
+
+def _normal(bits: ir.Value, mean: ir.Value, deviation: ir.Value) -> ir.Value:
+    """By the inverse error function of an odd number of 2^-p: it is between -1 and 1, and as often above 0 as below."""
+    wide = _computed_in(element_of(mean))
+    digits = _BITS[str(wide)]
+    whole = ir.IntegerType.get_signless(element_of(bits).width)
+    upper = build.convert(_upper(bits, digits), whole)
+    odd = build.convert(add(add(upper, upper), number(upper, 1 - 2**digits)), wide)
+    unit = build.elementwise("multiply", odd, _splat(odd, 2.0**-digits))
+    value = build.elementwise("multiply", value_of("chlo.erf_inv", unit.type, [unit]), _splat(unit, 2.0**0.5))
+    scaled = build.elementwise("multiply", value, build.convert(deviation, wide))
+    return build.convert(add(scaled, build.convert(mean, wide)), element_of(mean))
+
+
+def _integers(bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    """`low` and the upper half of the product of the bits and `high - low`; of 64 bits, the remainder."""
+    kind, width = low.type, element_of(low).width
+    unsigned = build.tensor(build.shape_of(low), word_type(width))
+    start, end = (
+        value if value.type == unsigned else build.elementwise("bitcast_convert", value, result=unsigned) for value in (low, high)
+    )
+    span = build.convert(build.elementwise("subtract", end, start), word_type(64))
+    if width == 64:
+        part = build.elementwise("remainder", bits, build.elementwise("maximum", span, number(span, 1)))
+    else:
+        wide = build.elementwise("multiply", build.convert(bits, word_type(64)), span)
+        part = build.convert(build.elementwise("shift_right_logical", wide, number(wide, 32)), word_type(width))
+    value = add(start, part)
+    return value if kind == unsigned else build.elementwise("bitcast_convert", value, result=kind)
+
+
+def _upper(bits: ir.Value, digits: int) -> ir.Value:
+    """The upper `digits` bits as a whole number."""
+    return build.elementwise("shift_right_logical", bits, number(bits, element_of(bits).width - digits))
+
+
+def _computed_in(element: ir.Type) -> ir.Type:
+    return element if element.width >= 32 else ir.F32Type.get()
+
+
+def _splat(like: ir.Value, value: float) -> ir.Value:
+    return build.splat(like.type, build.scalar(element_of(like), value))
+
+
+def _refused(op: ir.Operation, what: str, remedy: str) -> UnsupportedOpError:
+    return UnsupportedOpError(f"hloom does not compile {what}", op=_RNG, loc=str(op.location), stage="stablehlo", remedy=remedy)
