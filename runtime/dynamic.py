@@ -233,6 +233,10 @@ class DynamicExecutable:
     def state(self, values: Mapping[str, Any]) -> None:
         self._any().state = values  # type: ignore[assignment]
 
+    def seed(self, number: int) -> None:
+        """Starts the program's random numbers anew, those of all shapes."""
+        self._any().seed(number)
+
     def save(self, path: str | os.PathLike[str], weights: bool = True) -> None:
         """Writes one `.hloom` file with everything that is compiled; `weights=False` leaves bound values out."""
         found = sorted(self._latest(), key=lambda each: each.shapes)

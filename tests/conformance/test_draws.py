@@ -216,3 +216,15 @@ def test_jax():
     exe = hloom.compile(lambda a, b: jax.lax.rng_uniform(a, b, (50,)), *BOUNDS)
     first, second = exe(*BOUNDS), exe(*BOUNDS)
     assert np.unique(np.concatenate([first, second])).size == 100
+
+
+def test_open_shapes_share_a_stream():
+    drawn = draw("%v0", "UNIFORM", "f32")
+    text = f"""func.func @main(%x: tensor<?xf32>, %a: tensor<f32>, %b: tensor<f32>) -> (tensor<?xf32>, tensor<f32>) {{
+      {drawn}
+      return %x, %v0 : tensor<?xf32>, tensor<f32> }}"""
+    exe = hloom.compile(text)
+    calls = [exe(np.zeros(n, np.float32), *BOUNDS)[1] for n in (3, 5, 3)]
+    assert len(set(map(float, calls))) == 3
+    exe.seed(0)
+    assert exe(np.zeros(5, np.float32), *BOUNDS)[1] == calls[0]
