@@ -32,7 +32,7 @@ class State:
         self._lock = threading.Lock()
         self._program = program
         self._specs = {index: spec for index, spec in zip(program.positions, program.signature.inputs) if index in program.state}
-        self._values: dict[str, Any] = {GENERATOR: initial_generator() for spec in self._specs.values() if spec.name == GENERATOR}
+        self._values: dict[str, Any] = {spec.name: initial_generator() for spec in self._specs.values() if spec.name == GENERATOR}
         self._caller_gives = [index for index in program.positions if index not in program.state]
         self._kind = program.kind
 
@@ -41,7 +41,8 @@ class State:
     def bind(self, arrays: Mapping[int, Any]) -> None:
         """Takes the values to begin with; memory that can be written is shared."""
         with self._lock:
-            self._values.update({spec.name: _writable(spec, arrays[index]) for index, spec in self._specs.items() if spec.name != GENERATOR})
+            given = {index: spec for index, spec in self._specs.items() if spec.name != GENERATOR}
+            self._values.update({spec.name: _writable(spec, arrays[index]) for index, spec in given.items()})
 
     def join(self, other: State) -> None:
         """Has one lock and the values of `other`, whose program is the same for other shapes."""
