@@ -17,11 +17,13 @@ from hloom.dialects.context import make_context
 from hloom.passes.common.ops import CONTRACTIONS
 from hloom.passes.common.rewriting import functions, ops_in, symbol_name, value_of, walk
 from hloom.passes.errors import CompileError
+from hloom.passes.stablehlo.complex.edges import is_complex
 from hloom.passes.stablehlo.narrow.constants import codes_of
 from hloom.runtime.dtypes import NAMES, NARROW, numpy_dtype
 
 from .extraction import extracted, outer_values
 from .interpreter import HEAVY
+from .interpreter_complex import joined, split_bytes, split_signature
 from .parsing import parse_module
 from .source_program import main_function
 
@@ -53,11 +55,15 @@ def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -
     with make_context() as context, ir.Location.unknown():
         module = parse_module(source, context)
         main_op = _prepare(module, function)
-        kinds = ir.FunctionType(ir.TypeAttr(main_op.attributes["function_type"]).value).inputs
-        if len(kinds) != len(inputs):
-            raise CompileError(f"@{function} takes {len(kinds)} inputs, got {len(inputs)}")
-        attributes = [_attribute(raw, ir.RankedTensorType(kind)) for raw, kind in zip(inputs, kinds)]
-        return _Pieces(main_op).run(attributes)
+        signature = ir.FunctionType(ir.TypeAttr(main_op.attributes["function_type"]).value)
+        if len(signature.inputs) != len(inputs):
+            raise CompileError(f"@{function} takes {len(signature.inputs)} inputs, got {len(inputs)}")
+        given = [part for raw, kind in zip(inputs, signature.inputs) for part in split_bytes(raw, kind)]
+        split_signature(main_op)
+        arguments = main_op.regions[0].blocks[0].arguments
+        attributes = [_attribute(raw, ir.RankedTensorType(argument.type)) for raw, argument in zip(given, arguments, strict=True)]
+        results, by_numpy = _Pieces(main_op).run(attributes)
+        return joined(results, signature.results), by_numpy
 
 
 def _prepare(module: ir.Module, function: str) -> ir.Operation:
@@ -78,7 +84,9 @@ def _prepare(module: ir.Module, function: str) -> ir.Operation:
 
 
 def _make_constants_dense(module: ir.Module) -> None:
-    constants = walk(module.operation, lambda op: op.name in ("arith.constant", "stablehlo.constant"))
+    constants = walk(
+        module.operation, lambda op: op.name in ("arith.constant", "stablehlo.constant") and not is_complex(op.results[0].type)
+    )
     resources: dict[str, str] | None = None
     for op in constants:
         value = op.attributes["value"]
@@ -114,13 +122,15 @@ class _Pieces:
     def __init__(self, main_op: ir.Operation):
         self.block = main_op.regions[0].blocks[0]
         self.heavy = 0
+        self.whole = any(is_complex(value.type) for op in walk(main_op) for value in op.results)
+        """The bindings cannot hand complex values from one piece to the next."""
 
     def run(self, inputs: Sequence[ir.Attribute]) -> tuple[list[Result], int]:
         known = dict(zip(self.block.arguments, inputs))
         *ops, last = ops_in(self.block)
         pending: list[ir.Operation] = []
         for op in ops:
-            if op.name == "stablehlo.dot_general" and _multiply_adds(op) > HEAVY:
+            if op.name == "stablehlo.dot_general" and not self.whole and _multiply_adds(op) > HEAVY:
                 self._interpret(pending, known)
                 pending = []
                 known[op.results[0]] = _contract(op, known)

@@ -20,6 +20,7 @@ STABLEHLO = [
     "legalize-select-and-scatter",
     "func.func(chlo-legalize-to-stablehlo)",
     "legalize-constants",
+    "split-complex",
     "legalize-fft",
     "sort-last-dimension",
     "simplify-stablehlo",

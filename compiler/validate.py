@@ -247,9 +247,9 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
         raise InvalidProgramError(f"a value of bounded dynamic shape, {kind}", **where, remedy="export the program with static shapes")
     element = kind.element_type
     if str(element) not in NAMES:
-        known = "f64, f32, f16, bf16, i1, integers of 2 to 64 bits, and floats of 4, 6 and 8 bits"
+        known = "f64, f32, f16, bf16, complex<f32>, complex<f64>, i1, integers of 2 to 64 bits, and floats of 4, 6 and 8 bits"
         raise UnsupportedOpError(f"elements of type {element}", **where, remedy=f"hloom computes with {known}")
-    width = element.width // 8 or 1
+    width = 2 * element.element_type.width // 8 if isinstance(element, ir.ComplexType) else element.width // 8 or 1
     if prod(max(extent, 1) for extent in kind.shape) * width >= MAX_BYTES:
         raise InvalidProgramError(f"a value of {kind} is too large", **where, remedy=f"values have fewer than 2^40 bytes; is {kind} meant?")
 

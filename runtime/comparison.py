@@ -39,30 +39,47 @@ class Difference:
 
 
 def difference(found: np.ndarray, expected: np.ndarray, rtol: float | None = None, atol: float | None = None) -> Difference:
-    """Compares element by element. Integers and booleans must be equal; NaN equals NaN."""
+    """Compares element by element. Integers and booleans must be equal; NaN equals NaN.
+
+    Of complex numbers the parts are the elements (a last dimension of two), and errors are relative to the magnitude of the number.
+    """
     assert found.shape == expected.shape and found.dtype == expected.dtype
     name = dtype_name(found.dtype)
     if name in NARROW and name.startswith(("i", "ui")):
         found, expected = found.astype(np.int64), expected.astype(np.int64)
     if found.size == 0:
         return Difference(True, 0, 0.0, 0.0, 0, 0, None)
-    if name not in _TOLERANCES:
-        wrong = found != expected
-        apart = np.abs(found.astype(object) - expected.astype(object)).max() if wrong.any() else 0
-        return _difference(wrong, int(apart), float(apart), 0.0)
+    if found.dtype.kind == "c":
+        sizes = np.abs(expected.astype(np.complex128))
+        return _of_floats(_pairs(found), _pairs(expected), np.stack([sizes, sizes], -1), rtol, atol)
+    if dtype_name(found.dtype) in _TOLERANCES:
+        return _of_floats(found, expected, np.abs(expected.astype(np.float64)), rtol, atol)
+    wrong = found != expected
+    apart = np.abs(found.astype(object) - expected.astype(object)).max() if wrong.any() else 0
+    return _difference(wrong, int(apart), float(apart), 0.0)
+
+
+def _of_floats(found: np.ndarray, expected: np.ndarray, sizes: np.ndarray, rtol: float | None, atol: float | None) -> Difference:
+    """`sizes`: what errors are relative to."""
     a, b = found.astype(np.float64), expected.astype(np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     finite = np.isfinite(a) & np.isfinite(b)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.where(same, 0.0, np.abs(a - b))
-    relative_tolerance, scale_tolerance = _TOLERANCES[name]
+        sizes = np.where(np.isfinite(sizes), sizes, np.abs(b))
+    relative_tolerance, scale_tolerance = _TOLERANCES[dtype_name(found.dtype)]
     largest = np.abs(b[np.isfinite(b)]).max(initial=0.0)
-    allowed = np.abs(b) * (relative_tolerance if rtol is None else rtol) + (largest * scale_tolerance if atol is None else atol)
+    allowed = sizes * (relative_tolerance if rtol is None else rtol) + (largest * scale_tolerance if atol is None else atol)
     wrong = ~same & (~finite | ~(apart <= allowed))
     ulps = np.where(same | ~finite, 0, np.abs(_ordinal(found) - _ordinal(expected)))
-    ratio = np.divide(apart, np.abs(b), out=np.zeros_like(apart), where=finite & (b != 0))
+    ratio = np.divide(apart, sizes, out=np.zeros_like(apart), where=finite & (sizes != 0))
     absolute = float(np.where(finite, apart, 0.0).max())
     return _difference(wrong, int(ulps.max()), absolute, float(ratio.max()))
+
+
+def _pairs(array: np.ndarray) -> np.ndarray:
+    """Complex numbers as real and imaginary parts along a last dimension."""
+    return np.stack([array.real, array.imag], -1)
 
 
 def conditioned(found: np.ndarray, expected: np.ndarray, moved: np.ndarray) -> tuple[bool, float, float]:
@@ -97,6 +114,9 @@ def random_array(spec: TensorSpec, rng: np.random.Generator) -> np.ndarray:
         return rng.integers(0, 2, spec.shape).astype(bool)
     if kind in "iu" or spec.dtype in ("i2", "i4", "ui2", "ui4"):
         return rng.integers(0, 8, spec.shape).astype(spec.numpy_dtype)
+    if kind == "c":
+        parts = rng.standard_normal((2, *spec.shape), np.float32)
+        return (parts[0] + 1j * parts[1]).astype(spec.numpy_dtype)
     return rng.standard_normal(spec.shape, np.float32).astype(spec.numpy_dtype)
 
 
@@ -107,6 +127,10 @@ def neighbours(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     for array in arrays:
         if array.dtype.kind in "iub" or dtype_name(array.dtype) in NARROW:
             moved.append(array)
+            continue
+        if array.dtype.kind == "c":
+            parts = neighbours([array.real.copy(), array.imag.copy()])
+            moved.append((parts[0] + 1j * parts[1]).astype(array.dtype))
             continue
         bits = array.view(f"i{array.itemsize}")
         step = rng.integers(-1, 2, array.shape).astype(bits.dtype)

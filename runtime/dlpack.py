@@ -15,7 +15,7 @@ from .errors import InputError
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 
 _CODES = {"i": 0, "ui": 1, "f": 2, "bf": 4}
-_BOOL = 6
+_COMPLEX, _BOOL = 5, 6
 _NAMES = {code: prefix for prefix, code in _CODES.items()}
 _FLOATS_OF_8_BITS = {
     7: "f8E3M4", 8: "f8E4M3", 9: "f8E4M3B11FNUZ", 10: "f8E4M3FN", 11: "f8E4M3FNUZ", 12: "f8E5M2", 13: "f8E5M2FNUZ", 14: "f8E8M0FNU"
@@ -23,6 +23,8 @@ _FLOATS_OF_8_BITS = {
 _KINDS = {
     **{name: (code, 8) for code, name in _FLOATS_OF_8_BITS.items()},
     **{f"{prefix}{bits}": (_CODES[prefix], bits) for prefix in _CODES for bits in (8, 16, 32, 64)},
+    "complex<f32>": (_COMPLEX, 64),
+    "complex<f64>": (_COMPLEX, 128),
     "i1": (_BOOL, 8),
 }
 """Code and bits of the element types that have them. DLPack packs elements of less than a byte, hloom does not."""
@@ -101,6 +103,8 @@ def _dtype(tensor: _Tensor) -> str:
         return "i1"
     if tensor.code in _FLOATS_OF_8_BITS and (tensor.bits, tensor.lanes) == (8, 1):
         return _FLOATS_OF_8_BITS[tensor.code]
+    if tensor.code == _COMPLEX and tensor.lanes == 1:
+        return f"complex<f{tensor.bits // 2}>"
     if tensor.bits < 8:
         return f"{_NAMES.get(tensor.code, 'f')}{tensor.bits}, packed"
     return f"{_NAMES.get(tensor.code, f'code {tensor.code} ')}{tensor.bits}" + (f"x{tensor.lanes}" if tensor.lanes != 1 else "")

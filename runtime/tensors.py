@@ -22,6 +22,7 @@ TORCH_NAMES = {
     "int64": "i64", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
     "float8_e4m3fn": "f8E4M3FN", "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2", "float8_e5m2fnuz": "f8E5M2FNUZ",
     "float8_e8m0fnu": "f8E8M0FNU",
+    "complex64": "complex<f32>", "complex128": "complex<f64>",
 }  # fmt: skip
 _DLPACK_CPU = 1
 
@@ -76,13 +77,24 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
     if not tensor.is_cpu:
         raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on the CPU", remedy="move it with .cpu()")
     try:
-        dense = tensor.is_contiguous() and not tensor.is_neg()
+        dense = tensor.is_contiguous() and not tensor.is_neg() and not is_conjugate(spec, tensor)
         if writable and not dense:
             raise InputError(f"{spec.name}: an output must be dense and row-major")
-        dense_tensor = tensor if dense else tensor.detach().resolve_neg().contiguous()
+        dense_tensor = tensor if dense else resolved(spec, tensor)
         return HostView(dense_tensor.data_ptr(), dense_tensor, "torch")
     except (RuntimeError, NotImplementedError) as error:
         raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
+
+
+def is_conjugate(spec: TensorSpec, tensor: Any) -> bool:
+    """Whether a torch tensor is marked as the conjugate of what its memory holds."""
+    return spec.numpy_dtype.kind == "c" and tensor.is_conj()
+
+
+def resolved(spec: TensorSpec, tensor: Any) -> Any:
+    """A dense copy of a torch tensor, marks applied."""
+    tensor = tensor.detach()
+    return (tensor.resolve_conj() if is_conjugate(spec, tensor) else tensor).resolve_neg().contiguous()
 
 
 def refuse_overlap(address: int, spec: TensorSpec, others: Iterable[tuple[int, TensorSpec]]) -> None:
@@ -100,7 +112,7 @@ def _is_jax(value: Any) -> bool:
 def _as_numpy(spec: TensorSpec, value: Any) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, complex)):
         return _scalar(spec, value)
     try:
         if _is_jax(value) or hasattr(value, "__array_interface__"):
@@ -117,11 +129,12 @@ def _as_numpy(spec: TensorSpec, value: Any) -> np.ndarray:
     )
 
 
-def _scalar(spec: TensorSpec, value: bool | int | float) -> np.ndarray:
+def _scalar(spec: TensorSpec, value: bool | int | float | complex) -> np.ndarray:
     """A Python number for a rank-0 argument, where its kind fits the element type."""
     dtype = spec.numpy_dtype
     integral = dtype.kind in "iu"
-    if (isinstance(value, bool) != (spec.dtype == "i1")) or (integral and not isinstance(value, int)):
+    whole = isinstance(value, complex) and dtype.kind != "c"
+    if whole or (isinstance(value, bool) != (spec.dtype == "i1")) or (integral and not isinstance(value, int)):
         raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got a Python {type(value).__name__}")
     try:
         return np.array(value, dtype)

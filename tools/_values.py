@@ -3,6 +3,7 @@
 4x8xf32            zeros                    @x.npy     an array; @x.npz: one after the other
 4x8xf32=1.5        all alike                random     values that suit the type, from seed 0
 2x2xi32=1,2,3,4    each (brackets ignored)  random:7   from seed 7
+2xcomplex<f32>=1+2j,3
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hloom.runtime.dtypes import NAMES, NARROW, dtype_name
 from hloom.runtime.errors import ArityError, DtypeError, InputError, MissingFileError, ShapeError
 from hloom.runtime.signature import TensorSpec
 
-_TYPED = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+\w*)(?:=(?P<values>.*))?", re.DOTALL)
+_TYPED = re.compile(r"(?P<shape>(?:\d+x)*)(?P<dtype>[a-z]+\d+\w*|complex<f\d+>)(?:=(?P<values>.*))?", re.DOTALL)
 _RANDOM = re.compile(r"random(?::(?P<seed>\d+))?")
 _NPZ_GROUPS = {"in": re.compile(r"in\d+"), "out": re.compile(r"out\d+")}
 
@@ -61,6 +62,8 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
             values = np.array([{"true": True, "1": True, "false": False, "0": False}[word.lower()] for word in words])
         elif spec.dtype.startswith(("i", "ui")):
             values = np.array([int(word, 0) for word in words], object)
+        elif spec.numpy_dtype.kind == "c":
+            values = np.array([complex(word) for word in words])
         else:
             values = np.array([float(word) for word in words])
         array = values.astype(spec.numpy_dtype)

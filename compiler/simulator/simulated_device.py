@@ -66,7 +66,12 @@ class SimulatedDevice:
     def _values(self, given: Mapping[int, np.ndarray]) -> list[np.ndarray]:
         """All arguments of the source program in order; those that nobody gave are not read."""
         known = {**self._bound, **given}
-        return [known.get(index, _NOTHING) for index in range(max(known, default=-1) + 1)]
+        return [_stored(known.get(index, _NOTHING)) for index in range(max(known, default=-1) + 1)]
+
+
+def _stored(array: np.ndarray) -> np.ndarray:
+    """The array as the program's entries see it: complex numbers are pairs."""
+    return np.stack([array.real, array.imag], -1) if array.dtype.kind == "c" else array
 
 
 def as_numpy(spec: TensorSpec, value: Any) -> tuple[np.ndarray, str]:

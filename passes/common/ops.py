@@ -188,10 +188,10 @@ LEGALIZED = frozenset(
     f"stablehlo.{name}"
     for name in (
         "after_all all_gather all_reduce all_to_all async_done async_start batch_norm_grad batch_norm_inference batch_norm_training "
-        "broadcast collective_broadcast collective_permute collective_reduce composite create_token cross-replica-sum dot "
-        "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape einsum get_dimension_size "
-        "get_tuple_element map optimization_barrier partition_id real_dynamic_slice reduce_scatter replica_id rng rng_bit_generator "
-        "select_and_scatter set_dimension_size torch_index_select tuple unary_einsum"
+        "broadcast collective_broadcast collective_permute collective_reduce complex composite create_token cross-replica-sum dot "
+        "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape einsum fft "
+        "get_dimension_size get_tuple_element imag map optimization_barrier partition_id real real_dynamic_slice reduce_scatter replica_id "
+        "rng rng_bit_generator select_and_scatter set_dimension_size torch_index_select tuple unary_einsum"
     ).split()
 )
 """These become ops of the table, or nothing, at the stage stablehlo."""

@@ -18,7 +18,7 @@ from .. import dlpack
 from ..dtypes import NARROW
 from ..errors import InputError
 from ..signature import TensorSpec
-from ..tensors import TORCH_NAMES, check, torch_name, view
+from ..tensors import TORCH_NAMES, check, is_conjugate, resolved, torch_name, view
 from .order import follow
 
 ALIGNMENT = 16
@@ -79,11 +79,11 @@ def _locate_torch(spec: TensorSpec, tensor: Any, driver: Any, stream: int, writa
     if tensor.device.index != index:
         remedy = f"move it with .to('cuda:{index}')"
         raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on cuda:{index}", remedy=remedy)
-    dense = tensor.is_contiguous() and not tensor.is_neg()
+    dense = tensor.is_contiguous() and not tensor.is_neg() and not is_conjugate(spec, tensor)
     if writable and not dense:
         raise InputError(f"{spec.name}: an output must be dense and row-major")
     if not dense:
-        tensor = tensor.detach().resolve_neg().contiguous()
+        tensor = resolved(spec, tensor)
         (theirs,) = caller_streams([tensor], index)
         if theirs != stream:
             follow(driver, stream, theirs)

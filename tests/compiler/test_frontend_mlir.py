@@ -152,7 +152,6 @@ REFUSED = {
     "dynamic": ("func.func @main(%a: tensor<?xf32>) { return }", InvalidProgramError, "dynamic shape"),
     "huge": ("func.func @main(%a: tensor<1099511627776xi8>) { return }", InvalidProgramError, "too large"),
     "overflow": ("func.func @main(%a: tensor<0x4611686018427387904x4xf32>) { return }", InvalidProgramError, "too large"),
-    "complex": ("func.func @main(%a: tensor<4xcomplex<f32>>) { return }", UnsupportedOpError, "complex"),
     "f128": ("func.func @main(%a: tensor<4xf128>) { return }", UnsupportedOpError, "f128"),
     "i3": ("func.func @main(%a: tensor<4xi3>) { return }", UnsupportedOpError, "i3"),
     "quantized": ("func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 1.0>>) { return }", UnsupportedOpError, "quant"),

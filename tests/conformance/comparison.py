@@ -30,6 +30,8 @@ def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
         return got == wanted
     if got.itemsize == 1:
         return _same_narrow(got, wanted)
+    if got.dtype.kind == "c":
+        return agree_complex(got, wanted, ulps)
     with np.errstate(invalid="ignore"):  # ml_dtypes says so of NaN itself
         nans = np.isnan(got), np.isnan(wanted)
     distance = np.abs(ordered(got) - ordered(wanted))
@@ -44,6 +46,13 @@ def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
 def _same_narrow(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     a, b = got.astype(np.float32), wanted.astype(np.float32)
     return np.where(np.isnan(a) | np.isnan(b), np.isnan(a) & np.isnan(b), (a == b) & (np.signbit(a) == np.signbit(b)))
+
+
+def agree_complex(got: np.ndarray, wanted: np.ndarray, ulps: float) -> np.ndarray:
+    """Each part within `ulps`, or the numbers apart by at most as many units in the last place of the magnitude."""
+    same = agree(got.real, wanted.real, ulps, 0) & agree(got.imag, wanted.imag, ulps, 0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return same | (np.abs(got.astype(complex) - wanted) <= ulps * spacing(np.abs(wanted)))
 
 
 def ordered(x: np.ndarray) -> np.ndarray:

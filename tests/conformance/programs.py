@@ -31,6 +31,7 @@ INTEGERS = SIGNED + UNSIGNED
 TYPES = [*FLOATS, "i1", *INTEGERS]
 NARROW_INTEGERS = sorted(name for name in NARROW if name.startswith(("i", "ui")))
 NARROW_FLOATS = sorted(name for name in NARROW if name.startswith("f"))
+COMPLEX = ["complex<f32>", "complex<f64>"]
 _NAMES = {numpy_dtype(name): name for name in NAMES}
 
 Kind = tuple[Sequence[int], str]

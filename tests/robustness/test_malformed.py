@@ -47,7 +47,6 @@ ROWS = {
         "HL103",
     ),
     "f80": (main("return %x : tensor<4xf80>", "%x: tensor<4xf80>", "tensor<4xf80>"), "HL101"),
-    "complex": (main("return %x : tensor<4xcomplex<f32>>", "%x: tensor<4xcomplex<f32>>", "tensor<4xcomplex<f32>>"), "HL101"),
     "i128": (main("return %x : tensor<4xi128>", "%x: tensor<4xi128>", "tensor<4xi128>"), "HL101"),
     "index": (main("return %x : tensor<4xindex>", "%x: tensor<4xindex>", "tensor<4xindex>"), "HL101"),
     "a scalar": (main("return %x : f32", "%x: f32", "f32"), "HL101"),

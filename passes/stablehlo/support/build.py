@@ -238,6 +238,9 @@ def select(chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A splat of 0 (false for i1)."""
+    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of a complex number
+        parts = [zero(shape, element.element_type)] * 2
+        return value_of("stablehlo.complex", tensor(shape, element), parts)
     return splat(tensor(shape, element), scalar(element, 0))
 
 
