@@ -26,6 +26,7 @@ from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.open_shapes import Shape
 
 from .frontends.mlir_text import import_mlir, import_module
+from .frontends.replaced_calls import replace_calls
 from .generator_state import add_generator
 from .open_module import OpenModule
 from .open_program import OpenProgram
@@ -71,6 +72,7 @@ def read_program(
     with module.context, ir.Location.unknown(), readable_names(), uninterrupted():
         if function != "main":
             make_entry(module, function)
+        replace_calls(module)
         prepare(module)
         if any(is_dynamic(argument.type) for argument in main_function(module).regions[0].blocks[0].arguments):
             check_structure(module)

@@ -17,6 +17,8 @@ STABLEHLO = [
     "widen-narrow-types",
     "legalize-batch-norm",
     "legalize-random-bits",
+    "legalize-linear-algebra",
+    "legalize-custom-calls",
     "legalize-select-and-scatter",
     "func.func(chlo-legalize-to-stablehlo)",
     "legalize-constants",

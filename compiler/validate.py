@@ -9,6 +9,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+from hloom.passes.common.custom_calls import NUMBERS, is_known, target_of_call
 from hloom.passes.common.ops import ANNOTATIONS, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
@@ -206,11 +207,14 @@ def is_dynamic(kind: ir.Type) -> bool:
 
 def _check_op(op: ir.Operation) -> None:
     name = op.name
-    if name == "stablehlo.custom_call" and _call_target(op) in ANNOTATIONS | PLANAR:
-        return
+    if name == "stablehlo.custom_call":
+        target = target_of_call(op)
+        if target in ANNOTATIONS | PLANAR:
+            return
+        if not is_known(target) or NUMBERS in op.attributes:
+            raise unsupported_call(target, op)
     if not is_accepted(name):
-        what = f"{name} @{_call_target(op)}" if name == "stablehlo.custom_call" else name
-        raise _unsupported(op, what)
+        raise _unsupported(op, name)
     for region in op.regions:
         for block in region.blocks:
             for argument in block.arguments:
@@ -227,10 +231,6 @@ def _check_bitcast(op: ir.Operation) -> None:
     if before.element_type.width == after.element_type.width and before.shape != after.shape:
         remedy = "elements of one width keep their shape"
         raise InvalidProgramError(f"a bitcast of {before} to {after}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy)
-
-
-def _call_target(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["call_target_name"]).value
 
 
 def _check_type(op: ir.Operation, kind: ir.Type) -> None:
@@ -254,10 +254,11 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
         raise InvalidProgramError(f"a value of {kind} is too large", **where, remedy=f"values have fewer than 2^40 bytes; is {kind} meant?")
 
 
-def unsupported_call(target: str) -> UnsupportedOpError:
-    """The error for a custom call of which only the target is known."""
-    name = "stablehlo.custom_call"
-    return UnsupportedOpError(f"hloom does not compile {name} @{target}", op=name, stage=STAGE, remedy=remedy(name))
+def unsupported_call(target: str, op: ir.Operation | None = None) -> UnsupportedOpError:
+    """The error for a custom call whose target nobody knows."""
+    name, loc = "stablehlo.custom_call", None if op is None else str(op.location)
+    message = f'register it with hloom.custom_call("{target}", function), or write the function with other ops'
+    return UnsupportedOpError(f"hloom does not compile {name} @{target}", op=name, loc=loc, stage=STAGE, remedy=message)
 
 
 def _unsupported(op: ir.Operation, what: str) -> UnsupportedOpError:

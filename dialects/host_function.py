@@ -23,6 +23,7 @@ class HostFunction:
     def __init__(self, program: ir.Operation):
         self.name = "hloom_" + ir.StringAttr(program.attributes["sym_name"]).value
         self.callees: dict[str, str] = {}
+        self.constants: list[str] = []
         self.entry: list[str] = []
         self.body: list[str] = []
         self.cached: dict[object, str] = {}
@@ -31,8 +32,9 @@ class HostFunction:
         self.region(program.regions[0], loops=0)
 
     def module_text(self) -> str:
-        """The function, and declarations of the functions it calls."""
-        return "\n".join([*(f"llvm.func {symbol(name)}{kind}" for name, kind in self.callees.items()), self.text()])
+        """The function, declarations of the functions it calls, and its constants."""
+        declared = (f"llvm.func {symbol(name)}{kind}" for name, kind in self.callees.items())
+        return "\n".join([*declared, *self.constants, self.text()])
 
     def text(self) -> str:
         shared = [*self.alloca("%shared", self.shared)] if self.shared else []
@@ -61,6 +63,17 @@ class HostFunction:
 
     def constant(self, value: int, kind: str = "i64") -> str:
         return self.value(f"llvm.mlir.constant({value} : {kind}) : {kind}", entry=True)
+
+    def data(self, content: bytes) -> str:
+        """The address of a constant of these bytes, aligned for 64-bit integers."""
+        if content not in self.cached:
+            name, kind = symbol(f"{self.name}.data{len(self.constants)}"), f"!llvm.array<{len(content)} x i8>"
+            text = ir.StringAttr.get(content)
+            self.constants.append(
+                f"llvm.mlir.global internal constant {name}({text}) {{addr_space = 0 : i32, alignment = 8 : i64}} : {kind}"
+            )
+            self.cached[content] = self.value(f"llvm.mlir.addressof {name} : {POINTER}", entry=True)
+        return self.cached[content]
 
     def call(self, callee: str, arguments: list[str], kinds: str, *, attributes: str = "") -> None:
         self.callees[callee] = f"({kinds})"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hloom.passes.errors import UnsupportedOpError as UnsupportedOpError
     from hloom.passes.fused.planner.policy import Policy as Policy
     from hloom.passes.registry import register_pass as register_pass
+    from hloom.runtime.custom_calls import custom_call as custom_call
     from hloom.runtime.dynamic import DynamicExecutable as DynamicExecutable
     from hloom.runtime.errors import ExecutionError as ExecutionError
     from hloom.runtime.executable import Executable as Executable
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from hloom.runtime.loading import load as load
 
 _RUNTIME_ERRORS = """ExecutionError ArityError ShapeError DtypeError InputError DamagedFileError MissingFileError VersionError
-CpuFeatureError NotBoundError LoadError MissingDriverError MissingLibraryError GpuArchitectureError CudaError""".split()
+CpuFeatureError NotBoundError LoadError MissingDriverError MissingLibraryError GpuArchitectureError CudaError
+CustomCallError""".split()
 _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramError PipelineError PassFailure".split()
 
 _HOME = {
@@ -37,6 +39,7 @@ _HOME = {
     "Policy": "hloom.passes.fused.planner.policy",
     "register_pass": "hloom.passes.registry",
     **dict.fromkeys(("TorchOp", "torch_lowering", "torch_decomposition"), "hloom.compiler.frontends.torch_lowerings"),
+    "custom_call": "hloom.runtime.custom_calls",
     "load": "hloom.runtime.loading",
     "DynamicExecutable": "hloom.runtime.dynamic",
     "Executable": "hloom.runtime.executable",

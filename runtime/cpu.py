@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .artifact import Buffer
+from .custom_calls import SYMBOL, addresses, raising
 from .errors import ArityError
 from .library import profile_events
 from .linking import LinkedCode, require_features
@@ -67,9 +68,11 @@ class CpuDevice:
         self.signature = program.signature
         require_features(program.target["features"])
         code = [bytes(blob) for name, blob in program.blobs.items() if name.startswith("code")]
-        linked = LinkedCode(code, program.symbols.values())
+        outside, raises = addresses(program.manifest) if any(SYMBOL.encode() in blob for blob in code) else ({}, False)
+        linked = LinkedCode(code, program.symbols.values(), outside)
         check_made_for(interface(program.manifest, program.blobs), linked.interface, "the machine code")
-        self._functions = {kind: linked.entries[name] for kind, name in program.symbols.items()}
+        functions = {kind: linked.entries[name] for kind, name in program.symbols.items()}
+        self._functions = {kind: raising(entry) for kind, entry in functions.items()} if raises else functions
         self._code = linked
         self._kept: dict[str, Buffer] = {}
         self._main: _Entry | None = None

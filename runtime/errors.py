@@ -97,6 +97,12 @@ class CudaError(ExecutionError):
     code = "HL214"
 
 
+class CustomCallError(ExecutionError):
+    """A Python function that was registered for a custom call raised an exception, or gave what the call cannot take."""
+
+    code = "HL217"
+
+
 class OutOfBoundsError(ExecutionError):
     """A kernel compiled with HLOOM_DEBUG=bounds accesses what is not in its buffer.
 

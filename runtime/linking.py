@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import llvmlite.binding as llvm
 
@@ -37,7 +38,8 @@ class LinkedCode:
     """Object files linked together against the native library; unloaded with the object."""
 
     @uninterrupted()
-    def __init__(self, objects: Iterable[bytes], entries: Iterable[str]):
+    def __init__(self, objects: Iterable[bytes], entries: Iterable[str], outside: Mapping[str, int] = MappingProxyType({})):
+        """`outside` are the functions of custom calls, by the symbols that the objects refer to."""
         initialise()
         builder = llvm.JITLibraryBuilder().add_current_process()
         checks = False
@@ -46,7 +48,7 @@ class LinkedCode:
             if b"hloom_gemm_" in data:
                 blas()
             builder.add_object_img(data)
-        for name, address in symbols().items():
+        for name, address in {**symbols(), **outside}.items():
             builder.import_symbol(name, address)
         names = list(entries)
         for name in (*names, INTERFACE):

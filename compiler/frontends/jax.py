@@ -15,6 +15,7 @@ import jax.export
 import numpy as np
 from torch_mlir import ir
 
+from hloom.passes.common.custom_calls import is_known, known_targets
 from hloom.passes.common.ops import ANNOTATIONS
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
 from hloom.runtime.comparison import random_array
@@ -25,11 +26,15 @@ from hloom.runtime.signature import TensorSpec
 from ..reference import Reference
 from ..source_program import Imported
 from ..validate import unsupported_call
+from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
 from .trees import described
 
-# XLA's own custom calls are refused by validate, which names them; export's own checks would refuse more than that.
-_CHECKS_LEFT_TO_US = [jax.export.DisabledSafetyCheck.platform(), jax.export.DisabledSafetyCheck.custom_call("Sharding")]
+
+def _checks_left_to_us() -> list[jax.export.DisabledSafetyCheck]:
+    """XLA's own custom calls are refused by validate, which names them; export's own checks would refuse more than that."""
+    calls = ["Sharding", *known_targets()]
+    return [jax.export.DisabledSafetyCheck.platform(), *map(jax.export.DisabledSafetyCheck.custom_call, calls)]
 
 
 def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
@@ -40,7 +45,7 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
     in_tree, kwarg_tree = described(jax.tree_util.tree_unflatten(exported.in_tree, range(len(exported.in_avals))), keyword=True)
     out_tree = described(jax.tree_util.tree_unflatten(exported.out_tree, range(len(exported.out_avals))))
     try:
-        module = read_trusted(exported.mlir_module_serialized, context)
+        module = read_trusted(without_shardings(exported.mlir_module_serialized), context)
     except ParseError as error:
         raise _foreign_call(exported) or error from None
     shapes, results = (_shapes(avals) for avals in (exported.in_avals, exported.out_avals))
@@ -63,6 +68,8 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
     except CompileError:
         raise
     except Exception as error:
+        if found := re.search(r"stablehlo\.custom_call @([\w.]+).*", str(error)):
+            raise unsupported_call(found[1]) from error
         remedy = "for which jax.jit(function) works" if examples else "of the right shapes and types"
         message = f"JAX could not export the function: {type(error).__name__}: {error}"
         raise InvalidProgramError(message, remedy=f"give example inputs {remedy}") from error
@@ -70,13 +77,13 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
 
 def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:
     jitted = jax.jit(function, keep_unused=True)
-    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=_CHECKS_LEFT_TO_US)(*args, **kwargs)
+    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=_checks_left_to_us())(*args, **kwargs)
 
 
 def _foreign_call(exported: jax.export.Exported) -> UnsupportedOpError | None:
     """The first custom call of a program that cannot be read: such calls carry attributes of dialects that StableHLO does not have."""
     for target in re.findall(r"stablehlo\.custom_call @([\w.]+)", exported.mlir_module()):
-        if target not in ANNOTATIONS:
+        if target not in ANNOTATIONS and not is_known(target):
             return unsupported_call(target)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from textwrap import fill
 
+from hloom.passes.common.calls.lapack import ROUTINES
 from hloom.passes.common.ops import ANY, BOOL, FLOAT, FULL, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
 from hloom.passes.stablehlo.complex.rules import CONVERSION
 
@@ -40,7 +41,15 @@ transforms of more than 64 elements are cuFFT's (`hloom.cufft`), shorter ones, a
 matrices of roots of unity. An inverse transform divides by the product of its lengths. IRFFT reads half a spectrum: the
 imaginary parts of its first element and, of an even length, of its last do not count, as in NumPy. Sums are in the element type.
 """
-_NOTES = {Kind.SCATTER: _SCATTER, Kind.FOURIER: _FOURIER}
+_CALL = f"""A call of LAPACK, as JAX writes them for a CPU (`lapack_<letter><routine>_ffi`), or of a target that was registered with
+`hloom.custom_call` ([api.md](api.md)); any other is refused by name, and so is every call on a CUDA target. The routines, in batches:
+{", ".join(ROUTINES)}.
+
+`stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. Where the specification leaves it open, a factor's other
+triangle is zero, and a matrix that is not positive definite has a factor of NaN. In JAX's calls of gesdd, gesvd, syevd, geev and gees a
+matrix that is not finite is not computed: `info` is -4, from which JAX makes NaN.
+"""
+_NOTES = {Kind.SCATTER: _SCATTER, Kind.FOURIER: _FOURIER, Kind.CALL: _CALL}
 _COMPLEX = """## Complex numbers
 
 {ops}

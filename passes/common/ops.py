@@ -47,6 +47,7 @@ class Kind(Enum):
     MATMUL = "matmul", "the points and the contracted dimensions; both operands at both, as whole buffers"
     CONV = "conv", "the points, the window and the input channels; operands as in matmul"
     SCATTER = "scatter", "the points of its updates, in their order; operands as whole buffers, of which it updates the first in place"
+    CALL = "call", "nothing it iterates over; operands as whole buffers, by outside code on the host"
     CONTROL = "control", "its regions; operands as whole buffers, by the host program"
     TERMINATOR = "terminator", "nothing; it ends a region"
 
@@ -64,7 +65,12 @@ class Kind(Enum):
     @property
     def alone(self) -> bool:
         """Whether nothing else is in its kernel, and its operands must lie in memory before that begins."""
-        return self in (Kind.SORT, Kind.FOURIER, Kind.SCATTER)
+        return self in (Kind.SORT, Kind.FOURIER, Kind.SCATTER, Kind.CALL)
+
+    @property
+    def updates(self) -> bool:
+        """Whether results may start from operands, which their buffers hold when its kernel begins."""
+        return self in (Kind.SCATTER, Kind.CALL)
 
     @property
     def has_ranges(self) -> bool:
@@ -168,6 +174,7 @@ _ROWS = {
     "dot_general": OpInfo(Kind.MATMUL, work=2),
     "convolution": OpInfo(Kind.CONV, work=2),
     "scatter": OpInfo(Kind.SCATTER),
+    "custom_call": OpInfo(Kind.CALL, work=64, cpu_only=True),
     "case": OpInfo(Kind.CONTROL),
     "if": OpInfo(Kind.CONTROL),
     "while": OpInfo(Kind.CONTROL),
@@ -179,7 +186,7 @@ _CALLS = {
 }
 OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
 OPS |= {f"stablehlo.custom_call @{target}": info for target, info in _CALLS.items()}
-"""By full name: what may be left at the end of the stage stablehlo. A custom call has a row for each target."""
+"""By full name: what may be left at the end of the stage stablehlo. A custom call that is a kernel has a row for its target."""
 
 CONTRACTIONS = frozenset(name for name, info in OPS.items() if info.kind.contracts)
 FREE = frozenset(name for name, info in OPS.items() if info.free)
@@ -188,10 +195,10 @@ LEGALIZED = frozenset(
     f"stablehlo.{name}"
     for name in (
         "after_all all_gather all_reduce all_to_all async_done async_start batch_norm_grad batch_norm_inference batch_norm_training "
-        "broadcast collective_broadcast collective_permute collective_reduce complex composite create_token cross-replica-sum dot "
+        "broadcast cholesky collective_broadcast collective_permute collective_reduce complex composite create_token cross-replica-sum dot "
         "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape einsum fft "
         "get_dimension_size get_tuple_element imag map optimization_barrier partition_id real real_dynamic_slice reduce_scatter replica_id "
-        "rng rng_bit_generator select_and_scatter set_dimension_size torch_index_select tuple unary_einsum"
+        "rng rng_bit_generator select_and_scatter set_dimension_size torch_index_select triangular_solve tuple unary_einsum"
     ).split()
 )
 """These become ops of the table, or nothing, at the stage stablehlo."""
@@ -204,7 +211,7 @@ PLANAR = {"hloom.fft"}
 
 _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
 REMEDIES = {
-    "stablehlo.custom_call": "hloom calls no outside code; write the function with other ops",
+    "stablehlo.custom_call": "register the target with hloom.custom_call, or write the function with other ops",
     "stablehlo.infeed": "give the values as arguments",
     "stablehlo.outfeed": "return the values as results",
     "stablehlo.recv": "give the values as arguments",

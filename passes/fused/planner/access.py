@@ -266,6 +266,11 @@ def _scatter(op: ir.Operation, number: int, operands: Sequence[Value], results: 
     return Facts(OPS[op.name].kind, (*(IDENTITY,) * count, *rest), work=_body_work(op))
 
 
+def _custom_call(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """Outside code reads what it likes."""
+    return _facts(op, tuple(AccessMap(tuple(opaque(number, (), extent) for extent in value.shape)) for value in operands))
+
+
 RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.constant": _source, "stablehlo.iota": _source, "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.transpose": _transpose, "stablehlo.reverse": _reverse, "stablehlo.slice": _slice,
@@ -274,5 +279,5 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort,
     "stablehlo.custom_call @hloom.dft": _dft, "stablehlo.custom_call @hloom.cufft": _cufft,
     "stablehlo.dot_general": _dot_general,
-    "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter,
+    "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter, "stablehlo.custom_call": _custom_call,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ...common.index_expression import Expr, dims_of, substitute
+from ...common.index_expression import ZERO, Expr, dims_of, substitute
 from ...common.ops import Kind
 from .axes import Axis, Signature, var
 from .records import Op, Program
@@ -90,7 +90,7 @@ class Group:
 
 
 def seed(op: Op, program: Program) -> Group:
-    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range."""
+    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range. A call has none."""
     axes: dict[int, Axis] = {}
 
     def axis_of(extent: int, reduced: bool) -> Expr:
@@ -99,7 +99,8 @@ def seed(op: Op, program: Program) -> Group:
         axes[len(axes)] = Axis(extent, reduced)
         return var(len(axes) - 1, extent)
 
-    result = tuple(axis_of(extent, False) for extent in program.values[op.results[0]].shape)
+    iterates = op.kind is not Kind.CALL
+    result = tuple(axis_of(extent, False) for extent in program.values[op.results[0]].shape) if iterates else ()
     ranges = tuple(axis_of(extent, True) for extent in op.ranges)
     point = result + ranges
     reads: dict[int, tuple[Signature, ...]] = {}
@@ -110,7 +111,9 @@ def seed(op: Op, program: Program) -> Group:
         axes,
         {point: Bucket({op.id}, work_of(op))},
         reads,
-        {value: result for value in op.results},
+        {value: result for value in op.results}
+        if iterates
+        else {value: (ZERO,) * len(program.values[value].shape) for value in op.results},
         reductions=int(reduces),
         phases=int(reduces),
         row=op.row or not reduces,

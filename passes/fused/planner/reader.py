@@ -212,8 +212,8 @@ class _Reader:
         return self.whole(draft) if draft.facts.kind.alone else self.reads(draft, resolved)
 
     def whole(self, draft: _OpDraft) -> tuple[Read, ...]:
-        """Every operand as it is, whatever made it; splats are cloned, save those that a scatter updates."""
-        updated = len(draft.results) if draft.facts.kind is Kind.SCATTER else 0
+        """Every operand as it is, whatever made it; splats are cloned, save those that a scatter updates or outside code reads."""
+        updated = {Kind.SCATTER: len(draft.results), Kind.CALL: len(draft.operands)}.get(draft.facts.kind, 0)
         operands = enumerate(zip(draft.operands, draft.facts.maps, strict=True))
         return tuple(dict.fromkeys(Read(value, access) for i, (value, access) in operands if i < updated or not self.is_splat(value)))
 

@@ -6,7 +6,9 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 
+from ...common.custom_calls import NUMBERS
 from ...common.dense_constants import is_splat, splat_bytes, storage_constant
+from ...common.ops import Kind
 from ...common.rewriting import create, i64_array, i64_attribute, index_constant, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
@@ -90,8 +92,8 @@ class Groups:
             self.sources[callee] = source_names(self.functions[callee])
         return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.sources[callee]])
 
-    def is_library(self, callee: str) -> bool:
-        return ir.StringAttr(self.functions[callee].attributes["hloom.kind"]).value == "library"
+    def kind(self, callee: str) -> str:
+        return ir.StringAttr(self.functions[callee].attributes["hloom.kind"]).value
 
 
 class Emitter:
@@ -204,8 +206,11 @@ class Emitter:
         for pair in self.assignment.copies_before(call):
             self._copy(*pair)
         source = self.groups.source(call.callee)
-        if self.groups.is_library(call.callee):
+        if self.groups.kind(call.callee) == "library":
             self._library(call, inputs, outputs[0], source)
+            return
+        if self.groups.kind(call.callee) == Kind.CALL.label:
+            self._outside(call, inputs, outputs, source)
             return
         pairs = self.assignment.inplace_pairs(call)
         create(
@@ -213,6 +218,23 @@ class Emitter:
             operands=[self.refs[storage] for storage in (*inputs, *outputs)],
             callee=ir.FlatSymbolRefAttr.get(self.groups.specialised(self.assignment, call.callee, pairs)),
             inplace=i64_array(i for pair in pairs for i in pair),
+            source=source,
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+        )
+
+    def _outside(self, call: Call, inputs: list[SharedBuffer], outputs: list[SharedBuffer], source: ir.ArrayAttr) -> None:
+        """The group's operands and results in the order of its custom call."""
+        block = self.groups.functions[call.callee].regions[0].blocks[0]
+        op, returned = (each.operation for each in block.operations)
+        places = list(returned.operands)
+        inputs = [inputs[ir.BlockArgument(value).arg_number] for value in op.operands]
+        outputs = [outputs[places.index(result)] for result in op.results]
+        create(
+            "lhlo.custom_call",
+            operands=[self.refs[storage] for storage in (*inputs, *outputs)],
+            target=op.attributes["call_target_name"],
+            numbers=op.attributes[NUMBERS],
+            config=op.attributes["hloom.config"],
             source=source,
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
         )

@@ -1,8 +1,8 @@
 """Where a group may write its result over an input: analysed on the group function's stablehlo body.
 
 Legal for a group of kind `loop` in which every value that depends on the input reads it at the index that is written: through elementwise
-ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes. A scatter
-always updates its results in place: what is not shared is copied there before.
+ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes. A scatter, and a call
+that says so, always updates its results in place: what is not shared is copied there before.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 
+from ...common.custom_calls import aliases
 from ...common.ops import Kind, is_elementwise
 from ...common.rewriting import defining_op, has_one_use, ops_in
 
@@ -25,6 +26,7 @@ class _Access:
 
 
 _SAME = _Access()
+_UPDATING = frozenset(kind.label for kind in Kind if kind.updates)
 _ELSEWHERE = _Access(())
 
 
@@ -44,7 +46,7 @@ class InPlace:
 
     def _outputs(self, callee: str, inputs: tuple[int, ...]) -> frozenset[int]:
         kind = self._kind(callee)
-        if kind == Kind.SCATTER.label:
+        if kind in _UPDATING:
             return frozenset(output for given, output in self.updates(callee) if inputs == (given,) and self.only_updated(callee, given))
         if kind != "loop":
             return frozenset()
@@ -65,15 +67,21 @@ class InPlace:
         return ir.StringAttr(function.attributes["hloom.kind"]).value if function is not None and known else None
 
     def updates(self, callee: str) -> list[tuple[int, int]]:
-        """The pairs (input, output) of a scatter: each output's buffer holds what the input does when the group begins."""
-        if self._kind(callee) != Kind.SCATTER.label:
+        """The pairs (input, output) of a scatter or a call: each output's buffer holds what the input does when the group begins."""
+        if self._kind(callee) not in _UPDATING:
             return []
-        returned = ops_in(self.functions[callee].regions[0].blocks[0])[-1].operands
-        results = [ir.OpResult(value) for value in returned]
-        return [(ir.BlockArgument(r.owner.operands[r.result_number]).arg_number, output) for output, r in enumerate(results)]
+        results = [ir.OpResult(value) for value in ops_in(self.functions[callee].regions[0].blocks[0])[-1].operands]
+        (op,) = {result.owner.operation for result in results}
+        starts = {result: operand for operand, result in aliases(op)} if op.name == "stablehlo.custom_call" else None
+        found = []
+        for output, number in enumerate(result.result_number for result in results):
+            operand = number if starts is None else starts.get(number)
+            if operand is not None:
+                found.append((ir.BlockArgument(op.operands[operand]).arg_number, output))
+        return found
 
     def only_updated(self, callee: str, given: int) -> bool:
-        """Whether a scatter reads its input as the one value that an output starts from, and nowhere else."""
+        """Whether a scatter or a call reads its input as the one value that an output starts from, and nowhere else."""
         return has_one_use(self.functions[callee].regions[0].blocks[0].arguments[given])
 
     def window_update(self, callee: str, given: int, output: int) -> bool:

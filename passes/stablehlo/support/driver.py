@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 
+from ...common.custom_calls import NUMBERS
 from ...common.ops import Kind, kind_of
 from ...common.rewriting import attributes_of, clone_with, create, functions, is_used, ops_in, replace
 
@@ -18,7 +19,7 @@ Rule = Callable[[ir.Operation], "Sequence[ir.Value] | None"]
 Rules = Mapping[str, Sequence[Rule]]
 
 MAX_SWEEPS = 64
-_SIDE_EFFECTS = {"stablehlo.custom_call", "stablehlo.return", "func.return", "func.call"}
+_SIDE_EFFECTS = {"stablehlo.return", "func.return", "func.call"}
 
 
 def merged(*tables: Rules) -> dict[str, list[Rule]]:
@@ -84,7 +85,7 @@ def is_dead(op: ir.Operation) -> bool:
 
 def has_effect(op: ir.Operation) -> bool:
     """Whether the op, or one in a region of it, does more than compute its results."""
-    if op.name in _SIDE_EFFECTS:
+    if op.name in _SIDE_EFFECTS or (op.name == "stablehlo.custom_call" and NUMBERS not in op.attributes):
         return True
     if kind_of(op) is not Kind.CONTROL:
         return False

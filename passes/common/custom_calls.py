@@ -1,0 +1,33 @@
+"""Custom calls: which targets hloom knows, and what the pass legalize-custom-calls notes on a call."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.runtime.custom_calls import registered
+
+from .calls.lapack import routine_of, targets
+from .rewriting import integers
+
+NUMBERS = "hloom.numbers"
+"""The attribute of a call that the pass legalize-custom-calls has made."""
+
+
+def target_of_call(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["call_target_name"]).value
+
+
+def aliases(op: ir.Operation) -> list[tuple[int, int]]:
+    """The pairs (operand, result) of a legal call."""
+    flat = integers(op, "hloom.aliases")
+    return list(zip(flat[::2], flat[1::2]))
+
+
+def is_known(target: str) -> bool:
+    """Whether hloom knows what to do for a custom call: it is LAPACK's, or a person has registered it."""
+    return routine_of(target) is not None or target in registered()
+
+
+def known_targets() -> list[str]:
+    """The targets that programs may call."""
+    return [*targets(), *registered()]
