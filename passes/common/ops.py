@@ -211,7 +211,6 @@ PLANAR = {"hloom.fft"}
 
 _AROUND = {"func.func", "func.return", "func.call", "arith.constant", "builtin.module"}
 REMEDIES = {
-    "stablehlo.custom_call": "register the target with hloom.custom_call, or write the function with other ops",
     "stablehlo.infeed": "give the values as arguments",
     "stablehlo.outfeed": "return the values as results",
     "stablehlo.recv": "give the values as arguments",

@@ -170,10 +170,11 @@ REFUSED = {
         UnsupportedOpError,
         "custom_call @kernel",
     ),
-    "cholesky": (
-        "func.func @main(%a: tensor<2x2xf32>) { %0 = stablehlo.cholesky %a : tensor<2x2xf32> return }",
+    "rng": (
+        "func.func @main(%a: tensor<f32>, %n: tensor<1xi64>) { %0 = stablehlo.rng %a, %a, %n, distribution = UNIFORM : "
+        "(tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<2xf32> return }",
         UnsupportedOpError,
-        "cholesky",
+        "rng",
     ),
     "not utf-8": (b"\xff\xfe\x00", ParseError, "0xff"),
     "truncated": (artifact(TEXT)[:-20], ParseError, "artifact"),
@@ -197,7 +198,7 @@ def test_a_refusal_names_op_location_stage_and_remedy() -> None:
         )
     error = caught.value
     assert (error.op, error.stage) == ("stablehlo.custom_call", "input")
-    assert '"layer":7:1' in (error.loc or "") and "outside code" in (error.remedy or "")
+    assert '"layer":7:1' in (error.loc or "") and "hloom.custom_call" in (error.remedy or "")
 
 
 def test_flipped_bytes_end_in_an_error_or_a_program() -> None:
