@@ -170,12 +170,6 @@ REFUSED = {
         UnsupportedOpError,
         "custom_call @kernel",
     ),
-    "rng": (
-        "func.func @main(%a: tensor<f32>, %n: tensor<1xi64>) { %0 = stablehlo.rng %a, %a, %n, distribution = UNIFORM : "
-        "(tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<2xf32> return }",
-        UnsupportedOpError,
-        "rng",
-    ),
     "not utf-8": (b"\xff\xfe\x00", ParseError, "0xff"),
     "truncated": (artifact(TEXT)[:-20], ParseError, "artifact"),
     "no bytecode": (b"ML\xefRgarbage", ParseError, "bytecode|malformed|section"),
