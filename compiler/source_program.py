@@ -12,6 +12,7 @@ from torch_mlir import ir
 from hloom.passes.common.init_function import bound_arguments, mark_bound
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
+from hloom.passes.stablehlo.quantized.types import stored_element
 from hloom.runtime import pytree
 from hloom.runtime.open_shapes import Size
 from hloom.runtime.signature import TensorSpec
@@ -100,6 +101,6 @@ def main_function(module: ir.Module) -> ir.Operation:
 
 
 def tensor_spec(name: str, kind: ir.Type) -> TensorSpec:
-    """The spec of a tensor type."""
+    """The spec of a tensor type; of the integers of a quantized one."""
     tensor = ir.RankedTensorType(kind)
-    return TensorSpec(name, str(tensor.element_type), tuple(tensor.shape))
+    return TensorSpec(name, str(stored_element(tensor.element_type)), tuple(tensor.shape))

@@ -14,6 +14,7 @@ STABLEHLO = [
     "func.func(stablehlo-legalize-deprecated-ops)",
     "legalize-einsum",
     "legalize-index-select",
+    "legalize-quantized",
     "widen-narrow-types",
     "legalize-batch-norm",
     "legalize-random-bits",

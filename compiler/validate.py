@@ -14,6 +14,7 @@ from hloom.passes.common.ops import ANNOTATIONS, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
+from hloom.passes.stablehlo.quantized.types import stored_element
 from hloom.runtime.dtypes import NAMES
 
 from .frontends.trial import try_in_child
@@ -228,7 +229,7 @@ def _check_op(op: ir.Operation) -> None:
 def _check_bitcast(op: ir.Operation) -> None:
     """Between elements of one width the shape stays: the verifier forgets to ask."""
     before, after = (ir.RankedTensorType(value.type) for value in (op.operands[0], op.results[0]))
-    if before.element_type.width == after.element_type.width and before.shape != after.shape:
+    if stored_element(before.element_type).width == stored_element(after.element_type).width and before.shape != after.shape:
         remedy = "elements of one width keep their shape"
         raise InvalidProgramError(f"a bitcast of {before} to {after}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy)
 
@@ -245,9 +246,9 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
         raise InvalidProgramError(f"a value of dynamic shape, {kind}", **where, remedy="export the program with static shapes")
     if kind.encoding is not None and "bounds" in str(kind.encoding):
         raise InvalidProgramError(f"a value of bounded dynamic shape, {kind}", **where, remedy="export the program with static shapes")
-    element = kind.element_type
+    element = stored_element(kind.element_type)
     if str(element) not in NAMES:
-        known = "f64, f32, f16, bf16, complex<f32>, complex<f64>, i1, integers of 2 to 64 bits, and floats of 4, 6 and 8 bits"
+        known = "floats of 4 to 64 bits, complex<f32>, complex<f64>, i1, integers of 2, 4, 8 to 64 bits, quantized types stored as these"
         raise UnsupportedOpError(f"elements of type {element}", **where, remedy=f"hloom computes with {known}")
     width = 2 * element.element_type.width // 8 if isinstance(element, ir.ComplexType) else element.width // 8 or 1
     if prod(max(extent, 1) for extent in kind.shape) * width >= MAX_BYTES:

@@ -12,8 +12,8 @@ from hloom.passes.stablehlo.complex.rules import CONVERSION
 _HEAD = """# The ops that hloom compiles
 
 Written by `python docs/generate` from the table in `passes/common/ops.py`; a test compares them. Values are tensors of static shape, of
-elements of f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64; narrower ones are computed with in these ([types](types.md)), and
-complex<f32> and complex<f64> as pairs of floats. Work is what the planner takes for the work of a point, in f32 operations; that of a
+elements of f64, f32, f16, bf16, i1, i8 to i64 and ui8 to ui64; narrower and quantized ones are computed with in these ([types](types.md)),
+and complex<f32> and complex<f64> as pairs of floats. Work is what the planner takes for the work of a point, in f32 operations; that of a
 reduction or a scatter is its body's. A folded op is computed by the compiler where its operands are constants.
 """
 _SCATTER = """### Where the specification leaves it open

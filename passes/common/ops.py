@@ -198,7 +198,8 @@ LEGALIZED = frozenset(
         "broadcast cholesky collective_broadcast collective_permute collective_reduce complex composite create_token cross-replica-sum dot "
         "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape einsum fft "
         "get_dimension_size get_tuple_element imag map optimization_barrier partition_id real real_dynamic_slice reduce_scatter replica_id "
-        "rng rng_bit_generator select_and_scatter set_dimension_size torch_index_select triangular_solve tuple unary_einsum"
+        "rng rng_bit_generator select_and_scatter set_dimension_size torch_index_select triangular_solve tuple unary_einsum "
+        "uniform_dequantize uniform_quantize"
     ).split()
 )
 """These become ops of the table, or nothing, at the stage stablehlo."""

@@ -154,7 +154,7 @@ REFUSED = {
     "overflow": ("func.func @main(%a: tensor<0x4611686018427387904x4xf32>) { return }", InvalidProgramError, "too large"),
     "f128": ("func.func @main(%a: tensor<4xf128>) { return }", UnsupportedOpError, "f128"),
     "i3": ("func.func @main(%a: tensor<4xi3>) { return }", UnsupportedOpError, "i3"),
-    "quantized": ("func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 1.0>>) { return }", UnsupportedOpError, "quant"),
+    "quantized": ("func.func @main(%a: tensor<4x!quant.uniform<i7:f32, 1.0>>) { return }", UnsupportedOpError, "quant"),
     "index": ("func.func @main(%a: tensor<4xindex>) { return }", UnsupportedOpError, "index"),
     "scalar": ("func.func @main(%a: f32) { return }", UnsupportedOpError, "type f32"),
     "branch": (f"func.func @main(%a: {ONE}) {{ cf.br ^end \n ^end: return }}", UnsupportedOpError, "cf.br"),
