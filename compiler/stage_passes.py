@@ -45,6 +45,7 @@ STABLEHLO = [
     "simplify-stablehlo",
     "simplify-loops",
     "simplify-stablehlo",
+    "join-fourier-parts",
     "canonicalize",
     "cse",
     "partial-sorts",

@@ -28,13 +28,16 @@ PRIMES = frozenset((2, 3, 5, 7, 11, 13))
 @dataclass(frozen=True)
 class FourierPlan:
     """`lanes`: columns in a vector. `factor`: what the results are multiplied by. `extended`: the first element of a transform stands at
-    its end again.
+    its end again. `taken`, `given`: where real and imaginary parts of the operand and of the result lie side by side in one array, the places
+    of both; else each has its own array.
     """
 
     radices: tuple[tuple[int, ...], ...]
     lanes: int
     factor: float = 1.0
     extended: bool = False
+    taken: tuple[int, ...] = ()
+    given: tuple[int, ...] = ()
 
     @property
     def lengths(self) -> list[int]:
@@ -61,17 +64,21 @@ class FourierPlan:
             "factor": ir.FloatAttr.get(ir.F64Type.get(), self.factor),
             "extended": ir.BoolAttr.get(self.extended),
         }
+        given |= {name: i64_array(places) for name, places in (("taken", self.taken), ("given", self.given)) if places}
         return {"call_target_name": ir.StringAttr.get(TARGET), TARGET: ir.DictAttr.get(given)}
 
     @staticmethod
     def of(op: ir.Operation) -> FourierPlan:
         """The plan of a call."""
         given = ir.DictAttr(op.attributes[TARGET])
+        taken, gives = (tuple(ir.DenseI64ArrayAttr(given[name])) if name in given else () for name in ("taken", "given"))
         return FourierPlan(
             tuple(tuple(ir.DenseI64ArrayAttr(radices)) for radices in given["radices"]),
             ir.IntegerAttr(given["lanes"]).value,
             ir.FloatAttr(given["factor"]).value,
             ir.BoolAttr(given["extended"]).value,
+            taken,
+            gives,
         )
 
 

@@ -31,8 +31,9 @@ from ..common.linear_index import LinearIndex
 from ..common.rewriting import create, defining_op, functions, index_constant, ops_in, walk
 from ..common.vectors import vector_of
 from ..registry import register_pass
+from .fourier.arrays import Arrays, Memory, Numbers, numbers
 from .fourier.butterflies import times
-from .fourier.columns import Arrays, Columns
+from .fourier.columns import Columns
 from .nests.packing import transpose_square
 from .support.open_kernel import open_kernel
 
@@ -55,6 +56,7 @@ def _is_transform(op: ir.Operation) -> bool:
 def _build(function: ir.Operation, op: ir.Operation) -> None:
     """Emits the kernel of `function` right before it, under its name."""
     plan, shape = FourierPlan.of(op), list(ir.RankedTensorType(op.operands[0].type).shape)
+    shape = shape[:-1] if plan.taken else shape
     kernel_of = _Rows if len(plan.radices) == 2 else _Blocks
     _, entry = open_kernel(function, kernel_of.tiles(plan, shape))
     with ir.InsertionPoint(entry), op.location:
@@ -62,7 +64,7 @@ def _build(function: ir.Operation, op: ir.Operation) -> None:
         create("func.return")
 
 
-def _arrays(function: ir.Operation, op: ir.Operation, entry: ir.Block) -> tuple[list[ir.Value | ir.Attribute], list[ir.Value]]:
+def _arrays(function: ir.Operation, op: ir.Operation, entry: ir.Block) -> tuple[list[Memory], list[Memory]]:
     """The memrefs of the call's operands and of its results."""
     block = function.regions[0].blocks[0]
     buffers, returned = list(entry.arguments)[2:], list(ops_in(block)[-1].operands)
@@ -70,7 +72,7 @@ def _arrays(function: ir.Operation, op: ir.Operation, entry: ir.Block) -> tuple[
     return operands, [buffers[len(block.arguments) + returned.index(value)] for value in op.results]
 
 
-def _buffer(value: ir.Value, buffers: list[ir.Value]) -> ir.Value | ir.Attribute:
+def _buffer(value: ir.Value, buffers: list[ir.Value]) -> Memory:
     """The memref of an argument; of a constant, the number that all its elements are."""
     constant = defining_op(value)
     if constant is None:
@@ -79,18 +81,18 @@ def _buffer(value: ir.Value, buffers: list[ir.Value]) -> ir.Value | ir.Attribute
 
 
 class _Kernel:
-    def __init__(self, plan: FourierPlan, shape: list[int], buffers: tuple[list[ir.Value | ir.Attribute], list[ir.Value]]):
-        (re, im, *table), (out_re, out_im) = buffers
+    def __init__(self, plan: FourierPlan, shape: list[int], buffers: tuple[list[Memory], list[Memory]]):
+        (taken, given), count = buffers, 1 if plan.taken else 2
         self.plan, self.shape = plan, shape
-        self.kind = vector_of(plan.lanes, ir.MemRefType(out_re.type).element_type)
-        self.source, self.target = Arrays(re, im, self.kind), Arrays(out_re, out_im, self.kind)
-        self.table = table[0] if table else None
+        self.kind = vector_of(plan.lanes, ir.MemRefType(given[0].type).element_type)
+        self.source, self.target = numbers(taken[:count], plan.taken, self.kind), numbers(given, plan.given, self.kind)
+        self.table = taken[count] if count < len(taken) else None
 
     def columns(self, number: int, width: int, buffers: Sequence[Arrays], factor: float = 1.0) -> Columns:
         start = sum(2 * table.size for table in self.plan.stage_tables()[:number])
         return Columns(self.plan.radices[number], width, self.kind, buffers, self.table, start, factor)
 
-    def extend(self, element: Arrays, first: LinearIndex, end: LinearIndex) -> None:
+    def extend(self, element: Numbers, first: LinearIndex, end: LinearIndex) -> None:
         if self.plan.extended:
             element.store(end, element.load(first))
 
@@ -157,8 +159,7 @@ class _Rows(_Kernel):
 
             for_each(0, n2, lanes, block)
             for_each(0, n1, lanes, last)
-            one = Arrays(self.target.re, self.target.im, vector_of(1, self.kind.element_type))
-            self.extend(one, target, target + n1 * n2)
+            self.extend(self.target.narrow(), target, target + n1 * n2)
 
         for_each(low, high, 1, row)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from ...common.fourier_plan import FourierPlan
 from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index
 from ...common.ops import OPS, Kind, is_elementwise, kind_of, name_in_table
 from ...common.rewriting import integer, integers, padding_pairs
@@ -201,11 +202,13 @@ def _sort(op: ir.Operation, number: int, operands: Sequence[Value], results: Seq
 
 def _dft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     """An element may come from anywhere in its row or column, and from the table. Work grows with the logarithm of their length."""
-    index, whole = _dims(results[0]), [opaque(number, (), extent) for value in operands[2:] for extent in value.shape]
+    plan = FourierPlan.of(op)
+    index, data = _dims(results[0])[: len(results[0].shape) - bool(plan.given)], 1 if plan.taken else 2
     extent = operands[0].shape[1]
     index[1] = opaque(number, (), extent)
-    maps = (AccessMap(tuple(index)),) * 2 + (AccessMap(tuple(whole)),) * len(whole)
-    facts = _facts(op, maps)
+    maps = [AccessMap((*index, opaque(number, (), 2)) if plan.taken else tuple(index))] * data
+    maps += [AccessMap(tuple(opaque(number, (), extent) for extent in table.shape)) for table in operands[data:]]
+    facts = _facts(op, tuple(maps))
     return replace(facts, work=facts.work * max(1, (extent - 1).bit_length()))
 
 

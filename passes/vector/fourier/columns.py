@@ -19,37 +19,13 @@ from torch_mlir.dialects import arith, memref, vector
 
 from ...common.control_flow import for_each
 from ...common.linear_index import LinearIndex
-from ...common.vectors import splat, splat_of
+from ...common.vectors import splat
+from .arrays import Arrays
 from .butterflies import Complex, butterfly, times
 
 Load = Callable[[LinearIndex, LinearIndex], Complex]
 """The vector of row k, from column v of the block on."""
 Store = Callable[[LinearIndex, LinearIndex, Complex], None]
-
-
-@dataclass(frozen=True)
-class Arrays:
-    """Real and imaginary parts, each in a memref of one dimension, or the same everywhere; read as vectors of `kind`."""
-
-    re: ir.Value | ir.Attribute
-    im: ir.Value | ir.Attribute
-    kind: ir.VectorType
-
-    def load(self, at: LinearIndex) -> Complex:
-        index = at.value()
-        re, im = (splat_of(self.kind, a) if isinstance(a, ir.Attribute) else vector.load(self.kind, a, [index]) for a in (self.re, self.im))
-        return re, im
-
-    def store(self, at: LinearIndex, value: Complex) -> None:
-        index = at.value()
-        vector.store(value[0], self.re, [index])
-        vector.store(value[1], self.im, [index])
-
-    @staticmethod
-    def on_stack(count: int, kind: ir.VectorType) -> Arrays:
-        memory = ir.MemRefType.get([count], kind.element_type)
-        re, im = (memref.alloca(memory, [], [], alignment=64) for _ in range(2))
-        return Arrays(re, im, kind)
 
 
 @dataclass(frozen=True)
