@@ -28,8 +28,8 @@ PRIMES = frozenset((2, 3, 5, 7, 11, 13))
 @dataclass(frozen=True)
 class FourierPlan:
     """`lanes`: columns in a vector. `factor`: what the results are multiplied by. `extended`: the first element of a transform stands at
-    its end again. `taken`, `given`: where real and imaginary parts of the operand and of the result lie side by side in one array, the places
-    of both; else each has its own array.
+    its end again. `taken`, `given`: where real and imaginary parts of the operand, or of the result, lie side by side in one array, the
+    places of both; else each has its own array.
     """
 
     radices: tuple[tuple[int, ...], ...]

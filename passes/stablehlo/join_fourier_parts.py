@@ -16,35 +16,46 @@ wherever it is one array; what is written where nothing else uses a part. Must h
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from torch_mlir import ir
 
 from ..common.fourier_plan import TARGET, FourierPlan
 from ..common.ops import name_in_table
 from ..common.rewriting import create, integer, integers, producer, walk
+from ..common.rewriting import replace as replace_op
 from ..registry import register_pass
 from .support import build
+
+Whole = TypeVar("Whole", ir.Value, ir.Operation)
 
 
 @register_pass("join-fourier-parts", "lets Fourier transforms read and write complex numbers as they lie")
 def join_fourier_parts(module: ir.Operation) -> None:
     for op in walk(module, lambda op: name_in_table(op) == f"stablehlo.custom_call @{TARGET}"):
-        with op.location, ir.InsertionPoint(op):
-            _write_joined(_read_joined(op))
+        _write_joined(_read_joined(op))
 
 
 def _read_joined(op: ir.Operation) -> ir.Operation:
-    plan, found = FourierPlan.of(op), [_part(value) for value in list(op.operands)[:2]]
-    if plan.taken or None in found or found[0][0] != found[1][0] or {place for _, place in found} != {0, 1}:
+    """The op, or one in its place that reads one array."""
+    plan = FourierPlan.of(op)
+    pair = None if plan.taken else _pair(*(_part(value) for value in list(op.operands)[:2]))
+    if pair is None:
         return op
-    shape = [*build.shape_of(op.operands[0]), 2]
-    plan = replace(plan, taken=tuple(place for _, place in found))
-    operands = [build.reshape(found[0][0], shape), *list(op.operands)[2:]]
-    new = create(op.name, [result.type for result in op.results], operands, **plan.attributes())
-    for old, result in zip(op.results, new.results):
-        old.replace_all_uses_with(result)
-    op.erase()
+    array, places = pair
+    with op.location, ir.InsertionPoint(op):
+        operands = [build.reshape(array, [*build.shape_of(op.operands[0]), 2]), *list(op.operands)[2:]]
+        types = [result.type for result in op.results]
+        new = create(op.name, types, operands, **replace(plan, taken=places).attributes())
+    replace_op(op, list(new.results))
     return new
+
+
+def _pair(first: tuple[Whole, int] | None, second: tuple[Whole, int] | None) -> tuple[Whole, tuple[int, int]] | None:
+    """What both are part of, and their places there."""
+    if first is None or second is None or first[0] != second[0] or first[1] == second[1]:
+        return None
+    return first[0], (first[1], second[1])
 
 
 def _part(value: ir.Value) -> tuple[ir.Value, int] | None:
@@ -61,18 +72,18 @@ def _part(value: ir.Value) -> tuple[ir.Value, int] | None:
 
 def _write_joined(op: ir.Operation) -> None:
     plan = FourierPlan.of(op)
-    joins = [_join(result) for result in op.results] if not plan.given else [None]
-    if None in joins or joins[0][0] != joins[1][0] or {place for _, place in joins} != {0, 1}:
+    pair = None if plan.given else _pair(*map(_join, op.results))
+    if pair is None:
         return
-    concatenate = joins[0][0]
+    concatenate, places = pair
     kind = build.tensor([*build.shape_of(op.results[0]), 2], build.element_of(op.results[0]))
-    plan = replace(plan, given=tuple(place for _, place in joins))
-    new = create(op.name, [kind], list(op.operands), **plan.attributes())
-    reshapes = [use.owner.operation for result in op.results for use in result.uses]
-    with ir.InsertionPoint(concatenate):
+    with op.location, ir.InsertionPoint(op):
+        new = create(op.name, [kind], list(op.operands), **replace(plan, given=places).attributes())
+    with concatenate.location, ir.InsertionPoint(concatenate):
         joined = build.reshape(new.results[0], build.shape_of(concatenate.results[0]))
-    concatenate.results[0].replace_all_uses_with(joined)
-    for each in (concatenate, *reshapes, op):
+    reshapes = [use.owner.operation for result in op.results for use in result.uses]
+    replace_op(concatenate, [joined])
+    for each in (*reshapes, op):
         each.erase()
 
 
@@ -80,7 +91,7 @@ def _join(result: ir.Value) -> tuple[ir.Operation, int] | None:
     """The op that puts `result`, used by nothing else, side by side with another array of its kind, and at which place."""
     reshape = _only_user(result, "stablehlo.reshape")
     concatenate = _only_user(reshape.results[0], "stablehlo.concatenate") if reshape else None
-    if concatenate is None or len(concatenate.operands) != 2:
+    if reshape is None or concatenate is None or len(concatenate.operands) != 2:
         return None
     shape = build.shape_of(concatenate.results[0])
     if integer(concatenate, "dimension") != len(shape) - 1 or shape[-1] != 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from torch_mlir import ir
 from torch_mlir.dialects import memref, vector
@@ -14,7 +14,7 @@ from ...common.linear_index import LinearIndex
 from ...common.vectors import splat_of, vector_of
 from .butterflies import Complex
 
-Memory = ir.Value | ir.Attribute
+Memory: TypeAlias = "ir.Value | ir.Attribute"
 """A memref of one dimension, or the number that all its elements would be."""
 
 
@@ -87,4 +87,4 @@ class Pairs:
 
 def numbers(memories: Sequence[Memory], places: Sequence[int], kind: ir.VectorType) -> Numbers:
     """The array in these memories: of both parts where there are `places`."""
-    return Pairs(memories[0], places, kind) if places else Arrays(*memories, kind)
+    return Pairs(memories[0], places, kind) if places else Arrays(memories[0], memories[1], kind)
