@@ -1,4 +1,4 @@
-// RUN: hloom-opt %s --join-fourier-parts --canonicalize | filecheck %s
+// RUN: hloom-opt %s --join-fourier-parts --simplify-stablehlo | filecheck %s
 
 // Changed: Both parts of the operand and of the result lie in one array; those of an inverse transform are exchanged.
 // CHECK-LABEL: func.func @both
