@@ -129,6 +129,32 @@ def test_on_a_simulated_gpu():
     check([*short, *library], "sim:sm_90a")
 
 
+SIDE_BY_SIDE = [((3, 1000), 1, "f32"), ((40, 36), 2, "f64"), ((20, 8), 1, "f32"), ((6, 97), 1, "f32")]
+
+
+@pytest.mark.parametrize("kind", ["FFT", "IFFT"])
+@pytest.mark.parametrize(("shape", "rank", "element"), SIDE_BY_SIDE)
+def test_parts_side_by_side(kind, shape, rank, element):
+    """As complex numbers lie in memory: kernels read and write them so."""
+    case = Case(kind, shape, rank, element)
+    (part,), (pair,), (one,) = (case.types([each]) for each in (shape, (*shape, 2), (*shape, 1)))
+    whole = ", ".join(f"0:{extent}" for extent in shape)
+    text = f"""func.func @main(%z: {pair}) -> {pair} {{
+      %a = stablehlo.slice %z [{whole}, 0:1] : ({pair}) -> {one}
+      %b = stablehlo.slice %z [{whole}, 1:2] : ({pair}) -> {one}
+      %x0_0 = stablehlo.reshape %a : ({one}) -> {part}
+      %x0_1 = stablehlo.reshape %b : ({one}) -> {part}
+      {case.text(0)}
+      %c = stablehlo.reshape %y0#0 : ({part}) -> {one}
+      %d = stablehlo.reshape %y0#1 : ({part}) -> {one}
+      %r = stablehlo.concatenate %c, %d, dim = {len(shape)} : ({one}, {one}) -> {pair}
+      return %r : {pair}
+    }}"""
+    arrays = case.arrays(0)
+    made = hloom.compile(text)(np.stack(arrays, -1))
+    case.check([made[..., 0], made[..., 1]], arrays)
+
+
 @pytest.mark.parametrize("length", [8, 9])
 def test_irfft_reads_half_a_spectrum(length):
     """The imaginary parts of the first element, and of an even length's last, do not count: not even NaN."""
