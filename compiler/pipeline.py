@@ -82,7 +82,7 @@ STAGES = (
         "tiled",
         "each group as one loop over tiles",
         ("split-groups", "sort-scratch", "tile-and-fuse"),
-        on_cuda=("distribute-contractions", "split-groups", "tile-and-fuse"),
+        on_cuda=("distribute-contractions", "split-groups", "split-sorts", "tile-and-fuse"),
     ),
     Stage(
         "vector",
@@ -93,7 +93,7 @@ STAGES = (
     Stage(
         "gpu",
         "each group as a kernel of a gpu.module, its tiles distributed over threads",
-        ("distribute-scatters", "distribute-tiles", "canonicalize", "cse"),
+        ("distribute-scatters", "distribute-sorts", "distribute-tiles", "canonicalize", "cse"),
         kind="cuda",
     ),
     Stage(

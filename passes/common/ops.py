@@ -170,7 +170,7 @@ _ROWS = {
     "pad": OpInfo(Kind.INDEXING, work=2, fold=fold.splats),
     "reduce": OpInfo(Kind.REDUCE),
     "reduce_window": OpInfo(Kind.WINDOW),
-    "sort": OpInfo(Kind.SORT, work=64, cpu_only=True),
+    "sort": OpInfo(Kind.SORT, work=64),
     "dot_general": OpInfo(Kind.MATMUL, work=2),
     "convolution": OpInfo(Kind.CONV, work=2),
     "scatter": OpInfo(Kind.SCATTER),

@@ -31,11 +31,11 @@ from torch_mlir.dialects import arith
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.control_flow import each_value
-from ..common.rewriting import create, defining_op, functions, i64_attr, index_constant, integer, ops_in, walk
+from ..common.rewriting import create, functions, i64_attr, index_constant, integer, ops_in, walk
 from ..common.scalar_region import constants_outside
 from ..common.scalars import Scalars
 from ..common.sorting.comparator import Comparator, Key, key_of
-from ..common.sorting.rows import Array, Row
+from ..common.sorting.rows import Array, Row, arrays_of
 from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.merge import merge_sort
@@ -66,7 +66,9 @@ def _build(function: ir.Operation, target: TargetView) -> None:
     kernel, entry = open_kernel(function, prod(outer))
     with ir.InsertionPoint(entry), op.location:
         known = constants_outside(function)
-        inputs, results, scratch = _arrays(function, op, entry, known)
+        buffers = list(entry.arguments)[2:]
+        inputs, results = arrays_of(function, op, buffers, known)
+        scratch = [Array(buffer, array.element) for buffer, array in zip(buffers[len(buffers) - len(inputs) :], inputs)]
         first = integer(op, "hloom.first", length)
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         sort = _algorithm(comparator, s, length, first, target)
@@ -127,22 +129,3 @@ def _in_place(comparator: Comparator, key: Key | None, s: Scalars, first: int, t
     if key is not None and (radix := RadixSort(s, key, most)).in_place:
         return lambda row, other, count: radix.emit(row, row, other, count)
     return lambda row, other, count: merge_sort(comparator, count, row, row, other)
-
-
-def _arrays(
-    function: ir.Operation, sort: ir.Operation, entry: ir.Block, known: dict[ir.Value, ir.Value]
-) -> tuple[list[Array], list[Array], list[Array]]:
-    """The operands of the sort, its results, and the scratch of each."""
-    block = function.regions[0].blocks[0]
-    count, buffers = len(block.arguments), list(entry.arguments)[2:]
-    returned = list(ops_in(block)[-1].operands)
-    elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]
-    inputs = []
-    for value, element in zip(sort.operands, elements):
-        if defining_op(value) is not None:
-            inputs.append(Array(known[value], element, constant=True))
-        else:
-            inputs.append(Array(buffers[ir.BlockArgument(value).arg_number], element))
-    results = [Array(buffers[count + returned.index(result)], element) for result, element in zip(sort.results, elements)]
-    scratch = [Array(buffer, element) for buffer, element in zip(buffers[len(buffers) - len(elements) :], elements)]
-    return inputs, results, scratch

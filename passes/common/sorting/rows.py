@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
 
+from ..rewriting import defining_op, ops_in
 from ..storage import loaded, stored
 
 Elements = Sequence[ir.Value]
@@ -38,3 +39,20 @@ class Row:
         place = arith.addi(self.start, index)
         for array, value in zip(self.arrays, values):
             memref.store(stored(value, array.element), array.base, [place])
+
+
+def arrays_of(
+    function: ir.Operation, sort: ir.Operation, buffers: Sequence[ir.Value], known: dict[ir.Value, ir.Value]
+) -> tuple[list[Array], list[Array]]:
+    """The operands of the sort of a group and its results: `buffers` are those of the group's arguments and results, `known` its constants."""
+    block = function.regions[0].blocks[0]
+    returned = list(ops_in(block)[-1].operands)
+    elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]
+    inputs = []
+    for value, element in zip(sort.operands, elements):
+        if defining_op(value) is not None:
+            inputs.append(Array(known[value], element, constant=True))
+        else:
+            inputs.append(Array(buffers[ir.BlockArgument(value).arg_number], element))
+    results = [Array(buffers[len(block.arguments) + returned.index(result)], element) for result, element in zip(sort.results, elements)]
+    return inputs, results
