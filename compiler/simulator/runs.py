@@ -16,7 +16,7 @@ def gather(buffer: np.ndarray, addresses: np.ndarray, width: int) -> np.ndarray:
 
 def scatter(buffer: np.ndarray, addresses: np.ndarray, values: np.ndarray) -> None:
     """The reverse of `gather`."""
-    width = values.shape[-1]
+    width, values = values.shape[-1], values.astype(buffer.dtype, copy=False)
     if width == 1:
         buffer[addresses] = values[..., 0]
     elif len(buffer) % width == 0 and not (addresses % width).any():
