@@ -17,9 +17,9 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.rewriting import i64_attr, integer, integers, walk
+from ..common.sorting.runs import FIRST
 from ..registry import register_pass
 
-FIRST = "hloom.first"
 _SHARE, _ALL = 4, 1 << 62
 
 

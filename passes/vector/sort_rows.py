@@ -36,6 +36,7 @@ from ..common.scalar_region import constants_outside
 from ..common.scalars import Scalars
 from ..common.sorting.comparator import Comparator, Key, key_of
 from ..common.sorting.rows import Array, Row, arrays_of
+from ..common.sorting.runs import FIRST
 from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.merge import merge_sort
@@ -69,7 +70,7 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         buffers = list(entry.arguments)[2:]
         inputs, results = arrays_of(function, op, buffers, known)
         scratch = [Array(buffer, array.element) for buffer, array in zip(buffers[len(buffers) - len(inputs) :], inputs)]
-        first = integer(op, "hloom.first", length)
+        first = integer(op, FIRST, length)
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         sort = _algorithm(comparator, s, length, first, target)
 

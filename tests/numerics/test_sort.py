@@ -222,8 +222,3 @@ def test_a_value_from_outside_is_refused():
     text = sort_text("4", compared("LT", names="%a0, %o")).replace("%x0: tensor<4xf32>", "%x0: tensor<4xf32>, %o: tensor<f32>")
     with pytest.raises(hloom.UnsupportedOpError, match=r"HL101.*value from outside"):
         hloom.compile(text)
-
-
-def test_refused_for_cuda():
-    with pytest.raises(hloom.UnsupportedOpError, match=r"HL101.*stablehlo\.sort for CPUs alone"):
-        hloom.compile(sort_text("4", compared("LT")), target="sm_90a")

@@ -238,6 +238,20 @@ def test_views_of_one_arena_share_what_is_known_of_it():
     assert "hloom.shared_bytes is 0" in _complaint(body).message
 
 
+def test_a_thread_may_write_what_it_alone_has_read():
+    """Words of an arena whose narrowest view has elements of half a word."""
+    wide, narrow = f"memref<64xf32, {WORKGROUP}>", f"memref<128xf16, {WORKGROUP}>"
+    body = f"""
+      %arena = gpu.dynamic_shared_memory : memref<?xi8, {WORKGROUP}>
+      %a = memref.view %arena[%c0][] : memref<?xi8, {WORKGROUP}> to {wide}
+      %h = memref.view %arena[%c0][] : memref<?xi8, {WORKGROUP}> to {narrow}
+      memref.store %f1, %a[%t] : {wide}
+      gpu.barrier
+      %v = memref.load %a[%t] : {wide}
+      memref.store %v, %a[%t] : {wide}"""
+    kernel(IN, body, shared_bytes=256).launch("k", [X, X.copy()])
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -44,7 +44,7 @@ class Row:
 def arrays_of(
     function: ir.Operation, sort: ir.Operation, buffers: Sequence[ir.Value], known: dict[ir.Value, ir.Value]
 ) -> tuple[list[Array], list[Array]]:
-    """The operands of the sort of a group and its results: `buffers` are those of the group's arguments and results, `known` its constants."""
+    """The operands and the results of a group's sort. `buffers` are those of the group's arguments and results, `known` its constants."""
     block = function.regions[0].blocks[0]
     returned = list(ops_in(block)[-1].operands)
     elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]

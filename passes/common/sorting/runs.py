@@ -1,7 +1,10 @@
-"""A sort in steps: what a sort op says of the order that its operands have, and that its results get, within each row.
+"""What a sort op says beside its comparator: how much of each row is read, and which step of a sort it is.
 
-"stablehlo.sort"(…) {hloom.runs = 2048}      sorts each 2048 elements of a row
-"stablehlo.sort"(…) {hloom.merges = 2048}    merges each two neighbouring sorted runs of 2048 elements
+    "stablehlo.sort"(…) {hloom.first = 40}       of each row the first 40 elements are read: what is behind them is anything
+    "stablehlo.sort"(…) {hloom.runs = 2048}      sorts each 2048 elements of a row
+    "stablehlo.sort"(…) {hloom.merges = 2048}    merges each two neighbouring sorted runs of 2048 elements
+
+The last two are of GPUs (split-sorts).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from hloom.dialects.storage import element_bytes
 
 from ..rewriting import element_of
 
-RUNS, MERGES = "hloom.runs", "hloom.merges"
+FIRST, RUNS, MERGES = "hloom.first", "hloom.runs", "hloom.merges"
 MOST = 2048
 ORDER_BYTES = 4
 """Of where an element stood in its run."""

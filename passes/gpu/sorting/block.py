@@ -6,11 +6,12 @@ A network of 8 places, whose first step at each width meets its mirror image, so
 
 Places beyond the end of a row stand for elements greater than all: they are behind all others already, so what would meet them stays. Where
 the comparator tells no difference, the one that stood first comes first: each element carries where it stood. A network is a permutation,
-whatever the comparator says.
+whatever the comparator says. Of a sort of which only the first elements are read, no more leave the block.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -27,7 +28,7 @@ from ..support.launch import shared_view
 from ..support.layout import power_above
 from .group import SortGroup, SortKernel
 
-MOST_THREADS, LEAST_PLACES = 1024, 256
+MOST_THREADS, LEAST_PLACES = 512, 256
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def emit_runs(group: SortGroup) -> None:
 
 class _Block:
     def __init__(self, group: SortGroup, kernel: SortKernel, shape: _Shape):
-        self.kernel, self.shape = kernel, shape
+        self.group, self.kernel, self.shape = group, kernel, shape
         self.thread, self.first = thread_id(), LinearIndex.of(block_id()) * shape.runs
         order = ir.IntegerType.get_signless(32)
         arena = kernel.kernel.arena(shape.all_places * sum(map(element_bytes, [*group.elements, order])))
@@ -105,8 +106,12 @@ class _Block:
         each_value(one, index_constant(levels + 1), level)
         self._each_place(self._return)
 
-    def _each_place(self, body) -> None:
-        """Runs `body` at each place of the block that has an element: (the place, the run's number, the place in the run)."""
+    @property
+    def _all_are_read(self) -> bool:
+        return self.group.first >= self.shape.places
+
+    def _each_place(self, body: Callable[[ir.Value], None]) -> None:
+        """Runs `body` at each place of the block that has an element."""
         threads, places = self.shape.threads, self.shape.all_places
 
         def at(start: LinearIndex) -> None:
@@ -144,8 +149,10 @@ class _Block:
         self.row.store([*elements, value_of("arith.index_cast", self.order.element, [place])], place)
 
     def _return(self, place: ir.Value) -> None:
-        *elements, _ = self.row.load(place)
-        Row(self.kernel.results, index_constant(0)).store(elements, self._address(place))
+        place_in_run = LinearIndex.of(remainder(place, self.shape.places))
+        with if_then(None if self._all_are_read else less_than(place_in_run, self.group.first)):
+            *elements, _ = self.row.load(place)
+            Row(self.kernel.results, index_constant(0)).store(elements, self._address(place))
 
     def _exchange(self, width: ir.Value, mirrored: bool) -> None:
         """A step of the network among neighbours of 2^width places: each with its mirror image, or with the one half of that behind."""

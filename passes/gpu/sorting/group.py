@@ -6,23 +6,24 @@ from math import prod
 
 from torch_mlir import ir
 
-from ...common.rewriting import integer
+from ...common.rewriting import i64_array, integer
 from ...common.scalar_region import constants_outside
 from ...common.scalars import Scalars
 from ...common.sorting.comparator import Comparator, key_of
 from ...common.sorting.rows import Elements, arrays_of
-from ...common.sorting.runs import RUNS, run_length
+from ...common.sorting.runs import FIRST, RUNS, run_length
 from ...errors import PassFailure
-from ..support.launch import OpenKernel, open_kernel
+from ..support.launch import UPDATED, OpenKernel, open_kernel
 
 
 class SortGroup:
-    """`rows` rows of `length` elements. Raises PassFailure where the sort is along another dimension than the last, or its rows too long."""
+    """`rows` rows of `length` elements, of which the `first` are read. Raises PassFailure where the sort is along another dimension than
+    the last, or where a block is to sort more than it has room for."""
 
     def __init__(self, function: ir.Operation, sort: ir.Operation):
         self.function, self.sort = function, sort
         *outer, self.length = ir.RankedTensorType(sort.operands[0].type).shape
-        self.rows = prod(outer)
+        self.rows, self.first = prod(outer), integer(sort, FIRST, self.length)
         self.elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]
         where = {"op": sort.name, "loc": str(sort.location), "stage": "gpu"}
         if integer(sort, "dimension", -1) % (len(outer) + 1) != len(outer):
@@ -39,7 +40,11 @@ class SortGroup:
 
     def open(self, blocks: int, threads: int, **layout: str | int) -> SortKernel:
         """Its kernel, empty."""
-        return SortKernel(self, open_kernel(self.function, blocks, threads, layout))
+        kernel = open_kernel(self.function, blocks, threads, layout)
+        if self.first < self.length:
+            results = len(kernel.buffers) - len(self.sort.results)
+            kernel.op.attributes[UPDATED] = i64_array(range(results, len(kernel.buffers)))
+        return SortKernel(self, kernel)
 
 
 class SortKernel:

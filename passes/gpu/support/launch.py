@@ -25,7 +25,8 @@ TENSOR_MAPS = "hloom.tensor_maps"
 """A kernel's attribute: the buffer, the offset in it, the extents and the strides of each tensor map that the kernel takes behind its
 buffers."""
 UPDATED = "hloom.updated"
-"""A kernel's attribute: the numbers of its buffers that hold something when it begins, of which it writes a part."""
+"""A kernel's attribute: the numbers of its buffers of which it writes a part: those of a scatter hold the rest when it begins, of the rest
+of a partial sort nothing is read."""
 _FIGURES = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
 """The planner's figures of a group. The kernel keeps them for the host program and for hloom-explain."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ...common.rewriting import i64_attr, integer
+from ...common.sorting.runs import FIRST
 from .generic import shape_of
 from .kept import keep
 from .lowering import Lowering
@@ -17,7 +18,7 @@ def _sort(low: Lowering, op: ir.Operation) -> None:
 
 
 def _kept(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in ("is_stable", "hloom.first") if name in op.attributes}
+    return {name: op.attributes[name] for name in ("is_stable", FIRST) if name in op.attributes}
 
 
 LOWERINGS = {"stablehlo.sort": _sort}
