@@ -9,6 +9,7 @@ from hloom.dialects.target import TargetView
 from hloom.passes.fused.planner.policy import Policy, PolicySource
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.dynamic import MOST, DynamicExecutable
+from hloom.runtime.dynamic_file import packed
 from hloom.runtime.executable import Executable
 from hloom.runtime.open_shapes import Shapes
 
@@ -50,6 +51,15 @@ def dynamic_executable(
         exe.specialise(program.examples)
     exe.specialise(*shapes, wait=False)
     return exe
+
+
+def packed_artifact(program: OpenProgram, name: str, bound: Mapping[int, Any], made: Sequence[tuple[Shapes, Artifact]]) -> Artifact:
+    """One artifact of those that were made of an open program, each with the shapes of all its arguments."""
+
+    def of_a_call(shapes: Shapes) -> Shapes:
+        return tuple(shape for index, shape in enumerate(shapes) if index not in bound)
+
+    return packed(program.interface(name, bound), [(of_a_call(shapes), artifact) for shapes, artifact in made])
 
 
 def _verify(artifact: Artifact, made: Compilation) -> None:

@@ -31,7 +31,7 @@ from .generator_state import add_generator
 from .open_module import OpenModule
 from .open_program import OpenProgram
 from .source_program import Imported, SourceProgram, main_function, tensor_spec
-from .validate import check_structure, is_dynamic, make_entry, prepare, readable_names, validate
+from .validate import check_names, check_structure, is_dynamic, make_entry, prepare, readable_names, validate
 
 _JAX = {"jax", "jaxlib"}
 
@@ -76,6 +76,7 @@ def read_program(
         prepare(module)
         if any(is_dynamic(argument.type) for argument in main_function(module).regions[0].blocks[0].arguments):
             check_structure(module)
+            check_names(module)
             return OpenModule.of(imported, examples)
         return _finished(imported)
 

@@ -15,6 +15,7 @@ from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_n
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
 from hloom.passes.stablehlo.quantized.types import stored_element
+from hloom.passes.stablehlo.resolve_dynamic_calls import is_dynamic_call
 from hloom.runtime.dtypes import NAMES
 
 from .frontends.trial import try_in_child
@@ -206,16 +207,33 @@ def is_dynamic(kind: ir.Type) -> bool:
     return isinstance(kind, ir.RankedTensorType) and not kind.has_static_shape
 
 
-def _check_op(op: ir.Operation) -> None:
+def check_names(module: ir.Module) -> None:
+    """Raises UnsupportedOpError for the first op of a program of open shapes that hloom compiles at no shape."""
+    by_name = _functions(module)
+    for name in _call_order(by_name):
+        for op in inner_ops(by_name[name]):
+            if not (op.name == "stablehlo.custom_call" and is_dynamic_call(target_of_call(op))):
+                _check_name(op)
+
+
+def _check_name(op: ir.Operation) -> bool:
+    """Whether its types are to be checked too. Raises UnsupportedOpError."""
     name = op.name
     if name == "stablehlo.custom_call":
         target = target_of_call(op)
         if target in ANNOTATIONS | PLANAR:
-            return
+            return False
         if not is_known(target) or NUMBERS in op.attributes:
             raise unsupported_call(target, op)
     if not is_accepted(name):
         raise _unsupported(op, name)
+    return True
+
+
+def _check_op(op: ir.Operation) -> None:
+    name = op.name
+    if not _check_name(op):
+        return
     for region in op.regions:
         for block in region.blocks:
             for argument in block.arguments:

@@ -128,6 +128,11 @@ class OpenSignature:
             raise ShapeError(f"sizes should be given for {', '.join(names) or 'nothing'}: {', '.join(wrong)}")
         return [tuple(size if isinstance(size, int) else _value(size, sizes) for size in spec.shape) for spec in self.inputs]
 
+    def largest(self) -> Shapes | None:
+        """The shapes at the bounds, where every open size has one."""
+        tops = {name: most for name in self.names if (most := self.limits.get(name, (0, None))[1]) is not None}
+        return tuple(self.shapes_of(tops)) if tops and len(tops) == len(self.names) else None
+
     def text(self, shapes: Sequence[Shape]) -> str:
         """Shapes as the tools take them: 5x8xf32,8xf32."""
         return ",".join("x".join([*map(str, shape), spec.dtype]) for spec, shape in zip(self.inputs, shapes))

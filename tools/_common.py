@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from hloom.passes.errors import CompileError, ParseError, PipelineError
 from hloom.runtime.errors import ExecutionError
 
+from ._shapes import only, programs
 from ._values import indices
 
 if TYPE_CHECKING:
     from hloom.compiler.compile import Compilation
+    from hloom.compiler.source_program import SourceProgram
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
@@ -43,6 +45,8 @@ class ToolParser(argparse.ArgumentParser):
         self.add_argument("--target", default="auto", help=target_help(target_before))
         self.add_argument("--policy", metavar="FILE", help="a .toml file that overrides what cost decides (docs/policy.md)")
         self.add_argument("--function", default="main", help="the entry, of an MLIR program")
+        shape = "the types of all inputs, of a program of open shapes: 5x8xf32,8xf32"
+        self.add_argument("--shape", action="append", default=[], metavar="TYPES", help=shape)
         self.add_argument("--bind", default="", metavar="N,N-N", help=bind_help)
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
@@ -110,10 +114,15 @@ def target_help(before: str = "") -> str:
 
 def compilation(source: bytes, options: argparse.Namespace, **more: Any) -> Compilation:
     """The compilation of a program as the options of `ToolParser.add_program` say. Raises CompileErrors."""
-    from hloom.compiler.compile import Compilation
-    from hloom.compiler.frontend import load_program, name_of
+    found, _, sets = programs(source, options)
+    only(sets, "this")
+    return compilation_of(found[0], options, **more)
 
-    program = load_program(source, function=options.function)
+
+def compilation_of(program: SourceProgram, options: argparse.Namespace, **more: Any) -> Compilation:
+    from hloom.compiler.compile import Compilation
+    from hloom.compiler.frontend import name_of
+
     settings = {"target": options.target, "policy": options.policy, "name": name_of(options.program), **more}
     return Compilation(program, bound=indices(options.bind, len(program.inputs)), **settings)
 

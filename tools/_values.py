@@ -48,6 +48,17 @@ def read_values(texts: Sequence[str], specs: Sequence[TensorSpec], role: str = "
     return [_fitted(array, spec) for array, spec in zip(arrays, specs)]
 
 
+def shapes_of_values(texts: Sequence[str], count: int) -> tuple[tuple[int, ...], ...] | None:
+    """The shapes that `count` values say by themselves; None where one of them does not (random). Raises ExecutionErrors."""
+    shapes: list[tuple[int, ...]] = []
+    for text in texts:
+        if text.startswith("@"):
+            shapes += [array.shape for array in _read_file(text[1:], "in")]
+        elif match := _TYPED.fullmatch(text):
+            shapes.append(tuple(int(size) for size in match["shape"].split("x")[:-1]))
+    return tuple(shapes) if len(shapes) == count and texts else None
+
+
 def _value(text: str, spec: TensorSpec) -> np.ndarray:
     if match := _RANDOM.fullmatch(text):
         return random_array(spec, np.random.default_rng(int(match["seed"] or 0)))

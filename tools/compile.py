@@ -7,12 +7,14 @@ hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks f
 hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
 hloom-compile mlp.mlir --verify -o mlp.hloom         checked against the reference interpreter before it is written
 hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
+hloom-compile open.mlir --shape=1x8xf32 --shape=64x8xf32 -o open.hloom    a program of open shapes: for these shapes of its inputs
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,8 @@ from hloom.runtime.artifact import Artifact
 from hloom.runtime.comparison import random_array
 from hloom.runtime.executable import Executable
 
-from ._common import ToolParser, compilation, read_input, run_tool, warn_idle_rules, write_output
+from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules, write_output
+from ._shapes import only, programs
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -40,30 +43,46 @@ def _compile(argv: list[str]) -> int:
     options = _parser().parse(argv)
     if not options.to and not options.output:
         raise PipelineError("nothing says where the compiled program goes", remedy="give -o out.hloom, or --to=STAGE to see it on the way")
-    made = _compilation(options)
+    made, packed = _compilations(options)
     if options.to:
-        write_output(options.output or "-", made.text(options.to) + "\n")
+        write_output(options.output or "-", made[0].text(options.to) + "\n")
         return 0
-    artifact = made.artifact()
-    if options.verify:
-        _verify(artifact, made)
-    warn_idle_rules(artifact.manifest["report"])
-    artifact.save(options.output)
+    artifacts = []
+    for each in made:
+        artifacts.append(each.artifact())
+        if options.verify:
+            _verify(artifacts[-1], each)
+        warn_idle_rules(artifacts[-1].manifest["report"])
+    packed(artifacts).save(options.output)
     return 0
 
 
-def _compilation(options: argparse.Namespace) -> Compilation:
+def _compilations(options: argparse.Namespace) -> tuple[list[Compilation], Callable[[list[Artifact]], Artifact]]:
+    """One, or one for each --shape; and how their artifacts become one."""
     source = read_input(options.program)
     watch = Instrumentation(asm=AsmOptions(debuginfo=options.mlir_print_debuginfo), timing=Timing() if options.mlir_timing else None)
     keep_original = options.verify and not options.to
     given: dict[str, Any] = {"dump_dir": options.dump, "watch": watch, "keep_original": keep_original}
     if options.from_ == "input":
-        return compilation(source, options, **given)
+        found, open_, sets = programs(source, options)
+        if options.to or options.dump:
+            only(sets, "--to" if options.to else "--dump")
+        made = [compilation_of(program, options, **given) for program in found]
+        if open_ is None or len(sets) == 1:
+            return made, _alone
+        from hloom.compiler.dynamic import packed_artifact
+
+        once: dict[int, Any] = dict.fromkeys(made[0].bound)
+        return made, lambda artifacts: packed_artifact(open_, made[0].name, once, list(zip(sets, artifacts)))
     if keep_original:
         raise PipelineError(f"the interpreter runs no program at stage {options.from_}", remedy="give --verify without --from")
     program, bound = load_stage(source, options.from_)
     given |= {"target": options.target, "policy": options.policy, "name": name_of(options.program)}
-    return Compilation(program, bound=bound, stage=options.from_, **given)
+    return [Compilation(program, bound=bound, stage=options.from_, **given)], _alone
+
+
+def _alone(artifacts: list[Artifact]) -> Artifact:
+    return artifacts[0]
 
 
 def _verify(artifact: Artifact, made: Compilation) -> None:

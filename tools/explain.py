@@ -11,10 +11,12 @@ import argparse
 import sys
 
 from hloom.runtime.artifact import Artifact
-from hloom.runtime.errors import ExecutionError
+from hloom.runtime.dynamic_file import is_packed, unpacked
+from hloom.runtime.errors import ExecutionError, ShapeError
 from hloom.runtime.report import Report
 
 from ._common import ToolParser, compilation, read_input, run_tool, write_output
+from ._shapes import only, wanted_shapes
 from ._values import is_artifact
 
 
@@ -39,7 +41,17 @@ def _artifact(options: argparse.Namespace) -> Artifact:
         return compilation(read_input(options.program), options).artifact()
     if options.policy:
         raise ExecutionError("what a policy decides was settled when the file was written", remedy="give --policy to hloom-compile")
-    return Artifact.load(options.program)
+    artifact = Artifact.load(options.program)
+    if not is_packed(artifact):
+        return artifact
+    interface, made = unpacked(artifact)
+    parts = dict(made)
+    sets = wanted_shapes(options, interface.signature, list(parts))
+    only(sets, "hloom-explain")
+    if sets[0] not in parts:
+        there = "; ".join(map(interface.signature.text, parts))
+        raise ShapeError(f"the file has no program for {interface.signature.text(sets[0])}; it has {there}")
+    return parts[sets[0]]
 
 
 def _parser() -> ToolParser:

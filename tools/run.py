@@ -24,12 +24,14 @@ import numpy as np
 
 from hloom.runtime.comparison import conditioned, difference, neighbours
 from hloom.runtime.errors import ExecutionError
-from hloom.runtime.executable import Executable, load
+from hloom.runtime.executable import Executable
 from hloom.runtime.library import get_threads, set_threads
+from hloom.runtime.loading import load
 from hloom.runtime.profile import write_trace
 
-from ._common import ToolParser, compilation, read_input, run_tool, warn_idle_rules
+from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules
 from ._counters import print_counters
+from ._shapes import only, programs, wanted_shapes
 from ._values import is_artifact, read_values
 
 Arrays = Sequence[np.ndarray]
@@ -103,13 +105,18 @@ class _Run:
             for flag in ("bind", "policy"):
                 if getattr(options, flag):
                     raise ExecutionError(f"--{flag} was settled when the file was written", remedy=f"give --{flag} to hloom-compile")
-            exe = load(options.program, self._device())
+            exe = self._loaded()
             inputs = read_values(options.input, exe.signature.inputs)
             return exe, inputs, inputs
         self.source = read_input(options.program)
         if options.simulate and options.target == "auto":
             options.target = _SIMULATED
-        made = compilation(self.source, options, profile=options.profile is not None, simulated=options.simulate)
+        found, open_, sets = programs(self.source, options)
+        only(sets, "hloom-run")
+        more = {"profile": options.profile is not None, "simulated": options.simulate, "keep_original": open_ is not None}
+        made = compilation_of(found[0], options, **more)
+        if open_ is not None:
+            self.source, options.function = made.original, "main"  # what the interpreter runs
         everything = read_values(options.input, made.program.inputs)
         artifact = made.artifact()
         warn_idle_rules(artifact.manifest["report"])
@@ -118,6 +125,15 @@ class _Run:
         if known:
             exe.bind({index: everything[index] for index in known})
         return exe, [value for index, value in enumerate(everything) if index not in known], everything
+
+    def _loaded(self) -> Executable:
+        """The file's program; of one of several shapes, that for the shapes of the inputs."""
+        exe = load(self.options.program, self._device())
+        if isinstance(exe, Executable):
+            return exe
+        sets = wanted_shapes(self.options, exe.signature, exe.shapes)
+        only(sets, "hloom-run")
+        return exe.specialise(sets[0])[0]
 
     def _device(self) -> Callable[[Any], Any] | None:
         """What makes the device; None for the target's own."""

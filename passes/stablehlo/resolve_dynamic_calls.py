@@ -34,6 +34,11 @@ def resolve_dynamic_calls(module: ir.Operation) -> None:
     resolved(module)
 
 
+def is_dynamic_call(target: str) -> bool:
+    """Whether a custom call of that target goes when shapes are known: one of these, or an assertion about shapes."""
+    return target == "shape_assertion" or target.removeprefix(_PREFIX) in _CALLS
+
+
 def resolved(module: ir.Operation) -> bool:
     """Whether there was one that could be."""
     known = {symbol_name(function): function for function in functions(module)}

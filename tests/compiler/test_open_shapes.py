@@ -25,8 +25,8 @@ module {
 TANH = """
 module {
   func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
-    %0 = stablehlo.tanh %x : tensor<?xf32>
-    return %0 : tensor<?xf32>
+    %1 = stablehlo.tanh %x : tensor<?xf32>
+    return %1 : tensor<?xf32>
   }
 }
 """
@@ -107,14 +107,19 @@ def test_shapes_that_the_program_has_not(shapes):
 
 
 def test_what_fails_in_the_background_is_told_at_the_end():
-    exe = hloom.compile(
-        TANH.replace("stablehlo.tanh %x : tensor<?xf32>", "stablehlo.custom_call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>")
-    )
+    four = TANH.replace("-> tensor<?xf32> {", "-> tensor<4xf32> {").replace("return %1 : tensor<?xf32>", "return %1 : tensor<4xf32>")
+    exe = hloom.compile(four.replace("stablehlo.tanh %x : tensor<?xf32>", "stablehlo.slice %x [0:4] : (tensor<?xf32>) -> tensor<4xf32>"))
     exe.specialise((3,), (4,), wait=False)
-    with pytest.raises(hloom.UnsupportedOpError, match="@f"):
+    with pytest.raises(hloom.InvalidProgramError, match="3xf32"):
         exe.wait()
     exe.wait()
-    assert exe.shapes == []
+    assert exe.shapes == [((4,),)]
+
+
+def test_an_op_that_hloom_lacks_is_refused_before_any_shape():
+    op = "stablehlo.custom_call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>"
+    with pytest.raises(hloom.UnsupportedOpError, match="@f"):
+        hloom.compile(TANH.replace("stablehlo.tanh %x : tensor<?xf32>", op))
 
 
 def test_the_last_ones_called_are_kept(compiles):
@@ -264,18 +269,16 @@ def test_a_weight_is_in_a_file_once(tmp_path):
     assert (tmp_path / "big.hloom").stat().st_size < len(packed) * big.nbytes + (1 << 20)
 
 
-def test_a_call_costs_no_more_than_that_of_known_shapes():
+def test_a_call_costs_little_more_than_that_of_known_shapes():
     exe = hloom.compile(TANH)
     x = np.ones(5, np.float32)
     (known,) = exe.specialise((5,))
 
-    def microseconds(call) -> float:
-        best = 1e9
-        for _ in range(20):
-            start = time.perf_counter()
-            for _ in range(1000):
-                call(x)
-            best = min(best, (time.perf_counter() - start) * 1e3)
-        return best
+    def seconds(call) -> float:
+        start = time.thread_time()
+        for _ in range(500):
+            call(x)
+        return time.thread_time() - start
 
-    assert microseconds(exe) < microseconds(known) + 4  # 1 on an idle machine
+    pairs = [(seconds(exe), seconds(known)) for _ in range(20)]
+    assert min(one for one, _ in pairs) < 1.6 * min(other for _, other in pairs)  # a microsecond of four
