@@ -15,8 +15,9 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.passes.errors import InvalidProgramError, ParseError
 
-from ..parsing import BYTECODE_MAGIC, bytecode_of, parse_module
+from ..parsing import BYTECODE_MAGIC, bytecode_of, decode, is_bytecode, parse_module
 from ..source_program import Imported
+from .shardy_text import without_shardy
 from .trial import parse_tried
 
 SUFFIXES = (".mlir", ".mlirbc", ".vhlo")
@@ -29,6 +30,8 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Conte
         source = bytes(source)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = _read(Path(source))
+    if not is_bytecode(source):
+        source = without_shardy(decode(source) if isinstance(source, bytes) else source)
     return Imported(parse_tried(source, context, read_trusted))
 
 
@@ -66,7 +69,10 @@ def _read_artifact(data: bytes, context: ir.Context) -> ir.Module:
         except (ValueError, ir.MLIRError) as error:
             why = messages[0] if messages else str(error)
     current = _stablehlo.get_current_version()
-    raise ParseError(f"no StableHLO artifact that this version ({current}) reads: {why}", remedy="export it again, or for an older version")
+    remedy = "export it again, or for an older version"
+    if "'sdy'" in why:
+        remedy = "give the jax.export.Exported itself, or its text: their annotations for Shardy are dropped"
+    raise ParseError(f"no StableHLO artifact that this version ({current}) reads: {why}", remedy=remedy)
 
 
 @contextlib.contextmanager
