@@ -27,7 +27,10 @@ from .interpreter_complex import joined, split_bytes, split_signature
 from .parsing import parse_module
 from .source_program import main_function
 
-_PREPARATION = "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce,func.func(chlo-legalize-to-stablehlo)"
+_PREPARATION = (
+    "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce,"
+    "func.func(chlo-legalize-to-stablehlo,stablehlo-canonicalize-dynamism,stablehlo-legalize-deprecated-ops{fail-on-unused=false})"
+)
 _HALF = ("f16", "bf16")
 _RESOURCE = re.compile(r'(\w+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
 _DENSE_RESOURCE = re.compile(r"dense_resource<(.*)> : tensor<")

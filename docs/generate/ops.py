@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from textwrap import fill
 
+import op_table
+
 from hloom.passes.common.calls.lapack import ROUTINES
 from hloom.passes.common.ops import ANY, BOOL, FLOAT, FULL, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
 from hloom.passes.stablehlo.complex.rules import CONVERSION
@@ -97,7 +99,7 @@ def text() -> str:
     parts.append(_OTHERS.lstrip())
     refused = "".join(f"| {name} | {remedy} |\n" for name, remedy in REMEDIES.items())
     parts.append("## Refused\n\nWhat is in no list is refused with HL101. To do instead:\n\n| op | remedy |\n|---|---|\n" + refused)
-    return "\n".join(parts)
+    return "\n".join([*parts, op_table.text()])
 
 
 def _row(name: str, info: OpInfo) -> str:

@@ -11,7 +11,6 @@ Exits with 1 if a program fails. `--keep` writes each that does, as it was and c
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections import Counter
@@ -23,10 +22,10 @@ from threading import Lock
 import numpy as np
 
 from .children import Crash
-from .elements import ALL, COMMON
+from .elements import ALL
 from .grow import Limits
 from .judge import Judge, Verdict
-from .known import compiles
+from .known import all_types, compiles
 from .minimize import minimized
 from .program import Program, walk
 from .programs import random_program
@@ -42,7 +41,6 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--types", default="", help=f"element types, by commas, of {', '.join(ALL)}")
     parser.add_argument("--size", type=int, default=8, help="about so many ops a program")
     parser.add_argument("--target", default="cpu", help="cpu, cpu-avx2, sim:sm_90a, …")
-    parser.add_argument("--xla", action="store_true", help="also ops that only XLA computes")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for what fails")
     options = parser.parse_args(arguments)
@@ -133,9 +131,9 @@ class Run:
 
 
 def grown(options: argparse.Namespace, number: int) -> Program:
-    types = tuple(options.types.split(",")) if options.types else COMMON
+    types = tuple(options.types.split(",")) if options.types else all_types()
     only = options.ops.split(",") if options.ops else ()
-    return random_program([options.seed, number], Limits(types), compiles(options.target), options.size, only, options.xla)
+    return random_program([options.seed, number], Limits(types), compiles(options.target), options.size, only)
 
 
 def cut_down(program: Program, verdict: Verdict, judge: Judge, target: str) -> Program:
@@ -161,7 +159,6 @@ def described(array: np.ndarray) -> str:
 
 def main() -> int:
     options = parsed()
-    os.environ.setdefault("HLOOM_CACHE_DIR", "off")
     run = Run(options)
     with ThreadPoolExecutor(options.jobs) as pool:
         for worker in [pool.submit(run.work) for _ in range(options.jobs)]:

@@ -65,7 +65,7 @@ def _serve(pipe: Connection, start: Callable[[], Callable[..., Any]]) -> None:
         pipe.send(function(*request))
 
 
-def hloom_child() -> Callable[..., Any]:
+def hloom_child(cache: str) -> Callable[..., Any]:
     """(text, inputs, target) → what became of it, its results or what was said, the seconds of the compile."""
     import hloom
 
@@ -80,7 +80,7 @@ def hloom_child() -> Callable[..., Any]:
         except Exception as error:  # what is no error of hloom's is found here
             return "failed", f"{type(error).__name__}: {error}", time.perf_counter() - started
 
-    os.environ.setdefault("HLOOM_CACHE_DIR", "off")
+    os.environ["HLOOM_CACHE_DIR"] = cache  # so that what fails today is not what was compiled yesterday
     run(WARMING, [np.zeros(1, np.float32)], "cpu")
     return run
 

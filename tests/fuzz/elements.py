@@ -71,6 +71,8 @@ def eps(element: str) -> float:
 
 def largest(element: str) -> float:
     element = part(element)
+    if element.startswith(("tuple", "!")):
+        return float("inf")
     if is_float(element):
         return float(ml_dtypes.finfo(dtype(element)).max)
     return 1.0 if element == "i1" else float(2 ** (width(element) - (element in SIGNED)) - 1)

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from . import errors
-from .elements import COMMON, Data, bound, is_float, part
+from .elements import COMMON, QUANTIZED, Data, bound, is_float, part
 from .errors import Facts, Unsuitable
 from .program import Argument, Op, Program, Region, Type, Value, uses
 
-EXTENTS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 13, 16, 17, 33)
+EXTENTS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 7, 8, 9, 13, 16, 17, 33, 64, 100)
 MOST = 4096
 """Elements of a value."""
 
@@ -122,6 +122,8 @@ class Grower:
         kind = Type(tuple(shape), element)
         if kind.size > MOST:
             raise Unsuitable
+        if element in QUANTIZED:  # no program has them at its edge
+            return self.emit("uniform_quantize", [self.argument(shape, "f32", Data("tame"))], kind)
         made = Argument.drawn(kind, data, [*self.seed, len(self.arguments)])
         self.arguments.append(made)
         whole = data.kind in ("whole", "within") or not is_float(part(element))
@@ -208,6 +210,9 @@ class Grower:
         """A program that returns what nothing reads, and some more."""
         read = {value for op in self.ops for value in uses(op)}
         made = [value for op in self.ops for value in op.results if value in self.pool]
+        for value in [value for value in made if value.element in QUANTIZED and value not in read]:
+            made.append(self.emit("uniform_dequantize", [value], Type(value.shape, "f32")))
+            read.add(value)
         ends = [value for value in made if value not in read]
         more = [value for value in made if value in read and self.rng.random() < 0.1]
         tolerances = {value: (self.facts[value].ulps, self.facts[value].absolute) for value in made if not self.facts[value].exact}

@@ -93,7 +93,7 @@ class Program:
         needed = set(returned)
         ops = []
         for op in reversed(self.ops):
-            if needed & set(op.results):
+            if needed & set(op.results) or any(str(value.type) == "!stablehlo.token" for value in op.results):
                 ops.append(op)
                 needed |= uses(op)
         names = {op.attributes.partition("@")[2].partition(" ")[0] for op in walk(ops) if "@" in op.attributes}

@@ -6,12 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from .elements import COMMON
 from .errors import Unsuitable
 from .grow import Grower, Limits
 from .program import Program
 from .recipes import Recipe, load
 
 TRIES = 40
+XLA = 0.15
+"""How many programs have ops that only XLA computes."""
 SMALL = Limits(ranks=(2,), extents=(3, 5), empty=0, data=("tame",), reuse=0.9)
 Knows = Callable[[str, str], bool]
 """Whether an op of an element type compiles."""
@@ -32,11 +35,17 @@ def attempt(g: Grower, recipe: Recipe, element: str) -> bool:
     return True
 
 
-def random_program(seed: Sequence[int], limits: Limits, knows: Knows, size: int, only: Sequence[str] = (), by_xla: bool = False) -> Program:
-    """About `size` ops that compile. `only`: of those names; `by_xla`: also such that the reference lacks."""
-    chosen = random.Random(str(seed)).sample(limits.types, min(len(limits.types), 3))
-    g = Grower(seed, replace(limits, types=tuple(chosen)))
+def random_program(seed: Sequence[int], limits: Limits, knows: Knows, size: int, only: Sequence[str] = ()) -> Program:
+    """About `size` ops that compile. `only`: of those names. Some programs have ops that the reference interpreter lacks: there floats are
+    whole numbers, because XLA contracts multiplications and additions, and flushes what is tiny."""
+    rng = random.Random(str(seed))
+    common = [element for element in limits.types if element in COMMON] if rng.random() < 0.75 else []
+    among = common or list(limits.types)
+    chosen, by_xla = rng.sample(among, min(len(among), 3)), rng.random() < XLA
+    g = Grower(seed, replace(limits, types=tuple(chosen), data=("whole",) if by_xla else limits.data))
     recipes = [r for r in load().values() if not r.alone and (by_xla or not r.by_xla) and (not only or r.name in only)]
+    if not recipes:
+        return g.finish()
     g.by_xla = by_xla
 
     def some_ops(count: int) -> None:

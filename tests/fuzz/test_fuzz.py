@@ -34,7 +34,8 @@ def test_random_programs(target):
 
 
 def test_every_op_that_compiles_has_a_recipe():
-    names = {name.removeprefix("stablehlo.") for name in {*OPS, *LEGALIZED}} - {"return"}
+    known = {*OPS, *LEGALIZED} - {"stablehlo.return", "stablehlo.async_start", "stablehlo.async_done", "stablehlo.collective_reduce"}
+    names = {name.removeprefix("stablehlo.") for name in known if name.startswith("stablehlo.") and "@" not in name}
     assert names - set(load()) == set()
     assert not [name for name in names if not any(admitted(name, element) for element in COMMON)]
 

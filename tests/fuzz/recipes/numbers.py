@@ -91,7 +91,7 @@ def rng_bit_generator(g: Grower, name: str, element: str) -> Value:
     return g.emit_all(name, [state], kinds, f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>")[1]
 
 
-@recipe("rng", alone=True)
+@recipe("rng", by_xla=True, alone=True)
 def rng(g: Grower, name: str, element: str) -> Value:
     """Its results are open, but for their range: here it is empty of choice, from 2 to 3 for integers; floats are floored."""
     low, high = g.constant((), element, 0 if element == "i1" else 2), g.constant((), element, 1 if element == "i1" else 3)
@@ -102,7 +102,7 @@ def rng(g: Grower, name: str, element: str) -> Value:
     return g.emit("floor", [value]) if is_float(element) else value
 
 
-@recipe("batch_norm_inference", through=False)
+@recipe("batch_norm_inference", by_xla=True)
 def batch_norm_inference(g: Grower, name: str, element: str) -> Value:
     x, d, vectors = batch(g, element, 4)
     attributes = f"epsilon = 1.0e-01 : f32, feature_index = {d} : i64"

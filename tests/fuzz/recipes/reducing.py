@@ -27,8 +27,8 @@ def body(g: Grower, op: str, element: str) -> Region:
 
 
 def neutral(g: Grower, op: str, element: str) -> Value:
-    """An initial value; for sums and products of floats the neutral one."""
-    if is_float(part(element)) or g.rng.random() < 0.5:
+    """An initial value: the neutral one for floats, and where XLA is asked, which may leave it out."""
+    if is_float(part(element)) or g.by_xla or g.rng.random() < 0.5:
         ends = {"add": 0, "multiply": 1, "maximum": -min(largest(element), 448), "minimum": min(largest(element), 448)}
         ends |= {"or": 0, "xor": 0, "and": -1}
         number = ends[op]
@@ -44,6 +44,9 @@ def neutral(g: Grower, op: str, element: str) -> Value:
 def reduce(g: Grower, name: str, element: str) -> Value:
     x = g.any(element, exact=element in COMPLEX)
     dims = g.dims(x.rank)
+    if dims and element not in (*COMPLEX, "i1") and g.facts[x].exact and g.rng.random() < 0.2 and not g.isolated:
+        if not is_float(element) or g.facts[x].bound < errors.INFINITE:
+            return places_of_extremes(g, x, dims, tuple(extent for d, extent in enumerate(x.shape) if d not in dims))
     op = combining(g, element)
     count = prod(x.shape[d] for d in dims)
     init = neutral(g, op, element)
@@ -51,6 +54,28 @@ def reduce(g: Grower, name: str, element: str) -> Value:
     facts = errors.folded(op, element, count, each)
     shape = tuple(extent for d, extent in enumerate(x.shape) if d not in dims)
     return g.emit(name, [x, init], Type(shape, element), f"dimensions = {array(dims)}", [body(g, op, element)], facts)
+
+
+def places_of_extremes(g: Grower, x: Value, dims: list[int], shape: tuple[int, ...]) -> Value:
+    """An argmax or argmin: two operands, of which the lower index stays among equal values."""
+    largest_ = g.rng.random() < 0.5
+    index = g.emit("iota", [], [Type(x.shape, "i32")], f"iota_dimension = {g.rng.randrange(x.rank)} : i64")
+    flag, wanted = Type((), "i1"), "GT" if largest_ else "LT"
+
+    def better(a: Value, i: Value, b: Value, j: Value) -> list[Value]:
+        compared = [(a, b, wanted), (a, b, "EQ"), (i, j, "LT")]
+        first, equal, lower = (g.emit("compare", [v, w], flag, f"{DIRECTION} {d}>") for v, w, d in compared)
+        take = g.emit("or", [first, g.emit("and", [equal, lower])])
+        return [g.emit("select", [take, a, b], a.type), g.emit("select", [take, i, j], i.type)]
+
+    scalars = [Type((), x.element), Type((), "i32")]
+    inits = [neutral(g, "maximum" if largest_ else "minimum", x.element), g.constant((), "i32", 0)]
+    kinds = [Type(shape, x.element), Type(shape, "i32")]
+    region = g.region([*scalars, *scalars], better)
+    return g.emit_all("reduce", [x, index, *inits], kinds, f"dimensions = {array(dims)}", [region], Facts(g.facts[x].bound))[1]
+
+
+DIRECTION = "comparison_direction = #stablehlo<comparison_direction"
 
 
 @recipe("map")
@@ -102,7 +127,17 @@ def sort(g: Grower, name: str, element: str) -> Value:
     d = g.rng.randrange(x.rank)
     direction = f"comparison_direction = #stablehlo<comparison_direction {g.rng.choice(('LT', 'GT', 'LT'))}>"
     scalars = [Type((), v.element) for v in operands for _ in range(2)]
-    comparator = g.region(scalars, lambda a, b, *rest: [g.emit("compare", [a, b], Type((), "i1"), direction)])
+    two = len(others) and g.rng.random() < 0.4 and others[0].element not in COMPLEX and g.suits(others[0], True, True)
+
+    def before(*pairs: Value) -> list[Value]:
+        """By the first key, or by the second one where the first are equal."""
+        first = g.emit("compare", pairs[:2], Type((), "i1"), direction)
+        if not two:
+            return [first]
+        equal = g.emit("compare", pairs[:2], Type((), "i1"), f"{DIRECTION} EQ>")
+        return [g.emit("or", [first, g.emit("and", [equal, g.emit("compare", pairs[2:4], Type((), "i1"), direction)])])]
+
+    comparator = g.region(scalars, before)
     attributes = f"dimension = {d} : i64, is_stable = true"
     facts = errors.through(*(g.facts[v] for v in operands))
     return g.emit_all(name, operands, [v.type for v in operands], attributes, [comparator], facts)[0]

@@ -1,0 +1,71 @@
+"""The table of docs/ops.md of ops × element types × targets, from what `python -m tests.op_table` found (op_table.json)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+FILE = Path(__file__).parent / "op_table.json"
+GROUPS = {
+    "i1": ["i1"],
+    "i2, i4": ["i2", "i4"],
+    "i8–i64": ["i8", "i16", "i32", "i64"],
+    "ui2, ui4": ["ui2", "ui4"],
+    "ui8–ui64": ["ui8", "ui16", "ui32", "ui64"],
+    "f64, f32": ["f64", "f32"],
+    "f16, bf16": ["f16", "bf16"],
+    "f8": ["f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ"],
+    "f8E8M0FNU, f6, f4": ["f8E8M0FNU", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"],
+    "c64, c128": ["complex<f32>", "complex<f64>"],
+    "quantized": ["!quant.uniform<i8:f32, 5.000000e-01:3>"],
+}
+_SHORT = {"complex<f32>": "c64", "complex<f64>": "c128"}
+_HEAD = """## Every op and element type
+
+What a small program of each op and type gives, compiled for the CPU and for sm_90a, run (sm_90a on the simulator) and compared with the
+reference interpreter, or with XLA where that lacks the op: *yes* where both are right, *CPU* where the CPU alone is; a number is the
+error below, the CPU's before that of sm_90a where they differ. *yes\\** compiles, and no oracle computes it. What StableHLO does not allow
+is empty. Found by `python -m tests.op_table`; a test compares a sample.
+"""
+
+Found = dict[str, dict[str, list[str]]]
+
+
+def text() -> str:
+    """The section."""
+    found: Found = json.loads(FILE.read_text(encoding="utf-8"))
+    notes: dict[str, int] = {}
+    elements = {element for by_type in found.values() for element in by_type}
+    groups = {label: group for label, group in GROUPS.items() if elements & set(group)}
+    rows = "".join(f"| {name} | {' | '.join(_cell(name, found[name], group, notes) for group in groups.values())} |\n" for name in found)
+    head = f"| op | {' | '.join(groups)} |\n|{'---|' * (len(groups) + 1)}\n"
+    listed = "".join(f"{number}. {note}\n" for note, number in notes.items())
+    return f"{_HEAD}\n{head}{rows}\n{listed}"
+
+
+def _cell(name: str, by_type: dict[str, list[str]], group: list[str], notes: dict[str, int]) -> str:
+    """One word for the group, or each outcome with its types."""
+    outcomes: dict[str, list[str]] = {}
+    for element in group:
+        if element in by_type:
+            outcomes.setdefault(_outcome(name, element, by_type[element], notes), []).append(_SHORT.get(element, element))
+    if len(outcomes) == 1:
+        return next(iter(outcomes))
+    most = max(outcomes, key=lambda outcome: len(outcomes[outcome]), default="")
+    rest = [f"{', '.join(types)}: {outcome}" for outcome, types in outcomes.items() if outcome != most]
+    return "; ".join([most, *rest])
+
+
+def _outcome(name: str, element: str, found: list[str], notes: dict[str, int]) -> str:
+    cpu, cuda = (_word(name, element, what, notes) for what in found)
+    if cpu == cuda:
+        return cpu
+    return f"CPU, {cuda}" if cpu == "yes" else f"{cpu}, {cuda}"
+
+
+def _word(name: str, element: str, what: str, notes: dict[str, int]) -> str:
+    if what in ("right", "unchecked"):
+        return "yes" if what == "right" else "yes\\*"
+    note = re.sub(rf"(stablehlo\.)?\b{re.escape(name.removeprefix('chlo.'))}\b", "OP", what.replace(element, "T"))
+    return f"{notes.setdefault(note, len(notes) + 1)}"

@@ -1,0 +1,38 @@
+"""The table of docs/ops.md is true: a sample of its entries, found again."""
+
+from __future__ import annotations
+
+import random
+
+from fuzz.known import admitted
+from fuzz.recipes import load
+
+from hloom.passes.common.ops import OPS
+from op_table.__main__ import stored
+from op_table.finding import TARGETS, find
+
+SAMPLE = 10
+
+
+def test_a_sample_is_found_again():
+    table = stored()
+    entries = [(name, element) for name in table for element in table[name] if table[name][element] == ["right", "right"]]
+    sample = random.Random(2026).sample(entries, SAMPLE)
+    found: dict[tuple[str, str], dict[str, str]] = {entry: {} for entry in sample}
+    find(sample, lambda entry, target, what: found[entry].update({target: what}))
+    old = [(entry, found[entry]) for entry in sample if [found[entry][target] for target in TARGETS] != table[entry[0]][entry[1]]]
+    assert not old, "python -m tests.op_table --ops … writes them anew"
+
+
+def test_every_op_and_type_of_the_table_of_ops_is_in_it():
+    table = stored()
+    names = {name.removeprefix("stablehlo."): info for name, info in OPS.items() if name.startswith("stablehlo.")}
+    missing = [
+        (n, e) for n, info in names.items() for e in sorted(info.elements) if n in load() and admitted(n, e) and e not in table.get(n, {})
+    ]
+    assert not missing
+
+
+def test_nothing_is_wrong():
+    kinds = {what.split(":")[0] for by_type in stored().values() for both in by_type.values() for what in both}
+    assert not kinds & {"wrong", "failed", "crashed", "slow", ""}
