@@ -37,6 +37,11 @@ BARS = (
     Bar("argsort", "jax", 1.0),
     Bar("top_k", "jax", 1.0),
     Bar("embedding_gradient", "jax", 1.0),
+    Bar("fft", "numpy", 1.5),
+    Bar("fft_odd", "numpy", 1.5),
+    Bar("fft_prime", "numpy", 1.5),
+    Bar("fft_long", "numpy", 1.5),
+    Bar("rfft", "numpy", 1.5),
 )
 
 PER_ELEMENT = (("softmax_odd", "softmax", 1.5), ("layernorm_odd", "layernorm", 1.5))

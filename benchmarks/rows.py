@@ -42,6 +42,10 @@ def _matrix(rows: int, columns: int) -> Arrays:
     return [_random(0, rows, columns)]
 
 
+def _complex(rows: int, columns: int) -> Arrays:
+    return [(_random(0, rows, columns) + 1j * _random(1, rows, columns)).astype(np.complex64)]
+
+
 def _chain() -> Arrays:
     return [_random(0, 4096, 1024), _random(1, 1024)]
 
@@ -198,6 +202,11 @@ ROWS = {
             "embedding_gradient",
             partial(_indexed, 32_000, 100_000, 64),
         ),
+        Row("fft", "fft, 64 rows of 1024 c64", "fft", partial(_complex, 64, 1024)),
+        Row("fft_odd", "fft, 64 rows of 1000 c64", "fft", partial(_complex, 64, 1000)),
+        Row("fft_prime", "fft, 64 rows of 1009 c64", "fft", partial(_complex, 64, 1009)),
+        Row("fft_long", "fft, 1,048,576 c64", "fft", partial(_complex, 1, 1 << 20)),
+        Row("rfft", "rfft, 1024 rows of 1024 f32", "rfft", partial(_matrix, 1024, 1024)),
         Row("segment_sum", "segment sum, 100,000×32 f32 into 1000", "segment_sum", partial(_indexed, 100_000, 1000, 32)),
     ]
 }
