@@ -104,7 +104,8 @@ class Program:
         values = [self._value(*kind) for kind in results]
         inside = f"({', '.join(regions)}) " if regions else ""
         signature = f"({types(operands)}) -> ({types(values)})"
-        self._lines.append(f'{names(values)} = "stablehlo.{name}"({names(operands)}) {inside}{{{attributes}}} : {signature}')
+        name = name if "." in name else f"stablehlo.{name}"
+        self._lines.append(f'{names(values)} = "{name}"({names(operands)}) {inside}{{{attributes}}} : {signature}')
         return values
 
     def region(self, kinds: Sequence[Kind], body: Callable[..., Value | Sequence[Value]]) -> str:
