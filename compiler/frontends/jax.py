@@ -70,9 +70,17 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
     except Exception as error:
         if found := re.search(r"stablehlo\.custom_call @([\w.]+).*", str(error)):
             raise unsupported_call(found[1]) from error
+        if "host_callbacks" in str(error):
+            raise _callback() from error
         remedy = "for which jax.jit(function) works" if examples else "of the right shapes and types"
         message = f"JAX could not export the function: {type(error).__name__}: {error}"
         raise InvalidProgramError(message, remedy=f"give example inputs {remedy}") from error
+
+
+def _callback() -> UnsupportedOpError:
+    remedy = "take it out, or call what it computes by hloom.custom_call"
+    what = "a callback to Python (jax.debug.print, pure_callback, io_callback)"
+    return UnsupportedOpError(f"hloom does not compile {what}", op="stablehlo.custom_call", stage="input", remedy=remedy)
 
 
 def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:

@@ -71,3 +71,15 @@ def test_shape_polymorphism_is_refused() -> None:
     exported = jax.export.export(jax.jit(jnp.tanh))(jax.ShapeDtypeStruct(shape, np.float32))
     with pytest.raises(InvalidProgramError, match="dynamic shape|shapes"):
         load_program(exported)
+
+
+def _printing(x):
+    jax.debug.print("{}", x, ordered=True)
+    return x
+
+
+@pytest.mark.parametrize("callback", [_printing, lambda x: jax.pure_callback(np.sin, x, x)])
+def test_callbacks_are_refused_by_name(callback) -> None:
+    with pytest.raises(UnsupportedOpError, match="callback to Python") as caught:
+        load_program(callback, (np.ones(4, np.float32),))
+    assert "take it out" in caught.value.remedy
