@@ -242,11 +242,17 @@ def _check_op(op: ir.Operation) -> None:
         _check_type(op, result.type)
     if name == "stablehlo.bitcast_convert":
         _check_bitcast(op)
+    if name == "chlo.bessel_i1e" and isinstance(op.results[0].type.element_type, ir.ComplexType):
+        raise _unsupported(op, "chlo.bessel_i1e of complex numbers")
 
 
 def _check_bitcast(op: ir.Operation) -> None:
     """Between elements of one width the shape stays: the verifier forgets to ask."""
     before, after = (ir.RankedTensorType(value.type) for value in (op.operands[0], op.results[0]))
+    if isinstance(before.element_type, ir.ComplexType):
+        if before.element_type != after.element_type:
+            raise _unsupported(op, f"a bitcast of {before} to {after}")
+        return
     if stored_element(before.element_type).width == stored_element(after.element_type).width and before.shape != after.shape:
         remedy = "elements of one width keep their shape"
         raise InvalidProgramError(f"a bitcast of {before} to {after}", op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy)

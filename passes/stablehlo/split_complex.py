@@ -21,6 +21,7 @@ and so the artifact's signature says complex. Ops that move elements, and contro
 A custom call sees the bytes too: an operand or result of complex numbers has a last dimension of two, the fastest in its layout, and the
 attribute `hloom.types` holds the function type with the types that it had. stablehlo.fft becomes `stablehlo.custom_call @hloom.fft` on
 planar parts (C2C: re, im to re, im; R2C: x to re, im; C2R: re, im to x) with `hloom.fft = {fft_type = "FFT", fft_length = array<i64: 8>}`.
+The real part of a real value is that value, its imaginary part 0.
 
 Must hold: no calls are left, and neither chlo ops nor ops that a legalization takes apart (select_and_scatter, cholesky). Declined, with
 UnsupportedOpError: ops that complex numbers do not have (an order by LT, bitcasts).
@@ -30,17 +31,33 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import functions, walk
+from ..common.rewriting import element_of, functions, walk
 from ..registry import register_pass
 from .complex.edges import is_complex
+from .support import build
+from .support.driver import Rule, rewrite
 from .support.type_conversion import convert_types
 
-_SOURCES = {f"stablehlo.{name}" for name in ("complex", "constant", "convert", "custom_call", "fft", "iota")}
+_SOURCES = {f"stablehlo.{name}" for name in ("complex", "constant", "convert", "custom_call", "dynamic_iota", "fft", "iota")}
 """Ops whose results may be complex where no value before them is."""
+
+
+def _real_of_real(op: ir.Operation) -> list[ir.Value] | None:
+    return None if is_complex(op.operands[0].type) else list(op.operands)
+
+
+def _imag_of_real(op: ir.Operation) -> list[ir.Value] | None:
+    (value,) = op.operands
+    return None if is_complex(value.type) else [build.zero(build.shape_of(value), element_of(value))]
+
+
+_PARTS: dict[str, list[Rule]] = {"stablehlo.real": [_real_of_real], "stablehlo.imag": [_imag_of_real]}
 
 
 @register_pass("split-complex", "makes two real values of every complex one")
 def split_complex(module: ir.Operation) -> None:
+    if walk(module, lambda op: op.name in _PARTS):
+        rewrite(module, _PARTS)
     if not _has_complex(module):
         return
     from .complex.rules import CONVERSION  # most programs need none of it

@@ -161,6 +161,9 @@ def test_real_and_imaginary_parts_and_conversions(interpreter):
     p.check("constant", p.constant(z))
     p.check("long constant", p.constant(numbers(200, "complex<f64>")))
     p.check("iota", iota(p, (3, 4), "complex<f32>", 1))
+    p.check("real part of a real", p.op("real", [re]))
+    p.check("imaginary part of a real", p.op("imag", [re]))
+    p.check("bitcast", p.op("bitcast_convert", [x]), z)
     p.check("empty", p.constant(np.zeros((0, 2), np.complex64)))
     p.verify(interpreter)
 

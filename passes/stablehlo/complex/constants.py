@@ -34,7 +34,7 @@ def constant(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
 
 
 def iota(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
-    """Counts in its real parts."""
+    """Counts in its real parts. The shape of a dynamic one is known."""
     shape, real = build.shape_of(op.results[0]), element_of(op.results[0]).element_type
     return [[build.iota(shape, real, integer(op, "iota_dimension")), build.zero(shape, real)]]
 

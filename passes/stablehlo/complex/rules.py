@@ -51,12 +51,14 @@ def _rule(function: Callable) -> Rule:
 
 _RULES: dict[str, Rule] = {
     **{f"stablehlo.{name}": _rule(function) for name, function in _FUNCTIONS.items()},
+    "stablehlo.bitcast_convert": lambda op, operands: operands,
     "stablehlo.compare": arithmetic.compare,
     "stablehlo.complex": lambda op, operands: [[parts[0] for parts in operands]],
     "stablehlo.constant": constants.constant,
     "stablehlo.convert": arithmetic.convert,
     "stablehlo.convolution": contractions.contraction,
     "stablehlo.custom_call": calls.custom_call,
+    "stablehlo.dynamic_iota": constants.iota,
     "stablehlo.dot_general": contractions.contraction,
     "stablehlo.fft": calls.fft,
     "stablehlo.iota": constants.iota,

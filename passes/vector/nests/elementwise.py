@@ -1,7 +1,8 @@
 """Code of elementwise nests: every loop but the vector loop in order, then chunks along the vector loop.
 
 An input that lies in one piece along another loop, as in a transposition, is first copied to where the vector loop is contiguous
-(packing.py): lane by lane, each element would be loaded with a cache line of its own.
+(packing.py): lane by lane, each element would be loaded with a cache line of its own. Results that are pairs have nests of their own
+(pairs.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .body import Captured
 from .lanes import Lanes
 from .nests import chunks, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
+from .pairs import emit_pairs, pair_loop
 from .work import Point, Work
 
 
@@ -22,6 +24,10 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
 
     `scratch` makes a buffer on the stack.
     """
+    along = pair_loop(works)
+    if along is not None:
+        emit_pairs(works, along, captured, target)
+        return
     extents = works[0].extents
     vector = vector_loop(works)
     one = max(1, target.vector_bits // max(work.widest() for work in works))

@@ -5,7 +5,7 @@ A value is one of: a `LinearIndex` (an index, linear in the lane number), a scal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from torch_mlir import ir
@@ -47,6 +47,8 @@ class Lanes:
             read = memref.load(storage.base, [address.value()])
         elif isinstance(address, LinearIndex) and address.lanes == 1:
             read = self._load_contiguous(storage, address)
+        elif isinstance(address, LinearIndex) and address.lanes == 2 and _in_pairs(storage, address):
+            read = self._load_of_pairs(storage, address)
         else:
             read = self._gather(storage, address)
         return loaded(read, storage.element)
@@ -59,6 +61,24 @@ class Lanes:
         if self.mask is None:
             return vector.load(kind, storage.base, [start])
         return vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
+
+    def _load_of_pairs(self, storage: Storage, address: LinearIndex) -> ir.Value:
+        """One of each two elements: both are loaded. The first of a pair prefetches."""
+        second = address.constant % 2
+        whole = (address - second).uniform().along_lanes()
+        both = self._twice()._load_contiguous(replace(storage, ahead=0) if second else storage, whole)
+        return vector.shuffle(both, both, [2 * lane + second for lane in range(self.count)])
+
+    def _twice(self) -> Lanes:
+        """Two lanes side by side for each."""
+        doubled = [lane for lane in range(self.count) for _ in range(2)]
+        return Lanes(2 * self.count, None if self.mask is None else vector.shuffle(self.mask, self.mask, doubled))
+
+    def store_pairs(self, first: Rep, second: Rep, storage: Storage, address: LinearIndex) -> None:
+        """Stores each live lane's two elements side by side, from `address` on, which is two further in each lane."""
+        order = [part * self.count + lane for lane in range(self.count) for part in range(2)]
+        both = vector.shuffle(self.widen(first), self.widen(second), order)
+        self._twice().store(both, storage, address.uniform().along_lanes())
 
     def _prefetch(self, storage: Storage, address: LinearIndex) -> None:
         for first in range(0, self.count, _LINE_BYTES // element_bytes(storage.element)):
@@ -95,3 +115,9 @@ class Lanes:
 
     def _full_mask(self) -> ir.Value:
         return splat(self.type(ir.IntegerType.get_signless(1)), 1) if self.mask is None else self.mask
+
+
+def _in_pairs(storage: Storage, address: LinearIndex) -> bool:
+    """Whether the element at `address` is the first or the second of a pair in each lane, and the base is made of pairs."""
+    (size,) = ir.MemRefType(storage.base.type).shape
+    return size % 2 == 0 and all(coefficient % 2 == 0 for coefficient in address.terms.values())

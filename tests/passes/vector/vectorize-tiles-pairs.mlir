@@ -1,0 +1,80 @@
+// RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
+
+// Both of each pair are computed by vectors along the pairs: one load and one store for 32 pairs, taken apart and put together.
+// CHECK-LABEL: func.func private @swapped(
+// CHECK: %[[X:.*]] = vector.load %arg2[%[[AT:.*]]] : memref<128xf32>, vector<64xf32>
+// CHECK: %[[SECOND:.*]] = vector.shuffle %[[X]], %{{.*}} [1, 3, 5, {{.*}}, 63]
+// CHECK: %[[FIRST:.*]] = vector.shuffle %[[X]], %{{.*}} [0, 2, 4, {{.*}}, 62]
+// CHECK: %[[Y:.*]] = vector.interleave %[[SECOND]], %[[FIRST]]
+// CHECK-NEXT: vector.store %[[Y]], %arg3[%[[AT]]] : memref<128xf32>, vector<64xf32>
+// CHECK-NOT: vector.gather
+#pairs = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0, 0)>
+#second = affine_map<(d0, d1) -> (d0, 1)>
+func.func private @swapped(%x: tensor<64x2xf32>) -> tensor<64x2xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x2xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64x2xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [32, 2] [1, 1] : tensor<64x2xf32> to tensor<32x2xf32>
+    %b = tensor.extract_slice %o[%i, 0] [32, 2] [1, 1] : tensor<64x2xf32> to tensor<32x2xf32>
+    %1 = linalg.generic {indexing_maps = [#first, #second, #pairs], iterator_types = ["parallel", "parallel"]}
+        ins(%a, %a : tensor<32x2xf32>, tensor<32x2xf32>) outs(%b : tensor<32x2xf32>) {
+    ^bb0(%re: f32, %im: f32, %out: f32):
+      %n = linalg.index 1 : index
+      %zero = arith.constant 0 : index
+      %is = arith.cmpi eq, %n, %zero : index
+      %v = arith.select %is, %im, %re : f32
+      linalg.yield %v : f32
+    } -> tensor<32x2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [32, 2] [1, 1] : tensor<32x2xf32> into tensor<64x2xf32>
+    }
+  }
+  return %0 : tensor<64x2xf32>
+}
+
+// -----
+
+// Every second element of an even number is loaded with its neighbour; the mask of what is left holds for both.
+// CHECK-LABEL: func.func private @seconds(
+// CHECK: %[[X:.*]] = vector.maskedload %arg2[%c0], %{{.*}} : memref<102xf32>, vector<128xi1>
+// CHECK: vector.shuffle %[[X]], %{{.*}} [1, 3, 5
+#odd = affine_map<(d0) -> (d0 * 2 + 1)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @seconds(%x: tensor<102xf32>) -> tensor<51xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<51xf32>
+  %0 = scf.forall (%i) = (0) to (51) step (51) shared_outs(%o = %e) -> (tensor<51xf32>) {
+    %b = tensor.extract_slice %o[%i] [51] [1] : tensor<51xf32> to tensor<51xf32>
+    %1 = linalg.generic {indexing_maps = [#odd, #id], iterator_types = ["parallel"]} ins(%x : tensor<102xf32>) outs(%b : tensor<51xf32>) {
+    ^bb0(%v: f32, %out: f32):
+      %n = arith.negf %v : f32
+      linalg.yield %n : f32
+    } -> tensor<51xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [51] [1] : tensor<51xf32> into tensor<51xf32>
+    }
+  }
+  return %0 : tensor<51xf32>
+}
+
+// -----
+
+// Of an odd number the last has no neighbour: one by one.
+// CHECK-LABEL: func.func private @firsts_of_101(
+// CHECK: vector.gather
+#even = affine_map<(d0) -> (d0 * 2)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @firsts_of_101(%x: tensor<101xf32>) -> tensor<51xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<51xf32>
+  %0 = scf.forall (%i) = (0) to (51) step (51) shared_outs(%o = %e) -> (tensor<51xf32>) {
+    %b = tensor.extract_slice %o[%i] [51] [1] : tensor<51xf32> to tensor<51xf32>
+    %1 = linalg.generic {indexing_maps = [#even, #id], iterator_types = ["parallel"]} ins(%x : tensor<101xf32>) outs(%b : tensor<51xf32>) {
+    ^bb0(%v: f32, %out: f32):
+      %n = arith.negf %v : f32
+      linalg.yield %n : f32
+    } -> tensor<51xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [51] [1] : tensor<51xf32> into tensor<51xf32>
+    }
+  }
+  return %0 : tensor<51xf32>
+}
