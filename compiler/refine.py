@@ -39,6 +39,8 @@ _AGAIN = "builtin.module(stablehlo-refine-shapes,func.func(stablehlo-canonicaliz
 _END = "builtin.module(canonicalize,cse,symbol-dce)"
 _ASSERTION = b"A"
 _MODULE = b"M"
+_MORE_TIME = 100 << 20
+"""A child has a second for each megabyte: these passes take longer than a parser."""
 
 
 def refined(module: bytes, shapes: Sequence[Shape], context: ir.Context) -> ir.Module:
@@ -46,7 +48,7 @@ def refined(module: bytes, shapes: Sequence[Shape], context: ir.Context) -> ir.M
 
     Raises ShapeError with the message of an assertion that does not hold, InvalidProgramError where shapes do not go together.
     """
-    answer = try_in_child(lambda: _tried(parse_module(module, context), shapes), len(module))
+    answer = try_in_child(lambda: _tried(parse_module(module, context), shapes), len(module) + _MORE_TIME)
     if answer.startswith(_ASSERTION):
         raise ShapeError(answer.removeprefix(_ASSERTION).decode(), remedy="give arrays of shapes that the program allows")
     return parse_module(answer.removeprefix(_MODULE), context)

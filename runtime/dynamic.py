@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import pytree
-from .artifact import Artifact
+from .artifact import Artifact, alike
 from .background import Background
 from .dynamic_file import packed
 from .errors import NotBoundError, ShapeError
@@ -143,7 +143,9 @@ class DynamicExecutable:
     def add(self, shapes: Shapes, artifact: Artifact, values: Mapping[str, Any] | None = None) -> Executable:
         """Takes in what was compiled for these shapes. Bound values that `values` lacks are those of `bind`."""
         others = [found.exe for found in self._latest()]
-        exe = Executable(artifact, self._device)
+        constants = [blob for other in others for blob in other.program.constants().values()]
+        blobs = {name: alike(blob, constants) if name.startswith("constant") else blob for name, blob in artifact.blobs.items()}
+        exe = Executable(Artifact(artifact.manifest, blobs), self._device)
         bound = {spec.name for spec in exe.signature.bound.values()}
         known = {**(values or {}), **(self._values or {})}
         if bound and bound <= known.keys():

@@ -135,6 +135,7 @@ def test_the_last_ones_called_are_kept(compiles):
 def test_the_cache_has_what_another_process_compiled(tmp_path, monkeypatch):
     from hloom.compiler.compile import Compilation
 
+    monkeypatch.delenv("HLOOM_DEBUG", raising=False)
     compiled: list = []
     whole = Compilation._compiled
     monkeypatch.setattr(Compilation, "_compiled", lambda self: (compiled.append(self), whole(self))[1])

@@ -101,6 +101,15 @@ def test_an_export_with_names() -> None:
     assert exe.shapes == [((4, 8), (8,)), ((2, 8), (4,)), ((3, 8), (6,))]
 
 
+def test_constants_that_a_function_closes_over_are_there_once() -> None:
+    table = RNG.standard_normal((64, 96)).astype(np.float32)
+    exe = hloom.compile(lambda x: jnp.concatenate([x, table]), *specs("b, 96"))
+    constants = [
+        blob for one in exe.specialise({"b": 1}, {"b": 2}) for blob in one.program.constants().values() if len(blob) == table.nbytes
+    ]
+    assert len(constants) == 2 and constants[0] is constants[1]
+
+
 @pytest.mark.parametrize(
     ("texts", "constraints", "shapes", "said"),
     [
