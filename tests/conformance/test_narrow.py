@@ -216,6 +216,23 @@ def test_reduce_precision(interpreter):
     p.verify(interpreter)
 
 
+@pytest.mark.parametrize("element", ["f4E2M1FN", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E5M2", "f8E8M0FNU"])
+def test_next_after(interpreter, element):
+    """By the order of the type's numbers, infinity among them; what is beyond is NaN (of f4, which has none, -0)."""
+    p = Program()
+    a, b = all_pairs(element)
+    x, y = a.astype(np.float32), b.astype(np.float32)
+    numbers = np.unique(codes(element).astype(np.float32))
+    numbers = numbers[~np.isnan(numbers)]
+    places = np.searchsorted(numbers, x) + np.sign(np.nan_to_num(y) - np.nan_to_num(x)).astype(int)
+    wanted = np.where(x == y, y, numbers[places.clip(0, len(numbers) - 1)] + np.float32(0))
+    wanted = np.where((wanted == 0) & (x < 0) & (y != x) & (element != "f8E4M3B11FNUZ"), np.float32(-0.0), wanted)
+    known = ~np.isnan(x) & ~np.isnan(y)
+    found = p.op("select", [p.input(known), p.op("chlo.next_after", [p.input(a), p.input(b)]), p.input(a)], a.shape, element)
+    p.check(element, found, np.where(known, wanted.astype(a.dtype).view(np.uint8), a.view(np.uint8)).view(a.dtype))
+    p.verify(interpreter, cpu_only=True)
+
+
 def test_total_order(interpreter):
     """By the f32 that a code stands for: -NaN below -inf, -0 below 0, NaN above inf."""
     p = Program()

@@ -174,6 +174,31 @@ def _byte(code: ir.Value) -> ir.Value:
     return build.convert(code, ir.IntegerType.get_unsigned(8))
 
 
+def next_after(codes: ir.Value, targets: ir.Value, form: Format) -> ir.Value:
+    """The neighbours of the codes' numbers in the direction of the targets', which they become where both are alike; NaN beside NaN."""
+    b = _Bits(build.shape_of(codes), 32)
+    x, y = decode(codes, form), decode(targets, form)
+    code = build.convert(codes, b.element)
+    magnitude = b.op("and", code, form.sign - 1) if form.signed else code
+    sign = b.op("subtract", code, magnitude)
+    zero = build.zero(b.shape, b.float)
+    is_zero, rises = build.compare("EQ", x, zero), build.compare("LT", x, y)
+    one, minus_one = b.number(1), b.number(-1)
+    away = build.compare("EQ", build.convert(rises, b.element), build.convert(build.compare("LT", zero, x), b.element))
+    moved = b.op("add", magnitude, build.select(away, one, minus_one))
+    if form.signed:
+        moved = build.select(is_zero, one, moved)
+        sign = build.select(is_zero, build.select(rises, b.number(0), b.number(form.sign)), sign)
+    moved = b.select(moved, "GT", form.largest if form.infinity is None else form.infinity, form.nan, moved)
+    signed = b.op("or", moved, sign)
+    moved = signed if form.negative_zero else b.select(moved, "EQ", 0, 0, signed)
+    moved = build.select(build.compare("EQ", x, y), build.convert(targets, b.element), moved)
+    if form.nan < form.sign or not form.signed or not form.negative_zero:
+        for value in (x, y):
+            moved = build.select(build.compare("NE", value, value), b.number(form.nan), moved)
+    return _byte(moved)
+
+
 def reduce_precision(codes: ir.Value, form: Format, exponent: int, mantissa: int) -> ir.Value:
     """The codes rounded to so many mantissa bits, ties to even; what has no exponent of so many bits becomes infinity or 0. NaNs stay."""
     b = _Bits(build.shape_of(codes), 32)

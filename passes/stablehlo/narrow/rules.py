@@ -16,7 +16,7 @@ from ..support.type_conversion import Parts, Rule
 from . import bitcasts, converts
 from .constants import stored_constant
 from .converts import from_compute, to_compute
-from .floats import reduce_precision
+from .floats import next_after, reduce_precision
 from .types import NarrowType, bytes_of, from_bytes, lowest_bits, narrow_element
 
 _CLOSED = frozenset(
@@ -122,6 +122,12 @@ def _reduce_precision(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     return [[reduce_precision(operands[0][0], narrow.form, integer(op, "exponent_bits"), integer(op, "mantissa_bits"))]]
 
 
+def _next_after(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
+    narrow = narrow_element(op.results[0])
+    assert narrow is not None and narrow.form is not None
+    return [[next_after(operands[0][0], operands[1][0], narrow.form)]]
+
+
 def _widest_float(elements: list[ir.Type]) -> ir.Type:
     f64 = ir.F64Type.get()
     return f64 if f64 in elements else ir.F32Type.get()
@@ -137,6 +143,7 @@ def _random_bits(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
 
 
 RULES: dict[str, Rule] = {
+    "chlo.next_after": _next_after,
     "arith.constant": _constant,
     "stablehlo.constant": _constant,
     "stablehlo.convert": _convert,

@@ -227,7 +227,19 @@ def _constant_last(op: ir.Operation) -> Values:
     return [ir.Operation.create(op.name, results=[op.results[0].type], operands=[y, x]).results[0]]
 
 
+def _real(op: ir.Operation) -> Values:
+    """The real part of what is real; that of complex numbers is gone before."""
+    return [op.operands[0]] if op.operands[0].type == op.results[0].type else None
+
+
+def _imag(op: ir.Operation) -> Values:
+    value = op.operands[0]
+    return [build.zero(build.shape_of(value), build.element_of(value))] if value.type == op.results[0].type else None
+
+
 ALGEBRA: dict[str, list[Rule]] = {
+    "stablehlo.real": [_real],
+    "stablehlo.imag": [_imag],
     "stablehlo.add": [_add],
     "stablehlo.subtract": [_subtract],
     "stablehlo.multiply": [_multiply],

@@ -144,3 +144,14 @@ func.func @none(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.add %x, %y : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// Changed: The parts of what is real.
+// CHECK-LABEL: func.func @parts
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK-NEXT: return %[[X]], %[[Z]]
+func.func @parts(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.real %x : tensor<4xf32>
+  %1 = stablehlo.imag %x : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
