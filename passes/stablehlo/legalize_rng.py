@@ -10,8 +10,8 @@ After:
       return %0, (the key, %counter + 2)
 
 The counter passes from op to op in their order, through loops and branches too, so that no two draws are the same. Uniform numbers lie in
-[a, b); what rounding makes b becomes a. Normal ones are the inverse error function of numbers between -1 and 1. f16 and bf16 are drawn in
-f32.
+[a, b); what rounding makes b becomes the number before it. Normal ones are the inverse error function of numbers between -1 and 1. Floats
+narrower than f32 are drawn in f32.
 Must hold: the state is the last result. Declined: a module without a state, which the front end adds. An rng in a region other than a
 loop's body or a branch, and one of i1, raise UnsupportedOpError.
 """
@@ -31,7 +31,7 @@ STATE = "hloom.generator"
 """Marks the argument of @main that is the state: four words of 32 bits, the lower ones first."""
 _RNG = "stablehlo.rng"
 _BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
-"""Of a significand."""
+"""Of a significand; narrower floats round what f32 draws."""
 
 
 @register_pass("legalize-rng", "turns rng into draws from a generator whose state is an argument")
@@ -110,7 +110,7 @@ class _Draws:
         if keyword(op, "rng_distribution") == "NORMAL":
             value = _normal(bits, low, high)
         elif isinstance(element, ir.FloatType):
-            value = _uniform(bits, low, high)
+            value = _uniform(bits, first, second)
         else:
             value = _integers(bits, low, high)
         return value, add(counter, number(counter, -(-words // 4)))
@@ -122,16 +122,31 @@ class _Draws:
         return joined(build.slice_dim(words, 0, 0, count), build.slice_dim(words, 0, count, 2 * count))
 
 
-def _uniform(bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
-    """In [low, high)."""
-    element, wide = element_of(low), _computed_in(element_of(low))
-    digits = _BITS[str(element)]
+def _uniform(bits: ir.Value, first: ir.Value, second: ir.Value) -> ir.Value:
+    """In [first, second), which are scalars."""
+    shape, element = build.shape_of(bits), element_of(first)
+    low, high, last = (build.broadcast(value, shape, []) for value in (first, second, build.elementwise("maximum", first, _before(second))))
+    wide = _computed_in(element)
+    digits = _BITS.get(str(element), 24)
     start, end = (build.convert(value, wide) for value in (low, high))
     whole = build.convert(_upper(bits, digits), ir.IntegerType.get_signless(element_of(bits).width))
     unit = build.elementwise("multiply", build.convert(whole, wide), _splat(start, 2.0**-digits))
     value = add(start, build.elementwise("multiply", unit, build.elementwise("subtract", end, start)))
     value = build.convert(value, element)
-    return build.select(build.compare("LT", value, high), value, low)
+    return build.select(build.compare("LT", value, high), value, last)
+
+
+def _before(end: ir.Value) -> ir.Value:
+    """The largest float below a scalar: floats are a sign and a magnitude, whose bits count up."""
+    element = element_of(end)
+    kind = build.tensor([], word_type(element.width))
+    bits, zero = build.elementwise("bitcast_convert", end, result=kind), build.zero([], element)
+    one = number(bits, 1)
+    smaller, larger = build.elementwise("subtract", bits, one), add(bits, one)
+    bits = build.select(build.compare("GT", end, zero), smaller, larger)
+    least = number(bits, 1 << (element.width - 1) | 1)
+    bits = build.select(build.compare("EQ", end, zero), least, bits)
+    return build.elementwise("bitcast_convert", bits, result=end.type)
 
 
 def _normal(bits: ir.Value, mean: ir.Value, deviation: ir.Value) -> ir.Value:
