@@ -50,7 +50,8 @@ _CALL = f"""A call of LAPACK, as JAX writes them for a CPU (`lapack_<letter><rou
 
 `stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. Where the specification leaves it open, a factor's other
 triangle is zero, and a matrix that is not positive definite has a factor of NaN. In JAX's calls of gesdd, gesvd, syevd, geev and gees a
-matrix that is not finite is not computed: `info` is -4, from which JAX makes NaN.
+matrix that is not finite is not computed: `info` is -4, from which JAX makes NaN. JAX's ApproxTopK is a sort and a
+slice, on any target that sorts.
 """
 _NOTES = {Kind.SCATTER: _SCATTER, Kind.FOURIER: _FOURIER, Kind.CALL: _CALL}
 _COMPLEX = """## Complex numbers

@@ -50,13 +50,12 @@ def _cholesky(op: ir.Operation) -> list[ir.Value]:
     if not build.count_of(given):
         return [given]
     a = _widened(given)
-    element, i32 = element_of(a), ir.IntegerType.get_signless(32)
+    i32 = ir.IntegerType.get_signless(32)
     factor, info = _call("potrf", [a], [a.type, build.tensor(shape[:-2], i32)], uplo="U" if lower else "L")
     row, column = (build.iota(shape, i32, len(shape) - which) for which in (2, 1))
-    kept = build.select(build.compare("GE" if lower else "LE", row, column), factor, build.zero(shape, element))
+    kept = build.select(build.compare("GE" if lower else "LE", row, column), factor, _filled(a.type, 0))
     good = build.compare("EQ", info, build.zero(shape[:-2], i32))
-    nan = build.splat(a.type, build.scalar(element, math.nan))
-    result = build.select(build.broadcast(good, shape, list(range(len(shape) - 2))), kept, nan)
+    result = build.select(build.broadcast(good, shape, list(range(len(shape) - 2))), kept, _filled(a.type, math.nan))
     return [build.convert(result, element_of(given))]
 
 
@@ -77,6 +76,14 @@ def _call(routine: str, operands: list[ir.Value], kinds: list[ir.Type], **option
     byte = ir.IntegerType.get_unsigned(8)
     config = ir.DictAttr.get({name: ir.IntegerAttr.get(byte, ord(value)) for name, value in options.items()})
     return list(create("stablehlo.custom_call", kinds, operands, call_target_name=target, **{"mhlo.backend_config": config}).results)
+
+
+def _filled(kind: ir.Type, value: float) -> ir.Value:
+    """A tensor of the value, which is both parts of a complex number."""
+    element = kind.element_type
+    part = element.element_type if isinstance(element, ir.ComplexType) else element
+    filled = build.splat(build.tensor(kind.shape, part), build.scalar(part, value))
+    return filled if part == element else build.elementwise("complex", filled, filled, result=kind)
 
 
 def _widened(value: ir.Value) -> ir.Value:

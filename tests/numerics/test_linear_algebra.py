@@ -1,4 +1,7 @@
-"""What JAX makes of linear algebra on a CPU, compared with jax.jit, and StableHLO's own ops, with NumPy."""
+"""What JAX makes of linear algebra on a CPU, compared with jax.jit, and StableHLO's own ops, with NumPy.
+
+The commonest in f32 are among the programs of jax_programs.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,6 @@ import hloom
 
 jax = pytest.importorskip("jax")
 jnp, jsl, lax = jax.numpy, pytest.importorskip("jax.scipy.linalg"), jax.lax
-
-FLOATS = [np.float32, np.float64]
 
 
 def values(kind: type, *shape: int, seed: int = 0) -> np.ndarray:
@@ -31,10 +32,11 @@ def check(functions: dict, *arguments: np.ndarray) -> None:
     def together(*given):
         return {name: function(*given) for name, function in functions.items()}
 
-    with jax.enable_x64(arguments[0].dtype == np.float64):
+    double = arguments[0].dtype in (np.float64, np.complex128)
+    with jax.enable_x64(double):
         expected = jax.tree.map(np.asarray, jax.jit(together)(*arguments))
         found = jax.tree.map(np.asarray, hloom.compile(together, *arguments, target="cpu")(*arguments))
-    most = 1e-4 if arguments[0].dtype == np.float32 else 1e-11
+    most = 1e-11 if double else 1e-4
     for name, wanted in expected.items():
         for got, want in zip(jax.tree.leaves(found[name]), jax.tree.leaves(wanted), strict=True):
             assert (got.dtype, got.shape) == (want.dtype, want.shape), name
@@ -51,8 +53,7 @@ def test_factorisations(kind, shape):
     check(functions, values(kind, *shape))
 
 
-@pytest.mark.parametrize("kind", FLOATS)
-def test_square_matrices(kind):
+def test_square_matrices():
     check(
         {
             "inv": jnp.linalg.inv, "det": jnp.linalg.det, "slogdet": jnp.linalg.slogdet, "eigh": jnp.linalg.eigh,
@@ -60,12 +61,11 @@ def test_square_matrices(kind):
             "hessenberg": lax.linalg.hessenberg, "tridiagonal": lax.linalg.tridiagonal, "cond": jnp.linalg.cond,
             "schur": jax.vmap(jsl.schur), "no factor": lambda a: jnp.linalg.cholesky(-a),
         },
-        definite(kind, 2, 5, 5),
+        definite(np.float64, 2, 5, 5),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", FLOATS)
-def test_solving(kind):
+def test_solving():
     check(
         {
             "solve": jnp.linalg.solve, "vector": lambda a, b: jnp.linalg.solve(a[0], b[0, :, 0]),
@@ -78,19 +78,18 @@ def test_solving(kind):
             "tridiagonal": lambda a, b: lax.linalg.tridiagonal_solve(a[..., 0], a[..., 1] + 4, a[..., 2], b),
             "right": lambda a, b: lax.linalg.triangular_solve(a, b.swapaxes(1, 2), left_side=False),
         },
-        definite(kind, 2, 5, 5), values(kind, 2, 5, 3),
+        definite(np.float64, 2, 5, 5), values(np.float64, 2, 5, 3),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", FLOATS)
-def test_reflectors(kind):
+def test_reflectors():
     check(
         {
             "pivoting": lambda a, t, c: jsl.qr(a, pivoting=True), "product": lambda a, t, c: lax.linalg.householder_product(a, t),
             "ormqr": lambda a, t, c: lax.linalg.ormqr(a, t, c), "transposed": lambda a, t, c: lax.linalg.ormqr(a, t, c, transpose=True),
             "right": lambda a, t, c: lax.linalg.ormqr(a, t, c.T, left=False),
         },
-        values(kind, 5, 3), values(kind, 3), values(kind, 5, 4),
+        values(np.float64, 5, 3), values(np.float64, 3), values(np.float64, 5, 4),
     )  # fmt: skip
 
 
@@ -114,6 +113,41 @@ def test_expm_and_gradients():
         },
         definite(np.float32, 4, 4),
     )  # fmt: skip
+
+
+def test_complex_matrices():
+    a, b = (values(np.float32, 2, 4, n) + 1j * values(np.float32, 2, 4, n, seed=1) for n in (4, 3))
+    a = a @ a.swapaxes(1, 2).conj() + 4 * np.eye(4)
+    check(
+        {
+            "solve": jnp.linalg.solve, "cholesky": lambda a, b: jnp.linalg.cholesky(a), "slogdet": lambda a, b: jnp.linalg.slogdet(a),
+            "qr": lambda a, b: jnp.linalg.qr(b), "svd": lambda a, b: jnp.linalg.svd(b), "eigh": lambda a, b: jnp.linalg.eigh(a),
+            "adjoint": lambda a, b: jsl.solve_triangular(a, b, trans=2), "pinv": lambda a, b: jnp.linalg.pinv(b),
+            "hessenberg": lambda a, b: lax.linalg.hessenberg(a), "tridiagonal": lambda a, b: lax.linalg.tridiagonal(a),
+            "pivoting": lambda a, b: jsl.qr(b[0], pivoting=True), "eigvals": lambda a, b: jnp.linalg.eigvals(a @ b @ b.swapaxes(1, 2)),
+            "transposed": lambda a, b: lax.linalg.ormqr(b[0], b[1, :3, 0], a[0], transpose=True),
+        },
+        a.astype(np.complex64), b.astype(np.complex64),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("complex_", [False, True])
+def test_eigenvectors(complex_):
+    """They are determined up to a factor: what holds of them is compared. A real matrix's come in conjugate pairs."""
+    a = values(np.float64, 3, 6, 6)
+    a = a + 1j * values(np.float64, 3, 6, 6, seed=1) if complex_ else a
+    with jax.enable_x64(True):
+        exe = hloom.compile(lambda a: (jnp.linalg.eig(a), jax.vmap(lambda a: jsl.schur(a, output="complex"))(a)), a, target="cpu")
+    (eigenvalues, vectors), (triangle, unitary) = exe(a)
+    np.testing.assert_allclose(np.sort_complex(eigenvalues), np.sort_complex(np.linalg.eigvals(a)), atol=1e-12)
+    np.testing.assert_allclose(a @ vectors, vectors * eigenvalues[:, None], atol=1e-12)
+    np.testing.assert_allclose(unitary @ triangle @ unitary.swapaxes(1, 2).conj(), a, atol=1e-12)
+    assert (np.tril(triangle, -1) == 0).all()
+
+
+def test_approximate_top_k_is_exact():
+    x = values(np.float32, 20, 4)
+    check({"max": partial(lax.approx_max_k, k=3), "min": partial(lax.approx_min_k, k=5, reduction_dimension=0)}, x)
 
 
 def test_matrices_without_an_answer():
@@ -142,7 +176,7 @@ def test_empty_and_single_matrices():
 # StableHLO's own ops.
 
 
-@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16"])
+@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16", "complex<f32>", "complex<f64>"])
 def test_cholesky_reads_one_triangle_and_zeroes_the_other(element):
     kind = f"tensor<3x5x5x{element}>"
     text = f"""func.func @main(%a: {kind}, %b: {kind}) -> ({kind}, {kind}) {{
@@ -152,13 +186,15 @@ def test_cholesky_reads_one_triangle_and_zeroes_the_other(element):
     exe = hloom.compile(text, target="cpu")
     dtype = exe.signature.inputs[0].numpy_dtype
     a = definite(np.float64, 3, 5, 5)
+    if "complex" in element:
+        a = a + 1j * (np.tri(5, k=-1) - np.tri(5, k=-1).T)
     a[2] = -a[2]
     lower, upper = (np.where(mask, a, np.nan).astype(dtype) for mask in (np.tri(5, dtype=bool), np.tri(5, dtype=bool).T))
-    found = [x.astype(np.float64) for x in exe(lower, upper)]
+    found = [x.astype(a.dtype) for x in exe(lower, upper)]
     expected = np.linalg.cholesky(a[:2])
-    most = {"f64": 1e-14, "f32": 1e-6, "f16": 2e-3, "bf16": 2e-2}[element]
+    most = {"f64": 1e-14, "f32": 1e-6, "f16": 2e-3, "bf16": 2e-2}[element.removeprefix("complex<").rstrip(">")]
     np.testing.assert_allclose(found[0][:2], expected, rtol=most, atol=most)
-    np.testing.assert_allclose(found[1][:2], expected.swapaxes(1, 2), rtol=most, atol=most)
+    np.testing.assert_allclose(found[1][:2], expected.swapaxes(1, 2).conj(), rtol=most, atol=most)
     assert np.isnan(found[0][2]).all() and np.isnan(found[1][2]).all()
 
 

@@ -16,7 +16,6 @@ from hloom.runtime.dtypes import numpy_dtype
 ROOT = Path(os.environ.get("HLOOM_PROGRAMS", Path(__file__).parents[3] / "shared"))
 INDEX = ROOT / "models" / "index.json"
 MODELS = json.loads(INDEX.read_text()) if INDEX.exists() else []
-REFUSED: set[str] = set()
 REFUSED_ON_GPUS = {"stablehlo.cholesky", "stablehlo.triangular_solve"}
 
 TOLERANCE = {"f32": 2e-5, "bf16": 3e-2, "f16": 4e-3}
@@ -34,10 +33,6 @@ def read(archive, role: str, types, shapes):
 @pytest.mark.parametrize("model", MODELS, ids=[m["name"] for m in MODELS])
 def test_model(model):
     path = ROOT / "models" / f"{model['name']}.mlir"
-    if REFUSED & set(model["ops"]):
-        with pytest.raises(hloom.CompileError, match="HL101"):
-            hloom.compile(path)
-        return
     archive = np.load(path.with_suffix(".npz"))
     inputs = [array for _, array in read(archive, "in", model["in_types"], model["in_shapes"])]
     results = hloom.compile(path)(*inputs)

@@ -254,3 +254,22 @@ def test_unregistered_targets_of_jax_are_named():
     jax = pytest.importorskip("jax")
     with pytest.raises(hloom.UnsupportedOpError, match="@nobody.*"):
         hloom.compile(lambda x: jax.ffi.ffi_call("nobody", jax.ShapeDtypeStruct(x.shape, x.dtype))(x), X, target="cpu")
+
+
+@pytest.mark.parametrize(
+    ("config", "part"),
+    [
+        ("called_computations = [@f], mhlo.backend_config = {reduction_dim = 5 : i64}", "dimension 5"),
+        ("mhlo.backend_config = {reduction_dim = 0 : i64}", "called_computations"),
+        ("called_computations = [@g], mhlo.backend_config = {reduction_dim = 0 : i64}", "called_computations"),
+    ],
+)
+def test_malformed_approximate_top_k(config, part):
+    text = f"""func.func @main(%x: tensor<8xf32>, %n: tensor<f32>) -> tensor<3xf32> {{
+      %0 = "stablehlo.custom_call"(%x, %n) {{call_target_name = "ApproxTopK", {config}}} : (tensor<8xf32>, tensor<f32>) -> tensor<3xf32>
+      return %0 : tensor<3xf32> }}
+    func.func private @f(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {{
+      %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %0 : tensor<i1> }}
+    func.func private @g(%a: tensor<f32>) -> tensor<f32> {{ return %a : tensor<f32> }}"""
+    refused(text, hloom.InvalidProgramError, "@ApproxTopK", part)
