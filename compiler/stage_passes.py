@@ -48,6 +48,7 @@ STABLEHLO = [
     "simplify-stablehlo",
     "canonicalize",
     "cse",
+    "sort-scatters",
     "partial-sorts",
     "check-canonical",
     # targets that are GPUs: reductions with few results

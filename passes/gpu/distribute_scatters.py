@@ -3,7 +3,7 @@
 Before:
     func.func private @fusion_0(%t: tensor<100x64xi32>, %i: tensor<32x1xi32>, %u: tensor<32x64xi32>) -> tensor<100x64xi32>
         attributes {hloom.inplace = array<i64: 0, 0>} {
-      %r = "stablehlo.scatter"(%t, %i, %u) <{…}> ({ scalar ops: arith.addi }) ; return %r
+      %r = "stablehlo.scatter"(%t, %i, %u) <{…}> ({ scalar ops: arith.addi }) {hloom.order = "atomics"} ; return %r
     }
 After:
     gpu.func @fusion_0(%t: memref<6400xi32>, %i: memref<32xi32>, %u: memref<2048xi32>, %r: memref<6400xi32>) kernel attributes {
@@ -12,10 +12,11 @@ After:
     }
 
 Results start from what they update, in the same buffers (assign-buffers). A window of which a part is out of bounds is dropped whole.
-Which kernel, so that results are the same bit for bit from run to run (scatter/orders.py):
+Which kernel, so that results are the same bit for bit from run to run, is told by hloom.order (common/scatter_order.py):
 
 - `stores`: no two updates meet, as unique_indices says, or there is one index. A thread an element of the updates;
 - `atomics`: the result does not depend on their order: sums, products and bits of integers, minima, maxima, one value for all. Likewise;
+- `sorted`: indices that sort-scatters has sorted. The thread at the first update of an index applies all of them (scatter/runs.py);
 - `in order`: any other body, such as a sum of floats or the last update that stays. A thread has the elements of what is updated that no
   index moves, and applies the updates to them one after the other (scatter/ordered.py).
 
@@ -24,13 +25,24 @@ Must hold: the tiled stage, for a CUDA target. Declined: groups without a scatte
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from ..common.rewriting import functions, walk
+from ..common.scatter_order import Order
 from ..registry import register_pass
 from .scatter.group import ScatterGroup
 from .scatter.ordered import emit_ordered
 from .scatter.parallel import emit_parallel
+from .scatter.runs import emit_runs
+
+_KERNELS: dict[Order, Callable[[ScatterGroup], None]] = {
+    Order.UNIQUE: emit_parallel,
+    Order.ANY: emit_parallel,
+    Order.RUNS: emit_runs,
+    Order.KEPT: emit_ordered,
+}
 
 
 @register_pass("distribute-scatters", "turns each scatter into a GPU kernel")
@@ -39,5 +51,5 @@ def distribute_scatters(module: ir.Operation) -> None:
         for op in walk(function, "stablehlo.scatter") if "hloom.kind" in function.attributes else []:
             with module.context, op.location:
                 group = ScatterGroup(function, op)
-                emit_parallel(group) if group.any_order else emit_ordered(group)
+                _KERNELS[group.order](group)
                 function.erase()

@@ -166,7 +166,7 @@ def test_a_dump_keeps_its_policy(files, capfdbinary) -> None:
 def test_the_tools_take_a_policy_and_warn_of_idle_rules(files, capfd) -> None:
     program, compiled = str(files / "p.mlir"), str(files / "p.hloom")
     common = ["--target=cpu", f"--policy={files / 'p.toml'}"]
-    idle = "warning: policy, kernel 2: op = 'convolution', use = 'library': it matches no dot, convolution or reduction\n"
+    idle = "warning: policy, kernel 2: op = 'convolution', use = 'library': it matches no dot, convolution, reduction or scatter\n"
     assert compile_tool.main([program, "-o", compiled, *common]) == 0
     assert run_tool.main([program, "--input=random", "--check=interpreter", *common]) == 0
     assert capfd.readouterr().err.count(idle) == 2

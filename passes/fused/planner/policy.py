@@ -3,11 +3,11 @@
     [[kernel]]                  # of an op's entries the first that matches decides; all keys that are given must match
     op = "dot_general"          # a glob over the op's name without its dialect
     loc = "*fc1*"               # a glob over its location, as hloom-explain prints it
-    use = "library"             # library, generated, or cost: the cheaper of the two
+    use = "library"             # library, generated, or cost: the cheaper of the two; of scatters on GPUs unordered: as updates come
 
     module attributes {hloom.policy = {kernel = [{loc = "*fc1*", op = "dot_general", use = "library"}]}} { … }
 
-Kernel rules are asked about dots, convolutions and reductions. A rule that asks for what cannot be, or matches nothing, is told of in a
+Kernel rules are asked about dots, convolutions, reductions and scatters. A rule that asks for what cannot be, or matches nothing, is told of in a
 record (POLICY_UNMET) and is no error. Each table of the file is a field of `Policy`: rules of another kind are one more.
 """
 
@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from torch_mlir import ir
 
+from ...common.ops import Kind
 from ...errors import CompileError
 from .records import Op
 
@@ -31,7 +32,8 @@ except ImportError:  # Python 3.10
     import tomli as tomllib  # type: ignore[no-redef]
 
 ATTRIBUTE = "hloom.policy"
-USES = ("library", "generated", "cost")
+UNORDERED = "unordered"
+USES = ("library", "generated", UNORDERED, "cost")
 
 
 class PolicyError(CompileError):
@@ -62,9 +64,10 @@ class KernelRule:
         """What a file must say for it."""
         return {key: value for key, value in vars(self).items() if value != "*"}
 
-    def matches(self, op: Op) -> bool:
-        """Whether the op is one that the rule is about."""
-        name, location = op.name.removeprefix("stablehlo."), op.loc.removeprefix("loc(").removesuffix(")")
+    def matches(self, op: Op | ir.Operation) -> bool:
+        """Whether the op, in a module or as the planner reads it, is one that the rule is about."""
+        where = str(op.location) if isinstance(op, ir.Operation) else op.loc
+        name, location = op.name.removeprefix("stablehlo."), where.removeprefix("loc(").removesuffix(")")
         return fnmatchcase(name, self.op) and fnmatchcase(location, self.loc)
 
 
@@ -113,21 +116,24 @@ class Policy:
         rules = [ir.DictAttr.get({key: ir.StringAttr.get(text) for key, text in rule.entries().items()}) for rule in self.kernel]
         return ir.DictAttr.get({"kernel": ir.ArrayAttr.get(rules)})
 
-    def kernel_for(self, op: Op) -> Choice:
+    def kernel_for(self, op: Op | ir.Operation) -> Choice:
         """By the first rule that matches; by cost if none does."""
         number = self._deciding(op)
         return Choice() if number is None else Choice(self.kernel[number].use, self._name(number))
 
     def idle_rules(self, ops: Iterable[Op]) -> Iterator[tuple[str, str]]:
         """The rules that decide about none of a program's ops, each with the reason."""
-        asked = [op for op in ops if op.node and op.kind.has_ranges]
+        asked = [op for op in ops if op.node and (op.kind.has_ranges or op.kind is Kind.SCATTER)]
         deciding = {self._deciding(op) for op in asked}
         for number in range(len(self.kernel)):
             if number not in deciding:
                 matches = any(map(self.kernel[number].matches, asked))
-                yield self._name(number), f"it matches no dot, convolution or reduction{' that earlier rules leave' if matches else ''}"
+                yield (
+                    self._name(number),
+                    f"it matches no dot, convolution, reduction or scatter{' that earlier rules leave' if matches else ''}",
+                )
 
-    def _deciding(self, op: Op) -> int | None:
+    def _deciding(self, op: Op | ir.Operation) -> int | None:
         return next((number for number, rule in enumerate(self.kernel) if rule.matches(op)), None)
 
     def _name(self, number: int) -> str:

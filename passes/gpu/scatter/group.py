@@ -13,11 +13,11 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, i64_array, index_constant, ops_in
 from ...common.scalar_region import ScalarRegion, constants_outside
 from ...common.scalars import Scalars
+from ...common.scatter_order import ATTRIBUTE, Order
 from ...common.scatter_windows import UNSIGNED, Windows
 from ...common.storage import loaded, row_major, stored
 from ..support.emit import all_of
 from ..support.launch import UPDATED, OpenKernel, open_kernel
-from .orders import Order, order_of
 
 Point = dict[int, LinearIndex]
 """An index along each dim of the updates, or along some."""
@@ -31,11 +31,7 @@ class ScatterGroup:
         count = len(op.results)
         self.indices, self.updates = op.operands[count], list(op.operands)[count + 1 :]
         self.block = op.regions[0].blocks[0]
-        self.order = order_of(op, self.windows)
-
-    @property
-    def any_order(self) -> bool:
-        return self.order is not Order.KEPT
+        self.order = Order(ir.StringAttr(op.attributes[ATTRIBUTE]).value)
 
     def open(self, blocks: int, threads: int, **layout: str | int) -> ScatterKernel:
         """Its kernel, empty."""
@@ -53,6 +49,7 @@ class ScatterKernel:
         with kernel.body:
             self.scalars = Scalars(kernel.op)
             self.known = constants_outside(group.function)
+        self.elements = [ir.RankedTensorType(result.type).element_type for result in group.op.results]
         self.region = ScalarRegion(group.block, self.known)
         arguments = list(group.function.regions[0].blocks[0].arguments)
         self.buffers = dict(zip(arguments, kernel.buffers))
@@ -74,6 +71,10 @@ class ScatterKernel:
             else:  # as unsigned, an index below 0 is as large as one beyond the end
                 inside.append(arith.cmpi(CmpIPredicate.ule, place, index_constant(limit)))
         return starts, all_of(inside)
+
+    def index_at(self, at: Point) -> list[ir.Value]:
+        """All components of the index of a window."""
+        return [self._index(at, component) for component in self.windows.moved.values()]
 
     def _index(self, at: Point, component: int) -> ir.Value:
         """A component of the index of a window."""
@@ -105,10 +106,17 @@ class ScatterKernel:
 
     def apply(self, place: ir.Value, new: list[ir.Value]) -> None:
         """Combines elements of the updates with those of the tables."""
-        elements = [ir.RankedTensorType(result.type).element_type for result in self.group.op.results]
-        old = [loaded(memref.load(table, [place]), element) for table, element in zip(self.tables, elements)]
-        made = self.region.evaluate([*old, *new], self.region.answers)
-        for value, table, element in zip(made, self.tables, elements):
+        self.store(self.combined(self.read_tables(place), new), place)
+
+    def read_tables(self, place: ir.Value) -> list[ir.Value]:
+        return [loaded(memref.load(table, [place]), element) for table, element in zip(self.tables, self.elements)]
+
+    def combined(self, old: Sequence[ir.Value], new: Sequence[ir.Value]) -> list[ir.Value]:
+        """What the body makes of elements of the tables and of the updates."""
+        return self.region.evaluate([*old, *new], self.region.answers)
+
+    def store(self, values: Sequence[ir.Value], place: ir.Value) -> None:
+        for value, table, element in zip(values, self.tables, self.elements):
             memref.store(stored(value, element), table, [place])
 
 

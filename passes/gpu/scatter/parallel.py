@@ -13,14 +13,16 @@ from torch_mlir.dialects.arith import AtomicRMWKind
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, defining_op
+from ...common.scatter_order import Order
 from ...common.storage import loaded, stored
 from ..support.emit import block_id, digits, less_than, thread_id
 from .group import ScatterGroup, ScatterKernel, count
-from .orders import Order
 
 THREADS = 256
 _KINDS = {"maxsi": "maxs", "maxui": "maxu", "minsi": "mins", "minui": "minu"}
-_OF_THE_HARDWARE = {f"arith.{name}": getattr(AtomicRMWKind, _KINDS.get(name, name)) for name in ("addi", "andi", "ori", "xori", *_KINDS)}
+_OF_THE_HARDWARE = {
+    f"arith.{name}": getattr(AtomicRMWKind, _KINDS.get(name, name)) for name in ("addi", "addf", "andi", "ori", "xori", *_KINDS)
+}
 """The atomics of GPUs, by what they combine with."""
 _ATOMIC_BITS = (32, 64)
 

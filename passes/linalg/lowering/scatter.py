@@ -34,6 +34,7 @@ from hloom.dialects.target import target_of
 
 from ...common.rewriting import create, i64_array
 from ...common.scalars import is_unsigned, signless
+from ...common.scatter_order import ATTRIBUTE, order_of
 from ...common.scatter_windows import KEPT, UNSIGNED, Windows
 from ...common.slices import extract_slice, insert_slice, parallel_insert_slice
 from . import generic
@@ -76,6 +77,7 @@ def _keep(low: Lowering, op: ir.Operation) -> None:
     named = {name: op.attributes[name] for name in KEPT if name in op.attributes}
     if is_unsigned(op.operands[len(op.results)].type.element_type):
         named[UNSIGNED] = ir.UnitAttr.get()
+    named[ATTRIBUTE] = ir.StringAttr.get(order_of(op).value)
     keep(low, op, [low.tensor(value) for value in op.operands], **named)
 
 

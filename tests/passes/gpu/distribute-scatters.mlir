@@ -42,7 +42,7 @@ func.func private @sum(%t: tensor<100x64xi32>, %i: tensor<32x1xi64>, %u: tensor<
     %s = arith.addi %x, %y : i32
     %z = tensor.from_elements %s : tensor<i32>
     stablehlo.return %z : tensor<i32>
-  }) : (tensor<100x64xi32>, tensor<32x1xi64>, tensor<32x64xi32>) -> tensor<100x64xi32>
+  }) {hloom.order = "atomics"} : (tensor<100x64xi32>, tensor<32x1xi64>, tensor<32x64xi32>) -> tensor<100x64xi32>
   return %r : tensor<100x64xi32>
 }
 
@@ -61,7 +61,7 @@ func.func private @least(%t: tensor<100xf32>, %i: tensor<32x1xi32>, %u: tensor<3
     %s = arith.minimumf %y, %x : f32
     %z = tensor.from_elements %s : tensor<f32>
     stablehlo.return %z : tensor<f32>
-  }) {hloom.unsigned_indices} : (tensor<100xf32>, tensor<32x1xi32>, tensor<32xf32>) -> tensor<100xf32>
+  }) {hloom.order = "atomics", hloom.unsigned_indices} : (tensor<100xf32>, tensor<32x1xi32>, tensor<32xf32>) -> tensor<100xf32>
   return %r : tensor<100xf32>
 }
 
@@ -81,7 +81,7 @@ func.func private @unique(%t: tensor<100xf32>, %i: tensor<32x1xi32>, %u: tensor<
     %s = arith.addf %x, %y : f32
     %z = tensor.from_elements %s : tensor<f32>
     stablehlo.return %z : tensor<f32>
-  }) : (tensor<100xf32>, tensor<32x1xi32>, tensor<32xf32>) -> tensor<100xf32>
+  }) {hloom.order = "stores"} : (tensor<100xf32>, tensor<32x1xi32>, tensor<32xf32>) -> tensor<100xf32>
   return %r : tensor<100xf32>
 }
 
@@ -103,7 +103,7 @@ func.func private @rows(%t: tensor<100x64xf32>, %i: tensor<32x1xi32>, %u: tensor
     %s = arith.addf %x, %y : f32
     %z = tensor.from_elements %s : tensor<f32>
     stablehlo.return %z : tensor<f32>
-  }) : (tensor<100x64xf32>, tensor<32x1xi32>, tensor<32x64xf32>) -> tensor<100x64xf32>
+  }) {hloom.order = "in order"} : (tensor<100x64xf32>, tensor<32x1xi32>, tensor<32x64xf32>) -> tensor<100x64xf32>
   return %r : tensor<100x64xf32>
 }
 
@@ -121,6 +121,6 @@ func.func private @windows(%t: tensor<100xf32>, %i: tensor<8x1xi32>, %u: tensor<
     %y = tensor.extract %b[] : tensor<f32>
     %z = tensor.from_elements %y : tensor<f32>
     stablehlo.return %z : tensor<f32>
-  }) : (tensor<100xf32>, tensor<8x1xi32>, tensor<8x5xf32>) -> tensor<100xf32>
+  }) {hloom.order = "in order"} : (tensor<100xf32>, tensor<8x1xi32>, tensor<8x5xf32>) -> tensor<100xf32>
   return %r : tensor<100xf32>
 }
