@@ -18,6 +18,7 @@ from programs import FLOATS, INTEGERS, TYPES, Program, Value
 from values import small, spread
 
 import hloom
+from hloom.passes.stablehlo import sort_scatters
 from hloom.runtime.dtypes import numpy_dtype
 
 RANDOM = settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -280,3 +281,54 @@ def test_any_dimension_numbers(interpreter, program, element, index, any_order):
     (wanted,) = scattered([np.asarray(x)], indices, [np.asarray(new)], numbers, lambda old, new: [function(old, new)])
     p.check("any", found, wanted)
     p.verify(interpreter)
+
+
+@settings(RANDOM, max_examples=25)
+@given(programs(), st.sampled_from(["f32", "i8"]), st.sampled_from(["i32", "ui64", "i8"]))
+def test_any_dimension_numbers_sorted_for_a_gpu(program, element, index):
+    """As if sorting the indices always paid."""
+    shape, places, updates, numbers, seed = program
+    rng = np.random.default_rng(seed)
+    x, new = (rng.integers(0, 50, s).astype(numpy_dtype(element)) for s in (shape, updates))
+    indices = rng.integers(0 if index == "ui64" else -2, 7, places).astype(numpy_dtype(index))
+    p = Program()
+    table, where, update = p.input(np.asarray(x)), p.input(np.asarray(indices)), p.input(np.asarray(new))
+    (found,) = scatter(p, [table], where, [update], numbers, lambda old, new: p.op("subtract", [p.op("negate", [old]), new]))
+    p.check("any", found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sort_scatters, "STEP_PS", 1 << 60)
+        got = hloom.compile(p.text(), target="sim:sm_90a").flat(p.inputs)[0]
+    (wanted,) = scattered([np.asarray(x)], indices, [np.asarray(new)], numbers, lambda old, new: [-old - new])
+    np.testing.assert_array_equal(got, wanted)
+
+
+def many(body: str, element: str = "f32") -> str:
+    return f"""func.func @main(%x: tensor<30x5x{element}>, %i: tensor<200x1xi32>, %u: tensor<200x5x{element}>) -> tensor<30x5x{element}> {{
+      %0 = "stablehlo.scatter"(%x, %i, %u) ({{
+      ^bb0(%a: tensor<{element}>, %b: tensor<{element}>):
+        {body}
+      }}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}
+        : (tensor<30x5x{element}>, tensor<200x1xi32>, tensor<200x5x{element}>) -> tensor<30x5x{element}>
+      return %0 : tensor<30x5x{element}>
+    }}"""
+
+
+SUM = "%s = stablehlo.add %a, %b : tensor<f32>\n stablehlo.return %s : tensor<f32>"
+
+
+@pytest.mark.parametrize("body", [SUM, "stablehlo.return %b : tensor<f32>"], ids=["sum", "last"])
+def test_many_updates_have_the_bits_of_the_cpu(body):
+    rng = np.random.default_rng(0)
+    inputs = [filled((30, 5), "f32", 1), rng.integers(-3, 33, (200, 1)).astype(np.int32), filled((200, 5), "f32", 2)]
+    with np.errstate(all="ignore"):
+        wanted = hloom.compile(many(body))(*inputs)
+    np.testing.assert_array_equal(hloom.compile(many(body), target="sim:sm_90a")(*inputs), wanted)
+
+
+def test_a_policy_lets_sums_of_floats_come_in_any_order():
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal((30, 5), np.float32), rng.integers(0, 30, (200, 1)).astype(np.int32), np.ones((200, 5), np.float32)]
+    exe = hloom.compile(many(SUM), target="sim:sm_90a", policy={"kernel": [{"op": "scatter", "use": "unordered"}]})
+    np.testing.assert_allclose(exe(*inputs), hloom.compile(many(SUM))(*inputs), rtol=1e-5)
+    assert exe.device.last.counters.atomics == 1000

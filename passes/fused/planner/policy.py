@@ -7,8 +7,8 @@
 
     module attributes {hloom.policy = {kernel = [{loc = "*fc1*", op = "dot_general", use = "library"}]}} { … }
 
-Kernel rules are asked about dots, convolutions, reductions and scatters. A rule that asks for what cannot be, or matches nothing, is told of in a
-record (POLICY_UNMET) and is no error. Each table of the file is a field of `Policy`: rules of another kind are one more.
+Kernel rules are asked about dots, convolutions, reductions and scatters. A rule that asks for what cannot be, or matches nothing, is told
+of in a record (POLICY_UNMET) and is no error. Each table of the file is a field of `Policy`: rules of another kind are one more.
 """
 
 from __future__ import annotations

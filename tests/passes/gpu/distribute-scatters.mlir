@@ -124,3 +124,24 @@ func.func private @windows(%t: tensor<100xf32>, %i: tensor<8x1xi32>, %u: tensor<
   }) {hloom.order = "in order"} : (tensor<100xf32>, tensor<8x1xi32>, tensor<8x5xf32>) -> tensor<100xf32>
   return %r : tensor<100xf32>
 }
+
+// Changed: Indices that are sorted: the thread at the first update of an index applies all of them, in a register.
+// CHECK-LABEL: gpu.func @sorted
+// CHECK-SAME: hloom.layouts = {kernel = "sorted", updates = 2048 : i64}
+// CHECK: %[[OLD:.*]] = memref.load %arg3
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %[[SUM:.*]] = %[[OLD]])
+// CHECK: arith.addf
+// CHECK: memref.store %{{.*}}, %arg3
+func.func private @sorted(%t: tensor<100x64xf32>, %i: tensor<32x1xi32>, %u: tensor<32x64xf32>) -> tensor<100x64xf32>
+    attributes {hloom.kind = "scatter", hloom.inplace = array<i64: 0, 0>} {
+  %r = "stablehlo.scatter"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %x = tensor.extract %a[] : tensor<f32>
+    %y = tensor.extract %b[] : tensor<f32>
+    %s = arith.addf %x, %y : f32
+    %z = tensor.from_elements %s : tensor<f32>
+    stablehlo.return %z : tensor<f32>
+  }) {hloom.order = "sorted"} : (tensor<100x64xf32>, tensor<32x1xi32>, tensor<32x64xf32>) -> tensor<100x64xf32>
+  return %r : tensor<100x64xf32>
+}
