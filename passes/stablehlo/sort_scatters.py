@@ -6,7 +6,7 @@ After:
     %key = the place that each index tells, 100 for those out of bounds
     %sorted, %order = "stablehlo.sort"(%key, %iota) <{is_stable = true}> ({ LT }) : tensor<3000xi32>, tensor<3000xi32>
     %v = "stablehlo.gather"(%u, %order)
-    %0 = "stablehlo.scatter"(%t, reshape %sorted, %v) ({ stablehlo.add : f32 }) {hloom.sorted}
+    %0 = "stablehlo.scatter"(%t, %sorted, %v) ({ stablehlo.add : f32 }) {hloom.sorted}
 
 Updates of one index now lie side by side, in the order that they had: distribute-scatters has a thread apply those of one place, and others
 those of others, where one thread would walk over all of them. Done where that is cheaper: a step of the walk costs what memory makes it
@@ -76,10 +76,7 @@ def _sorted(op: ir.Operation, windows: Windows) -> list[ir.Value]:
     key = _key(components, [windows.shape[d] for d in dims])
     numbers = build.iota([total], element_of(key), 0)
     ordered, order = build.sort([key, numbers], 0, lambda a, b, *_: build.compare("LT", a, b))
-    if len(dims) == 1:
-        indices = build.reshape(ordered, [total, 1])
-    else:
-        indices = build.take(build.concatenate(components, 1), 0, order)
+    indices = ordered if len(dims) == 1 else build.take(build.concatenate(components, 1), 0, order)
     inside = [d for d in range(len(windows.updates)) if d not in windows.over]
     updates = [_moved(update, windows, inside, total, order) for update in operands[count + 1 :]]
     numbering = _stablehlo.ScatterDimensionNumbers.get(
@@ -115,16 +112,18 @@ def _key(components: Sequence[ir.Value], extents: Sequence[int]) -> ir.Value:
     """The place that each index tells, in row-major order; behind all others where it is out of bounds."""
     total, most = build.count_of(components[0]), prod(extents)
     element = ir.IntegerType.get_signless(64 if most >= 1 << 31 or total >= 1 << 31 else element_of(components[0]).width)
-    kind, inside = build.tensor([total], element), None
-    key = build.zero([total], element)
+    kind, inside, key = build.tensor([total], element), None, None
     for component, extent in zip(components, extents):
         column = build.reshape(component, [total])
         zero, end = (build.splat(column.type, build.scalar(element_of(column), n)) for n in (0, extent))
         hit = build.elementwise("and", build.compare("GE", column, zero), build.compare("LT", column, end))
         inside = hit if inside is None else build.elementwise("and", inside, hit)
-        scaled = build.elementwise("multiply", key, build.splat(kind, build.scalar(element, extent)))
-        key = build.elementwise("add", scaled, build.convert(column, element))
-    assert inside is not None
+        place = build.convert(column, element)
+        if key is not None:
+            scaled = build.elementwise("multiply", key, build.splat(kind, build.scalar(element, extent)))
+            place = build.elementwise("add", scaled, place)
+        key = place
+    assert inside is not None and key is not None
     return build.select(inside, key, build.splat(kind, build.scalar(element, most)))
 
 

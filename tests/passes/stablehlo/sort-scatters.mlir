@@ -6,9 +6,8 @@
 // CHECK: %[[KEY:.*]] = stablehlo.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<300xi1>, tensor<300xi32>
 // CHECK: %[[N:.*]] = stablehlo.iota dim = 0 : tensor<300xi32>
 // CHECK: %[[S:.*]]:2 = "stablehlo.sort"(%[[KEY]], %[[N]]) <{dimension = 0 : i64, is_stable = true}>
-// CHECK: %[[J:.*]] = stablehlo.reshape %[[S]]#0 : (tensor<300xi32>) -> tensor<300x1xi32>
 // CHECK: %[[V:.*]] = "stablehlo.gather"(%[[U]], %[[S]]#1)
-// CHECK: "stablehlo.scatter"(%[[T]], %[[J]], %[[V]])
+// CHECK: "stablehlo.scatter"(%[[T]], %[[S]]#0, %[[V]])
 // CHECK: hloom.sorted
 module attributes {hloom.target = {kind = "cuda", launch_ps = 2500000 : i64}} {
   func.func @sums(%t: tensor<100x4xf32>, %i: tensor<300x1xi32>, %u: tensor<300x4xf32>) -> tensor<100x4xf32> {
