@@ -16,7 +16,7 @@ After:
 
 No later stage knows of complex numbers. Arguments and results of the entries keep their bytes: an array of complex numbers is one of pairs,
 and so the artifact's signature says complex. Ops that move elements, and control flow, take both parts; functions are in the files of
-`complex`, dots and convolutions four real ones. A reduction, scatter or sort has two operands for one.
+`complex`, dots and convolutions four real ones. A reduction, scatter or sort has two operands for one; a sum is two sums.
 
 A custom call sees the bytes too: an operand or result of complex numbers has a last dimension of two, the fastest in its layout, and the
 attribute `hloom.types` holds the function type with the types that it had. stablehlo.fft becomes `stablehlo.custom_call @hloom.fft` on
@@ -61,8 +61,10 @@ def split_complex(module: ir.Operation) -> None:
     if not _has_complex(module):
         return
     from .complex.rules import CONVERSION  # most programs need none of it
+    from .complex.separation import separate
 
     convert_types(module, CONVERSION)
+    separate(module)
 
 
 def _has_complex(module: ir.Operation) -> bool:

@@ -60,6 +60,18 @@ func.func @product(%x: tensor<8xcomplex<f32>>, %y: tensor<complex<f32>>) -> tens
 
 // -----
 
+// Changed: A sum is two sums.
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[A:.*]] = stablehlo.reduce(%arg0 init: %arg2) applies stablehlo.add across dimensions = [0]
+// CHECK: %[[B:.*]] = stablehlo.reduce(%arg1 init: %arg3) applies stablehlo.add across dimensions = [0]
+// CHECK: return %[[A]], %[[B]]
+func.func @sum(%x: tensor<8xcomplex<f32>>, %y: tensor<complex<f32>>) -> tensor<complex<f32>> {
+  %0 = stablehlo.reduce(%x init: %y) applies stablehlo.add across dimensions = [0] : (tensor<8xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  return %0 : tensor<complex<f32>>
+}
+
+// -----
+
 // Changed: A custom call sees the bytes, in its layout too; the types that it had are kept.
 // CHECK-LABEL: func.func @call
 // CHECK: %[[Z:.*]] = stablehlo.concatenate
