@@ -31,7 +31,10 @@ def _returned(op: ir.Operation) -> list[ir.Value]:
 
 
 def _parts_read(op: ir.Operation) -> dict[ir.Value, set[int]] | None:
-    """The operands, by number, on which each value of the body depends; None for a body with regions, or one that gives back another's value."""
+    """The operands, by number, on which each value of the body depends.
+
+    None for a body that has regions, or gives back a value from outside.
+    """
     block, count = op.regions[0].blocks[0], len(op.results)
     read = {argument: {number % count} for number, argument in enumerate(block.arguments)}
     for inner in ops_in(block)[:-1]:
