@@ -117,7 +117,7 @@ class _Run:
         made = compilation_of(found[0], options, **more)
         if open_ is not None:
             self.source, options.function = made.original, "main"  # what the interpreter runs
-        everything = read_values(options.input, made.program.inputs)
+        everything = read_values(options.input, [spec for i, spec in enumerate(made.program.inputs) if i not in made.program.state])
         artifact = made.artifact()
         warn_idle_rules(artifact.manifest["report"])
         exe = Executable(artifact, self._device())
