@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -43,16 +44,17 @@ class FourierPlan:
     def lengths(self) -> list[int]:
         return [prod(radices) for radices in self.radices]
 
-    def stage_tables(self) -> list[np.ndarray]:
-        """For each list of radices, the numbers by which the results of its butterflies are multiplied."""
-        return [_stages(radices) for radices in self.radices]
+    def starts(self) -> list[int]:
+        """Where in the table the roots of each list of radices begin, and where those of the matrix between them."""
+        return list(accumulate((2 * _count(radices) for radices in self.radices), initial=0))
 
-    def table(self) -> np.ndarray:
-        """What the kernel reads: the tables of the stages, then of the matrix between them the real parts and the imaginary parts."""
-        parts = [_interleaved(table) for table in self.stage_tables()]
+    def table(self, bits: int) -> np.ndarray:
+        """What the kernel reads, for floats of so many bits: of each list of radices, the numbers that multiply what its butterflies
+        give, then of the matrix between them the real parts and the imaginary parts."""
+        parts = [_interleaved(_stages(radices, bits)) for radices in self.radices]
         if len(self.radices) == 2:
             n1, n2 = self.lengths
-            between = roots_of_unity(n1 * n2, np.arange(n1)[:, None] * np.arange(n2)) * self.factor
+            between = roots_of_unity(n1 * n2, np.arange(n1)[:, None] * np.arange(n2), bits) * self.factor
             parts += [between.real.ravel(), between.imag.ravel()]
         return np.concatenate(parts)
 
@@ -82,11 +84,17 @@ class FourierPlan:
         )
 
 
-def _stages(radices: Sequence[int]) -> np.ndarray:
+def _count(radices: Sequence[int]) -> int:
+    """How many numbers `_stages` gives."""
+    left = [prod(radices[number:]) for number in range(len(radices))]
+    return sum(rest // radix * (radix - 1) for rest, radix in zip(left, radices[:-1]))
+
+
+def _stages(radices: Sequence[int], bits: int) -> np.ndarray:
     """Of each stage but the last, [p, j - 1] is the root of unity of the order of what is left to transform, to the power j · p."""
-    tables, left = [np.zeros(0, np.clongdouble)], prod(radices)
+    tables, left = [np.zeros(0, complex)], prod(radices)
     for radix in radices[:-1]:
-        tables.append(roots_of_unity(left, np.arange(left // radix)[:, None] * np.arange(1, radix)).ravel())
+        tables.append(roots_of_unity(left, np.arange(left // radix)[:, None] * np.arange(1, radix), bits).ravel())
         left //= radix
     return np.concatenate(tables)
 

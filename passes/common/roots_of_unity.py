@@ -7,10 +7,11 @@ import numpy as np
 _PI = np.longdouble("3.14159265358979323846264338327950288")
 
 
-def roots_of_unity(length: int, powers: np.ndarray) -> np.ndarray:
-    """exp(-2πi k / length) for each k of `powers`, in long double: what the sine or cosine of a right angle should be is exact."""
-    angles = 2 * _PI * (np.asarray(powers, np.int64) % length).astype(np.longdouble) / length
-    parts = [np.where(np.abs(part) < 1e-18, 0, part) for part in (np.cos(angles), -np.sin(angles))]
+def roots_of_unity(length: int, powers: np.ndarray, bits: int = 64) -> np.ndarray:
+    """exp(-2πi k / length) for each k of `powers`, in a type wider than floats of so many bits. Those of right angles are exact."""
+    wide, least = (np.dtype(np.longdouble), 1e-18) if bits > 32 else (np.dtype(np.float64), 1e-14)
+    angles = (np.asarray(powers, np.int64) % length).astype(wide) * np.asarray(2 * _PI / length, wide)
+    parts = [np.where(np.abs(part) < least, 0, part) for part in (np.cos(angles), -np.sin(angles))]
     return parts[0] + 1j * parts[1]
 
 

@@ -89,8 +89,7 @@ class _Kernel:
         self.table = taken[count] if count < len(taken) else None
 
     def columns(self, number: int, width: int, buffers: Sequence[Arrays], factor: float = 1.0) -> Columns:
-        start = sum(2 * table.size for table in self.plan.stage_tables()[:number])
-        return Columns(self.plan.radices[number], width, self.kind, buffers, self.table, start, factor)
+        return Columns(self.plan.radices[number], width, self.kind, buffers, self.table, self.plan.starts()[number], factor)
 
     def extend(self, element: Numbers, first: LinearIndex, end: LinearIndex) -> None:
         if self.plan.extended:
@@ -167,7 +166,7 @@ class _Rows(_Kernel):
         """A square of the transformed columns, multiplied by roots of unity and transposed."""
         n1, n2 = self.plan.lengths
         lanes = self.plan.lanes
-        start = sum(2 * table.size for table in self.plan.stage_tables())
+        start = self.plan.starts()[-1]
         square = []
         for i in range(lanes):
             at = (k + i) * n2 + c + start

@@ -13,7 +13,7 @@ from ..support import build, constants
 from .planar import Planar
 
 COLUMN = 2048
-"""The longest column: longer ones would not stay in the second-level cache while they are transformed."""
+"""The longest column that is transformed at once, on the stack: two blocks of it, of two vectors, are a tile's share of the cache."""
 SHORT = 64
 """Rows up to this length are better columns of the transpose."""
 
@@ -22,14 +22,14 @@ class Kernels:
     """Rows and columns with small prime factors."""
 
     library = False
-    longest = COLUMN
 
     def __init__(self, target: TargetView):
         self.target = target
+        self.longest = min(COLUMN, target.tile_bytes * 8 // (4 * target.vector_bits))
 
     def takes(self, z: Planar) -> bool:
         _, length, inner = z.shape
-        return is_smooth(length) and (length <= COLUMN or (inner == 1 and self._row(z) is not None))
+        return is_smooth(length) and (length <= self.longest or (inner == 1 and self._row(z) is not None))
 
     def short(self, z: Planar, factor: float = 1.0, extended: bool = False) -> Planar:
         outer, length, inner = z.shape
@@ -64,7 +64,7 @@ class Kernels:
         while lanes > 1 and halves(length, lanes) is None:
             lanes //= 2
         pair = halves(length, lanes)
-        if lanes == 1 or pair is None or max(pair) > COLUMN:
+        if lanes == 1 or pair is None or max(pair) > self.longest:
             return None
         return FourierPlan(tuple(self._radices(n) for n in pair), lanes)
 
@@ -79,6 +79,6 @@ def _call(z: Planar, plan: FourierPlan) -> Planar:
     """The call of a kernel, on arrays of rows or of (outer, length, inner)."""
     shape = z.shape
     shape[1] += plan.extended
-    kind, table = build.tensor(shape, z.element), plan.table().astype(dtype_of(z.element))
+    kind, table = build.tensor(shape, z.element), plan.table(z.element.width).astype(dtype_of(z.element))
     tables = [constants.write(table, build.tensor(table.shape, z.element))] if table.size else []
     return Planar(*create("stablehlo.custom_call", [kind, kind], [z.re, z.im, *tables], **plan.attributes()).results)

@@ -6,7 +6,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ...common.rewriting import value_of
-from ...common.roots_of_unity import divisors, prime_factors, roots_of_unity
+from ...common.roots_of_unity import divisors, prime_factors
 from ..support import build
 from .planar import Planar, add, real_table, subtract
 
@@ -24,7 +24,7 @@ class Matrices:
 
     def short(self, z: Planar, factor: float, extended: bool) -> Planar:
         length = z.shape[1]
-        roots = roots_of_unity(length, np.arange(length)[:, None] * np.arange(length + extended)) * factor
+        roots = z.roots(length, np.arange(length)[:, None] * np.arange(length + extended)) * factor
         re, im = (real_table(part, z.element, list(roots.shape), [0, 1]) for part in (roots.real, roots.imag))
         return Planar(
             subtract(_product(re, z.re), _product(im, z.im)),

@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from ...common.folding import dtype_of
 from ...common.rewriting import element_of
+from ...common.roots_of_unity import roots_of_unity
 from ..support import build, constants
 
 
@@ -58,6 +59,10 @@ class Planar:
         shape = self.shape
         high = [length - n if d == dim else 0 for d, n in enumerate(shape)]
         return self.each(lambda part: build.pad_with_zeros(part, [0] * len(shape), high))
+
+    def roots(self, length: int, powers: np.ndarray) -> np.ndarray:
+        """Roots of unity more exact than the elements."""
+        return roots_of_unity(length, powers, self.element.width)
 
     def times(self, table: np.ndarray, dims: Sequence[int]) -> Planar:
         """Each element times one of `table`, an array of complex numbers whose dimensions are those `dims`."""

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...common.roots_of_unity import roots_of_unity
+from ...common.roots_of_unity import divisors
 from .planar import Planar
 
 _TABLE = 1 << 16
@@ -72,20 +72,20 @@ def _four_steps(engine: Engine, z: Planar, n1: int, n2: int, factor: float) -> P
 def _twisted(z: Planar, factor: float) -> Planar:
     """Element (k, j) of dimensions 1 and 2, n1 and n2 long, times `factor` and the root of unity of order n1 · n2 to the power k · j."""
     outer, n1, n2, inner = z.shape
-    order, k, step = n1 * n2, np.arange(n1)[:, None], 1
+    order, k = n1 * n2, np.arange(n1)[:, None]
     if order <= _TABLE:
-        return z.times(roots_of_unity(order, k * np.arange(n2)) * factor, [1, 2])
-    while step * step < n2 and n2 % (2 * step) == 0:
-        step *= 2
-    z = z.reshaped([outer, n1, n2 // step, step, inner]).times(roots_of_unity(order, k * np.arange(step)) * factor, [1, 3])
-    return z.times(roots_of_unity(order, k * (np.arange(n2 // step) * step)), [1, 2]).reshaped([outer, n1, n2, inner])
+        return z.times(z.roots(order, k * np.arange(n2)) * factor, [1, 2])
+    step = min(divisors(n2), key=lambda d: d + n2 // d)
+    z = z.reshaped([outer, n1, n2 // step, step, inner]).times(z.roots(order, k * np.arange(step)) * factor, [1, 3])
+    return z.times(z.roots(order, k * (np.arange(n2 // step) * step)), [1, 2]).reshaped([outer, n1, n2, inner])
 
 
 def _convolved(engine: Engine, z: Planar, factor: float) -> Planar:
     """jk = (j² + k² - (k - j)²) / 2 makes the transform a convolution with a chirp, whose own transform is a constant."""
     length = z.shape[1]
     padded = engine.longer(2 * length - 1)
-    chirp = roots_of_unity(2 * length, np.array([k * k % (2 * length) for k in range(length)]))
+    numbers = np.arange(length, dtype=np.int64)
+    chirp = z.roots(2 * length, numbers * numbers)
     kernel = np.zeros(padded, chirp.dtype)
     kernel[:length] = chirp.conj()
     kernel[padded - length + 1 :] = chirp.conj()[:0:-1]
