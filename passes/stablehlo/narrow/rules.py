@@ -102,17 +102,18 @@ def _shift_arithmetic(op: ir.Operation, bits: ir.Value, values: list[ir.Value], 
 
 def _contraction(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     """Of floats in f32 (which an algorithm that names narrow types means, too); of integers in bytes, where sums wrap as they should."""
-    values = [to_compute(parts[0], narrow_element(old)) for parts, old in zip(operands, op.operands)]
+    values = [to_compute(parts[0], narrow_element(old)) for parts, old in zip(operands[:2], op.operands)]
+    others = [parts[0] for parts in operands[2:]]  # the padding of a dynamic_conv
     result, narrow = op.results[0], narrow_element(op.results[0])
     element = narrow.compute if narrow else element_of(result)
     if isinstance(element_of(values[0]), ir.FloatType):
         element = common = _widest_float([element_of(value) for value in values])
     else:
-        given = [element_of(old) for old in op.operands if narrow_element(old) is None]
+        given = [element_of(old) for old in list(op.operands)[:2] if narrow_element(old) is None]
         common = given[0] if given else ir.IntegerType.get_signless(8)
     attributes = {name: value for name, value in attributes_of(op).items() if name != "algorithm"}
     kind = build.tensor(build.shape_of(result), element)
-    made = create(op.name, [kind], [build.convert(value, common) for value in values], **attributes).results[0]
+    made = create(op.name, [kind], [*(build.convert(value, common) for value in values), *others], **attributes).results[0]
     return [[from_compute(made, narrow) if narrow else build.convert(made, element_of(result))]]
 
 
