@@ -45,6 +45,12 @@ def functions(module: ir.Operation) -> list[ir.Operation]:
     return [op for op in ops_in(module.regions[0].blocks[0]) if op.name == "func.func"]
 
 
+def groups_of_kind(module: ir.Operation, kind: str) -> list[ir.Operation]:
+    """The group functions whose `hloom.kind` is that."""
+    groups = (function for function in functions(module) if "hloom.kind" in function.attributes)
+    return [group for group in groups if ir.StringAttr(group.attributes["hloom.kind"]).value == kind]
+
+
 def symbol_name(op: ir.Operation) -> str:
     """The name of a function, global or module."""
     return ir.StringAttr(op.attributes["sym_name"]).value

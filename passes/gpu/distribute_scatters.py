@@ -29,7 +29,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from ..common.rewriting import functions, walk
+from ..common.rewriting import groups_of_kind, walk
 from ..common.scatter_order import Order
 from ..registry import register_pass
 from .scatter.group import ScatterGroup
@@ -47,8 +47,8 @@ _KERNELS: dict[Order, Callable[[ScatterGroup], None]] = {
 
 @register_pass("distribute-scatters", "turns each scatter into a GPU kernel")
 def distribute_scatters(module: ir.Operation) -> None:
-    for function in functions(module):
-        for op in walk(function, "stablehlo.scatter") if "hloom.kind" in function.attributes else []:
+    for function in groups_of_kind(module, "scatter"):
+        for op in walk(function, "stablehlo.scatter"):
             with module.context, op.location:
                 group = ScatterGroup(function, op)
                 _KERNELS[group.order](group)

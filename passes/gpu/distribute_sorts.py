@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import functions, walk
+from ..common.rewriting import groups_of_kind, walk
 from ..common.sorting.runs import MERGES
 from ..registry import register_pass
 from .sorting.block import emit_runs
@@ -30,8 +30,8 @@ from .sorting.merge import emit_merges
 
 @register_pass("distribute-sorts", "turns each sort into a GPU kernel")
 def distribute_sorts(module: ir.Operation) -> None:
-    for function in functions(module):
-        for sort in walk(function, "stablehlo.sort") if "hloom.kind" in function.attributes else []:
+    for function in groups_of_kind(module, "sort"):
+        for sort in walk(function, "stablehlo.sort"):
             with module.context, sort.location:
                 group = SortGroup(function, sort)
                 emit_merges(group) if MERGES in sort.attributes else emit_runs(group)

@@ -22,7 +22,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import functions, i64_array, i64_attr, ops_in, segments, symbol_name, update_signature, walk
+from ..common.rewriting import groups_of_kind, i64_array, i64_attr, ops_in, segments, symbol_name, update_signature, walk
 from ..common.sorting.runs import MERGES, RUNS, run_length
 from ..registry import register_pass
 from .emission.behind_arena import Host, call, hosts_of
@@ -35,9 +35,8 @@ def split_sorts(module: ir.Operation) -> None:
     if target_of(module).kind != "cuda":
         return
     with module.context, ir.Location.unknown():
-        long = [
-            (f, sort) for f in functions(module) if "hloom.kind" in f.attributes for sort in walk(f, "stablehlo.sort") if _is_long(sort)
-        ]
+        sorts = [(function, sort) for function in groups_of_kind(module, "sort") for sort in walk(function, "stablehlo.sort")]
+        long = [(function, sort) for function, sort in sorts if _is_long(sort)]
         hosts = hosts_of(module) if long else []
         for function, sort in long:
             _split(function, sort, hosts)
