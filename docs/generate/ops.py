@@ -45,10 +45,11 @@ matrices of roots of unity. An inverse transform divides by the product of its l
 imaginary parts of its first element and, of an even length, of its last do not count, as in NumPy. Sums are in the element type.
 """
 _CALL = f"""A call of LAPACK, as JAX writes them for a CPU (`lapack_<letter><routine>_ffi`), or of a target that was registered with
-`hloom.custom_call` ([api.md](api.md)); any other is refused by name, and so is every call on a CUDA target. The routines, in batches:
+`hloom.custom_call` ([api.md](api.md)); any other is refused by name. The routines, in batches:
 {", ".join(ROUTINES)}.
 
-`stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. Where the specification leaves it open, a factor's other
+`stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. On CUDA targets these two, of f32 and f64, are cuSOLVER's and
+cuBLAS's; the others are refused by name. Where the specification leaves it open, a factor's other
 triangle is zero, and a matrix that is not positive definite has a factor of NaN. In JAX's calls of gesdd, gesvd, syevd, geev and gees a
 matrix that is not finite is not computed: `info` is -4, from which JAX makes NaN. JAX's ApproxTopK is a sort and a
 slice, on any target that sorts.

@@ -174,7 +174,7 @@ _ROWS = {
     "dot_general": OpInfo(Kind.MATMUL, work=2),
     "convolution": OpInfo(Kind.CONV, work=2),
     "scatter": OpInfo(Kind.SCATTER),
-    "custom_call": OpInfo(Kind.CALL, work=64, cpu_only=True),
+    "custom_call": OpInfo(Kind.CALL, work=64),
     "case": OpInfo(Kind.CONTROL),
     "if": OpInfo(Kind.CONTROL),
     "while": OpInfo(Kind.CONTROL),

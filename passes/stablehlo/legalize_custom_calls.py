@@ -13,8 +13,8 @@ A value in another layout than row-major is a transposed one that lies row-major
 `hloom.aliases` holds pairs (operand, result): that result's buffer holds the operand when the function begins.
 
 Must hold: targets are known (the stage input checks that). Declined: annotations, which drop-annotations takes away, and calls that are
-legal already. Refused: a call that is not as its library wants it (InvalidProgramError); every call on a CUDA target, and calls that say
-that they have a side effect (UnsupportedOpError).
+legal already. Refused: a call that is not as its library wants it (InvalidProgramError); on a CUDA target every call but potrf and trsm
+of f32 and f64, and calls that say that they have a side effect (UnsupportedOpError).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ..common.custom_calls import NUMBERS, target_of_call
 from ..common.ops import ANNOTATIONS, PLANAR
 from ..common.rewriting import create, i64_array
 from ..errors import UnsupportedOpError
+from ..library_calls.solve import has_solver
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
@@ -54,7 +55,7 @@ def legalize_custom_calls(module: ir.Operation) -> None:
 
 def _refuse(op: ir.Operation, target: str, kind: str) -> None:
     where = {"op": op.name, "loc": str(op.location), "stage": "stablehlo"}
-    if kind == "cuda":
+    if kind == "cuda" and (is_registered(target) or not has_solver(target)):
         remedy = 'compile the program for a CPU (target="cpu")'
         raise UnsupportedOpError(f"hloom compiles stablehlo.custom_call @{target} for CPUs alone", **where, remedy=remedy)
     if "has_side_effect" in op.attributes and ir.BoolAttr(op.attributes["has_side_effect"]).value:

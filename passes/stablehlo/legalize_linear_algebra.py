@@ -10,7 +10,7 @@ After:
 
 LAPACK counts columns first: the matrices are handed over as they lie, and what is lower, or left, is upper, or right, to it. The factor's
 other triangle is zero, whatever the operand's holds; all of it is NaN where the matrix is not positive definite. bf16 and f16 are widened
-to f32. Must hold: nothing. Declined: every other op. Refused on a CUDA target (UnsupportedOpError).
+to f32. Must hold: nothing. Declined: every other op.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ import math
 
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
-
 from ..common.rewriting import create, element_of, keyword, walk
-from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
@@ -34,14 +31,8 @@ _TRANSPOSES = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C", "TRANSPOSE
 @register_pass("legalize-linear-algebra", "turns cholesky and triangular_solve into calls of LAPACK")
 def legalize_linear_algebra(module: ir.Operation) -> None:
     rules = {"stablehlo.cholesky": [_cholesky], "stablehlo.triangular_solve": [_triangular_solve]}
-    found = walk(module, lambda op: op.name in rules)
-    if not found:
-        return
-    if target_of(module).kind == "cuda":
-        op, remedy = found[0], 'compile the program for a CPU (target="cpu")'
-        where = {"op": op.name, "loc": str(op.location), "stage": "stablehlo"}
-        raise UnsupportedOpError(f"hloom compiles {op.name} for CPUs alone", **where, remedy=remedy)
-    rewrite(module, rules)
+    if walk(module, lambda op: op.name in rules):
+        rewrite(module, rules)
 
 
 def _cholesky(op: ir.Operation) -> list[ir.Value]:

@@ -13,6 +13,7 @@ from ...common.rewriting import create, i64_array, i64_attribute, index_constant
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from ...library_calls.fft import transform_in
+from ...library_calls.solve import solver_of
 from .assignment import Assignment
 from .coalesce import SharedBuffer
 from .program import Call, Loop, Move, Node
@@ -229,6 +230,10 @@ class Emitter:
         places = list(returned.operands)
         inputs = [inputs[ir.BlockArgument(value).arg_number] for value in op.operands]
         outputs = [outputs[places.index(result)] for result in op.results]
+        if not self.groups.plain_only:
+            name, attributes = solver_of(op)
+            create(name, operands=[self.memrefs[storage] for storage in (*inputs, *outputs)], source=source, **attributes)
+            return
         create(
             "lhlo.custom_call",
             operands=[self.refs[storage] for storage in (*inputs, *outputs)],

@@ -6,13 +6,13 @@ want op(A)·X = B. Both work in place, so the operand is copied to the result fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...schema import one_of, row
-from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, dense, moving, past_slices
+from ...thunk_schema import BIT, FLOATS, NAMES, SIZE, Tensor, dense, moving, past_slices
 from ...thunks import Launches, Op, Thunk
 from ..libraries import checked
 from ..step import BufferAddresses, Context, Needs, Step
@@ -26,13 +26,18 @@ _FIELDS = {"lower": BIT, "element": one_of(*_LETTER), "source": NAMES}
 _FLAGS = dict.fromkeys(("left", "transposed", "unit_diagonal"), BIT)
 
 
-class CholeskyStep(Step, kind="cholesky", fields={**moving(1, 1), **_FIELDS, "sizes": row(SIZE, SIZE)}):
-    """`sizes` is [batch, n]; the triangle that `lower` names is factored, the other one is left as it was."""
+class CholeskyStep(Step, kind="cholesky", fields={**moving(1), **_FIELDS, "sizes": row(SIZE, SIZE)}):
+    """`sizes` is [batch, n]; the triangle that `lower` names is factored, the other one is left as it was.
+
+    Where there is a second slice to write, it gets an i32 for each matrix, 0 if there is a factor.
+    """
 
     @staticmethod
     def faults(op: Op, launches: Launches) -> Iterator[str]:
-        batch, n = op["sizes"]
-        return _matrices(op, [(batch, n, n)] * 2)
+        if len(op["reads"]) != 1 or len(op["writes"]) not in (1, 2):
+            yield "wants matrices to read, factors and perhaps numbers to write"
+            return
+        yield from past_slices(factor_tensors(op))
 
     def __init__(self, thunk: Thunk):
         super().__init__(thunk)
@@ -55,12 +60,15 @@ class CholeskyStep(Step, kind="cholesky", fields={**moving(1, 1), **_FIELDS, "si
     @checked("cuSOLVER", "factoring a matrix (not every cuSOLVER can be recorded into a CUDA graph)")
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         source, target = buffers.address(self.thunk.reads[0]), buffers.address(self.thunk.writes[0])
-        recorder.copy(target, source, self.thunk.writes[0].size)
+        if source != target:
+            recorder.copy(target, source, self.thunk.writes[0].size)
+        info = buffers.address(self.thunk.writes[1]) if len(self.thunk.writes) == 2 else None
         self._solver.set_stream(self._handle, recorder.stream)
         step = self.n * self.n * FLOATS[self.element]
         for matrix in range(self.batch if self.n else 0):
             place = target + matrix * step
-            self._run(self._handle, self.side, self.n, place, self.n, self._workspace, self._elements, self._info_address)
+            told = self._info_address if info is None else info + 4 * matrix
+            self._run(self._handle, self.side, self.n, place, self.n, self._workspace, self._elements, told)
 
 
 class TriangularSolveStep(Step, kind="triangular_solve", fields={**moving(2, 1), **_FIELDS, **_FLAGS, "sizes": row(*[SIZE] * 3)}):
@@ -71,9 +79,7 @@ class TriangularSolveStep(Step, kind="triangular_solve", fields={**moving(2, 1),
 
     @staticmethod
     def faults(op: Op, launches: Launches) -> Iterator[str]:
-        batch, m, n = op["sizes"]
-        order = m if op["left"] else n
-        return _matrices(op, [(batch, order, order), (batch, m, n), (batch, m, n)])
+        return past_slices(solve_tensors(op))
 
     def __init__(self, thunk: Thunk):
         super().__init__(thunk)
@@ -96,7 +102,8 @@ class TriangularSolveStep(Step, kind="triangular_solve", fields={**moving(2, 1),
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         a, b = (buffers.address(at) for at in self.thunk.reads)
         x = buffers.address(self.thunk.writes[0])
-        recorder.copy(x, b, self.thunk.writes[0].size)
+        if x != b:
+            recorder.copy(x, b, self.thunk.writes[0].size)
         self._blas.set_stream(self._handle, recorder.stream)
         self._blas.set_workspace(self._handle, self._workspace, self._workspace_bytes)
         side, triangle = (_RIGHT if self.left else _LEFT), (_UPPER if self.thunk["lower"] else _LOWER)
@@ -107,5 +114,17 @@ class TriangularSolveStep(Step, kind="triangular_solve", fields={**moving(2, 1),
             self._run(self._handle, *flags, self.n, self.m, self._one.ctypes.data, *places)
 
 
-def _matrices(op: Op, shapes: Sequence[tuple[int, ...]]) -> Iterator[str]:
-    return past_slices([dense("a matrix", shape, op["element"], at) for shape, at in zip(shapes, (*op["reads"], *op["writes"]))])
+def factor_tensors(op: Op) -> list[Tensor]:
+    """What a cholesky reads and writes, as an artifact holds it; its numbers, 4 bytes each, count as f32."""
+    batch, n = op["sizes"]
+    names = ("the matrices", "the factors")
+    found = [dense(name, (batch, n, n), op["element"], at) for name, at in zip(names, (*op["reads"], op["writes"][0]))]
+    return [*found, *(dense("the numbers", (batch,), "f32", at) for at in op["writes"][1:])]
+
+
+def solve_tensors(op: Op) -> list[Tensor]:
+    """A, B and X of a triangular_solve."""
+    batch, m, n = op["sizes"]
+    order = m if op["left"] else n
+    shapes = {"A": (batch, order, order), "B": (batch, m, n), "X": (batch, m, n)}
+    return [dense(name, shape, op["element"], at) for (name, shape), at in zip(shapes.items(), (*op["reads"], *op["writes"]))]
