@@ -1,0 +1,45 @@
+"""What JAX builds on scatters, on a simulated GPU: the bits that the CPU gives, whose tests are in test_scatters_of_jax.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numerics.test_sorts_on_gpus import agree
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+RNG = np.random.default_rng(0)
+ROWS, PLACES = RNG.standard_normal((30, 5), np.float32), RNG.integers(-3, 35, 200).astype(np.int32)
+UPDATES = RNG.standard_normal((200, 5), np.float32)
+
+
+def test_gradient_of_a_max_pool():
+    def pooled(y):
+        return (jax.lax.reduce_window(y, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "VALID") ** 2).sum()
+
+    agree(jax.grad(pooled), RNG.standard_normal((1, 32, 32, 1), np.float32))
+
+
+def test_rows_and_segments():
+    def functions(x, i, u):
+        return (
+            x.at[i].add(u),
+            x.at[i].set(u),
+            x.at[i].multiply(u),
+            x.at[i, i % 5].add(u[:, 0]),
+            jax.ops.segment_sum(u, i % 7, num_segments=7),
+            jax.ops.segment_max(u, i % 7, num_segments=7),
+            jnp.bincount(i % 7, length=7),
+            x.at[jnp.arange(0, 20, 3)].apply(jnp.negative),
+        )
+
+    agree(functions, ROWS, PLACES, UPDATES)
+
+
+def test_complex_rows():
+    agree(lambda x, i, u: x.at[i].add(u), (ROWS * (1 + 2j)).astype(np.complex64), PLACES, (UPDATES * (2 - 1j)).astype(np.complex64))
+
+
+def test_unique():
+    agree(lambda x: jnp.unique(x, size=12, return_counts=True), RNG.integers(0, 12, 300).astype(np.int32))
