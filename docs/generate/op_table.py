@@ -25,8 +25,8 @@ _HEAD = """## Every op and element type
 
 What a small program of each op and type gives, compiled for the CPU and for sm_90a, run (sm_90a on the simulator) and compared with the
 reference interpreter, or with XLA where that lacks the op: *yes* where both are right, *CPU* where the CPU alone is; a number is the
-error below, the CPU's before that of sm_90a where they differ. *yes\\** compiles, and no oracle computes it. What StableHLO does not allow
-is empty. Found by `python -m tests.op_table`; a test compares a sample.
+error below, the CPU's before that of sm_90a where they differ. *yes\\** compiles, and no oracle computes it, or none well enough to
+compare. What StableHLO does not allow is empty. Found by `python -m tests.op_table`; a test compares a sample.
 """
 
 Found = dict[str, dict[str, list[str]]]

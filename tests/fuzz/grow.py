@@ -30,6 +30,8 @@ class Limits:
     reuse: float = 0.75
     """How often an operand is a value that is there, not a new argument."""
     depth: int = 2
+    lenient: bool = False
+    """Makes values of which no error bound is known, too: the program is vague."""
 
 
 class Grower:
@@ -45,7 +47,7 @@ class Grower:
         """Whether the op to be made takes operands that are not exact."""
         self.isolated = False
         self.depth = 0
-        self.by_xla = False
+        self.by_xla = self.vague = False
         self.some_ops: Callable[[int], None] = lambda count: None
         """Appends about so many ops, for bodies."""
 
@@ -174,13 +176,22 @@ class Grower:
         if any(kind.size > 4 * MOST for kind in results):
             raise Unsuitable
         facts = facts or Facts()
-        made = [errors.checked(facts, kind.element) for kind in results]
+        made = [self._checked(facts, kind.element) for kind in results]
         values = [Value(kind) for kind in results]
         self.facts.update(zip(values, made))
         full = name if "." in name else f"stablehlo.{name}"
         self.ops.append(Op(full, list(operands), values, attributes, list(regions)))
         self.pool += [value for value in values if not value.element.startswith(("tuple", "!stablehlo.token"))]
         return values
+
+    def _checked(self, facts: Facts, element: str) -> Facts:
+        try:
+            return errors.checked(facts, element)
+        except Unsuitable:
+            if not self.limits.lenient:
+                raise
+            self.vague = True
+            return facts
 
     def region(self, kinds: Sequence[Type], body: Callable[..., Sequence[Value]], isolated: bool = True) -> Region:
         """A region with arguments of those types, of which nothing is known; `body` gives back what it returns."""
@@ -216,5 +227,5 @@ class Grower:
         ends = [value for value in made if value not in read]
         more = [value for value in made if value in read and self.rng.random() < 0.1]
         tolerances = {value: (self.facts[value].ulps, self.facts[value].absolute) for value in made if not self.facts[value].exact}
-        program = Program(self.arguments, self.ops, (ends + more) or made, tolerances, self.functions, self.by_xla)
+        program = Program(self.arguments, self.ops, (ends + more) or made, tolerances, self.functions, self.by_xla, self.vague)
         return program.only(program.returned)

@@ -78,6 +78,8 @@ class Program:
     functions: dict[str, Region] = field(default_factory=dict)
     by_xla: bool = False
     """The reference interpreter has not all of its ops."""
+    vague: bool = False
+    """A tolerance says nothing."""
 
     @property
     def inputs(self) -> list[np.ndarray]:

@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .elements import COMMON
+from .elements import COMMON, FLOATS, is_float
 from .errors import Unsuitable
 from .grow import Grower, Limits
 from .program import Program
 from .recipes import Recipe, load
 
-TRIES = 40
+TRIES = 20
 XLA = 0.15
 """How many programs have ops that only XLA computes."""
 SMALL = Limits(ranks=(2,), extents=(3, 5), empty=0, data=("tame",), reuse=0.9)
@@ -64,9 +64,10 @@ def random_program(seed: Sequence[int], limits: Limits, knows: Knows, size: int,
 def small_program(name: str, element: str, seed: int = 0) -> Program | None:
     """One op of the type; None if it cannot be made of it."""
     recipe = load()[name]
-    types = (element,)
-    for attempt_number in range(20):
-        g = Grower([seed, attempt_number], Limits(types, SMALL.ranks, SMALL.extents, 0, SMALL.data, SMALL.reuse))
+    data = ("whole",) if is_float(element) and element not in FLOATS else ("tame",)
+    for number in range(2 * TRIES):
+        limits = replace(SMALL, types=(element,), data=data, lenient=number >= TRIES)
+        g = Grower([seed, number], limits)
         g.by_xla = recipe.by_xla
         if attempt(g, recipe, element):
             return g.finish()

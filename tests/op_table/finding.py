@@ -65,7 +65,8 @@ def _decide(judge: Judge, group: Sequence[Entry], target: str, tell: Tell) -> No
         _decide(judge, group[:half], target, tell)
         return _decide(judge, group[half:], target, tell)
     for entry in group:
-        tell(entry, target, said(verdict.kind, verdict.why))
+        vague = verdict.kind == "right" and small_program(*entry).vague
+        tell(entry, target, "unchecked" if vague else said(verdict.kind, verdict.why))
 
 
 def said(kind: str, why: str) -> str:

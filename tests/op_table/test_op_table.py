@@ -36,3 +36,10 @@ def test_every_op_and_type_of_the_table_of_ops_is_in_it():
 def test_nothing_is_wrong():
     kinds = {what.split(":")[0] for by_type in stored().values() for both in by_type.values() for what in both}
     assert not kinds & {"wrong", "failed", "crashed", "slow", ""}
+
+
+def test_entries_that_were_wrong():
+    entries = [("clamp", "complex<f32>"), ("bitcast_convert", "complex<f64>"), ("cholesky", "complex<f32>"), ("dynamic_conv", "i4")]
+    found: dict[tuple[str, str], str] = {}
+    find(entries, lambda entry, target, what: found.update({entry: what}), ["cpu"])
+    assert found == dict.fromkeys(entries, "right")

@@ -101,6 +101,9 @@ def minimum(x: Complex, y: Complex) -> Complex:
 
 
 def clamp(low: Complex, x: Complex, high: Complex) -> Complex:
+    """Bounds may be of rank 0."""
+    shape = build.shape_of(x[0].value)
+    low, high = (tuple(Real(build.broadcast(part.value, shape, range(len(build.shape_of(part.value))))) for part in z) for z in (low, high))
     return minimum(maximum(x, low), high)
 
 

@@ -41,7 +41,7 @@ def diagonal(g: Grower, shape, element: str, number: int) -> Value:
 @recipe("cholesky", by_xla=True, alone=True)
 def cholesky(g: Grower, name: str, element: str) -> Value:
     x = definite(g, element)
-    return g.emit(name, [x], None, f"lower = {str(g.rng.random() < 0.5).lower()}", facts=Facts(64.0, False, 512, 512 * eps(element)))
+    return g.emit(name, [x], None, f"lower = {str(g.rng.random() < 0.5).lower()}", facts=Facts(16.0, False, 0, 64 * eps(element)))
 
 
 @recipe("triangular_solve", by_xla=True, alone=True)
@@ -56,7 +56,7 @@ def triangular_solve(g: Grower, name: str, element: str) -> Value:
     flags = {"left_side": left, "lower": g.rng.random() < 0.5, "unit_diagonal": unit}
     attributes = ", ".join(f"{key} = {str(flag).lower()}" for key, flag in flags.items())
     attributes += f", transpose_a = #stablehlo<transpose {g.rng.choice(among)}>"
-    return g.emit(name, [a, b], b.type, attributes, facts=Facts(4096.0, False, 512, 2048 * eps(element)))
+    return g.emit(name, [a, b], b.type, attributes, facts=Facts(64.0, False, 0, 64 * eps(element)))
 
 
 @recipe("fft", by_xla=True, alone=True)
