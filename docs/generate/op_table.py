@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from textwrap import fill
 
 FILE = Path(__file__).parent / "op_table.json"
 GROUPS = {
@@ -20,7 +21,7 @@ GROUPS = {
     "c64, c128": ["complex<f32>", "complex<f64>"],
     "quantized": ["!quant.uniform<i8:f32, 5.000000e-01:3>"],
 }
-_SHORT = {"complex<f32>": "c64", "complex<f64>": "c128"}
+_SHORT = {"complex<f32>": "c64", "complex<f64>": "c128", "!quant.uniform<i8:f32, 5.000000e-01:3>": "i8 by 0.5 of f32"}
 _HEAD = """## Every op and element type
 
 What a small program of each op and type gives, compiled for the CPU and for sm_90a, run (sm_90a on the simulator) and compared with the
@@ -41,7 +42,9 @@ def text() -> str:
     rows = "".join(f"| {name} | {' | '.join(_cell(name, found[name], group, notes) for group in groups.values())} |\n" for name in found)
     head = f"| op | {' | '.join(groups)} |\n|{'---|' * (len(groups) + 1)}\n"
     listed = "".join(f"{number}. {note}\n" for note, number in notes.items())
-    return f"{_HEAD}\n{head}{rows}\n{listed}"
+    short = sorted(_SHORT.get(element, element) for element in elements)
+    tried = fill(f"Tried so far: {', '.join(short)}.", 140, break_on_hyphens=False)
+    return f"{_HEAD}{tried}\n\n{head}{rows}\n{listed}"
 
 
 def _cell(name: str, by_type: dict[str, list[str]], group: list[str], notes: dict[str, int]) -> str:
@@ -54,7 +57,7 @@ def _cell(name: str, by_type: dict[str, list[str]], group: list[str], notes: dic
         return next(iter(outcomes))
     most = max(outcomes, key=lambda outcome: len(outcomes[outcome]), default="")
     rest = [f"{', '.join(types)}: {outcome}" for outcome, types in outcomes.items() if outcome != most]
-    return "; ".join([most, *rest])
+    return "; ".join([most, *rest]) if most else "; ".join(rest)
 
 
 def _outcome(name: str, element: str, found: list[str], notes: dict[str, int]) -> str:
