@@ -238,15 +238,10 @@ def select(chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A splat of 0 (false for i1)."""
-    return filled(shape, element, 0)
-
-
-def filled(shape: Sequence[int], element: ir.Type, number: float) -> ir.Value:
-    """A splat of the number, in both parts of a complex one."""
     if isinstance(element, ir.ComplexType):  # the bindings have no attribute of a complex number
-        parts = [filled(shape, element.element_type, number)] * 2
+        parts = [zero(shape, element.element_type)] * 2
         return value_of("stablehlo.complex", tensor(shape, element), parts)
-    return splat(tensor(shape, element), scalar(element, number))
+    return splat(tensor(shape, element), scalar(element, 0))
 
 
 def scalar(element: ir.Type, value: float | int | bool | np.generic) -> ir.Attribute:
