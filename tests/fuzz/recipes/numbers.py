@@ -99,7 +99,10 @@ def rng(g: Grower, name: str, element: str) -> Value:
     extents = f"value = dense<{list(shape)}> : tensor<{len(shape)}xi64>"
     size = g.emit("constant", [], [Type((len(shape),), "i64")], extents)
     value = g.emit(name, [low, high, size], Type(shape, element), "rng_distribution = #stablehlo<rng_distribution UNIFORM>")
-    return g.emit("floor", [value]) if is_float(element) else value
+    if not is_float(element):
+        return value
+    g.pool.remove(value)
+    return g.emit("floor", [value])
 
 
 @recipe("batch_norm_inference", by_xla=True)
