@@ -103,7 +103,11 @@ def minimum(x: Complex, y: Complex) -> Complex:
 def clamp(low: Complex, x: Complex, high: Complex) -> Complex:
     """Bounds may be of rank 0."""
     shape = build.shape_of(x[0].value)
-    low, high = (tuple(Real(build.broadcast(part.value, shape, range(len(build.shape_of(part.value))))) for part in z) for z in (low, high))
+
+    def spread(bound: Real) -> Real:
+        return Real(build.broadcast(bound.value, shape, range(len(build.shape_of(bound.value)))))
+
+    low, high = (spread(low[0]), spread(low[1])), (spread(high[0]), spread(high[1]))
     return minimum(maximum(x, low), high)
 
 
