@@ -116,7 +116,7 @@ class _NodeImporter(GraphNodeImporter):
     """torch-mlir's importer of nodes, which asks for a lowering first."""
 
     def _import_torch_op_overload(self, loc: ir.Location, node: Node, concrete_target: Any = None) -> None:
-        lowering = lowering_of(concrete_target or node.target)
+        lowering = lowering_of(concrete_target or node.target, _has_complex(node))
         if lowering is not None and self._lower_node(loc, node, lowering):
             return
         try:
@@ -175,6 +175,12 @@ class _NodeImporter(GraphNodeImporter):
         if isinstance(given, Node):
             raise op.refused(f"the argument {given.name} is a number that the program computes", "make it a constant")
         return given
+
+
+def _has_complex(node: Node) -> bool:
+    """Whether the node takes or gives complex tensors."""
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    return any(isinstance(value, torch.Tensor) and value.is_complex() for value in values)
 
 
 def _described(node: Node, values: Sequence[torch.Tensor]) -> TorchOp:

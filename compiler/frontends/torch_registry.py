@@ -36,6 +36,7 @@ from hloom.passes.stablehlo.support import build
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _lowerings: dict[str, Callable[..., Any]] = {}
+_lowerings_of_complex: dict[str, Callable[..., Any]] = {}
 _decompositions: dict[str, Callable[..., Any]] = {}
 
 
@@ -84,6 +85,11 @@ def torch_lowering(*names: str) -> Callable[[_Function], _Function]:
     return _registering(_lowerings, names)
 
 
+def torch_lowering_of_complex(*names: str) -> Callable[[_Function], _Function]:
+    """The same for ops that take or give complex numbers, and only for those."""
+    return _registering(_lowerings_of_complex, names)
+
+
 def torch_decomposition(*names: str) -> Callable[[_Function], _Function]:
     """Registers the decorated function as the decomposition of those ops into other torch ops (see above)."""
     return _registering(_decompositions, names)
@@ -111,9 +117,11 @@ def _registering(table: dict[str, Callable[..., Any]], names: Sequence[str]) -> 
     return decorate
 
 
-def lowering_of(target: Any) -> Callable[..., Any] | None:
-    """The lowering of an op: the overload's own, else the one of all its overloads."""
-    return _lowerings.get(str(target)) or _lowerings.get(str(target).rpartition(".")[0])
+def lowering_of(target: Any, of_complex: bool = False) -> Callable[..., Any] | None:
+    """The lowering of an op: the overload's own, else the one of all its overloads; those of complex numbers first where it has some."""
+    names = (str(target), str(target).rpartition(".")[0])
+    tables = (_lowerings_of_complex, _lowerings) if of_complex else (_lowerings,)
+    return next((table[name] for table in tables for name in names if name in table), None)
 
 
 def with_own_decompositions(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
