@@ -9,8 +9,9 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+from hloom.dialects.storage import is_i1
 from hloom.passes.common.custom_calls import NUMBERS, is_known, target_of_call
-from hloom.passes.common.ops import ANNOTATIONS, PLANAR, is_accepted, remedy
+from hloom.passes.common.ops import ANNOTATIONS, CONTRACTIONS, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
@@ -244,8 +245,18 @@ def _check_op(op: ir.Operation) -> None:
         _check_type(op, result.type)
     if name == "stablehlo.bitcast_convert":
         _check_bitcast(op)
-    if name == "chlo.bessel_i1e" and isinstance(op.results[0].type.element_type, ir.ComplexType):
+    _check_elements(op)
+
+
+def _check_elements(op: ir.Operation) -> None:
+    """What the verifier admits and no reference computes."""
+    if op.name == "chlo.bessel_i1e" and isinstance(op.results[0].type.element_type, ir.ComplexType):
         raise _unsupported(op, "chlo.bessel_i1e of complex numbers")
+    if op.name == "stablehlo.dynamic_iota" and is_i1(op.results[0].type.element_type):
+        raise _unsupported(op, "stablehlo.dynamic_iota of i1")
+    if op.name in CONTRACTIONS and isinstance(op.results[0].type.element_type, ir.IntegerType):
+        if any(isinstance(value.type.element_type, ir.FloatType) for value in op.operands):
+            raise _unsupported(op, f"{op.name} of floats into integers")
 
 
 def _check_bitcast(op: ir.Operation) -> None:

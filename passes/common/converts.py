@@ -21,6 +21,11 @@ def convert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
         return _float_to_float(s, x, result) if is_float(target) else _float_to_integer(s, x, result, is_unsigned(target))
     if is_float(target):
         return s.cast("arith.uitofp" if is_unsigned(source) else "arith.sitofp", result, x)
+    return integer_to_integer(s, x, source, result)
+
+
+def integer_to_integer(s: Scalars, x: ir.Value, source: ir.Type, result: ir.Type) -> ir.Value:
+    """Modulo 2^n; `source` says whether `x` has a sign."""
     if result.width < x.type.width:
         return s.cast("arith.trunci", result, x)
     return s.cast("arith.extui" if is_unsigned(source) else "arith.extsi", result, x)

@@ -170,6 +170,18 @@ REFUSED = {
         UnsupportedOpError,
         "custom_call @kernel",
     ),
+    "dot of floats into integers": (
+        f"func.func @main(%a: {ONE}) -> tensor<i32> {{ %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : ({ONE}, {ONE}) "
+        "-> tensor<i32> return %0 : tensor<i32> }",
+        UnsupportedOpError,
+        "floats into integers",
+    ),
+    "iota of i1": (
+        "func.func @main(%n: tensor<1xi32>) -> tensor<3xi1> { %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<3xi1> "
+        "return %0 : tensor<3xi1> }",
+        UnsupportedOpError,
+        "dynamic_iota of i1",
+    ),
     "not utf-8": (b"\xff\xfe\x00", ParseError, "0xff"),
     "truncated": (artifact(TEXT)[:-20], ParseError, "artifact"),
     "no bytecode": (b"ML\xefRgarbage", ParseError, "bytecode|malformed|section"),

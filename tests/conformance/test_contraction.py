@@ -94,9 +94,9 @@ def close(left: np.ndarray, right: np.ndarray, element: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("source", "result"), [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("i8", "i32"), ("ui8", "i32"), ("i8", "f32")]
+    ("source", "result"), [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("i8", "i32"), ("ui8", "i32"), ("i8", "f32"), ("ui64", "i32")]
 )
-def test_results_of_a_wider_type(interpreter, source, result):
+def test_results_of_another_type(interpreter, source, result):
     p = Program()
     for label, left, right, batch, contracting in FORMS[:14]:
         x, y = p.input(small(left, source, 1)), p.input(small(right, source, 2))

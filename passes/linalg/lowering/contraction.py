@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from ...common.converts import integer_to_integer
 from ...common.scalars import Scalars, is_bool, is_float, is_unsigned, signless
 from . import generic
 from .lowering import Lowering, Read
@@ -49,7 +50,7 @@ def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type) -> 
             return s.cast("arith.uitofp" if is_unsigned(element) else "arith.sitofp", accumulator, x)
         if is_float(accumulator):
             return s.cast("arith.extf", accumulator, x)
-        return s.cast("arith.extui" if is_unsigned(element) else "arith.extsi", accumulator, x)
+        return integer_to_integer(s, x, element, accumulator)
 
     def body(scalars: list[ir.Value], outs: list[ir.Value]) -> list[ir.Value]:
         left, right = (extended(x, element) for x, element in zip(scalars, elements))
