@@ -94,4 +94,4 @@ def test_a_checkout_that_is_not_installed_needs_no_compiler():
     """Without `site` there is no editable install: only the folders as they lie."""
     packages = [path for path in sys.path if path.endswith("-packages")]
     child = subprocess.run([sys.executable, "-I", "-S", "-c", CHILD, str(ROOT), *packages], capture_output=True, text=True, timeout=60)
-    assert child.stdout.split() == ["hloom.runtime.executable", "True", "[]"], child.stderr
+    assert child.stdout.split() == ["hloom.runtime.loading", "True", "[]"], child.stderr

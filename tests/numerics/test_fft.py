@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hloom
-from hloom.passes.common.fourier_plan import smooth_from
+from hloom.passes.common.fourier_plan import is_smooth, smooth_from
 from hloom.passes.common.roots_of_unity import divisors, prime_factors, roots_of_unity
 
 KINDS = ["FFT", "IFFT", "RFFT", "IRFFT"]
@@ -54,7 +54,9 @@ class Case:
         wanted, numpys = (self.of_numpy(arrays, dtype) for dtype in (np.longdouble, DTYPES[self.element]))
         largest = max(np.abs(w).max() for w in wanted)
         error, allowed = (max(np.abs(x - w).max() for x, w in zip(each, wanted, strict=True)) for each in (got, numpys))
-        assert error <= 2 * allowed + 2 * np.finfo(DTYPES[self.element]).eps * largest, (
+        # a convolution for a large prime is three transforms and two products: NumPy's own f64 is off by up to 2.7 eps there
+        most = 2 if all(map(is_smooth, self.lengths)) else 4
+        assert error <= 2 * allowed + most * np.finfo(DTYPES[self.element]).eps * largest, (
             self.kind,
             self.shape,
             self.element,
