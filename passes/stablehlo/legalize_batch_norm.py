@@ -38,8 +38,8 @@ def _training(op: ir.Operation) -> list[ir.Value]:
     batch = _Batch.of(op)
     x, scale, offset = map(batch.wide, op.operands)
     mean = batch.mean(x)
-    centred = _subtract(x, batch.spread(mean))
-    variance = batch.mean(_multiply(centred, centred))
+    centred = build.subtract(x, batch.spread(mean))
+    variance = batch.mean(build.multiply(centred, centred))
     return [build.convert(value, element) for value in (batch.normalised(x, scale, offset, mean, variance), mean, variance)]
 
 
@@ -49,12 +49,12 @@ def _grad(op: ir.Operation) -> list[ir.Value]:
     x, scale, mean, variance, gradient = map(batch.wide, op.operands)
     shifted = batch.add_epsilon(variance)
     deviation = build.elementwise("sqrt", shifted)
-    centred = _subtract(x, batch.spread(mean))
-    total, moment = batch.sum(gradient), batch.sum(_multiply(gradient, centred))
-    inner = _subtract(_multiply(gradient, batch.splat(gradient, batch.count)), batch.spread(total))
-    inner = _subtract(inner, _multiply(centred, batch.spread(_divide(moment, shifted))))
-    factor = _divide(_divide(scale, deviation), batch.splat(scale, batch.count))
-    grads = _multiply(inner, batch.spread(factor)), _divide(moment, deviation), total
+    centred = build.subtract(x, batch.spread(mean))
+    total, moment = batch.sum(gradient), batch.sum(build.multiply(gradient, centred))
+    inner = build.subtract(build.multiply(gradient, build.full_like(gradient, batch.count)), batch.spread(total))
+    inner = build.subtract(inner, build.multiply(centred, batch.spread(build.divide(moment, shifted))))
+    factor = build.divide(build.divide(scale, deviation), build.full_like(scale, batch.count))
+    grads = build.multiply(inner, batch.spread(factor)), build.divide(moment, deviation), total
     return [build.convert(value, element) for value in grads]
 
 
@@ -85,32 +85,17 @@ class _Batch:
 
     def mean(self, value: ir.Value) -> ir.Value:
         total = self.sum(value)
-        return _divide(total, self.splat(total, self.count))
+        return build.divide(total, build.full_like(total, self.count))
 
     def spread(self, value: ir.Value) -> ir.Value:
         """A value a feature, for all elements."""
         return build.broadcast(value, self.shape, [self.feature])
 
-    def splat(self, like: ir.Value, number: float) -> ir.Value:
-        return build.splat(like.type, build.scalar(element_of(like), number))
-
     def add_epsilon(self, variance: ir.Value) -> ir.Value:
-        return build.elementwise("add", variance, self.splat(variance, self.epsilon))
+        return build.add(variance, build.full_like(variance, self.epsilon))
 
     def normalised(self, x: ir.Value, scale: ir.Value, offset: ir.Value, mean: ir.Value, variance: ir.Value) -> ir.Value:
         deviation = build.elementwise("sqrt", self.add_epsilon(variance))
-        factor = _divide(scale, deviation)
-        scaled = _multiply(_subtract(x, self.spread(mean)), self.spread(factor))
-        return build.elementwise("add", scaled, self.spread(offset))
-
-
-def _subtract(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("subtract", x, y)
-
-
-def _multiply(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("multiply", x, y)
-
-
-def _divide(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("divide", x, y)
+        factor = build.divide(scale, deviation)
+        scaled = build.multiply(build.subtract(x, self.spread(mean)), self.spread(factor))
+        return build.add(scaled, self.spread(offset))

@@ -39,7 +39,7 @@ def _slice(op: ir.Operation) -> list[ir.Value]:
     value, starts, _, strides = op.operands
     for dimension, size in enumerate(build.shape_of(op.results[0])):
         steps = build.iota([size], _index(), 0)
-        places = _add(_entry(starts, dimension, size), _multiply(steps, _entry(strides, dimension, size)))
+        places = build.add(_entry(starts, dimension, size), build.multiply(steps, _entry(strides, dimension, size)))
         value = build.take(value, dimension, places)
     return [value]
 
@@ -48,7 +48,7 @@ def _pad(op: ir.Operation) -> list[ir.Value]:
     value, filling, low, _, interior = op.operands
     shape = build.shape_of(op.results[0])
     lows = [_entry(low, d, n) for d, n in enumerate(shape)]
-    steps = [_add(_entry(interior, d, n), _splat(n, 1)) for d, n in enumerate(shape)]
+    steps = [build.add(_entry(interior, d, n), _splat(n, 1)) for d, n in enumerate(shape)]
     return [_padded(value, filling, lows, steps, shape)]
 
 
@@ -58,9 +58,9 @@ def _padded(value: ir.Value, filling: ir.Value, lows: Sequence[ir.Value], steps:
     if not build.count_of(value):
         return build.broadcast(filling, shape, [])
     for dimension, (size, low, step) in enumerate(zip(shape, lows, steps)):
-        distance = build.elementwise("subtract", build.iota([size], _index(), 0), low)
-        place = build.elementwise("divide", distance, step)
-        here = build.compare("EQ", _multiply(place, step), distance)
+        distance = build.subtract(build.iota([size], _index(), 0), low)
+        place = build.divide(distance, step)
+        here = build.compare("EQ", build.multiply(place, step), distance)
         for direction, bound in (("GE", 0), ("LT", source[dimension])):
             here = build.elementwise("and", here, build.compare(direction, place, _splat(size, bound)))
         here = build.elementwise("and", here, build.compare("GE", distance, _splat(size, 0)))
@@ -121,15 +121,7 @@ def _index() -> ir.Type:
 
 
 def _splat(size: int, number: int) -> ir.Value:
-    return build.splat(build.tensor([size], _index()), build.scalar(_index(), number))
-
-
-def _add(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("add", x, y)
-
-
-def _multiply(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("multiply", x, y)
+    return build.full(build.tensor([size], _index()), number)
 
 
 _RULES: dict[str, list[Rule]] = {

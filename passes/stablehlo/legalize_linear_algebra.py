@@ -73,7 +73,7 @@ def _filled(kind: ir.Type, value: float) -> ir.Value:
     """A tensor of the value, which is both parts of a complex number."""
     element = kind.element_type
     part = element.element_type if isinstance(element, ir.ComplexType) else element
-    filled = build.splat(build.tensor(kind.shape, part), build.scalar(part, value))
+    filled = build.full(build.tensor(kind.shape, part), value)
     return filled if part == element else build.elementwise("complex", filled, filled, result=kind)
 
 

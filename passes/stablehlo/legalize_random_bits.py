@@ -21,12 +21,10 @@ from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
 from .support.random_bits import (
-    add,
     advanced,
     counters_from,
     interleaved,
     joined,
-    number,
     philox_words,
     threefry,
     word_type,
@@ -44,7 +42,7 @@ def _generated(op: ir.Operation) -> list[ir.Value] | None:
     if element_of(given).width != 64 or words not in ((2,) if algorithm == "THREE_FRY" else (2, 3)):
         return None
     as_words = build.tensor([words], word_type(64))
-    state = given if given.type == as_words else build.elementwise("bitcast_convert", given, result=as_words)
+    state = build.bitcast(given, as_words)
     key, *counter = (build.reshape(build.slice_dim(state, 0, i, i + 1), []) for i in range(words))
     shape, element = build.shape_of(op.results[1]), element_of(op.results[1])
     if algorithm == "THREE_FRY":
@@ -62,14 +60,14 @@ def _threefry(key: ir.Value, counter: ir.Value, shape: list[int], width: int) ->
     if width == 64:
         count = build.prod(shape)
         bits = build.reshape(joined(*threefry(key, counters_from(counter, count))), shape)
-        return bits, [add(counter, number(counter, count))]
+        return bits, [build.add(counter, build.full_like(counter, count))]
     padded = shape or [1]
     split = next((d for d, n in enumerate(padded) if n % 2 == 0), padded.index(max(padded)))
     half = [-(-n // 2) if d == split else n for d, n in enumerate(padded)]
     count = build.prod(half)
     pair = [build.reshape(words, half) for words in threefry(key, counters_from(counter, count))]
     bits = build.slice_dim(interleaved(pair, split), split, 0, padded[split])
-    return build.reshape(bits, shape), [add(counter, number(counter, count))]
+    return build.reshape(bits, shape), [build.add(counter, build.full_like(counter, count))]
 
 
 def _philox(key: ir.Value, counter: list[ir.Value], shape: list[int], width: int) -> tuple[ir.Value, list[ir.Value]]:
@@ -79,7 +77,7 @@ def _philox(key: ir.Value, counter: list[ir.Value], shape: list[int], width: int
     if width == 64:
         pairs = build.reshape(words, [count // 2, 2])
         words = build.reshape(joined(build.slice_dim(pairs, 1, 0, 1), build.slice_dim(pairs, 1, 1, 2)), [count // 2])
-    after = advanced(low, high, number(low, -(-count // 4)))
+    after = advanced(low, high, build.full_like(low, -(-count // 4)))
     return build.reshape(words, shape), list(after[: len(counter)])
 
 
@@ -87,4 +85,4 @@ def _elements(words: ir.Value, element: ir.Type) -> ir.Value:
     """The low bits of words as elements."""
     bits = build.convert(words, word_type(element.width))
     kind = build.tensor(build.shape_of(words), element)
-    return bits if bits.type == kind else build.elementwise("bitcast_convert", bits, result=kind)
+    return build.bitcast(bits, kind)

@@ -25,7 +25,7 @@ from ..common.rewriting import attributes_of, create, element_of, keyword, ops_i
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
-from .support.random_bits import add, halves, joined, number, philox_words, word_type
+from .support.random_bits import halves, joined, philox_words, word_type
 
 STATE = "hloom.generator"
 """Marks the argument of @main that is the state: four words of 32 bits, the lower ones first."""
@@ -113,7 +113,7 @@ class _Draws:
             value = _uniform(bits, first, second)
         else:
             value = _integers(bits, low, high)
-        return value, add(counter, number(counter, -(-words // 4)))
+        return value, build.add(counter, build.full_like(counter, -(-words // 4)))
 
     def _bits(self, counter: ir.Value, count: int, wide: bool) -> ir.Value:
         words = philox_words(self.key, counter, build.zero([], word_type(64)), count * 2 if wide else count)
@@ -130,8 +130,8 @@ def _uniform(bits: ir.Value, first: ir.Value, second: ir.Value) -> ir.Value:
     digits = _BITS.get(str(element), 24)
     start, end = (build.convert(value, wide) for value in (low, high))
     whole = build.convert(_upper(bits, digits), ir.IntegerType.get_signless(element_of(bits).width))
-    unit = build.elementwise("multiply", build.convert(whole, wide), _splat(start, 2.0**-digits))
-    value = add(start, build.elementwise("multiply", unit, build.elementwise("subtract", end, start)))
+    unit = build.multiply(build.convert(whole, wide), build.full_like(start, 2.0**-digits))
+    value = build.add(start, build.multiply(unit, build.subtract(end, start)))
     value = build.convert(value, element)
     return build.select(build.compare("LT", value, high), value, last)
 
@@ -141,10 +141,10 @@ def _before(end: ir.Value) -> ir.Value:
     element = element_of(end)
     kind = build.tensor([], word_type(element.width))
     bits, zero = build.elementwise("bitcast_convert", end, result=kind), build.zero([], element)
-    one = number(bits, 1)
-    smaller, larger = build.elementwise("subtract", bits, one), add(bits, one)
+    one = build.full_like(bits, 1)
+    smaller, larger = build.subtract(bits, one), build.add(bits, one)
     bits = build.select(build.compare("GT", end, zero), smaller, larger)
-    least = number(bits, 1 << (element.width - 1) | 1)
+    least = build.full_like(bits, 1 << (element.width - 1) | 1)
     bits = build.select(build.compare("EQ", end, zero), least, bits)
     return build.elementwise("bitcast_convert", bits, result=end.type)
 
@@ -155,41 +155,35 @@ def _normal(bits: ir.Value, mean: ir.Value, deviation: ir.Value) -> ir.Value:
     digits = _BITS[str(wide)]
     whole = ir.IntegerType.get_signless(element_of(bits).width)
     upper = build.convert(_upper(bits, digits), whole)
-    odd = build.convert(add(add(upper, upper), number(upper, 1 - 2**digits)), wide)
-    unit = build.elementwise("multiply", odd, _splat(odd, 2.0**-digits))
-    value = build.elementwise("multiply", value_of("chlo.erf_inv", unit.type, [unit]), _splat(unit, 2.0**0.5))
-    scaled = build.elementwise("multiply", value, build.convert(deviation, wide))
-    return build.convert(add(scaled, build.convert(mean, wide)), element_of(mean))
+    odd = build.convert(build.add(build.add(upper, upper), build.full_like(upper, 1 - 2**digits)), wide)
+    unit = build.multiply(odd, build.full_like(odd, 2.0**-digits))
+    value = build.multiply(value_of("chlo.erf_inv", unit.type, [unit]), build.full_like(unit, 2.0**0.5))
+    scaled = build.multiply(value, build.convert(deviation, wide))
+    return build.convert(build.add(scaled, build.convert(mean, wide)), element_of(mean))
 
 
 def _integers(bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     """`low` and the upper half of the product of the bits and `high - low`; of 64 bits, the remainder."""
     kind, width = low.type, element_of(low).width
     unsigned = build.tensor(build.shape_of(low), word_type(width))
-    start, end = (
-        value if value.type == unsigned else build.elementwise("bitcast_convert", value, result=unsigned) for value in (low, high)
-    )
-    span = build.convert(build.elementwise("subtract", end, start), word_type(64))
+    start, end = (build.bitcast(value, unsigned) for value in (low, high))
+    span = build.convert(build.subtract(end, start), word_type(64))
     if width == 64:
-        part = build.elementwise("remainder", bits, build.elementwise("maximum", span, number(span, 1)))
+        part = build.elementwise("remainder", bits, build.elementwise("maximum", span, build.full_like(span, 1)))
     else:
-        wide = build.elementwise("multiply", build.convert(bits, word_type(64)), span)
-        part = build.convert(build.elementwise("shift_right_logical", wide, number(wide, 32)), word_type(width))
-    value = add(start, part)
+        wide = build.multiply(build.convert(bits, word_type(64)), span)
+        part = build.convert(build.elementwise("shift_right_logical", wide, build.full_like(wide, 32)), word_type(width))
+    value = build.add(start, part)
     return value if kind == unsigned else build.elementwise("bitcast_convert", value, result=kind)
 
 
 def _upper(bits: ir.Value, digits: int) -> ir.Value:
     """The upper `digits` bits as a whole number."""
-    return build.elementwise("shift_right_logical", bits, number(bits, element_of(bits).width - digits))
+    return build.elementwise("shift_right_logical", bits, build.full_like(bits, element_of(bits).width - digits))
 
 
 def _computed_in(element: ir.Type) -> ir.Type:
     return element if element.width >= 32 else ir.F32Type.get()
-
-
-def _splat(like: ir.Value, value: float) -> ir.Value:
-    return build.splat(like.type, build.scalar(element_of(like), value))
 
 
 def _refused(op: ir.Operation, what: str, remedy: str) -> UnsupportedOpError:

@@ -60,7 +60,7 @@ def _places(op: ir.Operation) -> ir.Value:
     element, rank = element_of(operand), len(shape)
     index = ir.IntegerType.get_signless(32 if build.count_of(operand) < _FEW else 64)
     places = build.reshape(build.iota([build.count_of(operand)], index, 0), shape)
-    starts = [build.zero([], element), build.splat(build.tensor([], index), build.scalar(index, -1))]
+    starts = [build.zero([], element), build.full(build.tensor([], index), -1)]
     prefers = op.regions[0].blocks[0]
 
     def select(value: ir.Value, place: ir.Value, other: ir.Value, there: ir.Value) -> list[ir.Value]:

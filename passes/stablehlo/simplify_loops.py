@@ -91,7 +91,7 @@ def _decide_comparisons(loop: ir.Operation) -> None:
         if len(outcomes) == 1:
             kind = compare.results[0].type
             with compare.location, ir.InsertionPoint(compare):
-                replace(compare, [build.splat(kind, build.scalar(kind.element_type, outcomes.pop()))])
+                replace(compare, [build.full(kind, outcomes.pop())])
 
 
 def _drop_unused(loop: ir.Operation) -> ir.Operation:

@@ -115,16 +115,16 @@ def _key(components: Sequence[ir.Value], extents: Sequence[int]) -> ir.Value:
     kind, inside, key = build.tensor([total], element), None, None
     for component, extent in zip(components, extents):
         column = build.reshape(component, [total])
-        zero, end = (build.splat(column.type, build.scalar(element_of(column), n)) for n in (0, extent))
+        zero, end = (build.full_like(column, n) for n in (0, extent))
         hit = build.elementwise("and", build.compare("GE", column, zero), build.compare("LT", column, end))
         inside = hit if inside is None else build.elementwise("and", inside, hit)
         place = build.convert(column, element)
         if key is not None:
-            scaled = build.elementwise("multiply", key, build.splat(kind, build.scalar(element, extent)))
-            place = build.elementwise("add", scaled, place)
+            scaled = build.multiply(key, build.full(kind, extent))
+            place = build.add(scaled, place)
         key = place
     assert inside is not None and key is not None
-    return build.select(inside, key, build.splat(kind, build.scalar(element, most)))
+    return build.select(inside, key, build.full(kind, most))
 
 
 def _moved(update: ir.Value, windows: Windows, inside: list[int], total: int, order: ir.Value) -> ir.Value:

@@ -72,13 +72,14 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         scratch = [Array(buffer, array.element) for buffer, array in zip(buffers[len(buffers) - len(inputs) :], inputs)]
         first = integer(op, FIRST, length)
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
-        sort = _algorithm(comparator, s, length, first, target)
+        key = key_of(comparator)
+        sort = _algorithm(comparator, key, s, length, first, target)
 
         def sort_row(row: ir.Value) -> None:
             start = arith.muli(row, index_constant(length))
             sort(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
 
-        key, (lower, upper, *_), rows = key_of(comparator), entry.arguments, prod(outer)
+        (lower, upper, *_), rows = entry.arguments, prod(outer)
         if key is not None and first == length and NetworkSort.fits(key, inputs, length, rows, target.vector_bits):
             network = NetworkSort(s, key, length, target.vector_bits)
             kernel.attributes["hloom.tiles"] = i64_attr(-(-rows // network.lanes))
@@ -103,9 +104,10 @@ def _sort_of(function: ir.Operation) -> ir.Operation:
     return sort
 
 
-def _algorithm(comparator: Comparator, s: Scalars, length: int, first: int, target: TargetView) -> Callable[[Row, Row, Row], None]:
+def _algorithm(
+    comparator: Comparator, key: Key | None, s: Scalars, length: int, first: int, target: TargetView
+) -> Callable[[Row, Row, Row], None]:
     """What emits the sort of one row into another, by way of a third, of which so many elements are read."""
-    key = key_of(comparator)
     if capacity(first) <= length // 2:
         sort = _in_place(comparator, key, s, first, target)
         return Selection(s, comparator, key, length, first, sort).emit

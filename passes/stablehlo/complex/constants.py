@@ -28,7 +28,7 @@ def constant(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     elements = _elements(op, numpy_dtype(str(real)))
     kind = build.tensor(build.shape_of(result), real)
     if elements.shape[0] == 1:
-        return [[build.splat(kind, build.scalar(real, part)) for part in elements[0]]]
+        return [[build.full(kind, part) for part in elements[0]]]
     elements = elements.reshape(*build.shape_of(result), 2)
     return [[constants.write(np.ascontiguousarray(elements[..., number]), kind) for number in range(2)]]
 

@@ -22,5 +22,5 @@ def contraction(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
         return [[contract(a, part) for part in (c, *d)]]
     if not d:
         return [[contract(part, c) for part in (a, *b)]]
-    real = build.elementwise("subtract", contract(a, c), contract(b[0], d[0]))
-    return [[real, build.elementwise("add", contract(a, d[0]), contract(b[0], c))]]
+    real = build.subtract(contract(a, c), contract(b[0], d[0]))
+    return [[real, build.add(contract(a, d[0]), contract(b[0], c))]]

@@ -26,7 +26,7 @@ class Real:
         return str(element_of(self.value)) == "f64"
 
     def like(self, number: float) -> Real:
-        return Real(build.splat(self.value.type, build.scalar(element_of(self.value), number)))
+        return Real(build.full(self.value.type, number))
 
     def _with(self, name: str, *others: Real | float) -> Real:
         operands = (other if isinstance(other, Real) else self.like(other) for other in others)
@@ -98,7 +98,7 @@ class Real:
         """The value with the sign bit of the other, of zeros and NaN too."""
         bits = ir.IntegerType.get_signless(64 if self.is_double else 32)
         kind = build.tensor(build.shape_of(self.value), bits)
-        high = build.splat(kind, build.scalar(bits, 1 << (bits.width - 1)))
+        high = build.full(kind, 1 << (bits.width - 1))
         sign = build.elementwise("and", value_of("stablehlo.bitcast_convert", kind, [other.value]), high)
         magnitude = value_of("stablehlo.bitcast_convert", kind, [abs(self).value])
         return Real(value_of("stablehlo.bitcast_convert", self.value.type, [build.elementwise("or", magnitude, sign)]))

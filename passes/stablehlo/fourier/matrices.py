@@ -8,7 +8,7 @@ from torch_mlir import ir
 from ...common.rewriting import value_of
 from ...common.roots_of_unity import divisors, prime_factors
 from ..support import build
-from .planar import Planar, add, real_table, subtract
+from .planar import Planar, real_table
 
 LONGEST = 64
 
@@ -27,8 +27,8 @@ class Matrices:
         roots = z.roots(length, np.arange(length)[:, None] * np.arange(length + extended)) * factor
         re, im = (real_table(part, z.element, list(roots.shape), [0, 1]) for part in (roots.real, roots.imag))
         return Planar(
-            subtract(_product(re, z.re), _product(im, z.im)),
-            add(_product(im, z.re), _product(re, z.im)),
+            build.subtract(_product(re, z.re), _product(im, z.im)),
+            build.add(_product(im, z.re), _product(re, z.im)),
         )
 
     def split(self, length: int) -> tuple[int, int] | None:

@@ -68,8 +68,8 @@ class Planar:
         """Each element times one of `table`, an array of complex numbers whose dimensions are those `dims`."""
         re, im = (real_table(part, self.element, self.shape, dims) for part in (table.real, table.imag))
         return Planar(
-            subtract(multiply(self.re, re), multiply(self.im, im)),
-            add(multiply(self.re, im), multiply(self.im, re)),
+            build.subtract(build.multiply(self.re, re), build.multiply(self.im, im)),
+            build.add(build.multiply(self.re, im), build.multiply(self.im, re)),
         )
 
     def scaled(self, factor: float) -> Planar:
@@ -83,16 +83,4 @@ def real_table(table: np.ndarray, element: ir.Type, shape: Sequence[int], dims: 
 
 
 def scaled(value: ir.Value, factor: float) -> ir.Value:
-    return value if factor == 1 else multiply(value, build.splat(value.type, build.scalar(element_of(value), factor)))
-
-
-def add(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("add", x, y)
-
-
-def subtract(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("subtract", x, y)
-
-
-def multiply(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("multiply", x, y)
+    return value if factor == 1 else build.multiply(value, build.full_like(value, factor))

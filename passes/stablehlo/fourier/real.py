@@ -7,7 +7,7 @@ from torch_mlir import ir
 
 from ...common.roots_of_unity import roots_of_unity
 from ..support import build
-from .planar import Planar, add, real_table, scaled, subtract
+from .planar import Planar, real_table, scaled
 from .transform import Engine, transform
 
 
@@ -23,9 +23,9 @@ def from_real(engine: Engine, x: ir.Value) -> Planar:
     even, odd = (build.reshape(build.slice_dim(pairs, last + 1, i, i + 1), [*outer, half]) for i in range(2))
     z = transform(engine, Planar(even, odd), last, extended=True)
     r = z.reversed(last)
-    evens = Planar(scaled(add(z.re, r.re), 0.5), scaled(subtract(z.im, r.im), 0.5))
-    odds = Planar(add(z.im, r.im), subtract(r.re, z.re)).times(roots_of_unity(length, np.arange(half + 1)) / 2, [last])
-    return Planar(add(evens.re, odds.re), add(evens.im, odds.im))
+    evens = Planar(scaled(build.add(z.re, r.re), 0.5), scaled(build.subtract(z.im, r.im), 0.5))
+    odds = Planar(build.add(z.im, r.im), build.subtract(r.re, z.re)).times(roots_of_unity(length, np.arange(half + 1)) / 2, [last])
+    return Planar(build.add(evens.re, odds.re), build.add(evens.im, odds.im))
 
 
 def to_real(engine: Engine, z: Planar, length: int, factor: float) -> ir.Value:
@@ -43,9 +43,9 @@ def to_real(engine: Engine, z: Planar, length: int, factor: float) -> ir.Value:
         return transform(engine, Planar(im, re), last, factor).im
     half = length // 2
     a, b = z.part(last, 0, half), z.part(last, 1, count).reversed(last)
-    evens = Planar(add(a.re, b.re), subtract(a.im, b.im))
-    odds = Planar(subtract(a.re, b.re), add(a.im, b.im)).times(roots_of_unity(length, -np.arange(half)), [last])
-    packed = Planar(subtract(evens.re, odds.im), add(evens.im, odds.re))
+    evens = Planar(build.add(a.re, b.re), build.subtract(a.im, b.im))
+    odds = Planar(build.subtract(a.re, b.re), build.add(a.im, b.im)).times(roots_of_unity(length, -np.arange(half)), [last])
+    packed = Planar(build.subtract(evens.re, odds.im), build.add(evens.im, odds.re))
     made = transform(engine, packed.swapped, last, factor).swapped
     parts = [build.reshape(part, [*outer, half, 1]) for part in (made.re, made.im)]
     return build.reshape(build.concatenate(parts, last + 1), [*outer, length])

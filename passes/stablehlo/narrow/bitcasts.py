@@ -72,8 +72,8 @@ def _unpacked(value: ir.Value, wide: int, bits: int, shape: list[int]) -> ir.Val
 def _shifts(shape: list[int], bits: int) -> ir.Value:
     element = ir.IntegerType.get_unsigned(8)
     places = build.iota(shape, element, len(shape) - 1)
-    return build.elementwise("multiply", places, build.splat(places.type, build.scalar(element, bits)))
+    return build.multiply(places, build.full_like(places, bits))
 
 
 def _bitcast(value: ir.Value, kind: ir.Type) -> ir.Value:
-    return value if value.type == kind else build.elementwise("bitcast_convert", value, result=kind)
+    return build.bitcast(value, kind)

@@ -67,17 +67,17 @@ def _float_of_integer(value: ir.Value, after: NarrowType) -> ir.Value:
 
 
 def _clamp(value: ir.Value, least: int, largest: int) -> ir.Value:
-    low, high = (build.splat(build.tensor([], element_of(value)), build.scalar(element_of(value), v)) for v in (least, largest))
+    low, high = (build.full(build.tensor([], element_of(value)), v) for v in (least, largest))
     return build.elementwise("clamp", low, value, high, result=value.type)
 
 
 def _sticky(value: ir.Value) -> ir.Value:
     """An integer of 64 bits as one that is exact in f64, and on the same side of each tie of powers of two: its lowest 12 bits as one."""
-    low = build.splat(value.type, build.scalar(element_of(value), (1 << 12) - 1))
-    odd = build.splat(value.type, build.scalar(element_of(value), 1 << 12))
-    none = build.splat(value.type, build.scalar(element_of(value), 0))
+    low = build.full_like(value, (1 << 12) - 1)
+    odd = build.full_like(value, 1 << 12)
+    none = build.full_like(value, 0)
     cut = build.elementwise("and", value, build.elementwise("not", low))
     inexact = build.compare("NE", build.elementwise("and", value, low), none)
-    large = build.compare("GE", value, build.splat(value.type, build.scalar(element_of(value), 1 << 53)))
+    large = build.compare("GE", value, build.full_like(value, 1 << 53))
     rounded = build.select(inexact, build.elementwise("or", cut, odd), cut)
     return build.select(large, rounded, value)

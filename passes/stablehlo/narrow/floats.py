@@ -85,10 +85,10 @@ class _Bits:
         self.kind = build.tensor(shape, self.element)
 
     def number(self, value: int) -> ir.Value:
-        return build.splat(self.kind, build.scalar(self.element, value))
+        return build.full(self.kind, value)
 
     def real(self, value: float) -> ir.Value:
-        return build.splat(build.tensor(self.shape, self.float), build.scalar(self.float, value))
+        return build.full(build.tensor(self.shape, self.float), value)
 
     def of(self, value: ir.Value) -> ir.Value:
         """The bits of floats."""
@@ -118,7 +118,7 @@ def decode(codes: ir.Value, form: Format) -> ir.Value:
     shifted = b.op("shift_left", magnitude, F32_BITS[0] - form.mantissa)
     bits = b.op("add", shifted, (F32_BITS[1] - form.bias) << F32_BITS[0])
     unit = b.real(2.0 ** (1 - form.bias - form.mantissa))
-    small = build.elementwise("multiply", build.convert(magnitude, b.float), unit)
+    small = build.multiply(build.convert(magnitude, b.float), unit)
     bits = b.select(magnitude, "LT", 1 << form.mantissa, b.of(small), bits)
     if form.infinity is not None:
         bits = b.select(magnitude, "GE", form.infinity, b.op("or", shifted, 0x7F800000), bits)
@@ -157,7 +157,7 @@ def _nearest(b: _Bits, magnitude: ir.Value, form: Format, mantissa: int, bias: i
     normal = b.op("subtract", b.op("shift_right_logical", rounded, dropped), (bias - form.bias) << form.mantissa)
     # adding a number whose last place is the format's smallest rounds to that
     place = mantissa + 1 - form.bias - form.mantissa
-    moved = build.elementwise("add", b.as_float(magnitude), b.real(2.0**place))
+    moved = build.add(b.as_float(magnitude), b.real(2.0**place))
     small = b.op("subtract", b.of(moved), (bias + place) << mantissa)
     return b.select(magnitude, "LT", (bias + 1 - form.bias) << mantissa, small, normal)
 

@@ -74,15 +74,15 @@ def _of_bits(rule: Callable[[ir.Operation, ir.Value, list[ir.Value], NarrowType]
         assert narrow is not None
         values = [parts[0] for parts in operands]
         result = rule(op, lowest_bits(bytes_of(values[0]), narrow.bits), values, narrow)
-        back = result if result.type == values[0].type else build.elementwise("bitcast_convert", result, result=values[0].type)
+        back = build.bitcast(result, values[0].type)
         return [[from_compute(back, narrow)]]
 
     return converted
 
 
 def _leading_zeros(op: ir.Operation, bits: ir.Value, values: list[ir.Value], narrow: NarrowType) -> ir.Value:
-    unused = build.splat(bits.type, build.scalar(element_of(bits), 8 - narrow.bits))
-    return build.elementwise("subtract", build.elementwise("count_leading_zeros", bits), unused)
+    unused = build.full_like(bits, 8 - narrow.bits)
+    return build.subtract(build.elementwise("count_leading_zeros", bits), unused)
 
 
 def _ones(op: ir.Operation, bits: ir.Value, values: list[ir.Value], narrow: NarrowType) -> ir.Value:
@@ -95,7 +95,7 @@ def _shift_logical(op: ir.Operation, bits: ir.Value, values: list[ir.Value], nar
 
 def _shift_arithmetic(op: ir.Operation, bits: ir.Value, values: list[ir.Value], narrow: NarrowType) -> ir.Value:
     """The topmost bit stays, of unsigned types too."""
-    topmost = build.splat(bits.type, build.scalar(element_of(bits), 8 - narrow.bits))
+    topmost = build.full_like(bits, 8 - narrow.bits)
     high = build.elementwise("shift_left", bits, topmost)
     return build.elementwise("shift_right_arithmetic", build.elementwise("shift_right_arithmetic", high, topmost), bytes_of(values[1]))
 

@@ -64,7 +64,7 @@ def wrap(value: ir.Value, narrow: NarrowType) -> ir.Value:
     """Bytes with their lowest bits as an integer of the narrow type."""
     if not narrow.signed:
         return lowest_bits(value, narrow.bits)
-    shift = build.splat(value.type, build.scalar(narrow.storage, 8 - narrow.bits))
+    shift = build.full_like(value, 8 - narrow.bits)
     return build.elementwise("shift_right_arithmetic", build.elementwise("shift_left", value, shift), shift)
 
 
@@ -72,13 +72,13 @@ def lowest_bits(value: ir.Value, bits: int) -> ir.Value:
     """The value with all bits but the lowest ones zero."""
     if bits == element_of(value).width:
         return value
-    return build.elementwise("and", value, build.splat(value.type, build.scalar(element_of(value), (1 << bits) - 1)))
+    return build.elementwise("and", value, build.full_like(value, (1 << bits) - 1))
 
 
 def bytes_of(value: ir.Value) -> ir.Value:
     """Bytes of either sign as ui8."""
     unsigned = build.tensor(build.shape_of(value), ir.IntegerType.get_unsigned(8))
-    return value if value.type == unsigned else build.elementwise("bitcast_convert", value, result=unsigned)
+    return build.bitcast(value, unsigned)
 
 
 def from_bytes(value: ir.Value, narrow: NarrowType) -> ir.Value:

@@ -39,8 +39,8 @@ def in_integers(op: ir.Operation, lhs: ir.Value, rhs: ir.Value) -> ir.Value | No
     total = create(op.name, [kind], [image, rhs], **attributes).results[0]
     if zero_point:
         sums = _dot_sums(op, rhs) if op.name == "stablehlo.dot_general" else _kernel_sums(op, rhs)
-        factor = build.splat(kind, build.scalar(i32, zero_point))
-        total = build.elementwise("subtract", total, build.elementwise("multiply", sums, factor))
+        factor = build.full(kind, zero_point)
+        total = build.subtract(total, build.multiply(sums, factor))
     return _rescaled(op, total, left, right, result)
 
 
@@ -82,7 +82,7 @@ def _as_signed(value: ir.Value, zero_point: int) -> tuple[ir.Value, int]:
     i8 = ir.IntegerType.get_signless(8)
     if not element.is_unsigned or element.width < 8:
         return (build.convert(value, i8), zero_point) if element.is_unsigned else (value, zero_point)
-    flipped = build.elementwise("xor", value, build.splat(value.type, build.scalar(element, 128)))
+    flipped = build.elementwise("xor", value, build.full_like(value, 128))
     return build.elementwise("bitcast_convert", flipped, result=build.tensor(build.shape_of(value), i8)), zero_point - 128
 
 
@@ -115,7 +115,7 @@ def _padded(op: ir.Operation, image: ir.Value, zero_point: int) -> ir.Value:
     for dim, (before, after), step in zip(spatial, pairs, base):
         low[dim], high[dim], interior[dim] = before, after, step - 1
     element = element_of(image)
-    filling = build.splat(build.tensor([], element), build.scalar(element, zero_point))
+    filling = build.full(build.tensor([], element), zero_point)
     return build.pad(image, filling, low, high, interior)
 
 
@@ -128,5 +128,5 @@ def _rescaled(op: ir.Operation, total: ir.Value, left: QuantizedType, right: Qua
         return total
     axis = None if count == 1 else _channel(op)[1]
     scaled = build.convert(total, ir.F32Type.get())
-    scaled = build.elementwise("multiply", scaled, spread(factors, axis, build.shape_of(total), ir.F32Type.get()))
+    scaled = build.multiply(scaled, spread(factors, axis, build.shape_of(total), ir.F32Type.get()))
     return to_storage(scaled, result)

@@ -76,13 +76,13 @@ def _to_float(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
 def _bitcast(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     """Of the integers."""
     value, kind = operands[0][0], _stored_type(op.results[0])
-    return [[value if value.type == kind else build.elementwise("bitcast_convert", value, result=kind)]]
+    return [[build.bitcast(value, kind)]]
 
 
 def _constant(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     """Its attribute has the integers, signless or not."""
     value, kind = build.constant(op.attributes["value"]), _stored_type(op.results[0])
-    return [[value if value.type == kind else build.elementwise("bitcast_convert", value, result=kind)]]
+    return [[build.bitcast(value, kind)]]
 
 
 RULES: dict[str, Rule] = {

@@ -36,7 +36,7 @@ class QuantizedType:
 def spread(numbers: Sequence[float], axis: int | None, shape: list[int], element: ir.Type) -> ir.Value:
     """Scales or zero points, one or those along an axis, as a tensor of that shape."""
     if axis is None:
-        return build.splat(build.tensor(shape, element), build.scalar(element, numbers[0]))
+        return build.full(build.tensor(shape, element), numbers[0])
     kind = build.tensor([len(numbers)], element)
     constant = build.constant(ir.DenseElementsAttr.get([build.scalar(element, number) for number in numbers], kind))
     return build.broadcast(constant, shape, [axis])

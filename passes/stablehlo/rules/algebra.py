@@ -86,7 +86,7 @@ def _divide(op: ir.Operation) -> Values:
     limit = (1 << (_EXPONENT.get(str(build.element_of(x)), 0) - 1)) - 2 if str(build.element_of(x)) in _EXPONENT else 0
     if abs(fraction) != 0.5 or abs(exponent - 1) > limit:  # neither a power of two nor with a normal reciprocal
         return None
-    return [build.elementwise("multiply", x, build.splat(x.type, build.scalar(build.element_of(x), 1 / known)))]
+    return [build.multiply(x, build.full_like(x, 1 / known))]
 
 
 def _and(op: ir.Operation) -> Values:
@@ -105,7 +105,7 @@ def _or(op: ir.Operation) -> Values:
         return [op.operands[0]] if op.operands[0] == op.operands[1] else None
     x, known = found
     if known == _ones(x):
-        return [build.splat(x.type, build.scalar(build.element_of(x), known))]
+        return [build.full_like(x, known)]
     return [x] if known == 0 else None
 
 
@@ -145,9 +145,9 @@ def _power(op: ir.Operation) -> Values:
     if known not in (2, 3, -1) or not _is_float(x):
         return None
     if known == -1:
-        return [build.elementwise("divide", build.splat(x.type, build.scalar(build.element_of(x), 1)), x)]
-    square = build.elementwise("multiply", x, x)
-    return [square if known == 2 else build.elementwise("multiply", square, x)]
+        return [build.divide(build.full_like(x, 1), x)]
+    square = build.multiply(x, x)
+    return [square if known == 2 else build.multiply(square, x)]
 
 
 def _select(op: ir.Operation) -> Values:
@@ -184,7 +184,7 @@ def _compare(op: ir.Operation) -> Values:
     if outcome is None:
         return None
     kind = op.results[0].type
-    return [build.splat(kind, build.scalar(kind.element_type, outcome))]
+    return [build.full(kind, outcome)]
 
 
 def _convert(op: ir.Operation) -> Values:

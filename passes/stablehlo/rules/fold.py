@@ -54,7 +54,7 @@ def _elementwise(fold: Evaluator, limit: int, op: ir.Operation) -> list[ir.Value
     if value is None:
         return None
     value = np.asarray(value).astype(dtype)
-    return [build.splat(kind, build.scalar(kind.element_type, value.flat[0])) if is_splat else constants.write(value, kind)]
+    return [build.full(kind, value.flat[0]) if is_splat else constants.write(value, kind)]
 
 
 def _moved(fold: Evaluator, limit: int, op: ir.Operation) -> list[ir.Value] | None:
@@ -77,4 +77,4 @@ def _moved(fold: Evaluator, limit: int, op: ir.Operation) -> list[ir.Value] | No
 def _dimension_size(op: ir.Operation) -> list[ir.Value] | None:
     size = build.shape_of(op.operands[0])[integer(op, "dimension")]
     kind = op.results[0].type
-    return [build.splat(kind, build.scalar(kind.element_type, size))]
+    return [build.full(kind, size)]

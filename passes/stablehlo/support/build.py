@@ -35,8 +35,38 @@ def splat(kind: ir.Type, element: ir.Attribute) -> ir.Value:
     return constant(ir.DenseElementsAttr.get_splat(kind, element))
 
 
+def full(kind: ir.Type, value: float | int | bool | np.generic) -> ir.Value:
+    """A constant of tensor type `kind` whose elements are all `value`, rounded to their type."""
+    return splat(kind, scalar(ir.RankedTensorType(kind).element_type, value))
+
+
+def full_like(value: ir.Value, number: float | int | bool | np.generic) -> ir.Value:
+    return full(value.type, number)
+
+
 def elementwise(name: str, *operands: ir.Value, result: ir.Type | None = None) -> ir.Value:
     return value_of(f"stablehlo.{name}", result or operands[0].type, operands)
+
+
+def add(x: ir.Value, y: ir.Value) -> ir.Value:
+    return elementwise("add", x, y)
+
+
+def subtract(x: ir.Value, y: ir.Value) -> ir.Value:
+    return elementwise("subtract", x, y)
+
+
+def multiply(x: ir.Value, y: ir.Value) -> ir.Value:
+    return elementwise("multiply", x, y)
+
+
+def divide(x: ir.Value, y: ir.Value) -> ir.Value:
+    return elementwise("divide", x, y)
+
+
+def bitcast(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """The bits of `value` as a tensor of `kind`; `value` itself where that is its type."""
+    return value if value.type == kind else elementwise("bitcast_convert", value, result=kind)
 
 
 def convert(value: ir.Value, element: ir.Type) -> ir.Value:
@@ -241,7 +271,7 @@ def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:
     if isinstance(element, ir.ComplexType):  # the bindings have no attribute of a complex number
         parts = [zero(shape, element.element_type)] * 2
         return value_of("stablehlo.complex", tensor(shape, element), parts)
-    return splat(tensor(shape, element), scalar(element, 0))
+    return full(tensor(shape, element), 0)
 
 
 def scalar(element: ir.Type, value: float | int | bool | np.generic) -> ir.Attribute:

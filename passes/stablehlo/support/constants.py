@@ -77,7 +77,7 @@ def write(array: np.ndarray, kind: ir.Type) -> ir.Value:
     """A constant of tensor type `kind` with the elements of `array`."""
     element = ir.RankedTensorType(kind).element_type
     if array.size and not np.any(array != array.flat[0]) and not _mixes_zeros(array):
-        return build.splat(kind, build.scalar(element, array.flat[0]))
+        return build.full(kind, array.flat[0])
     data = np.ascontiguousarray(array)
     if data.dtype == ml_dtypes.bfloat16:
         return build.constant(ir.DenseElementsAttr.get(data.view(np.uint16), type=element, shape=list(data.shape)))

@@ -18,15 +18,6 @@ def word_type(bits: int) -> ir.IntegerType:
     return ir.IntegerType.get_unsigned(bits)
 
 
-def number(like: ir.Value, value: int) -> ir.Value:
-    """A splat of the type of `like`."""
-    return build.splat(like.type, build.scalar(build.element_of(like), value))
-
-
-def add(x: ir.Value, y: ir.Value) -> ir.Value:
-    return build.elementwise("add", x, y)
-
-
 def _xor(*values: ir.Value) -> ir.Value:
     first, *rest = values
     for value in rest:
@@ -36,35 +27,35 @@ def _xor(*values: ir.Value) -> ir.Value:
 
 def halves(value: ir.Value) -> tuple[ir.Value, ir.Value]:
     """The low and the high words of numbers of 64 bits."""
-    high = build.elementwise("shift_right_logical", value, number(value, 32))
+    high = build.elementwise("shift_right_logical", value, build.full_like(value, 32))
     return build.convert(value, word_type(32)), build.convert(high, word_type(32))
 
 
 def joined(low: ir.Value, high: ir.Value) -> ir.Value:
     """What `halves` takes apart."""
     wide = build.convert(high, word_type(64))
-    wide = build.elementwise("shift_left", wide, number(wide, 32))
+    wide = build.elementwise("shift_left", wide, build.full_like(wide, 32))
     return build.elementwise("or", build.convert(low, word_type(64)), wide)
 
 
 def threefry(key: ir.Value, counters: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Two words for each counter; `key` and counters have 64 bits, `counters` is of rank 1."""
     low, high = (build.broadcast(word, build.shape_of(counters), []) for word in halves(key))
-    keys = [low, high, _xor(low, high, number(low, _THREEFRY_PARITY))]
+    keys = [low, high, _xor(low, high, build.full_like(low, _THREEFRY_PARITY))]
     x, y = halves(counters)
-    x, y = add(x, keys[0]), add(y, keys[1])
+    x, y = build.add(x, keys[0]), build.add(y, keys[1])
     for group in range(5):
         for rotation in _THREEFRY_ROTATIONS[group % 2]:
-            x = add(x, y)
+            x = build.add(x, y)
             y = _xor(_rotated(y, rotation), x)
-        x = add(x, keys[(group + 1) % 3])
-        y = add(add(y, keys[(group + 2) % 3]), number(y, group + 1))
+        x = build.add(x, keys[(group + 1) % 3])
+        y = build.add(build.add(y, keys[(group + 2) % 3]), build.full_like(y, group + 1))
     return x, y
 
 
 def _rotated(value: ir.Value, by: int) -> ir.Value:
-    left = build.elementwise("shift_left", value, number(value, by))
-    return build.elementwise("or", left, build.elementwise("shift_right_logical", value, number(value, 32 - by)))
+    left = build.elementwise("shift_left", value, build.full_like(value, by))
+    return build.elementwise("or", left, build.elementwise("shift_right_logical", value, build.full_like(value, 32 - by)))
 
 
 def philox(key: ir.Value, low: ir.Value, high: ir.Value) -> list[ir.Value]:
@@ -73,7 +64,7 @@ def philox(key: ir.Value, low: ir.Value, high: ir.Value) -> list[ir.Value]:
     keys = [build.broadcast(word, build.shape_of(low), []) for word in halves(key)]
     for round_ in range(10):
         if round_:
-            keys = [add(k, number(k, step)) for k, step in zip(keys, _PHILOX_STEPS)]
+            keys = [build.add(k, build.full_like(k, step)) for k, step in zip(keys, _PHILOX_STEPS)]
         (low0, high0), (low1, high1) = (_product(words[2 * i], factor) for i, factor in enumerate(_PHILOX_FACTORS))
         words = [_xor(high1, words[1], keys[0]), low1, _xor(high0, words[3], keys[1]), low0]
     return words
@@ -82,19 +73,19 @@ def philox(key: ir.Value, low: ir.Value, high: ir.Value) -> list[ir.Value]:
 def _product(words: ir.Value, factor: int) -> tuple[ir.Value, ir.Value]:
     """The low and the high words of a product."""
     wide = build.convert(words, word_type(64))
-    return halves(build.elementwise("multiply", wide, number(wide, factor)))
+    return halves(build.multiply(wide, build.full_like(wide, factor)))
 
 
 def counters_from(start: ir.Value, count: int) -> ir.Value:
     """`start`, `start` + 1, … of 64 bits."""
-    return add(build.broadcast(start, [count], []), build.iota([count], word_type(64), 0))
+    return build.add(build.broadcast(start, [count], []), build.iota([count], word_type(64), 0))
 
 
 def advanced(low: ir.Value, high: ir.Value, by: ir.Value) -> tuple[ir.Value, ir.Value]:
     """A counter of 128 bits, or many, plus `by` of 64."""
-    total = add(low, by)
+    total = build.add(low, by)
     carry = build.convert(build.compare("LT", total, low), word_type(64))
-    return total, add(high, carry)
+    return total, build.add(high, carry)
 
 
 def philox_words(key: ir.Value, low: ir.Value, high: ir.Value, count: int) -> ir.Value:
