@@ -77,3 +77,14 @@ def gather(
     )
     attributes = f"dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {integers(sizes)}"
     return p.op("gather", [x, indices], shape, attributes=attributes)
+
+
+def check_moves(p: Program, x: Value, y: Value, zero: Value) -> None:
+    """Moves of two values of shape 5x17; `zero` is a scalar of their type."""
+    p.check("slice", slice_(p, x, [1, 2], [5, 17], [2, 3]))
+    p.check("pad", pad(p, x, zero, [1, -2], [0, 3], [1, 0]))
+    p.check("transpose", transpose(p, x, [1, 0]))
+    p.check("reshape", reshape(p, x, [85]))
+    p.check("broadcast", broadcast(p, x, [5, 3, 17], [0, 2]))
+    p.check("reverse", reverse(p, x, [0, 1]))
+    p.check("concatenate", concatenate(p, [x, y, x], 1))
