@@ -1,4 +1,4 @@
-"""nvvm.wgmma: what tensor cores do with tiles in shared memory, and the llvm ops that handle its accumulators."""
+"""nvvm.wgmma and nvvm.mma.sync: what tensor cores do with tiles in shared memory and with words, and the llvm ops that handle sums."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch_mlir import ir
 from .ops_memory import in_shared_memory, word_of
 from .translate import Translator, emits, static_integers
 
+_BYTES = {"s8": "np.int8", "u8": "np.uint8", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}
 _SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
 _TYPES = {"f16": "f16", "bf16": "bf16", "tf32": "np.float32"}
 
@@ -36,6 +37,19 @@ def _multiply(t: Translator, op: ir.Operation) -> None:
         raise t.fail(op, "only sums of plain products of f16, bf16 and tf32 in f32 are simulated")
     along_k = word_of(op.attributes["layoutA"]) == "row", word_of(op.attributes["layoutB"]) == "col"
     t.result(op, f"warp_groups(R).multiply({left}, {right}, {sums}, {columns}, {depth}, {dtype}, {along_k}, {t.mask}, {t.site(op)})")
+
+
+@emits("nvvm.mma.sync")
+def _mma(t: Translator, op: ir.Operation) -> None:
+    """Of bytes; of wider types it is nvgpu.mma.sync."""
+    counts = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+    kinds = [_BYTES.get(word_of(op.attributes[f"multiplicand{side}PtxType"])) for side in "AB"]
+    wraps = "intOverflowBehavior" not in op.attributes or word_of(op.attributes["intOverflowBehavior"]) == "wrapped"
+    if _SHAPE.findall(str(op.attributes["shape"])) != [("16", "8", "32")] or counts != [4, 2, 4] or None in kinds or not wraps:
+        raise t.fail(op, "only m16n8k32 of bytes, of sums that wrap, is simulated", "use nvgpu.mma.sync for wider types")
+    names = t.operands(op)
+    a, b, c = (f"[{', '.join(part)}]" for part in (names[:4], names[4:6], names[6:]))
+    t.result(op, f"sums_of(R, mma_of_bytes(R, {a}, {b}, {c}, ({kinds[0]}, {kinds[1]}), {t.mask}, {t.site(op)}))")
 
 
 @emits("nvvm.wgmma.commit.group.sync.aligned")
@@ -72,7 +86,7 @@ def _pinned(t: Translator, op: ir.Operation) -> None:
 
 
 def _registers(t: Translator, op: ir.Operation, kind: ir.Type) -> int:
-    found = re.fullmatch(r"!llvm\.struct<\((f32(?:, f32)*)\)>", str(kind))
+    found = re.fullmatch(r"!llvm\.struct<\((f32(?:, f32)*|i32(?:, i32)*)\)>", str(kind))
     if found is None:
         raise t.fail(op, f"the simulator has no values of type {kind}")
-    return found[1].count("f32")
+    return found[1].count("32")

@@ -45,7 +45,23 @@ def mma(batch: Batch, a: np.ndarray, b: np.ndarray, c: np.ndarray, tf32: bool, m
     left = left.reshape(registers // halves, halves, elements, warps, 8, 4).transpose(3, 1, 4, 0, 5, 2).reshape(warps, 8 * halves, -1)
     right = right.transpose(2, 0, 4, 1, 3).reshape(warps, -1, 8)
     product = np.matmul(left, right).reshape(warps, halves, 8, 4, 2).transpose(1, 4, 0, 2, 3).reshape(halves, 2, *batch.whole)
+    if c.dtype.kind == "i":
+        return (product.astype(np.int64) + c).astype(c.dtype)
     return (product + c).astype(c.dtype)
+
+
+def mma_of_bytes(
+    batch: Batch, a: list[Any], b: list[Any], c: list[Any], kinds: tuple[Any, Any], mask: Any, at: int
+) -> np.ndarray:  # fmt: skip
+    """nvvm.mma.sync m16n8k32 on words of four bytes, which are of these types: the four registers of D."""
+    left, right = (np.stack([_bytes_of(batch, word, kind) for word in words]) for words, kind in zip((a, b), kinds))
+    sums = np.stack([batch.full(value) for value in c])
+    return mma(batch, left, right, sums.reshape(2, 2, *batch.whole), False, mask, at).reshape(-1, *sums.shape[1:])
+
+
+def _bytes_of(batch: Batch, word: Any, kind: Any) -> np.ndarray:
+    """(4, blocks, threads)"""
+    return np.moveaxis(np.ascontiguousarray(batch.full(word))[..., None].view(kind), -1, 0)
 
 
 def ldmatrix(batch: Batch, memory: MemRef, indices: list[Any], tiles: int, transpose: bool, mask: Any, at: int) -> np.ndarray:

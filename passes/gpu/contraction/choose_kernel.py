@@ -2,6 +2,7 @@
 
 - at most eight rows (or columns): gemv.py, which reads the large operand once, as it is;
 - f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on, else mma.py;
+- integers of 8 bits summed in i32: tensor cores, mma_bytes.py;
 - all else (f32, f64, integers, mixed types): simt.py.
 
 Must hold: the function is at stage linalg. Declined (False, the function is untouched): what contraction.py does not read as one
@@ -15,7 +16,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...tiled.schedules.gpu_contraction import SKINNY
-from . import gemv, mma, simt, wgmma
+from . import gemv, mma, mma_bytes, simt, wgmma
 from .contraction import read_contraction
 from .epilogue import EpilogueEmitter
 
@@ -32,7 +33,7 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             return False
         if min(rows, cols) <= SKINNY:
             gemv.emit(contraction, target)
-        elif wgmma.try_emit(contraction, target):
+        elif wgmma.try_emit(contraction, target) or mma_bytes.try_emit(contraction, target):
             pass
         elif mma.accepts(contraction, target):
             mma.emit(contraction, target)

@@ -45,6 +45,8 @@ class TileShape:
     """How many chunks neighbouring lines are apart after the swizzle."""
     longest: int = 0
     """The longest that a line may be; 0 is as long as the tile is wide."""
+    in_pairs: bool = False
+    """Whether two of every four lines are read together: 0 1 4 5 8 9 12 13, or 2 3 6 7 …"""
 
     @property
     def panel_lines(self) -> int:
@@ -76,10 +78,12 @@ class TileShape:
         return _CHUNK_BYTES // element_bytes(self.element)
 
     def swizzle(self, line: ir.Value) -> ir.Value:
-        """What the number of a chunk is xored with in this line; lines that differ by a multiple of 8 agree."""
+        """What the number of a chunk is xored with in this line; lines that differ by a multiple of 8 (16 where they go in pairs) agree."""
         chunks = self.length // self.chunk
         if chunks == 1:
             return index_constant(0)
+        if self.in_pairs:
+            line = arith.addi(arith.muli(divide(line, 4), index_constant(2)), remainder(line, 2))
         line = remainder(line, 8)
         if self.spread > 1:
             line = arith.muli(line, index_constant(self.spread))

@@ -1,12 +1,15 @@
 """Contractions on tensor cores: ldmatrix and nvgpu.mma.sync on tiles that pipeline.py keeps in shared memory.
 
-f16 and bf16 multiply as m16n8k16, f32 as tf32 (where the program allows it) as m16n8k8; all accumulate in f32. A warp holds
+f16 and bf16 multiply as m16n8k16, f32 as tf32 (where the program allows it) as m16n8k8; all accumulate in f32 (operands of
+a byte: mma_bytes.py). A warp holds
 (16 * rows) x (8 * cols) results; a thread's part of each 16 x 8 is vector<2x2>: rows lane/4 and lane/4 + 8, columns 2 * (lane % 4)
 and the next. Each operand may be contiguous along the inner loop or along its rows (columns): ldmatrix transposes; tf32 is read element
 by element.
 """
 
 from __future__ import annotations
+
+from typing import Generic, TypeVar
 
 from torch_mlir import ir
 from torch_mlir.dialects import vector
@@ -25,12 +28,14 @@ from .cp_async import TileShape, is_asynchronous, tile_shape
 from .pipeline import emit_tiled
 from .tile_results import Results
 
-_FIRST_WITH_ASYNC_COPIES = 80
+FIRST_WITH_ASYNC_COPIES = 80
+Fragment = TypeVar("Fragment")
+"""What a lane holds of 16 rows or 8 columns."""
 
 
 def accepts(contraction: ContractionGroup, target: TargetView) -> bool:
     """Whether the contraction's types are tensor-core types of the target."""
-    if target.compute_capability < _FIRST_WITH_ASYNC_COPIES or str(contraction.accumulator) != "f32":
+    if target.compute_capability < FIRST_WITH_ASYNC_COPIES or str(contraction.accumulator) != "f32":
         return False
     left, right = (str(operand.element) for operand in (contraction.left, contraction.right))
     if left != right:
@@ -67,7 +72,7 @@ def _allows_tf32(function: ir.Operation) -> bool:
     return "hloom.allow_tf32" in function.attributes or "hloom.allow_tf32" in module.attributes
 
 
-class _Warp:
+class Warp(Generic[Fragment]):
     """A warp's part of a block's tile: its origin, and the accumulators of its 16 x 8 pieces, row by row."""
 
     inner = 0
@@ -94,14 +99,14 @@ class _Warp:
             rights = self.right(right, stage, number)
             for i in range(rows):
                 for j in range(cols):
-                    sums[i * cols + j] = self._multiply(lefts[i], rights[j], sums[i * cols + j])
+                    sums[i * cols + j] = self.multiply(lefts[i], rights[j], sums[i * cols + j])
         return sums
 
-    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int) -> ir.Value:
+    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int) -> Fragment:
         """The fragment of 16 rows at `piece`, at step `number` along the tile's depth."""
         raise NotImplementedError
 
-    def right(self, ring: ir.Value, stage: ir.Value, number: int) -> list[ir.Value]:
+    def right(self, ring: ir.Value, stage: ir.Value, number: int) -> list[Fragment]:
         """The fragments of all columns of the warp."""
         raise NotImplementedError
 
@@ -115,7 +120,15 @@ class _Warp:
             for j in range(cols)
         ]
 
-    def _multiply(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
+    def multiply(self, left: Fragment, right: Fragment, total: ir.Value) -> ir.Value:
+        """`total` and the product of two fragments."""
+        raise NotImplementedError
+
+
+class _Plain(Warp[ir.Value]):
+    """Fragments are vectors, as nvgpu has them."""
+
+    def multiply(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
         i64 = ir.IntegerType.get_signless(64)
         attributes: dict[str, ir.Attribute] = {"mmaShape": ir.ArrayAttr.get([ir.IntegerAttr.get(i64, n) for n in (16, 8, self.inner)])}
         if self.inner == 8:
@@ -123,7 +136,7 @@ class _Warp:
         return value_of("nvgpu.mma.sync", total.type, [left, right, total], **attributes)
 
 
-class _Half(_Warp):
+class _Half(_Plain):
     """f16 and bf16: fragments by ldmatrix, four 8 x 8 matrices at a time."""
 
     inner = 16
@@ -164,7 +177,7 @@ class _Half(_Warp):
         )
 
 
-class _Tf32(_Warp):
+class _Tf32(_Plain):
     """f32 operands, of which the tensor cores take the leading 19 bits."""
 
     inner = 8
