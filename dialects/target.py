@@ -54,7 +54,7 @@ class TargetView:
     f16_flops: int = 190_000_000_000
     """Of contractions of f16 operands accumulated in f32; likewise bf16 and int8 (accumulated in i32)."""
     bf16_flops: int = 190_000_000_000
-    int8_flops: int = 190_000_000_000
+    int8_flops: int = 380_000_000_000
     integer_ops: int = 95_000_000_000
     special_flops: int = 24
     """How many f32 flops one transcendental function costs."""

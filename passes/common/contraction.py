@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from torch_mlir import ir
 
 from .affine import used_dims
@@ -10,6 +12,7 @@ from .rewriting import defining_op, ops_in
 
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
+_EXTENDED = ("arith.extsi", "arith.extui")
 _BF16_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
 
 
@@ -25,6 +28,28 @@ def summed_product(block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
     others = [v for v in total.operands if v != accumulator]
     product = defining_op(others[0]) if len(others) == 1 else None
     return (total, product) if product is not None and product.name in _PRODUCTS else None
+
+
+@dataclass(frozen=True)
+class IntegerProduct:
+    """What `acc + ext(a) * ext(b)` multiplies: elements of so many bits, and whether each of the two is signed."""
+
+    bits: int
+    left_signed: bool
+    right_signed: bool
+
+
+def integer_product(block: ir.Block) -> IntegerProduct | None:
+    """What the body of a linalg.generic multiplies, if it sums products of i8, or of signed i16, in i32."""
+    arguments, ops = list(block.arguments), ops_in(block)
+    if len(arguments) != 3 or str(arguments[2].type) != "i32" or len(ops) != 5 or (found := summed_product(block)) is None:
+        return None
+    extended = {op.operands[0]: op for op in map(defining_op, found[1].operands) if op is not None and op.name in _EXTENDED}
+    if found[1].name != "arith.muli" or set(extended) != set(arguments[:2]):
+        return None
+    bits, *others = [ir.IntegerType(a.type).width for a in arguments[:2]]
+    signed = [extended[a].name == "arith.extsi" for a in arguments[:2]]
+    return IntegerProduct(bits, *signed) if others == [bits] and (bits == 8 or (bits == 16 and all(signed))) else None
 
 
 def multiplies_bf16(block: ir.Block) -> bool:

@@ -30,11 +30,12 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
+from .access import Access
 from .amx_panels import DEPTH, Depth, Operand, load_tile, pack_columns, pack_rows, store_tile
 from .lanes import Lanes
 from .nests import chunks, if_some, whole_part
 from .packing import Scratch
-from .work import Work, stride_along
+from .work import Work
 
 LEAST_ROWS, LEAST_COLUMNS, LEAST_DEPTH = 8, 16, 16
 
@@ -57,33 +58,6 @@ def _starts_from_zero(work: Work) -> bool:
 
 
 @dataclass(frozen=True)
-class _Access:
-    """How an operand of the work lies in memory: its stride along each loop, and the address at which all loops are 0."""
-
-    storage: Storage
-    strides: list[int]
-    origin: LinearIndex
-
-    @staticmethod
-    def of(m: ir.AffineMap, storage: object, loops: int) -> _Access | None:
-        """None where the operand is no tensor, or its map not linear."""
-        if not isinstance(storage, Storage):
-            return None
-        strides = [stride for d in range(loops) if (stride := stride_along(m, storage, d)) is not None]
-        if len(strides) != loops:
-            return None
-        zeros = ir.AffineMap.get(0, 0, [ir.AffineConstantExpr.get(0)] * m.n_dims)
-        constants = [ir.AffineConstantExpr(e.compose(zeros)).value for e in m.results]
-        return _Access(storage, strides, storage.offset + sum(c * s for c, s in zip(constants, storage.strides)))
-
-    def at(self, fixed: dict[int, LinearIndex]) -> LinearIndex:
-        address = self.origin
-        for dim, index in fixed.items():
-            address = address + index * self.strides[dim]
-        return address
-
-
-@dataclass(frozen=True)
 class _Plan:
     """The operands, `left` with rows and `right` with columns, and which loop is what.
 
@@ -91,9 +65,9 @@ class _Plan:
     `outer`, other reduced loops `reduced`.
     """
 
-    left: _Access
-    right: _Access
-    out: _Access
+    left: Access
+    right: Access
+    out: Access
     rows: int
     columns: int
     depth: int
@@ -104,7 +78,7 @@ class _Plan:
 
 def _plan(work: Work, target: TargetView) -> _Plan | None:
     loops, extents = range(len(work.extents)), work.extents
-    operands = [_Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
+    operands = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     accesses = [a for a in operands if a is not None]
     summed = [d for d in loops if not work.parallel[d]]
     if len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
@@ -160,7 +134,7 @@ class _Amx:
         outer = self.plan.outer
         nest_each([self.work.extents[d] for d in outer], lambda indices: self._product(dict(zip(outer, indices))))
 
-    def _operand(self, access: _Access, across: int, fixed: dict[int, LinearIndex]) -> Operand:
+    def _operand(self, access: Access, across: int, fixed: dict[int, LinearIndex]) -> Operand:
         plan, strides = self.plan, access.strides
         along = plan.depth if plan.pair is None else plan.pair
         pairs = strides[plan.depth] if plan.pair is not None and access is plan.right else 0

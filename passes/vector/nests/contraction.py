@@ -15,6 +15,7 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from torch_mlir import ir
@@ -31,13 +32,18 @@ from .nests import chunks, lane_count, point_indices, whole_part
 from .packing import Scratch, pack, packable, summed
 from .work import Point, Work, stride_along
 
+Step = Callable[[Point, list[ir.Value]], list[Rep]]
+"""Adds what one point of the reduced loops gives to the accumulators."""
 
-def emit_contraction(work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch) -> None:
+
+def emit_contraction(
+    work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch, step: Step | None = None
+) -> None:
     """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code).
 
-    `scratch` makes a buffer on the stack.
+    `scratch` makes a buffer on the stack. `step` stands for the work's body where that is given; its operands lie as it wants them.
     """
-    _Contraction(work, vector, captured, target, scratch).emit()
+    _Contraction(work, vector, captured, target, scratch, step).emit()
 
 
 def contraction_loop(work: Work, target: TargetView) -> int | None:
@@ -70,9 +76,9 @@ def jam_loop(work: Work, vector: int | None) -> int | None:
 
 
 class _Contraction:
-    def __init__(self, work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch):
+    def __init__(self, work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch, step: Step | None = None):
         self.work, self.vector, self.captured, self.target = work, vector, captured, target
-        self.scratch = scratch
+        self.scratch, self.step = scratch, step
         self.rank = len(work.extents)
         self.jam = jam_loop(work, vector)
         self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
@@ -86,7 +92,8 @@ class _Contraction:
             if self.vector is None:
                 self._rows(fixed, LinearIndex(), Lanes(1))
                 return
-            self._pack(fixed, self.vector)
+            if self.step is None:
+                self._pack(fixed, self.vector)
             registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
             count = lane_count([self.work], self.vector, self.target, registers)
             one = max(1, self.target.vector_bits // self.work.widest())
@@ -165,7 +172,8 @@ class _Contraction:
             updated = []
             for u in range(rows):
                 point = self._point(fixed, start, lanes, row + u, indices)
-                results = point.evaluate(work, values[u * outputs : (u + 1) * outputs])
+                sums = values[u * outputs : (u + 1) * outputs]
+                results = point.evaluate(work, sums) if self.step is None else self.step(point, sums)
                 updated += [lanes.widen(r) for r in results]
             return updated
 

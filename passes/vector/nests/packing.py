@@ -115,7 +115,7 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
         copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
 
     if isinstance(storage.base.owner, ir.Block) and not storage.writable:
-        _unless_repeated(base, scratch, lambda: nest_each(extents[:-1], at))
+        unless_repeated(base, scratch, lambda: nest_each(extents[:-1], at))
     else:
         nest_each(extents[:-1], at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
@@ -125,7 +125,7 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
     return replace(work, inputs=inputs, maps=maps)
 
 
-def _unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object]) -> None:
+def unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object]) -> None:
     """Emits `body` under a test that it did not run for the same address last. What it reads must not change while the kernel runs."""
     last = scratch((1,), ir.IndexType.get()).base
     with ir.InsertionPoint.after(last.owner):
