@@ -43,6 +43,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--target", default="cpu", help="cpu, cpu-avx2, sim:sm_90a, …")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for what fails")
+    parser.add_argument("--cut", type=float, default=60, help="seconds to cut down a program that fails; 0: it is told whole")
     options = parser.parse_args(arguments)
     if not options.minutes and not options.programs:
         options.programs = 100
@@ -94,8 +95,8 @@ class Run:
         self.progress()
 
     def report(self, number: int, program: Program, verdict: Verdict, judge: Judge) -> None:
-        small = cut_down(program, verdict, judge, self.options.target)
-        again = judge(small, self.options.target)
+        small = cut_down(program, verdict, judge, self.options) if self.options.cut else program
+        again = judge(small, self.options.target) if self.options.cut else verdict
         inputs = "\n".join(f"// argument {i}: {described(x)}" for i, x in enumerate(small.inputs))
         text = (
             f"// seed {self.options.seed}, program {number}, {self.options.target}: {verdict.kind}\n"
@@ -136,7 +137,7 @@ def grown(options: argparse.Namespace, number: int) -> Program:
     return random_program([options.seed, number], Limits(types), compiles(options.target), options.size, only)
 
 
-def cut_down(program: Program, verdict: Verdict, judge: Judge, target: str) -> Program:
+def cut_down(program: Program, verdict: Verdict, judge: Judge, options: argparse.Namespace) -> Program:
     def evaluate(whole: Program) -> list[np.ndarray] | None:
         try:
             found = (judge.xla if whole.by_xla else judge.reference).ask(whole.text(), whole.inputs)
@@ -145,8 +146,8 @@ def cut_down(program: Program, verdict: Verdict, judge: Judge, target: str) -> P
         return None if isinstance(found, str) else found
 
     first = program.only([program.returned[verdict.wrong[0]]]) if verdict.wrong else program
-    fails = lambda candidate: judge(candidate, target).sign == verdict.sign  # noqa: E731
-    return minimized(first if fails(first) else program, fails, evaluate)
+    fails = lambda candidate: judge(candidate, options.target).sign == verdict.sign  # noqa: E731
+    return minimized(first if fails(first) else program, fails, evaluate, options.cut)
 
 
 def comment(text: str) -> str:

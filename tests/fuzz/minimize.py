@@ -6,6 +6,7 @@ Each step makes a smaller program and keeps it if it fails in the same way. What
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -18,8 +19,10 @@ Evaluate = Callable[[Program], "list[np.ndarray] | None"]
 ROUNDS = 3
 
 
-def minimized(program: Program, fails: Fails, evaluate: Evaluate) -> Program:
-    """`evaluate` gives what a program computes, by the oracle, or None."""
+def minimized(program: Program, fails: Fails, evaluate: Evaluate, seconds: float = float("inf")) -> Program:
+    """`evaluate` gives what a program computes, by the oracle, or None. What is not tried after so many seconds is left."""
+    end, tried = time.monotonic() + seconds, fails
+    fails = lambda candidate: time.monotonic() < end and tried(candidate)  # noqa: E731
     for _ in range(ROUNDS):
         size = weight(program)
         for step in (fewer_results, cut, without_inner_ops, smaller_extents, simpler_values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .. import errors
-from ..elements import COMPLEX, is_float, is_integer, largest, part
+from ..elements import COMPLEX, is_float, is_integer, largest, part, width
 from ..errors import Facts, Unsuitable
 from ..grow import Grower
 from ..program import Region, Type, Value
@@ -33,7 +33,7 @@ def neutral(g: Grower, op: str, element: str) -> Value:
         ends |= {"or": 0, "xor": 0, "and": -1}
         number = ends[op]
         if is_integer(element) and element.startswith("ui"):
-            number = max(0, number) if op != "and" else int(largest(element))
+            number = max(0, number) if op != "and" else 2 ** width(element) - 1
         if is_integer(element):
             number = int(number)
         return g.constant((), element, number == -1 if element == "i1" else number)
