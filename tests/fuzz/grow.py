@@ -48,8 +48,8 @@ class Grower:
         self.isolated = False
         self.depth = 0
         self.by_xla = self.vague = False
-        self.some_ops: Callable[[int], None] = lambda count: None
-        """Appends about so many ops, for bodies."""
+        self.some_ops: Callable[..., None] = lambda count, names=(): None
+        """Appends about so many ops, for bodies; of those names, if any are given."""
 
     # What is drawn.
 
@@ -171,12 +171,13 @@ class Grower:
         results: Sequence[Type],
         attributes: str = "",
         regions: Sequence[Region] = (),
-        facts: Facts | None = None,
+        facts: Facts | Sequence[Facts] | None = None,
     ) -> list[Value]:
+        """Facts are of all results, or of each."""
         if any(kind.size > 4 * MOST for kind in results):
             raise Unsuitable
-        facts = facts or Facts()
-        made = [self._checked(facts, kind.element) for kind in results]
+        each = facts if isinstance(facts, Sequence) else [facts or Facts()] * len(results)
+        made = [self._checked(known, kind.element) for known, kind in zip(each, results, strict=True)]
         values = [Value(kind) for kind in results]
         self.facts.update(zip(values, made))
         full = name if "." in name else f"stablehlo.{name}"

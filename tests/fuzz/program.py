@@ -98,10 +98,14 @@ class Program:
             if needed & set(op.results) or any(str(value.type) == "!stablehlo.token" for value in op.results):
                 ops.append(op)
                 needed |= uses(op)
-        names = {op.attributes.partition("@")[2].partition(" ")[0] for op in walk(ops) if "@" in op.attributes}
-        functions = {name: region for name, region in self.functions.items() if name in names}
+        functions = {name: region for name, region in self.functions.items() if name in self._called(ops)}
         arguments = [argument for argument in self.arguments if argument.value in needed]
         return replace(self, arguments=arguments, ops=ops[::-1], returned=list(returned), functions=functions)
+
+    def _called(self, ops: Sequence[Op]) -> set[str]:
+        """The functions that the ops name, and those that these name."""
+        names = {op.attributes.partition("@")[2].partition(" ")[0] for op in walk(ops) if "@" in op.attributes}
+        return names.union(*(self._called(self.functions[name].ops) for name in names))
 
     def substituted(self, new: Mapping[Value, Value]) -> Program:
         """With other values read in place of some."""

@@ -10,11 +10,14 @@ from .elements import COMMON, FLOATS, is_float
 from .errors import Unsuitable
 from .grow import Grower, Limits
 from .program import Program
-from .recipes import Recipe, load
+from .recipes import Recipe, every, load
 
 TRIES = 20
 XLA = 0.15
 """How many programs have ops that only XLA computes."""
+CONTROL = 0.06
+"""How often an op is drawn among those with regions that hold programs, besides their share."""
+NESTING = ("while", "if", "case", "func.call", "composite")
 SMALL = Limits(ranks=(2,), extents=(3, 5), empty=0, data=("tame",), reuse=0.9)
 Knows = Callable[[str, str], bool]
 """Whether an op of an element type compiles."""
@@ -43,16 +46,20 @@ def random_program(seed: Sequence[int], limits: Limits, knows: Knows, size: int,
     among = common or list(limits.types)
     chosen, by_xla = rng.sample(among, min(len(among), 3)), rng.random() < XLA
     g = Grower(seed, replace(limits, types=tuple(chosen), data=("whole",) if by_xla else limits.data))
-    recipes = [r for r in load().values() if not r.alone and (by_xla or not r.by_xla) and (not only or r.name in only)]
+    recipes = [r for r in every() if (by_xla or not r.by_xla) and (not only or r.name in only)]
     if not recipes:
         return g.finish()
     g.by_xla = by_xla
 
-    def some_ops(count: int) -> None:
+    regional = [r for r in recipes if r.name in NESTING]
+
+    def some_ops(count: int, names: Sequence[str] = ()) -> None:
+        some = [r for r in recipes if r.name in names] if names else []
         for _ in range(count):
             for _ in range(TRIES):
-                recipe, element = g.rng.choice(recipes), g.element()
-                deep = recipe.name in ("while", "if", "case", "func.call", "composite") and g.depth >= limits.depth
+                likely = regional if regional and g.rng.random() < CONTROL else recipes
+                recipe, element = g.rng.choice(some or likely), g.element()
+                deep = recipe.name in NESTING and g.depth >= limits.depth
                 if not deep and knows(recipe.name, element) and attempt(g, recipe, element):
                     break
 

@@ -27,6 +27,8 @@ class Recipe:
 
 
 RECIPES: dict[str, Recipe] = {}
+VARIANTS: list[Recipe] = []
+"""Other ways to make the ops, for the fuzzer alone."""
 
 
 def recipe(names: str, *, through: bool = False, by_xla: bool = False, alone: bool = False) -> Callable[[Make], Make]:
@@ -41,7 +43,23 @@ def recipe(names: str, *, through: bool = False, by_xla: bool = False, alone: bo
     return register
 
 
+def variant(names: str, *, through: bool = False, by_xla: bool = False) -> Callable[[Make], Make]:
+    """Registers the function as another way to make those ops."""
+
+    def register(make: Make) -> Make:
+        VARIANTS.extend(Recipe(name, make, through, by_xla, False) for name in names.split())
+        return make
+
+    return register
+
+
+def every() -> list[Recipe]:
+    """The recipes of the fuzzer."""
+    return [*(each for each in load().values() if not each.alone), *VARIANTS]
+
+
 def load() -> dict[str, Recipe]:
-    for family in ("elementwise", "movement", "indexing", "reducing", "contracting", "control", "numbers", "dynamic", "devices"):
+    families = "elementwise movement indexing reducing several contracting control loops numbers quantized dynamic devices"
+    for family in families.split():
         import_module(f"{__name__}.{family}")
     return RECIPES

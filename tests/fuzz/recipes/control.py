@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .. import errors
-from ..errors import Unsuitable
 from ..grow import Grower
 from ..program import Region, Type, Value
 from . import recipe
@@ -86,10 +85,8 @@ def private(g: Grower, element: str) -> tuple[str, list[Value], list[Type]]:
         kinds.extend(v.type for v in returned)
         return returned
 
-    name = f"f{len(g.functions)}"
     region = g.region([value.type for value in operands], body)
-    if name in g.functions:
-        raise Unsuitable
+    name = f"f{len(g.functions)}"
     g.functions[name] = region
     return name, operands, kinds
 

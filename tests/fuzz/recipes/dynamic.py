@@ -71,7 +71,7 @@ def dynamic_gather(g: Grower, name: str, element: str) -> Value:
     return g.emit(name, [x, indices, numbers(g, (1, x.shape[1]))], Type((3, x.shape[1]), element), attributes, facts=g.facts[x])
 
 
-@recipe("dynamic_conv", through=True, alone=True)
+@recipe("dynamic_conv", through=True)
 def dynamic_conv(g: Grower, name: str, element: str) -> Value:
     x, y = g.value((1, 4, 2), element, exact=True, finite=True), g.value((2, 2, 3), element, exact=True, finite=True)
     pads = g.emit("constant", [], [Type((1, 2), "i64")], "value = dense<[[1, 0]]> : tensor<1x2xi64>")
@@ -88,7 +88,7 @@ def get_dimension_size(g: Grower, name: str, element: str) -> Value:
     return g.emit(name, [x], Type((), "i32"), f"dimension = {g.rng.randrange(x.rank)} : i64")
 
 
-@recipe("set_dimension_size", by_xla=True, alone=True)
+@recipe("set_dimension_size", by_xla=True)
 def set_dimension_size(g: Grower, name: str, element: str) -> Value:
     x = g.any(element, low=1, full=True)
     size = g.constant((), "i32", x.shape[0])

@@ -11,7 +11,8 @@ from .movement import array
 
 
 def tame(g: Grower, shape, element: str) -> Value:
-    return g.argument(shape, element, Data("tame"))
+    """Small floats; whole ones where the program has only those."""
+    return g.argument(shape, element, Data("tame" if "tame" in g.limits.data else "whole"))
 
 
 def batch_of_square(g: Grower) -> tuple[tuple[int, ...], int]:
@@ -38,13 +39,13 @@ def diagonal(g: Grower, shape, element: str, number: int) -> Value:
     return g.emit("select", [on, g.constant(shape, element, number), g.constant(shape, element, 0)], Type(shape, element))
 
 
-@recipe("cholesky", by_xla=True, alone=True)
+@recipe("cholesky", by_xla=True)
 def cholesky(g: Grower, name: str, element: str) -> Value:
     x = definite(g, element)
     return g.emit(name, [x], None, f"lower = {str(g.rng.random() < 0.5).lower()}", facts=Facts(16.0, False, 0, 64 * eps(element)))
 
 
-@recipe("triangular_solve", by_xla=True, alone=True)
+@recipe("triangular_solve", by_xla=True)
 def triangular_solve(g: Grower, name: str, element: str) -> Value:
     batch, n = batch_of_square(g)
     a = g.emit("add", [tame(g, (*batch, n, n), element), diagonal(g, (*batch, n, n), element, 8)])
@@ -59,7 +60,7 @@ def triangular_solve(g: Grower, name: str, element: str) -> Value:
     return g.emit(name, [a, b], b.type, attributes, facts=Facts(64.0, False, 0, 64 * eps(element)))
 
 
-@recipe("fft", by_xla=True, alone=True)
+@recipe("fft", by_xla=True)
 def fft(g: Grower, name: str, element: str) -> Value:
     kind = g.rng.choice(("FFT", "IFFT") if element in COMPLEX else ("RFFT", "IRFFT"))
     count = g.rng.choice((1, 1, 2, 3))
@@ -91,7 +92,7 @@ def rng_bit_generator(g: Grower, name: str, element: str) -> Value:
     return g.emit_all(name, [state], kinds, f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>")[1]
 
 
-@recipe("rng", by_xla=True, alone=True)
+@recipe("rng", by_xla=True)
 def rng(g: Grower, name: str, element: str) -> Value:
     """Its results are open, but for their range: here it is empty of choice, from 2 to 3 for integers; floats are floored."""
     low, high = g.constant((), element, 0 if element == "i1" else 2), g.constant((), element, 1 if element == "i1" else 3)
@@ -119,7 +120,7 @@ def batch(g: Grower, element: str, count: int) -> tuple[Value, int, list[Value]]
     return tame(g, shape, element), d, [tame(g, (shape[d],), element) for _ in range(count)]
 
 
-@recipe("batch_norm_training", by_xla=True, alone=True)
+@recipe("batch_norm_training", by_xla=True)
 def batch_norm_training(g: Grower, name: str, element: str) -> Value:
     x, d, vectors = batch(g, element, 2)
     vector = vectors[0].type
@@ -128,7 +129,7 @@ def batch_norm_training(g: Grower, name: str, element: str) -> Value:
     return g.emit_all(name, [x, *vectors], [x.type, vector, vector], attributes, facts=facts)[0]
 
 
-@recipe("batch_norm_grad", by_xla=True, alone=True)
+@recipe("batch_norm_grad", by_xla=True)
 def batch_norm_grad(g: Grower, name: str, element: str) -> Value:
     x, d, (scale, mean, variance) = batch(g, element, 3)
     variance = g.emit("abs", [variance])
@@ -141,7 +142,7 @@ def batch_norm_grad(g: Grower, name: str, element: str) -> Value:
 QUANTIZED = "!quant.uniform<i8:f32, 5.000000e-01:3>"
 
 
-@recipe("uniform_quantize uniform_dequantize", alone=True)
+@recipe("uniform_quantize uniform_dequantize")
 def uniform(g: Grower, name: str, element: str) -> Value:
     """f32 to i8 and back. `element` is that of the side that is not quantized."""
     if part(element) != element:
