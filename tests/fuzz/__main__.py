@@ -125,7 +125,7 @@ class Run:
 
     def table(self) -> None:
         rows = [f"{count:7} {what}" for what, count in sorted(self.counts.items())]
-        rows += [f"{self.slowest[0]:7.1f} seconds the slowest compile took, of program {self.slowest[1]}"]
+        rows += [f"{self.slowest[0]:7.1f} seconds of processor time the slowest compile took, of program {self.slowest[1]}"]
         rows += [f"{count:7} refused: {why}" for why, count in self.refusals.most_common(20)]
         ops = ", ".join(f"{name.removeprefix('stablehlo.')} {count}" for name, count in sorted(self.ops.items()))
         print("\n" + "\n".join(rows) + f"\n\nprograms with each op: {ops}")

@@ -14,7 +14,7 @@ from .children import Child, Crash, hloom_child, interpreter_child, xla_child
 from .program import Program
 
 SLOW = 10
-"""Seconds that a compile may take."""
+"""Seconds of processor time that a compile may take."""
 XLA_ULPS = 4
 """XLA's own functions are further off: so many times as many ulps where it is the only oracle."""
 FAULTS = ("wrong", "failed", "crashed", "slow")
@@ -61,7 +61,7 @@ class Judge:
         if kind != "ran":
             return Verdict(kind, told, seconds)
         if seconds > SLOW:
-            return Verdict("slow", f"its compile takes {seconds:.1f} s", seconds)
+            return Verdict("slow", f"its compile takes {seconds:.1f} s of processor time", seconds)
         return self._compared(program, text, told, seconds)
 
     def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
