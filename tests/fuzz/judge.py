@@ -65,11 +65,10 @@ class Judge:
         return self._compared(program, text, told, seconds)
 
     def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
-        """XLA is asked where the interpreter cannot tell, or says something else than hloom."""
+        """The second oracle is asked where the first cannot tell, or says something else than hloom."""
         wrongs, said = [], []
-        for name, child in (("the interpreter", self.reference), ("XLA", self.xla)):
-            if name == "the interpreter" and program.by_xla:
-                continue
+        oracles = (("the interpreter", self.reference), ("XLA", self.xla))
+        for name, child in oracles[::-1] if program.by_xla else oracles:
             try:
                 wanted = child.ask(text, program.inputs)
             except Crash as crash:

@@ -61,8 +61,9 @@ def arithmetic(g: Grower, name: str, element: str) -> Value:
 
 @recipe("maximum minimum", through=True)
 def extremum(g: Grower, name: str, element: str) -> Value:
-    x = g.any(element, exact=element in COMPLEX)
-    y = g.value(x.shape, element, exact=element in COMPLEX)
+    """Of complex numbers without NaN: with one the specification's lexicographic order says nothing."""
+    x = g.any(element, exact=element in COMPLEX, finite=element in COMPLEX)
+    y = g.value(x.shape, element, exact=element in COMPLEX, finite=element in COMPLEX)
     return g.emit(name, [x, y], facts=errors.through(g.facts[x], g.facts[y]))
 
 
@@ -118,8 +119,9 @@ def select(g: Grower, name: str, element: str) -> Value:
 
 @recipe("clamp", through=True)
 def clamp(g: Grower, name: str, element: str) -> Value:
-    x = g.any(element, exact=element in COMPLEX)
-    low, high = (g.value(x.shape if g.rng.random() < 0.6 else (), element, exact=element in COMPLEX) for _ in range(2))
+    tame = {"exact": element in COMPLEX, "finite": element in COMPLEX}
+    x = g.any(element, **tame)
+    low, high = (g.value(x.shape if g.rng.random() < 0.6 else (), element, **tame) for _ in range(2))
     return g.emit(name, [low, x, high], x.type, facts=errors.through(*(g.facts[v] for v in (low, x, high))))
 
 
