@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import errors
-from ..elements import COMPLEX, SIGNED, is_float, is_integer, part, width
+from ..elements import COMPLEX, QUANTIZED, SIGNED, is_float, is_integer, part, width
 from ..errors import INFINITE, Facts, Unsuitable
 from ..grow import Grower
 from ..program import Type, Value
@@ -129,7 +129,7 @@ def clamp(g: Grower, name: str, element: str) -> Value:
 def convert(g: Grower, name: str, element: str) -> Value:
     """To the type, from any: floats to integers only where the integer can hold them; StableHLO says no more."""
     source = g.element()
-    if source in COMPLEX and element not in COMPLEX:
+    if source in QUANTIZED or (source in COMPLEX and element not in COMPLEX):
         source = "f32"
     integers = is_float(source) and is_integer(element)
     x = g.any(source, exact=not is_float(element), finite=integers)

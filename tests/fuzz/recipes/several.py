@@ -91,8 +91,8 @@ def reduce_by_choice(g: Grower, name: str, element: str) -> Value:
 
 @variant("reduce reduce_window")
 def reduce_clamped(g: Grower, name: str, element: str) -> Value:
-    """By the larger of two, but at most a constant of the body: min(max(a, b), 2)."""
-    if element in COMPLEX or element == "i1":
+    """By the larger of two, but at most a constant of the body: min(max(a, b), 2). XLA does nothing with a single element."""
+    if element in COMPLEX or element == "i1" or g.by_xla:
         raise Unsuitable
     x, scalar = g.any(element, low=1, finite=True), Type((), element)
     ceiling = 1 if element in ("i2", "ui2") else 2
