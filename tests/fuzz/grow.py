@@ -195,7 +195,10 @@ class Grower:
             return facts
 
     def region(self, kinds: Sequence[Type], body: Callable[..., Sequence[Value]], isolated: bool = True) -> Region:
-        """A region with arguments of those types, of which nothing is known; `body` gives back what it returns."""
+        """A region with arguments of those types, of which nothing is known; `body` gives back what it returns. The reference interpreter
+        has no quantized values in regions."""
+        if any(kind.element in QUANTIZED for kind in kinds):
+            raise Unsuitable
         arguments = [Value(kind) for kind in kinds]
         with self._scope(isolated):
             self.pool += arguments

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .elements import COMMON, FLOATS, is_float
+from .elements import COMMON, FLOATS, QUANTIZED, is_float
 from .errors import Unsuitable
 from .grow import Grower, Limits
 from .program import Program
@@ -15,6 +15,8 @@ from .recipes import Recipe, every, load
 TRIES = 20
 XLA = 0.15
 """How many programs have ops that only XLA computes."""
+NOT_XLAS = (*QUANTIZED, "i2", "ui2", "i4", "ui4")
+"""XLA has no quantized types, and fails on packed integers here and there."""
 CONTROL = 0.06
 """How often an op is drawn among those with regions that hold programs, besides their share."""
 NESTING = ("while", "if", "case", "func.call", "composite")
@@ -42,9 +44,10 @@ def random_program(seed: Sequence[int], limits: Limits, knows: Knows, size: int,
     """About `size` ops that compile. `only`: of those names. Some programs have ops that the reference interpreter lacks: there floats are
     whole numbers, because XLA contracts multiplications and additions, and flushes what is tiny."""
     rng = random.Random(str(seed))
-    common = [element for element in limits.types if element in COMMON] if rng.random() < 0.75 else []
-    among = common or list(limits.types)
-    chosen, by_xla = rng.sample(among, min(len(among), 3)), rng.random() < XLA
+    common = [element for element in limits.types if element in COMMON] if rng.random() < 0.65 else []
+    by_xla = rng.random() < XLA
+    among = common or [element for element in limits.types if not by_xla or element not in NOT_XLAS]
+    chosen = rng.sample(among, min(len(among), 3))
     g = Grower(seed, replace(limits, types=tuple(chosen), data=("whole",) if by_xla else limits.data))
     recipes = [r for r in every() if (by_xla or not r.by_xla) and (not only or r.name in only)]
     if not recipes:

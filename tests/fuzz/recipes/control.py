@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .. import errors
+from ..elements import QUANTIZED
+from ..errors import Unsuitable
 from ..grow import Grower
 from ..program import Region, Type, Value
 from . import recipe
@@ -24,7 +26,10 @@ def branch(g: Grower, kinds: list[Type]) -> tuple[Region, list[errors.Facts]]:
 
 
 def some_kinds(g: Grower, element: str) -> list[Type]:
-    return [Type(g.shape(), element), *(Type(g.shape(), g.element()) for _ in range(g.rng.randrange(2)))]
+    kinds = [Type(g.shape(), element), *(Type(g.shape(), g.element()) for _ in range(g.rng.randrange(2)))]
+    if any(kind.element in QUANTIZED for kind in kinds):
+        raise Unsuitable
+    return kinds
 
 
 def chosen(g: Grower, name: str, index: Value, count: int, kinds: list[Type]) -> Value:

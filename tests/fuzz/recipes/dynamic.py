@@ -73,6 +73,9 @@ def dynamic_gather(g: Grower, name: str, element: str) -> Value:
 
 @recipe("dynamic_conv", through=True)
 def dynamic_conv(g: Grower, name: str, element: str) -> Value:
+    """XLA has none."""
+    if g.by_xla:
+        raise Unsuitable
     x, y = g.value((1, 4, 2), element, exact=True, finite=True), g.value((2, 2, 3), element, exact=True, finite=True)
     pads = g.emit("constant", [], [Type((1, 2), "i64")], "value = dense<[[1, 0]]> : tensor<1x2xi64>")
     dims = "dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>"
@@ -88,7 +91,7 @@ def get_dimension_size(g: Grower, name: str, element: str) -> Value:
     return g.emit(name, [x], Type((), "i32"), f"dimension = {g.rng.randrange(x.rank)} : i64")
 
 
-@recipe("set_dimension_size", by_xla=True)
+@recipe("set_dimension_size", by_xla=True, alone=True)
 def set_dimension_size(g: Grower, name: str, element: str) -> Value:
     x = g.any(element, low=1, full=True)
     size = g.constant((), "i32", x.shape[0])

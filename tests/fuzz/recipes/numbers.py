@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..elements import COMPLEX, Data, eps, is_float, part
+from ..elements import COMPLEX, Data, eps, is_float, part, width
 from ..errors import INFINITE, Facts, Unsuitable
 from ..grow import Grower
 from ..program import Type, Value
@@ -89,7 +89,11 @@ def rng_bit_generator(g: Grower, name: str, element: str) -> Value:
     algorithm, words = g.rng.choice((("THREE_FRY", 2), ("PHILOX", 2), ("PHILOX", 3), ("DEFAULT", 2)))
     state = g.value((words,), "ui64")
     kinds = [state.type, Type(g.shape(), element)]
-    return g.emit_all(name, [state], kinds, f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>")[1]
+    bits = g.emit_all(name, [state], kinds, f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>")[1]
+    if not is_float(element):
+        return bits
+    g.pool.remove(bits)  # XLA makes them unsigned, and computes so with them
+    return g.emit("bitcast_convert", [bits], Type(bits.shape, f"ui{width(element)}"))
 
 
 @recipe("rng", by_xla=True)
@@ -144,8 +148,8 @@ QUANTIZED = "!quant.uniform<i8:f32, 5.000000e-01:3>"
 
 @recipe("uniform_quantize uniform_dequantize")
 def uniform(g: Grower, name: str, element: str) -> Value:
-    """f32 to i8 and back. `element` is that of the side that is not quantized."""
-    if part(element) != element:
+    """f32 to i8 and back. `element` is that of the side that is not quantized. XLA has no quantized types."""
+    if part(element) != element or g.by_xla:
         raise Unsuitable
     x = g.any(element if element in ("f64", "f32", "f16", "bf16") else "f32", finite=True)
     kind = Type(x.shape, QUANTIZED.replace("f32", x.element))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..elements import FLOATS
 from ..errors import Facts, Unsuitable
 from ..grow import Grower
 from ..program import Type, Value
@@ -43,7 +42,7 @@ def again_a_float(g: Grower, q: Value, expressed: str) -> Value:
 @variant("uniform_quantize")
 def through_quantized(g: Grower, name: str, element: str) -> Value:
     """To a quantized type, perhaps to another one, moved, and back."""
-    if element not in ("f32", "f16", "bf16"):
+    if element not in ("f32", "f16", "bf16") or g.by_xla:
         raise Unsuitable
     x = g.any(element, high=3, finite=True)
     axes = x.rank and x.type.size and x.type.size < 200 and g.rng.random() < 0.4
@@ -60,7 +59,7 @@ def through_quantized(g: Grower, name: str, element: str) -> Value:
 @variant("uniform_dequantize")
 def quantized_arithmetic(g: Grower, name: str, element: str) -> Value:
     """An op of quantized values of one type."""
-    if element not in FLOATS[1:2]:
+    if element != "f32" or g.by_xla:
         raise Unsuitable
     x = g.any(element, high=3, finite=True)
     kind = per_tensor(g, element)
