@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numerics.test_sorts_on_gpus import agree
 
+import hloom
+
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 
@@ -43,3 +45,30 @@ def test_complex_rows():
 
 def test_unique():
     agree(lambda x: jnp.unique(x, size=12, return_counts=True), RNG.integers(0, 12, 300).astype(np.int32))
+
+
+TWO = """
+func.func @main(%x: tensor<4xi64>, %y: tensor<4xi16>, %i: tensor<3x1xi64>, %u: tensor<3xi64>, %v: tensor<3xi16>)
+    -> (tensor<4xi64>, tensor<4xi16>) {
+  %r:2 = "stablehlo.scatter"(%x, %y, %i, %u, %v) ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i16>, %c: tensor<i64>, %d: tensor<i16>):
+    %e = stablehlo.xor %a, %c : tensor<i64>
+    %f = stablehlo.or %b, %d : tensor<i16>
+    stablehlo.return %e, %f : tensor<i64>, tensor<i16>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+    : (tensor<4xi64>, tensor<4xi16>, tensor<3x1xi64>, tensor<3xi64>, tensor<3xi16>) -> (tensor<4xi64>, tensor<4xi16>)
+  return %r#0, %r#1 : tensor<4xi64>, tensor<4xi16>
+}
+"""
+
+
+def test_two_operands_of_two_types_by_atomics():
+    inputs = [
+        np.arange(1, 5),
+        np.arange(1, 5, dtype=np.int16),
+        np.array([[1], [3], [1]]),
+        np.array([8, 8, 16]),
+        np.array([8, 8, 16], np.int16),
+    ]
+    for result in hloom.compile(TWO, target="sim:sm_90a").flat(inputs):
+        np.testing.assert_array_equal(result, [1, 2 | 8 | 16, 3, 4 | 8])

@@ -55,6 +55,7 @@ def _combine(kernel: ScatterKernel, place: ir.Value, new: list[ir.Value]) -> Non
         loop = create("memref.generic_atomic_rmw", [ir.MemRefType(table.type).element_type], [table, place], regions=1)
         body = loop.regions[0].blocks.append(ir.MemRefType(table.type).element_type)
         with ir.InsertionPoint(body):
-            old = [loaded(body.arguments[0], element)] * len(results)  # of which the body needs this one alone
+            old = [*new]  # of which the answer needs this one alone
+            old[number] = loaded(body.arguments[0], element)
             (value,) = kernel.region.evaluate([*old, *new], [answer])
             create("memref.atomic_yield", [], [stored(value, element)])
