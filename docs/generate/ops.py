@@ -71,6 +71,7 @@ exponential, log and sqrt, branch cuts with signed zeros too. Where others diffe
 | sine, cosine, tan, tanh, exponential_minus_one, logistic of infinities and NaN | NaN where C99 has an infinity or a zero beside NaN | |
 | power | 0^0 = 1, 0^y = 0 for y with a positive real part | XLA: NaN |
 | maximum, minimum, clamp | by real parts, then by imaginary parts | |
+| maximum, minimum where a NaN is compared | the first operand | XLA, the interpreter: the second; NumPy: the NaN |
 | compare | EQ, NE | refused: other directions |
 | convert from complex | the imaginary part is dropped; to i1 whether the real part is not 0 | |
 """
