@@ -79,6 +79,11 @@ class TargetView:
     """The most that a block may have; more than 48 KB of it must be dynamic."""
 
     @property
+    def multiplies_f8(self) -> bool:
+        """Whether it has tensor cores for f8E4M3FN and f8E5M2."""
+        return self.compute_capability >= 89
+
+    @property
     def tile_bytes(self) -> int:
         """A tile's share of the cache: what the values that it keeps may take together. The core's L2, or a quarter of its part of the last
         cache where that is more; never so much that the stack of a thread is in danger."""
@@ -89,8 +94,10 @@ class TargetView:
         return self.vector_bits // element_bits
 
     def peak_flops(self, type_name: str) -> int:
-        """Flops a second of a contraction of operands of that MLIR type ("bf16"); integers wider than i8 count as integer ops."""
-        return getattr(self, f"{type_name}_flops", self.int8_flops if type_name in ("i8", "si8", "ui8") else self.integer_ops)
+        """Flops a second of a contraction of operands of that MLIR type ("bf16"); integers wider than i8 count as integer ops. Floats of
+        8 bits go at the rate of such integers."""
+        is_byte = type_name in ("i8", "si8", "ui8") or type_name.startswith("f8")
+        return getattr(self, f"{type_name}_flops", self.int8_flops if is_byte else self.integer_ops)
 
     def with_entries(self, entries: dict[str, Any]) -> TargetView:
         """This target with the named entries replaced. Raises ValueError on an unknown entry or a value of another type or sign."""

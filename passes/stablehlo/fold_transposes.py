@@ -6,17 +6,19 @@ Before:
 After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
-On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions. A
-transpose of a dot's result that exchanges its two sides exchanges the operands; one of a convolution's result renumbers it. Must hold:
-nothing. Declined: transposes that reorder the free dimensions of one side of a dot among themselves; sinking a value with other uses.
+On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions; a dot
+takes them through the bitcast by which it sees floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the
+operands; one of a convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side
+of a dot among themselves; sinking a value with other uses.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.byte_floats import sees_floats
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, has_one_use, integers, producer, value_of
+from ..common.rewriting import attributes_of, defining_op, has_one_use, integers, producer, value_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES, unit_mapping
 from .support import build, constants
@@ -39,7 +41,12 @@ def fold_transposes(module: ir.Operation) -> None:
 
 
 def _transposed(value: ir.Value) -> tuple[ir.Value, list[int]] | None:
-    """(x, permutation) of the transpose that makes `value`."""
+    """(x, permutation) of the transpose that makes `value`, of bytes also where they are seen as floats."""
+    op = defining_op(value)
+    if op is not None and sees_floats(op) and (found := _transposed(op.operands[0])):
+        x, permutation = found
+        kind = build.tensor(build.shape_of(x), build.element_of(value))
+        return build.elementwise("bitcast_convert", x, result=kind), permutation
     op = producer(value, "stablehlo.transpose")
     return (op.operands[0], integers(op, "permutation")) if op else None
 

@@ -10,13 +10,15 @@ After:
     func.func public @init(%w: tensor<4x16xf32> {hloom.argument = 1 : i64}) -> tensor<16x4xf32> { … }
 
 A module in which nothing is left to compute gets no @init. Must hold: calls are inlined. Declined: results that are larger than what they
-are made of (broadcasts, converts to a wider type) and views (reshape, slice) stay in @main: there they cost nothing, in memory they would.
+are made of (broadcasts, converts to a wider type) and views (reshape, slice, bytes seen as floats) stay in @main: there they cost nothing,
+in memory they would.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.byte_floats import sees_floats
 from ..common.init_function import bound_arguments, compute_once, entry
 from ..common.ops import FREE
 from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in
@@ -74,7 +76,7 @@ def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:
 
 
 def _stays(op: ir.Operation) -> bool:
-    if op.name in FREE:
+    if op.name in FREE or sees_floats(op):
         return True
     if len(op.results) != 1 or op.regions:
         return False

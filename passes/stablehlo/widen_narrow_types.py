@@ -14,7 +14,8 @@ After:
 An element is one byte, as ml_dtypes has it: integers extended to it (zeros above them at the interface), floats as their codes
 (`narrow/floats.py` has the integer arithmetic between codes and f32). What moves elements stays as it is; what computes does so on f32 or
 on bytes, and rounds or wraps after each op; reductions by one op and contractions do that once, at their end. Packed forms are made by
-`bitcast_convert` alone (`narrow/bitcasts.py`), those of i1 too.
+`bitcast_convert` alone (`narrow/bitcasts.py`), those of i1 too. A dot of f8E4M3FN and f8E5M2 on a CUDA target whose tensor cores multiply
+them reads its bytes as such floats, by a bitcast before it, and sums in f32 (`narrow/tensor_cores.py`).
 Must hold: no calls but of functions in the module. Declined, with UnsupportedOpError: custom calls and tuples of such types.
 """
 

@@ -1,14 +1,19 @@
-"""Contractions of bytes on tensor cores (mma.sync m16n8k32) on the simulator, against NumPy."""
+"""Contractions of bytes on tensor cores (mma.sync m16n8k32) on the simulator, against NumPy and ml_dtypes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 from test_gpu_matmul import LAYOUTS, TARGET, Case, kernel_of, run
 
 import hloom
+from hloom.compiler.frontend import load_program
+from hloom.compiler.pipeline import run_stages
+from hloom.compiler.target import resolve
+from hloom.dialects.target import attach_target
 
 ONE_PROCESSOR = replace(TARGET, multiprocessors=1)
 """Where few blocks cost nothing, tiles are as large as they can be."""
@@ -81,3 +86,59 @@ def test_quantized_dot():
     found = exe(x, w)
     real = (x.astype(np.int64) - 3) @ w.astype(np.int64) * 0.125
     np.testing.assert_array_equal(found, np.rint(np.clip(real.astype(np.float32) / np.float32(20) - 1, -128, 127)).astype(np.int8))
+
+
+F8 = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
+
+
+def _dot(shapes: tuple[str, str], elements: tuple[str, str], dims: str, result: str, more: str = "") -> str:
+    x, w = (f"tensor<{shape}x{element}>" for shape, element in zip(shapes, elements))
+    return f"""
+func.func @main(%x: {x}, %w: {w}) -> tensor<{result}> {{
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = {dims}{more} : ({x}, {w}) -> tensor<{result}>
+  return %0 : tensor<{result}>
+}}"""
+
+
+def _kernels_of(text: str, target: str) -> str:
+    module = load_program(text).module
+    attach_target(module.operation, resolve(target))
+    run_stages(module.operation, to="gpu")
+    return str(module)
+
+
+def _random(shape: tuple[int, ...], element: str, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(F8[element])
+
+
+@pytest.mark.parametrize(
+    ("target", "elements", "result", "kernel"),
+    [
+        ("sm_89", ("f8E4M3FN", "f8E5M2"), "f32", "nvvm.mma.sync"),
+        ("sm_90a", ("f8E4M3FN", "f8E4M3FN"), "bf16", "nvvm.mma.sync"),
+        ("sm_90a", ("f8E5M2", "f8E5M2"), "f16", "nvvm.mma.sync"),
+        ("sm_80", ("f8E4M3FN", "f8E5M2"), "f32", "math.fma"),
+    ],
+)
+def test_dots_of_floats(target, elements, result, kernel):
+    """On tensor cores from sm_89 on, the left operand contiguous along its rows; the sums are those of f32."""
+    text = _dot(("96x32", "96x40"), elements, "[0] x [0]", f"32x40x{result}")
+    assert kernel in _kernels_of(text, target)
+    exe = hloom.compile(text, target=f"sim:{target}")
+    x, w = _random((96, 32), elements[0], 0), _random((96, 40), elements[1], 1)
+    wanted = x.astype(np.float64).T @ w.astype(np.float64)
+    tolerance = {"f32": 1e-6, "bf16": 4e-3, "f16": 5e-4}[result]
+    np.testing.assert_allclose(exe(x, w).astype(np.float64), wanted, rtol=tolerance, atol=1e-6 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("rows", [2, 16])
+def test_every_code(element, rows):
+    """Each code times 1, infinities and NaN among them: decoded where there are few rows, else on tensor cores."""
+    codes = np.arange(256, dtype=np.uint8).view(F8[element])
+    ones = np.zeros((rows, 32), F8[element])
+    ones[:, 3] = 1
+    w = np.zeros((32, 256), F8[element])
+    w[3] = codes
+    exe = hloom.compile(_dot((f"{rows}x32", "32x256"), (element, element), "[1] x [0]", f"{rows}x256xf32"), target="sim:sm_90a")
+    np.testing.assert_array_equal(exe(ones, w), np.broadcast_to(codes.astype(np.float32), (rows, 256)))

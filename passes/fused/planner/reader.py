@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
+from ...common.byte_floats import sees_floats
 from ...common.ops import FLOAT, FREE, Kind, name_in_table, named
 from ...common.rewriting import captured_values, functions, symbol_name
 from ...errors import InvalidProgramError
@@ -20,6 +21,8 @@ CONTROL = named(Kind.CONTROL) | {"func.call"}
 TERMINATORS = named(Kind.TERMINATOR) | {"func.return"}
 CONSTANT = "stablehlo.constant"
 VIEWS = FREE & named(Kind.MOVEMENT)
+_READ_THROUGH = VIEWS | {"stablehlo.convert", "stablehlo.bitcast_convert"}
+"""The free ops through which a contraction reads its operands."""
 SCALAR_CHAIN = 32
 """A chain of scalar ops is cloned into its users while it is no longer than this, and none of its ops costs more than a division."""
 
@@ -139,7 +142,7 @@ class _Reader:
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
-        if op.name in FREE:
+        if op.name in FREE or sees_floats(op):
             return True
         if op.name == "stablehlo.convert" and {operands[0].element, results[0].element} <= FLOAT and operands[0].bits < results[0].bits:
             return True
@@ -234,10 +237,11 @@ class _Reader:
         return tuple(found.values())
 
     def packed(self, draft: _OpDraft) -> tuple[Read, ...]:
-        """A contraction reads its operands through views and widening converts only; any other free op before it must exist as a buffer."""
+        """A contraction reads its operands through views, widening converts and bytes seen as floats only; any other free op before it
+        must exist as a buffer."""
         reads = []
         for value, access in zip(draft.operands, draft.facts.maps, strict=True):
-            while (producer := self.producer(value)) and producer.free and producer.name in VIEWS | {"stablehlo.convert"}:
+            while (producer := self.producer(value)) and producer.free and producer.name in _READ_THROUGH:
                 access, value = producer.facts.maps[0].of(access), producer.operands[0]
             if not self.is_splat(value):
                 reads.append(Read(value, access, packed=True))

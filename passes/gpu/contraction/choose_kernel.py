@@ -2,8 +2,10 @@
 
 - at most eight rows (or columns): gemv.py, which reads the large operand once, as it is;
 - f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on, else mma.py;
-- integers of 8 bits summed in i32: tensor cores, mma_bytes.py;
+- integers of 8 bits summed in i32, floats of 8 bits: tensor cores, mma_bytes.py;
 - all else (f32, f64, integers, mixed types): simt.py.
+
+Floats of 8 bits that none of them multiplies (few rows) are decoded where they are read (decode_floats.py).
 
 Must hold: the function is at stage linalg. Declined (False, the function is untouched): what contraction.py does not read as one
 contraction with an elementwise epilogue.
@@ -17,7 +19,8 @@ from hloom.dialects.target import TargetView
 
 from ...tiled.schedules.gpu_contraction import SKINNY
 from . import gemv, mma, mma_bytes, simt, wgmma
-from .contraction import read_contraction
+from .contraction import ContractionGroup, read_contraction
+from .decode_floats import decode_floats
 from .epilogue import EpilogueEmitter
 
 
@@ -26,6 +29,8 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
     function = function.operation
     with function.context, function.location:
         contraction = read_contraction(function)
+        if not _takes_codes(contraction, target) and decode_floats(function):
+            contraction = read_contraction(function)
         if contraction is None or not EpilogueEmitter.accepts(contraction):
             return False
         rows, cols = contraction.rows.extent, contraction.cols.extent
@@ -41,3 +46,10 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             simt.emit(contraction, target)
         function.erase()
         return True
+
+
+def _takes_codes(contraction: ContractionGroup | None, target: TargetView) -> bool:
+    """Whether tensor cores take floats of 8 bits as they are."""
+    if contraction is None or min(contraction.rows.extent, contraction.cols.extent) <= SKINNY:
+        return False
+    return mma_bytes.multiplicands(contraction, target) is not None

@@ -1,4 +1,5 @@
-"""Contractions of bytes on tensor cores: mma.sync m16n8k32 of 8-bit integers, signed or not, summed in i32 (sums wrap).
+"""Contractions of bytes on tensor cores, by mma.sync m16n8k32: integers, signed or not, summed in i32, where sums wrap; and from sm_89 on
+floats, f8E4M3FN and f8E5M2 in any pair, summed in f32.
 
 Fragments are those of mma.py with four bytes where that has two halves, so an operand that is contiguous along the inner loop comes by the
 same ldmatrix. ldmatrix transposes no bytes. An operand that is contiguous along its rows (columns) is read as pairs of neighbours:
@@ -10,7 +11,7 @@ same ldmatrix. ldmatrix transposes no bytes. An operand that is contiguous along
 The fragments then hold row (column) 2g + i where those of mma.py hold g + 8i: only where the results lie changes. Four neighbours along
 the columns are in one thread.
 
-Declined: sums in other types than i32, operands that are no extension of a byte, targets before sm_80.
+Declined: sums in other types, operands that are no extension of a byte, integers before sm_80, floats before sm_89.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from torch_mlir.dialects import arith, memref, vector
 
 from hloom.dialects.target import TargetView
 
+from ...common.byte_floats import MULTIPLIED, sees_float
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import value_of
+from ...common.rewriting import defining_op, value_of
 from ...common.vectors import extract, from_elements, splat, vector_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule
 from ..support.emit import WORKGROUP, divide, remainder
@@ -35,22 +37,34 @@ from .mma import FIRST_WITH_ASYNC_COPIES, Warp
 from .pipeline import emit_tiled
 from .tile_results import Results
 
-_EXTENSIONS = {"arith.extsi": "s8", "arith.extui": "u8"}
+_INTEGERS = {"arith.extsi": "s8", "arith.extui": "u8"}
 _UNIT = 16
 """Bytes of what the swizzle moves as one."""
 
 
 def multiplicands(contraction: ContractionGroup, target: TargetView) -> tuple[str, str] | None:
     """What PTX calls the elements of the left and the right operand; None where the target does not multiply them."""
-    if target.compute_capability < FIRST_WITH_ASYNC_COPIES or str(contraction.accumulator) != "i32":
+    if target.compute_capability < FIRST_WITH_ASYNC_COPIES:
         return None
-    left, right = (_multiplicand(operand) for operand in (contraction.left, contraction.right))
-    return None if left is None or right is None else (left, right)
+    left, right = (_multiplicand(operand, str(contraction.accumulator)) for operand in (contraction.left, contraction.right))
+    is_float = str(contraction.accumulator) == "f32"
+    return None if left is None or right is None or (is_float and not target.multiplies_f8) else (left, right)
 
 
-def _multiplicand(operand: Operand) -> str | None:
-    widening = operand.widening
-    return None if widening is None or str(operand.element) != "i8" else _EXTENSIONS.get(widening.name)
+def _multiplicand(operand: Operand, accumulator: str) -> str | None:
+    if operand.widening is None or accumulator not in ("i32", "f32"):
+        return None
+    if accumulator == "f32":
+        return MULTIPLIED.get(str(operand.element))
+    return _INTEGERS.get(operand.widening.name) if str(operand.element) == "i8" else None
+
+
+def as_bytes(operand: Operand) -> Operand:
+    """An operand of floats as their codes."""
+    view = defining_op(operand.stored) if operand.ops else None
+    if view is None or not sees_float(view):
+        return operand
+    return replace(operand, value=view.operands[0], ops=tuple(op for op in operand.ops if op not in (view, operand.widening)))
 
 
 def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
@@ -58,6 +72,7 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     kinds = multiplicands(contraction, target)
     if kinds is None:
         return False
+    contraction = replace(contraction, left=as_bytes(contraction.left), right=as_bytes(contraction.right))
     schedule = tensor_core_schedule(contraction.sizes, 1, target)
     sides = (contraction.left, contraction.rows, schedule.rows), (contraction.right, contraction.cols, schedule.cols)
     found = [tile_shape(side, (group, contraction.inner), free, schedule.depth, schedule.threads) for side, group, free in sides]
@@ -110,8 +125,9 @@ class _Bytes(Warp[list[ir.Value]]):
             "multiplicandBPtxType": f"#nvvm.mma_type<{kinds[1]}>",
             "layoutA": "#nvvm.mma_layout<row>",
             "layoutB": "#nvvm.mma_layout<col>",
-            "intOverflowBehavior": "#nvvm.mma_int_overflow<wrapped>",
         }
+        if isinstance(accumulator, ir.IntegerType):
+            self._instruction["intOverflowBehavior"] = "#nvvm.mma_int_overflow<wrapped>"
 
     def zeros(self) -> list[ir.Value]:
         return [splat(vector_of(4, self._accumulator), 0)] * (self.pieces[0] * self.pieces[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.byte_floats import sees_float
 from ..lowering.generic import Generic
 
 _CHEAP_MATH = {"absf", "absi", "floor", "ceil", "trunc", "roundeven", "copysign", "fma", "ctpop", "ctlz"}
@@ -19,7 +20,7 @@ def body_cost(source: Generic) -> int:
 
 
 def _op_cost(op: ir.Operation) -> int:
-    if op.name in _FREE:
+    if op.name in _FREE or sees_float(op):
         return 0
     if op.name.startswith("math."):
         return 1 if op.name[5:] in _CHEAP_MATH else 8 if op.name in ("math.sqrt", "math.rsqrt") else _MATH
@@ -27,5 +28,5 @@ def _op_cost(op: ir.Operation) -> int:
 
 
 def only_moves_or_extends(source: Generic) -> bool:
-    """The body passes an element on, at most extended: what a contraction does to its operands itself."""
-    return all(op.operation.name in _EXTENSIONS for op in source.block.operations)
+    """The body passes an element on, at most extended or seen as a float of its byte: what a contraction does to its operands itself."""
+    return all(op.operation.name in _EXTENSIONS or sees_float(op.operation) for op in source.block.operations)

@@ -13,9 +13,9 @@ from torch_mlir import ir
 from ...common.rewriting import attributes_of, create, element_of, integer
 from ..support import build
 from ..support.type_conversion import Parts, Rule
-from . import bitcasts, converts
+from . import bitcasts, converts, tensor_cores
 from .constants import stored_constant
-from .converts import from_compute, to_compute
+from .converts import convert, from_compute, to_compute
 from .floats import next_after, reduce_precision
 from .types import NarrowType, bytes_of, from_bytes, lowest_bits, narrow_element
 
@@ -101,7 +101,10 @@ def _shift_arithmetic(op: ir.Operation, bits: ir.Value, values: list[ir.Value], 
 
 
 def _contraction(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
-    """Of floats in f32 (which an algorithm that names narrow types means, too); of integers in bytes, where sums wrap as they should."""
+    """Of floats on tensor cores, else in f32 (which an algorithm that names narrow types means, too); of integers in bytes, where sums
+    wrap as they should."""
+    if tensor_cores.multiply(op):
+        return [[convert(tensor_cores.dot(op, operands[0][0], operands[1][0]), ir.F32Type.get(), element_of(op.results[0]))]]
     values = [to_compute(parts[0], narrow_element(old)) for parts, old in zip(operands[:2], op.operands)]
     others = [parts[0] for parts in operands[2:]]  # the padding of a dynamic_conv
     result, narrow = op.results[0], narrow_element(op.results[0])

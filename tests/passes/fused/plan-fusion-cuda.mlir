@@ -91,3 +91,23 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_
     return %0, %1 : tensor<1x4096xf16>, tensor<64x64xi32>
   }
 }
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+  // Bytes that two dots see as floats: each group has a view of its own, and no buffer holds the floats.
+  // CHECK-LABEL: func.func @floats_seen_in_bytes
+  // CHECK-NOT: xf8E5M2>
+  // CHECK: func.func private @fusion_0(%arg0: tensor<64x64xui8>, %arg1: tensor<64x64xui8>)
+  // CHECK-COUNT-2: stablehlo.bitcast_convert {{.*}} -> tensor<64x64xf8E5M2>
+  // CHECK: stablehlo.dot_general
+  // CHECK: func.func private @fusion_1(%arg0: tensor<64x64xui8>, %arg1: tensor<64x64xui8>)
+  // CHECK-COUNT-2: stablehlo.bitcast_convert {{.*}} -> tensor<64x64xf8E5M2>
+  func.func @floats_seen_in_bytes(%x: tensor<64x64xui8>, %w: tensor<64x64xui8>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+    %0 = stablehlo.bitcast_convert %x : (tensor<64x64xui8>) -> tensor<64x64xf8E5M2>
+    %1 = stablehlo.bitcast_convert %w : (tensor<64x64xui8>) -> tensor<64x64xf8E5M2>
+    %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<64x64xf8E5M2>, tensor<64x64xf8E5M2>) -> tensor<64x64xf32>
+    %3 = stablehlo.dot_general %0, %1, contracting_dims = [0] x [0] : (tensor<64x64xf8E5M2>, tensor<64x64xf8E5M2>) -> tensor<64x64xf32>
+    return %2, %3 : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+}

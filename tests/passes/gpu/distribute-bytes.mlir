@@ -74,3 +74,80 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capabil
     return %c : tensor<512x512xi8>
   }
 }
+
+// -----
+
+// Changed: floats of 8 bits, of two kinds, are multiplied as the bytes that they are.
+// CHECK-LABEL: gpu.func @floats
+// CHECK: nvgpu.device_async_copy %arg0[{{.*}}], {{.*}}, 16 {bypassL1} : memref<262144xi8>
+// CHECK-NOT: f8E
+// CHECK: nvvm.mma.sync {{.*}} multiplicandAPtxType = #nvvm.mma_type<e4m3>, multiplicandBPtxType = #nvvm.mma_type<e5m2>, {{.*}} : (i32, i32, f32)
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_89", compute_capability = 89 : i64, multiprocessors = 108 : i64}} {
+  func.func private @floats(%x: tensor<512x512xi8>, %w: tensor<512x512xi8>) -> tensor<512x512xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<512x512xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<512x512xi8>, tensor<512x512xi8>) outs(%f : tensor<512x512xf32>) {
+    ^bb0(%p: i8, %q: i8, %o: f32):
+      %a = arith.bitcast %p : i8 to f8E4M3FN
+      %b = arith.bitcast %q : i8 to f8E5M2
+      %0 = arith.extf %a : f8E4M3FN to f32
+      %1 = arith.extf %b : f8E5M2 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<512x512xf32>
+    return %c : tensor<512x512xf32>
+  }
+}
+
+// -----
+
+// Declined: few rows are multiplied without tensor cores. The codes are decoded where they are read, by way of f16.
+// CHECK-LABEL: gpu.func @few_rows
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: arith.bitcast {{.*}} : vector<{{[0-9]+}}xi16> to vector<{{[0-9]+}}xf16>
+// CHECK-NOT: f8E
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_89", compute_capability = 89 : i64, multiprocessors = 108 : i64}} {
+  func.func private @few_rows(%x: tensor<4x512xi8>, %w: tensor<512x512xi8>) -> tensor<4x512xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<4x512xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x512xf32>) -> tensor<4x512xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x512xi8>, tensor<512x512xi8>) outs(%f : tensor<4x512xf32>) {
+    ^bb0(%p: i8, %q: i8, %o: f32):
+      %a = arith.bitcast %p : i8 to f8E4M3FN
+      %b = arith.bitcast %q : i8 to f8E5M2
+      %0 = arith.extf %a : f8E4M3FN to f32
+      %1 = arith.extf %b : f8E5M2 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<4x512xf32>
+    return %c : tensor<4x512xf32>
+  }
+}
+
+// -----
+
+// Declined: the same on a target without such tensor cores.
+// CHECK-LABEL: gpu.func @before_sm_89
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: math.fma
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
+  func.func private @before_sm_89(%x: tensor<512x512xi8>, %w: tensor<512x512xi8>) -> tensor<512x512xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<512x512xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<512x512xi8>, tensor<512x512xi8>) outs(%f : tensor<512x512xf32>) {
+    ^bb0(%p: i8, %q: i8, %o: f32):
+      %a = arith.bitcast %p : i8 to f8E4M3FN
+      %b = arith.bitcast %q : i8 to f8E5M2
+      %0 = arith.extf %a : f8E4M3FN to f32
+      %1 = arith.extf %b : f8E5M2 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<512x512xf32>
+    return %c : tensor<512x512xf32>
+  }
+}

@@ -163,3 +163,20 @@ func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.tanh %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Changed: A contraction sees floats in the bytes that it reads.
+// CHECK-LABEL: func.func @floats_seen_in_bytes
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<8x16xi8>, tensor<16x4xi8>)
+// CHECK-NEXT: ^bb0(%[[X:.*]]: i8, %[[W:.*]]: i8, %{{.*}}: f32)
+// CHECK-NEXT: %[[A:.*]] = arith.bitcast %[[X]] : i8 to f8E5M2
+// CHECK-NEXT: %[[B:.*]] = arith.bitcast %[[W]] : i8 to f8E4M3FN
+// CHECK-NEXT: arith.extf %[[A]] : f8E5M2 to f32
+// CHECK-NEXT: arith.extf %[[B]] : f8E4M3FN to f32
+func.func @floats_seen_in_bytes(%x: tensor<8x16xui8>, %w: tensor<16x4xui8>) -> tensor<8x4xf32> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<8x16xui8>) -> tensor<8x16xf8E5M2>
+  %1 = stablehlo.bitcast_convert %w : (tensor<16x4xui8>) -> tensor<16x4xf8E4M3FN>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x16xf8E5M2>, tensor<16x4xf8E4M3FN>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}

@@ -71,3 +71,16 @@ func.func @none(%x: tensor<8x16xf32>) -> tensor<16x8xf32> {
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
   return %0 : tensor<16x8xf32>
 }
+
+// Changed: A dot of floats that are seen in bytes: the transpose of the bytes folds all the same.
+// CHECK-LABEL: func.func @floats_seen_in_bytes
+// CHECK-DAG: %[[X:.*]] = stablehlo.bitcast_convert %arg0 : (tensor<8x16xui8>) -> tensor<8x16xf8E5M2>
+// CHECK-DAG: %[[W:.*]] = stablehlo.bitcast_convert %arg1 : (tensor<4x16xui8>) -> tensor<4x16xf8E4M3FN>
+// CHECK: stablehlo.dot_general %[[X]], %[[W]], contracting_dims = [1] x [1]
+func.func @floats_seen_in_bytes(%x: tensor<8x16xui8>, %w: tensor<4x16xui8>) -> tensor<8x4xf32> {
+  %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x16xui8>) -> tensor<16x4xui8>
+  %1 = stablehlo.bitcast_convert %x : (tensor<8x16xui8>) -> tensor<8x16xf8E5M2>
+  %2 = stablehlo.bitcast_convert %0 : (tensor<16x4xui8>) -> tensor<16x4xf8E4M3FN>
+  %3 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (tensor<8x16xf8E5M2>, tensor<16x4xf8E4M3FN>) -> tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}

@@ -72,3 +72,17 @@ func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {hloom.bound}, %n: tensor<i
   }
   return %0#1 : tensor<4xf32>
 }
+
+// -----
+
+// Declined: Bytes that a dot sees as floats are no other bytes: nothing is computed before.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: tensor<16x4xui8> {hloom.bound})
+// CHECK: stablehlo.bitcast_convert
+// CHECK-NOT: @init
+func.func @main(%x: tensor<8x16xui8>, %w: tensor<16x4xui8> {hloom.bound}) -> tensor<8x4xf32> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<8x16xui8>) -> tensor<8x16xf8E5M2>
+  %1 = stablehlo.bitcast_convert %w : (tensor<16x4xui8>) -> tensor<16x4xf8E5M2>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x16xf8E5M2>, tensor<16x4xf8E5M2>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
