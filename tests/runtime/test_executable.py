@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from runtime_programs import ADD, F4, add_artifact, addresses_program, artifact, bound_artifact, copy_program, function, named
 
-from hloom.runtime import dtypes
+from hloom.runtime import dtypes, tensors
 from hloom.runtime.errors import ArityError, CpuFeatureError, DtypeError, InputError, LoadError, NotBoundError, ShapeError
 from hloom.runtime.executable import Executable, load
 from hloom.runtime.tensors import TORCH_NAMES
@@ -135,6 +135,31 @@ def test_torch_tensors_that_have_no_memory_here():
     with pytest.raises(InputError, match="no dense memory"):
         exe(torch.ones(4).to_sparse(), ONES)
     assert exe(torch.nn.Parameter(torch.ones(4)), ONES).tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_results_in_jax_are_what_device_put_gives(wide):
+    jax = pytest.importorskip("jax")
+    device = jax.local_devices(backend="cpu")[0]
+    with jax.enable_x64(wide):
+        for name in ("f32", "f64", "bf16", "i1", "i8", "i64", "ui64", "i4", "f8E4M3FN", "complex<f32>", "complex<f64>"):
+            for shape in ((), (3,), (0, 2), (2, 5)):
+                array = np.ones(shape, dtypes.numpy_dtype(name))
+                found, wanted = tensors.TO_KIND["jax"](array), jax.device_put(array, device)
+                assert (found.aval, found.sharding, found.committed) == (wanted.aval, wanted.sharding, wanted.committed)
+                assert np.array_equal(np.asarray(found), np.asarray(wanted))
+
+
+def test_results_in_jax_without_its_short_road(monkeypatch):
+    jax = pytest.importorskip("jax")
+    short = tensors._short_jax_put.__wrapped__
+    assert short() is not None
+    with monkeypatch.context() as patch:
+        patch.delattr("jax._src.lib.xla_client.batched_device_put")
+        assert short() is None
+    monkeypatch.setattr(tensors, "_short_jax_put", lambda: None)
+    result = tensors.TO_KIND["jax"](np.ones(3, np.float32))
+    assert isinstance(result, jax.Array) and result.shape == (3,)
 
 
 def test_jax_tracers_are_refused():

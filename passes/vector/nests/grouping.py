@@ -108,8 +108,11 @@ def _joins(group: list[Work], work: Work, pending: list[Work]) -> bool:
 
 
 def _row_nest(works: list[Work]) -> bool:
+    """Whether the works are one nest of row sums: along the same vector loop, and over the same loops (a sum of all is no sum of rows)."""
     vector = vector_loop(works)
-    return sums_along(works, vector) and all(vector_loop([w]) == vector for w in works)
+    if not sums_along(works, vector) or any(vector_loop([w]) != vector for w in works):
+        return False
+    return len({tuple(w.parallel) for w in works if w.reduces}) == 1
 
 
 def _drop_unread(group: list[Work], inserted: set[ir.Value]) -> None:

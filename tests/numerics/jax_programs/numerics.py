@@ -34,6 +34,12 @@ def viterbi(transitions, emissions):
     return lax.scan(step, emissions[0], emissions[1:])
 
 
+def statistics(x):
+    """Sums of rows beside sums of all."""
+    return jnp.corrcoef(x), jnp.var(x, ddof=1), jnp.allclose(x, x.mean(1, keepdims=True))
+
+
+FAMILY.add("statistics", statistics, floats(47, 13))
 FAMILY.add("associative_scan", recurrence, floats(17), floats(17, seed=1))
 FAMILY.add("special", special, abs(floats(13)) + 0.5)
 FAMILY.add("viterbi", viterbi, floats(5, 5), floats(11, 5))

@@ -47,3 +47,43 @@ func.func private @rows(%x: tensor<1000x64xf32>, %i: tensor<300xi32>, %u: tensor
   }
   return %r : tensor<1000x64xf32>
 }
+
+// -----
+
+// Declined: A sum of each row and the sum of all are no nest together: the rows' accumulators start anew at each row.
+// CHECK-LABEL: func.func private @rows_and_all(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<752xf32>, %[[ROWS:.*]]: memref<47xf32>, %[[ALL:.*]]: memref<1xf32>)
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c47
+// CHECK: %[[LOADED:.*]] = vector.load %[[X]]
+// CHECK: %[[ROW:.*]] = vector.reduction <add>, %[[LOADED]]
+// CHECK: %[[FROM:.*]] = arith.addf %[[ROW]]
+// CHECK: memref.store %[[FROM]], %[[ROWS]][%[[I]]]
+// CHECK: %[[TOTAL:.*]] = scf.for {{.*}} iter_args
+// CHECK: vector.load %[[X]]
+// CHECK: scf.yield
+// CHECK: vector.reduction <add>, %[[TOTAL]]
+// CHECK: memref.store %{{.*}}, %[[ALL]]
+func.func private @rows_and_all(%x: tensor<47x16xf32>) -> (tensor<47xf32>, tensor<f32>) attributes {hloom.kind = "multi_reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.empty() : tensor<47xf32>
+  %one = tensor.empty() : tensor<f32>
+  %r:2 = scf.forall (%i) in (1) shared_outs(%a = %rows, %b = %one) -> (tensor<47xf32>, tensor<f32>) {
+    %fa = linalg.fill ins(%zero : f32) outs(%a : tensor<47xf32>) -> tensor<47xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<47x16xf32>) outs(%fa : tensor<47xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<47xf32>
+    %fb = linalg.fill ins(%zero : f32) outs(%b : tensor<f32>) -> tensor<f32>
+    %t = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : tensor<47x16xf32>) outs(%fb : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<f32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %a[0] [47] [1] : tensor<47xf32> into tensor<47xf32>
+      tensor.parallel_insert_slice %t into %b[] [] [] : tensor<f32> into tensor<f32>
+    }
+  }
+  return %r#0, %r#1 : tensor<47xf32>, tensor<f32>
+}
