@@ -19,6 +19,8 @@ STABLEHLO = [
     "legalize-batch-norm",
     "legalize-random-bits",
     "legalize-linear-algebra",
+    "legalize-cuda-calls",
+    "fit-calls-to-cuda",
     "legalize-custom-calls",
     "legalize-select-and-scatter",
     "func.func(chlo-legalize-to-stablehlo)",

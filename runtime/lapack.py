@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
+from collections.abc import Sequence
+
+import numpy as np
 
 from .errors import MissingLibraryError
 from .library import blas, native
@@ -24,6 +27,16 @@ def lapack_address(target: str) -> int | None:
     letter, routine = found.groups()
     function = getattr(_loaded(), f"hloom_lapack_{letter}{_HOUSE.get(routine, routine)}", None)
     return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+
+
+def run_lapack(name: str, arrays: Sequence[np.ndarray], numbers: Sequence[int]) -> None:
+    """Runs a routine, "sgetrf", on the memory of operands and results; those that it updates hold the operand.
+
+    Raises MissingLibraryError.
+    """
+    function = getattr(_loaded(), f"hloom_lapack_{name}")
+    buffers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    function(buffers, (ctypes.c_int64 * len(numbers))(*numbers), None)
 
 
 @functools.cache

@@ -7,9 +7,10 @@ from textwrap import fill
 
 import op_table
 
-from hloom.passes.common.calls.lapack import ROUTINES
 from hloom.passes.common.ops import ANY, BOOL, FLOAT, FULL, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
+from hloom.passes.library_calls.lapack import ON_CUDA
 from hloom.passes.stablehlo.complex.rules import CONVERSION
+from hloom.runtime.lapack_routines import CUDA_FORMS, ROUTINES
 
 _HEAD = """# The ops that hloom compiles
 
@@ -44,12 +45,20 @@ transforms of more than 64 elements are cuFFT's (`hloom.cufft`), shorter ones, a
 matrices of roots of unity. An inverse transform divides by the product of its lengths. IRFFT reads half a spectrum: the
 imaginary parts of its first element and, of an even length, of its last do not count, as in NumPy. Sums are in the element type.
 """
-_CALL = f"""A call of LAPACK, as JAX writes them for a CPU (`lapack_<letter><routine>_ffi`), or of a target that was registered with
-`hloom.custom_call` ([api.md](api.md)); any other is refused by name. The routines, in batches:
-{", ".join(ROUTINES)}.
+_ROUTINES = [name for name in ROUTINES if name not in CUDA_FORMS]
+_ON_CUDA = [name for name in _ROUTINES if name in (*ON_CUDA, "gesdd", "geev", "gtsv")]
+_CALL = f"""A call of LAPACK, as JAX writes them for a CPU (`lapack_<letter><routine>_ffi`), of what JAX calls on CUDA instead
+(`cusolver_*_ffi`, `cublas_*_batched_ffi`, `cusparse_gtsv2_ffi`, `cuhybrid_*`, `cu_lu_pivots_to_permutation`, `cu_cholesky_update_ffi`), or
+of a target that was registered with `hloom.custom_call` ([api.md](api.md)); any other is refused by name. Programs for either platform
+compile for both. The routines, of f32, f64 and their complex numbers, in batches:
+{", ".join(_ROUTINES)}.
 
-`stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. On CUDA targets these two, of f32 and f64, are cuSOLVER's and
-cuBLAS's; the others are refused by name. Where the specification leaves it open, a factor's other
+`stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. On CUDA targets
+{", ".join(_ON_CUDA)}
+are calls of cuSOLVER, cuBLAS (trsm) and cuSPARSE (gtsv), a matrix of the batch after the other: gesdd is its gesvd, of the transpose where
+there are fewer rows than columns; of geev there are no left eigenvectors; gtsv says of no matrix that it has no inverse. The others
+({", ".join(name for name in _ROUTINES if name not in _ON_CUDA)}: `schur`, `sqrtm`, `hessenberg`, pivoted `qr` in JAX)
+are refused by name. None of it has run on a GPU ([cuda.md](cuda.md)). Where the specification leaves it open, a factor's other
 triangle is zero, and a matrix that is not positive definite has a factor of NaN. In JAX's calls of gesdd, gesvd, syevd, geev and gees a
 matrix that is not finite is not computed: `info` is -4, from which JAX makes NaN. JAX's ApproxTopK is a sort and a
 slice, on any target that sorts.

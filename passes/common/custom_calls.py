@@ -6,7 +6,8 @@ from torch_mlir import ir
 
 from hloom.runtime.custom_calls import registered
 
-from .calls.lapack import routine_of, targets
+from .calls.cuda import CUDA_CALLS
+from .calls.lapack import is_lapack, targets
 from .rewriting import integers
 
 NUMBERS = "hloom.numbers"
@@ -24,10 +25,10 @@ def aliases(op: ir.Operation) -> list[tuple[int, int]]:
 
 
 def is_known(target: str) -> bool:
-    """Whether hloom knows what to do for a custom call: it is LAPACK's, or a person has registered it."""
-    return routine_of(target) is not None or target in registered()
+    """Whether hloom knows what to do for a custom call: it is LAPACK's, JAX writes it for CUDA, or a person has registered it."""
+    return is_lapack(target) or target in CUDA_CALLS or target in registered()
 
 
 def known_targets() -> list[str]:
     """The targets that programs may call."""
-    return [*targets(), "ApproxTopK", *registered()]
+    return [*targets(), *CUDA_CALLS, "ApproxTopK", *registered()]

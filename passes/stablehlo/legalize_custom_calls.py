@@ -13,8 +13,8 @@ A value in another layout than row-major is a transposed one that lies row-major
 `hloom.aliases` holds pairs (operand, result): that result's buffer holds the operand when the function begins.
 
 Must hold: targets are known (the stage input checks that). Declined: annotations, which drop-annotations takes away, and calls that are
-legal already. Refused: a call that is not as its library wants it (InvalidProgramError); on a CUDA target every call but potrf and trsm
-of f32 and f64, and calls that say that they have a side effect (UnsupportedOpError).
+legal already. Refused: a call that is not as its library wants it (InvalidProgramError); on a CUDA target every call but those of LAPACK's
+routines that its libraries have, and calls that say that they have a side effect (UnsupportedOpError).
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 from hloom.runtime.custom_calls import is_registered
 
-from ..common.calls.lapack import lapack_call
+from ..common.calls.lapack import lapack_call, routine_of
 from ..common.calls.registered import registered_call
 from ..common.calls.routine import Place
 from ..common.custom_calls import NUMBERS, target_of_call
 from ..common.ops import ANNOTATIONS, PLANAR
 from ..common.rewriting import create, i64_array
 from ..errors import UnsupportedOpError
-from ..library_calls.solve import has_solver
+from ..library_calls.lapack import has_solver
 from ..registry import register_pass
 from .support import build
+from .support.column_major import row_major_orders
 from .support.driver import rewrite
 
 
@@ -56,7 +57,9 @@ def legalize_custom_calls(module: ir.Operation) -> None:
 def _refuse(op: ir.Operation, target: str, kind: str) -> None:
     where = {"op": op.name, "loc": str(op.location), "stage": "stablehlo"}
     if kind == "cuda" and (is_registered(target) or not has_solver(target)):
-        remedy = 'compile the program for a CPU (target="cpu")'
+        known = None if is_registered(target) else routine_of(target)
+        remedy = f"no library of CUDA has {known[1]}: " if known else ""
+        remedy += 'compile the program for a CPU (target="cpu")'
         raise UnsupportedOpError(f"hloom compiles stablehlo.custom_call @{target} for CPUs alone", **where, remedy=remedy)
     if "has_side_effect" in op.attributes and ir.BoolAttr(op.attributes["has_side_effect"]).value:
         remedy = "leave has_side_effect out where the results are all that the call is for"
@@ -64,7 +67,7 @@ def _refuse(op: ir.Operation, target: str, kind: str) -> None:
 
 
 def _legal(op: ir.Operation, target: str) -> list[ir.Value]:
-    before, after = (_permutations(op, name, values) for name, values in (("operand", op.operands), ("result", op.results)))
+    before, after = (row_major_orders(op, name, values) for name, values in (("operand", op.operands), ("result", op.results)))
     operands = [build.transpose(value, order) for value, order in zip(op.operands, before)]
     kinds = [_permuted(value.type, order) for value, order in zip(op.results, after)]
     make = registered_call if is_registered(target) else lapack_call
@@ -76,13 +79,6 @@ def _legal(op: ir.Operation, target: str) -> list[ir.Value]:
     )  # fmt: skip
     back = ([order.index(i) for i in range(len(order))] for order in after)
     return [build.transpose(value, order) for value, order in zip(new.results, back)]
-
-
-def _permutations(op: ir.Operation, name: str, values: Sequence[ir.Value]) -> list[list[int]]:
-    """For each value, the order of its dimensions in which it lies row-major. StableHLO's verifier has checked the layouts."""
-    if f"{name}_layouts" not in op.attributes:
-        return [list(range(value.type.rank)) for value in values]
-    return [list(ir.DenseIntElementsAttr(layout))[::-1] for layout in ir.ArrayAttr(op.attributes[f"{name}_layouts"])]
 
 
 def _permuted(kind: ir.Type, order: Sequence[int]) -> ir.Type:

@@ -1,4 +1,5 @@
-"""An NVIDIA GPU as a device (runtime/program.py): a call is one launch of a graph that was recorded from the thunk program.
+"""An NVIDIA GPU as a device (runtime/program.py): a call is one launch of a graph that was recorded from the thunk program; where a step
+of it waits for the GPU, the call enqueues the program.
 
 Constants, bound values and the arena lie in one allocation whose addresses never change. Calls of one executable run one after the
 other on the GPU, since they share the arena: a call on another stream than the last waits for it there; the host never does, unless arrays
@@ -172,10 +173,14 @@ class CudaDevice:
             name = {"result": ("init", value), "arena": "arena"}.get(kind, slot)
             return (temporary if name in temporary else self._static).address(name)
 
-        with recording(self._driver) as recorder:
-            self._steps["init"].execute(recorder, BufferAddresses([address(slot) for slot in self.program.slots["init"]]))
-            graph = recorder.finish()
-        graph.launch(stream)
+        init, buffers = self._steps["init"], BufferAddresses([address(slot) for slot in self.program.slots["init"]])
+        if init.waits:
+            init.execute(self._driver.enqueuer(stream), buffers)
+        else:
+            with recording(self._driver) as recorder:
+                init.execute(recorder, buffers)
+                graph = recorder.finish()
+            graph.launch(stream)
         self._driver.synchronise(stream)
 
     def start(self, kept: Mapping[str, Buffer]) -> None:
@@ -272,7 +277,12 @@ class CudaDevice:
 
     def _launch(self, addresses: dict[Slot, int], results: Sequence[int], stream: int) -> None:
         varying = addresses | {("result", number): address for number, address in enumerate(results)}
-        graph = self._graphs.get(tuple(varying[slot] for slot in self._varying), self._record_main)
+        places = tuple(varying[slot] for slot in self._varying)
+        if self._steps["main"].waits:
+            self._launched_ns = time.monotonic_ns()
+            self._record_main(self._driver.enqueuer(stream), places)
+            return
+        graph = self._graphs.get(places, self._record_main)
         self._launched_ns = time.monotonic_ns()
         graph.launch(stream)
 

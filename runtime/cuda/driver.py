@@ -17,6 +17,7 @@ import numpy as np
 
 from ..artifact import Buffer
 from ..errors import CudaError, MissingDriverError, MissingLibraryError
+from .enqueuer import Enqueuer
 from .libraries import checked
 from .recorder import Recorder
 from .requirements import INSTALL_DRIVER, require_driver
@@ -236,6 +237,10 @@ class Driver:
     def recorder(self) -> Recorder:
         """Starts to record a graph."""
         return Recorder.begin_graph(self, self._device)
+
+    def enqueuer(self, stream: int) -> Enqueuer:
+        """For work that no graph holds."""
+        return Enqueuer(self, stream)
 
     def call(self, function: str, *arguments: Any) -> Any:
         """For Recorder and Graph: a call of the driver's API."""

@@ -26,6 +26,7 @@ _LIBRARIES = {
     "cuBLAS": _Library("nvmath.bindings.cublas", "create", "destroy", "nvmath-python nvidia-cublas"),
     "cuFFT": _Library("nvmath.bindings.cufft", "create", "destroy", "nvmath-python nvidia-cufft"),
     "cuSOLVER": _Library("nvmath.bindings.cusolverDn", "create", "destroy", "nvmath-python nvidia-cusolver nvidia-cublas"),
+    "cuSPARSE": _Library("nvmath.bindings.cusparse", "create", "destroy", "nvmath-python nvidia-cusparse"),
     "cuDNN": _Library("cudnn", "create_handle", "destroy_handle", "nvidia-cudnn-frontend nvidia-cudnn-cu13"),
 }
 

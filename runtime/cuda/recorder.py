@@ -36,6 +36,9 @@ class EncodedMap(NamedTuple):
 class Recorder:
     """Records work, in order, into a graph or into the body of one of its conditional nodes."""
 
+    is_direct = False
+    """Whether the work is done by what is enqueued now, and loops and branches are the host's (enqueuer.py)."""
+
     def __init__(self, driver: Any, builder: Any, outer: Recorder | None = None):
         self._driver, self._builder, self.in_body = driver, builder, outer is not None
         self._api, self._core = driver.api, driver.core

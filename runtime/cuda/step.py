@@ -84,6 +84,8 @@ class Step(ThunkKind):
         self.empty = bool(thunk.writes) and not any(at.size for at in thunk.writes)
         """Whether there is nothing to do: a region leaves such a step out."""
         self.inside = {name: Region(inside) for name, inside in thunk.regions.items()}
+        self.waits: bool = any(region.waits for region in self.inside.values())
+        """Whether it may wait for the GPU: no graph can hold such a step."""
 
     def prepare(self, needs: Needs) -> None:
         for region in self.inside.values():
@@ -103,6 +105,7 @@ class Region:
     def __init__(self, thunks: Sequence[Thunk]):
         steps: list[Step] = [kind_of(thunk.kind)(thunk) for thunk in thunks]  # type: ignore[call-arg,misc]
         self.steps = [step for step in steps if not step.empty]
+        self.waits = any(step.waits for step in self.steps)
 
     def prepare(self, needs: Needs) -> None:
         for step in self.steps:

@@ -71,26 +71,29 @@ def test_captures_outlive_results_that_go():
 
 
 @question
-def test_cusolver_in_a_graph():
-    """Can cuSOLVER's factorisation be captured?"""
+def test_cusolver():
+    """A factorisation, enqueued by the call."""
     pytest.importorskip("nvmath.bindings.cusolverDn")
     matrix = np.eye(4) * 4
-    slices = [[0, 0, 128], [1, 0, 128]]
-    thunk = {"op": "cholesky", "sizes": [1, 4], "lower": 1, "element": "f64", "reads": slices[:1], "writes": slices[1:], "source": []}
+    slices = [[0, 0, 128], [1, 0, 128], [2, 0, 4]]
+    copy = {"op": "copy", "reads": slices[:1], "writes": slices[1:2]}
+    thunk = {"op": "lapack", "routine": "dpotrf", "numbers": [1, 4, 4, ord("U")], "reads": slices[:1], "writes": slices[1:], "source": []}
     made = Compilation(load_program(ELEMENTWISE), target=target()).artifact()
     tensor = {"dtype": "f64", "shape": [1, 4, 4]}
     made.manifest.update(
         arguments=[{"name": "a", "bound": False, **tensor}],
-        results=[{"name": "r", **tensor}],
+        results=[{"name": "r", **tensor}, {"name": "info", "dtype": "i32", "shape": [1]}],
         in_tree={"tuple": ["*"]},
-        out_tree="*",
-        entries={"main": {"symbol": "main", "buffers": [["argument", 0], ["result", 0]]}},
-        programs={"main": {"op": "program", "body": [thunk]}},
+        out_tree={"tuple": ["*", "*"]},
+        entries={"main": {"symbol": "main", "buffers": [["argument", 0], ["result", 0], ["result", 1]]}},
+        programs={"main": {"op": "program", "body": [copy, thunk]}},
         kernels={},
     )
     made.manifest["made_for"] = made_for(made.manifest, {})
     exe = Executable(Artifact(made.manifest, {}))
-    np.testing.assert_allclose(np.tril(exe(matrix[None])[0]), np.linalg.cholesky(matrix))
+    factor, info = exe(matrix[None])
+    np.testing.assert_allclose(np.tril(factor[0]), np.linalg.cholesky(matrix))
+    assert info == [0]
 
 
 LOOP = """func.func @main(%x: tensor<64x64xf32>, %n: tensor<i32>) -> tensor<64x64xf32> {

@@ -232,32 +232,3 @@ def test_every_kind_of_triangular_solve(element):
         b, x = right_sides[left].astype(np.float64), x.astype(np.float64)
         expected = np.linalg.solve(full, b) if left else np.linalg.solve(full.swapaxes(1, 2), b.swapaxes(1, 2)).swapaxes(1, 2)
         np.testing.assert_allclose(x, expected, rtol=most, atol=most * max(1, np.abs(expected).max()))
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_on_cuda(kind):
-    """cholesky and triangular_solve by cuSOLVER and cuBLAS, which NumPy stands in for on the simulator."""
-    a, b = definite(kind, 3, 5, 5), values(kind, 3, 5, 2)
-    a[2] = -a[2]
-
-    def every(a, b):
-        solved = [
-            jsl.solve_triangular(a, b, lower=lower, trans=trans, unit_diagonal=unit)
-            for lower, trans, unit in itertools.product((0, 1), (0, 1, 2), (0, 1))
-        ]
-        right = lax.linalg.triangular_solve(a, b.swapaxes(1, 2), left_side=False)
-        return jnp.linalg.cholesky(a), jnp.linalg.cholesky(a, upper=True), solved, right, jsl.cho_solve((a[0], True), b[0])
-
-    with jax.enable_x64(kind == np.float64):
-        expected = jax.tree.leaves(jax.jit(every)(a, b))
-        found = jax.tree.leaves(hloom.compile(every, a, b, target="sim:sm_90a")(a, b))
-    most = 1e-4 if kind == np.float32 else 1e-11
-    for got, want in zip(found, expected, strict=True):
-        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=most, atol=most)
-
-
-def test_what_cuda_lacks_is_refused_by_name():
-    a = np.eye(3, dtype=np.float32)
-    for function, name in ((jnp.linalg.solve, "lapack_sgetrf_ffi"), (lambda a, b: jnp.linalg.cholesky(a + 0j), "lapack_cpotrf_ffi")):
-        with pytest.raises(hloom.UnsupportedOpError, match=f"@{name} for CPUs alone"):
-            hloom.compile(function, a, a, target="sm_90a")

@@ -213,6 +213,9 @@ class FakeDriver:
         self._called("capture")
         return FakeRecorder(self)
 
+    def enqueuer(self, stream: int) -> FakeEnqueuer:
+        return FakeEnqueuer(self, stream)
+
 
 class FakeCondition:
     def __init__(self, handle: int):
@@ -220,6 +223,8 @@ class FakeCondition:
 
 
 class FakeRecorder:
+    is_direct = False
+
     def __init__(self, driver: FakeDriver, in_body: bool = False):
         self.driver, self.in_body = driver, in_body
         self.nodes: list[tuple] = []
@@ -298,6 +303,26 @@ class FakeRecorder:
     def abandon(self) -> None:
         self.abandoned = True
         self.driver.log.append(("abandon",))
+
+
+class FakeEnqueuer(FakeRecorder):
+    """Does on a stream what it would record: each node as a graph of it alone."""
+
+    is_direct = True
+
+    def __init__(self, driver: FakeDriver, stream: int):
+        super().__init__(driver)
+        self.stream = stream
+        _recorders[stream] = self
+
+    def add(self, *node: Any) -> None:
+        self.driver._called("enqueue", node[0], self.stream)
+        self.driver.gpu.enqueue(self.stream, lambda: FakeGraph(self.driver, []).run([node]))
+
+    def read(self, address: int, nbytes: int) -> int:
+        found = np.empty(nbytes, np.uint8)
+        self.driver.download(found, address, self.stream)
+        return int.from_bytes(found.tobytes(), "little", signed=True)
 
 
 def kinds(nodes: list[tuple]) -> list:

@@ -204,45 +204,6 @@ class OneHandle:
         self.handle = 0
 
 
-class Cusolver(OneHandle):
-    def set_stream(self, handle: int, stream: int) -> None:
-        self.stream = stream
-
-    def dpotrf_buffer_size(self, handle, uplo, n, a, lda) -> int:
-        return 64
-
-    def dpotrf(self, *arguments) -> None:
-        enqueue(self.stream, lambda: self._factor(*arguments))
-
-    def _factor(self, handle, uplo, n, a, lda, workspace, lwork, info) -> None:
-        matrix = column_major(a, np.float64, n, n, lda)
-        half = np.triu(matrix) if uplo else np.tril(matrix)
-        factor = np.linalg.cholesky(half + half.T - np.diag(np.diag(half)))
-        matrix[...] = np.where(half != 0, factor.T if uplo else factor, matrix)
-        at(info, np.int32, 1)[0] = 0
-
-
-class Cublas(OneHandle):
-    def set_stream(self, handle: int, stream: int) -> None:
-        self.stream = stream
-
-    def set_workspace(self, handle: int, address: int, nbytes: int) -> None:
-        assert nbytes >= 16 << 10 and address % 256 == 0, "too little may fail with CUBLAS_STATUS_ALLOC_FAILED"
-
-    def dtrsm(self, *arguments) -> None:
-        enqueue(self.stream, lambda: self._solve(*arguments))
-
-    def _solve(self, handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb) -> None:
-        order = n if side else m
-        triangle = column_major(a, np.float64, order, order, lda)
-        triangle = np.triu(triangle) if uplo else np.tril(triangle)
-        if diag:
-            triangle = triangle - np.diag(np.diag(triangle)) + np.eye(order)
-        triangle = triangle.T if trans else triangle
-        right = column_major(b, np.float64, m, n, ldb)
-        right[...] = at(alpha, np.float64, 1)[0] * (np.linalg.solve(triangle.T, right.T).T if side else np.linalg.solve(triangle, right))
-
-
 def fake_libraries(**modules: Any) -> Libraries:
     """Libraries whose modules are the given objects, by the last part of the module's name."""
 

@@ -1,4 +1,4 @@
-"""Library thunks on CUDA: what cuBLASLt, cuDNN, cuFFT, cuSOLVER and cuBLAS are asked for, against stand-ins that compute."""
+"""Library thunks on CUDA: what cuBLASLt, cuDNN and cuFFT are asked for, against stand-ins that compute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from cuda_programs import artifact, loaded, tensor
 from fake_cudnn import Cudnn, convolution
 from fake_driver import FakeGpuArray
-from fake_libraries import Cublas, CublasLt, Cufft, Cusolver, fake_libraries
+from fake_libraries import CublasLt, Cufft, fake_libraries
 
 from hloom.runtime.errors import CudaError, DamagedFileError, MissingLibraryError
 
@@ -121,15 +121,14 @@ def test_a_library_that_fails_says_at_what():
 
 
 def test_what_the_libraries_made_goes_with_the_program():
-    library, cudnn, cublas = CublasLt(), Cudnn(), Cublas()
+    library, cudnn = CublasLt(), Cudnn()
     exes = [
         loaded(gemm(1, 2, 2, 2, 0, 0, "f32", "f32", "bias", 0)[0], libraries=fake_libraries(cublasLt=library))[0],
         loaded(conv(2)[0], libraries=fake_libraries(cudnn=cudnn))[0],
-        loaded(triangular(2, 3, 5), libraries=fake_libraries(cublas=cublas))[0],
     ]
-    assert any(library.objects) and cudnn.handles and cublas.handle
+    assert any(library.objects) and cudnn.handles
     del exes
-    assert not any(library.objects) and not cudnn.handles and not cublas.handle
+    assert not any(library.objects) and not cudnn.handles
 
 
 def test_a_library_that_is_missing_says_what_to_install():
@@ -268,41 +267,3 @@ def test_transforms_to_real_numbers_leave_what_they_read():
     given = FakeGpuArray(spectrum)
     np.testing.assert_allclose(exe(given).numpy(), np.fft.irfft2(spectrum.view(np.complex128)[..., 0], s=(4, 6)))
     np.testing.assert_array_equal(given.host, spectrum)
-
-
-@pytest.mark.parametrize("lower", [0, 1])
-def test_cholesky_factors(lower):
-    rng = np.random.default_rng(0)
-    square = rng.standard_normal((2, 4, 4))
-    matrices = square @ square.swapaxes(1, 2) + 4 * np.eye(4)
-    thunk = {"op": "cholesky", "sizes": [2, 4], "lower": lower, "element": "f64"}
-    program = library_program(thunk, [("f64", matrices.shape)], ("f64", matrices.shape))
-    found = loaded(program, libraries=fake_libraries(cusolverDn=Cusolver()))[0](matrices)
-    factors = np.linalg.cholesky(matrices)
-    half = np.tril if lower else np.triu
-    np.testing.assert_allclose(half(found), factors if lower else factors.swapaxes(1, 2))
-
-
-def triangular(batch, m, n, left=1, lower=1, transposed=0, unit=0):
-    order = m if left else n
-    thunk = {"op": "triangular_solve", "sizes": [batch, m, n], "left": left, "lower": lower, "transposed": transposed, "element": "f64"}
-    inputs = [("f64", (batch, order, order)), ("f64", (batch, m, n))]
-    return library_program({**thunk, "unit_diagonal": unit}, inputs, inputs[1])
-
-
-@pytest.mark.parametrize("left", [0, 1])
-@pytest.mark.parametrize("lower", [0, 1])
-@pytest.mark.parametrize("transposed", [0, 1])
-@pytest.mark.parametrize("unit", [0, 1])
-def test_triangular_solves(left, lower, transposed, unit):
-    rng = np.random.default_rng(0)
-    m, n = 3, 5
-    order = m if left else n
-    a, b = rng.standard_normal((2, order, order)) + 3 * np.eye(order), rng.standard_normal((2, m, n))
-    program = triangular(2, m, n, left, lower, transposed, unit)
-    x = loaded(program, libraries=fake_libraries(cublas=Cublas()))[0](a, b)
-    triangle = np.tril(a) if lower else np.triu(a)
-    if unit:
-        triangle = triangle - triangle * np.eye(order) + np.eye(order)
-    triangle = triangle.swapaxes(1, 2) if transposed else triangle
-    np.testing.assert_allclose(triangle @ x if left else x @ triangle, b)

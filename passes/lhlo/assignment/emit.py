@@ -13,7 +13,7 @@ from ...common.rewriting import create, i64_array, i64_attribute, index_constant
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from ...library_calls.fft import transform_in
-from ...library_calls.solve import solver_of
+from ...library_calls.lapack import solver_of
 from .assignment import Assignment
 from .coalesce import SharedBuffer
 from .program import Call, Loop, Move, Node
@@ -230,18 +230,17 @@ class Emitter:
         places = list(returned.operands)
         inputs = [inputs[ir.BlockArgument(value).arg_number] for value in op.operands]
         outputs = [outputs[places.index(result)] for result in op.results]
-        if not self.groups.plain_only:
-            name, attributes = solver_of(op)
-            create(name, operands=[self.memrefs[storage] for storage in (*inputs, *outputs)], source=source, **attributes)
-            return
+        if self.groups.plain_only:
+            name = "lhlo.custom_call"
+            told = {"target": op.attributes["call_target_name"], "numbers": op.attributes[NUMBERS], "config": op.attributes["hloom.config"]}
+        else:
+            name, told = "lhlo.lapack", solver_of(op)
         create(
-            "lhlo.custom_call",
+            name,
             operands=[self.refs[storage] for storage in (*inputs, *outputs)],
-            target=op.attributes["call_target_name"],
-            numbers=op.attributes[NUMBERS],
-            config=op.attributes["hloom.config"],
             source=source,
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+            **told,
         )
 
     def _library(self, call: Call, inputs: list[SharedBuffer], output: SharedBuffer, source: ir.ArrayAttr) -> None:

@@ -21,6 +21,10 @@ class CaseStep(Step, kind="case", fields=_FIELDS, regions=("branches",)):
 
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         (index,), branches = self.thunk.reads, self.inside["branches"].steps
+        if recorder.is_direct:
+            number = recorder.read(buffers.address(index), index.size)
+            branches[number if 0 <= number < len(branches) else -1].execute(recorder, buffers)
+            return
         condition = recorder.condition()
         self._conditions.set_case(recorder, condition, buffers.address(index), index.size, len(branches))
         for node, branch in zip(recorder.branches(condition, len(branches)), branches):

@@ -30,7 +30,7 @@ class ForStep(Step, kind="for", fields={"trip_count": integer(0)}, regions=("bod
 
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         body = self.inside["body"]
-        if self.unrolled:
+        if self.unrolled or recorder.is_direct:
             for _ in range(self.count):
                 body.execute(recorder, buffers)
             return

@@ -18,6 +18,12 @@ class WhileStep(Step, kind="while", fields=_FIELDS, regions=("cond", "body")):
 
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
         predicate, cond = buffers.address(self.thunk.reads[0]), self.inside["cond"]
+        if recorder.is_direct:
+            cond.execute(recorder, buffers)
+            while recorder.read(predicate, 1):
+                self.inside["body"].execute(recorder, buffers)
+                cond.execute(recorder, buffers)
+            return
         condition = recorder.condition()
         cond.execute(recorder, buffers)
         self._conditions.set_while(recorder, condition, predicate)
