@@ -64,7 +64,7 @@ STABLEHLO = [
 LOWER_KERNELS = [
     "isolate-kernels",
     # the kernels alone, in a module of their own: the host program beside it stays as it is
-    "builtin.module(canonicalize,cse)",
+    "builtin.module(cse,canonicalize,cse)",
     "scale-to-avx512",
     "round-to-bf16",
     "bf16-as-bits",
