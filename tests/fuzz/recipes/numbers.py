@@ -90,7 +90,7 @@ def rng_bit_generator(g: Grower, name: str, element: str) -> Value:
     state = g.value((words,), "ui64")
     kinds = [state.type, Type(g.shape(), element)]
     bits = g.emit_all(name, [state], kinds, f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>")[1]
-    if not is_float(element):
+    if element.startswith("ui"):
         return bits
     g.pool.remove(bits)  # XLA makes them unsigned, and computes so with them
     return g.emit("bitcast_convert", [bits], Type(bits.shape, f"ui{width(element)}"))
