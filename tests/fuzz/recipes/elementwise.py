@@ -177,9 +177,8 @@ def real(g: Grower, name: str, element: str) -> Value:
 
 @recipe(" ".join(f"chlo.{name}" for name in CHLO.split()))
 def chlo_function(g: Grower, name: str, element: str) -> Value:
-    """Compositions: they are off by more, as their parts are, and agree on tame values."""
     x = g.any(element, finite=True)
-    return g.emit(name, [x], facts=Facts(INFINITE, False, 64) if is_float(part(element)) else Facts())
+    return g.emit(name, [x], facts=errors.composed(name.removeprefix("chlo."), element) if is_float(part(element)) else Facts())
 
 
 @recipe("chlo.is_inf chlo.is_neg_inf chlo.is_pos_inf")
