@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .. import errors
-from ..elements import is_float, part
+from ..elements import eps, is_float, part
 from ..errors import Facts, Unsuitable
 from ..grow import Grower
 from ..program import Type, Value
@@ -15,7 +15,10 @@ from .reducing import windows
 
 
 def operands_of(g: Grower, x: Value, y: Value, element: str, count: int) -> Facts:
-    return errors.contracted(element, count, g.facts[x], g.facts[y])
+    """To XLA a product of two is no sum that begins with 0: the sign of a zero is open there."""
+    facts = errors.contracted(element, count, g.facts[x], g.facts[y])
+    open_sign = g.by_xla and facts.exact and is_float(part(element))
+    return Facts(facts.bound, facts.whole, 0, eps(element)) if open_sign else facts
 
 
 @recipe("dot_general", through=True)

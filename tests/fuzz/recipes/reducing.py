@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
+import ml_dtypes
+
 from .. import errors
-from ..elements import COMPLEX, is_float, is_integer, largest, part, width
+from ..elements import COMPLEX, dtype, is_float, is_integer, largest, part
 from ..errors import Facts, Unsuitable
 from ..grow import Grower
 from ..program import Region, Type, Value
@@ -26,17 +28,20 @@ def body(g: Grower, op: str, element: str) -> Region:
     return g.region([scalar, scalar], lambda a, b: [g.emit(op, [a, b])])
 
 
+def identity(op: str, element: str, large: float) -> float | bool:
+    """What leaves every element as it is; for extrema of floats `large` or its negative, which is no larger than them."""
+    if element == "i1":
+        return op == "and"
+    if is_integer(element):
+        least, most = ml_dtypes.iinfo(dtype(element)).min, ml_dtypes.iinfo(dtype(element)).max
+        return {"multiply": 1, "maximum": int(least), "minimum": int(most), "and": -1 if least else int(most)}.get(op, 0)
+    return {"multiply": 1, "maximum": -large, "minimum": large}.get(op, 0)
+
+
 def neutral(g: Grower, op: str, element: str) -> Value:
     """An initial value: the neutral one for floats, and where XLA is asked, which may leave it out."""
     if is_float(part(element)) or g.by_xla or g.rng.random() < 0.5:
-        ends = {"add": 0, "multiply": 1, "maximum": -min(largest(element), 448), "minimum": min(largest(element), 448)}
-        ends |= {"or": 0, "xor": 0, "and": -1}
-        number = ends[op]
-        if is_integer(element) and element.startswith("ui"):
-            number = max(0, number) if op != "and" else 2 ** width(element) - 1
-        if is_integer(element):
-            number = int(number)
-        return g.constant((), element, number == -1 if element == "i1" else number)
+        return g.constant((), element, identity(op, element, largest(element) if g.by_xla else min(largest(element), 448)))
     return g.value((), element)
 
 
