@@ -59,9 +59,16 @@ def arithmetic(g: Grower, name: str, element: str) -> Value:
     return g.emit(name, [x, y], facts=facts)
 
 
+def ordered(g: Grower, element: str) -> None:
+    """Raises Unsuitable for complex numbers where XLA is asked, which compares real parts alone."""
+    if g.by_xla and element in COMPLEX:
+        raise Unsuitable
+
+
 @recipe("maximum minimum", through=True)
 def extremum(g: Grower, name: str, element: str) -> Value:
     """Of complex numbers without NaN: with one the specification's lexicographic order says nothing."""
+    ordered(g, element)
     x = g.any(element, exact=element in COMPLEX, finite=element in COMPLEX)
     y = g.value(x.shape, element, exact=element in COMPLEX, finite=element in COMPLEX)
     return g.emit(name, [x, y], facts=errors.through(g.facts[x], g.facts[y]))
@@ -119,6 +126,7 @@ def select(g: Grower, name: str, element: str) -> Value:
 
 @recipe("clamp", through=True)
 def clamp(g: Grower, name: str, element: str) -> Value:
+    ordered(g, element)
     tame = {"exact": element in COMPLEX, "finite": element in COMPLEX}
     x = g.any(element, **tame)
     low, high = (g.value(x.shape if g.rng.random() < 0.6 else (), element, **tame) for _ in range(2))
@@ -201,6 +209,8 @@ def conj(g: Grower, name: str, element: str) -> Value:
 
 @recipe("chlo.broadcast_add chlo.broadcast_multiply chlo.broadcast_maximum", through=True)
 def broadcasting(g: Grower, name: str, element: str) -> Value:
+    if name == "chlo.broadcast_maximum":
+        ordered(g, element)
     x = g.any(element, finite=True, exact=element in COMPLEX)
     y = g.value(x.shape[g.rng.randrange(x.rank + 1) :], element, finite=True, exact=element in COMPLEX)
     rule = {"add": errors.add, "multiply": errors.multiply}.get(name.removeprefix("chlo.broadcast_"))

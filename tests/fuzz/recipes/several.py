@@ -10,6 +10,7 @@ from ..errors import Facts, Unsuitable
 from ..grow import Grower
 from ..program import Region, Type, Value
 from . import recipe, variant
+from .elementwise import ordered
 from .indexing import dimensions
 from .movement import array
 from .reducing import DIRECTION, combining, neutral, windows
@@ -194,9 +195,11 @@ def broadcasting_exactly(g: Grower, name: str, element: str) -> Value:
     """Operands of any shapes that NumPy broadcasts."""
     if element == "i1" and name == "chlo.broadcast_subtract":  # there is no stablehlo.subtract of i1
         raise Unsuitable
-    x = g.any(element, low=1)
+    if name == "chlo.broadcast_minimum":
+        ordered(g, element)
+    x = g.any(element, low=1, finite=element in COMPLEX)
     shape = [extent if g.rng.random() < 0.7 else 1 for extent in x.shape[g.rng.randrange(x.rank) :]]
-    y = g.value(shape, element)
+    y = g.value(shape, element, finite=element in COMPLEX)
     operands = [x, y] if g.rng.random() < 0.5 else [y, x]
     if name == "chlo.broadcast_compare":
         way = g.rng.choice(("EQ", "NE") if element in COMPLEX else ("EQ", "LT", "GE"))
