@@ -9,7 +9,7 @@ from ..elements import COMPLEX, is_float, is_integer, part
 from ..errors import Facts, Unsuitable
 from ..grow import Grower
 from ..program import Region, Type, Value
-from . import recipe, variant
+from . import variant
 from .elementwise import ordered
 from .indexing import dimensions
 from .movement import array
@@ -190,7 +190,7 @@ def sort_by_keys(g: Grower, name: str, element: str) -> Value:
     return g.emit_all(name, operands, [v.type for v in operands], attributes, [g.region(scalars, before)], facts)[0]
 
 
-@recipe("chlo.broadcast_subtract chlo.broadcast_minimum chlo.broadcast_and chlo.broadcast_or chlo.broadcast_xor chlo.broadcast_compare")
+@variant("chlo.broadcast_subtract chlo.broadcast_minimum chlo.broadcast_and chlo.broadcast_or chlo.broadcast_xor chlo.broadcast_compare")
 def broadcasting_exactly(g: Grower, name: str, element: str) -> Value:
     """Operands of any shapes that NumPy broadcasts."""
     if element == "i1" and name == "chlo.broadcast_subtract":  # there is no stablehlo.subtract of i1
