@@ -98,7 +98,8 @@ def rng_bit_generator(g: Grower, name: str, element: str) -> Value:
 
 @recipe("rng", by_xla=True)
 def rng(g: Grower, name: str, element: str) -> Value:
-    """Its results are open, but for their range: here it is empty of choice, from 2 to 3 for integers; floats are floored."""
+    """Its results are open, but for their range: here it is empty of choice, from 2 to 3 for integers; floats are floored, and 3, to which
+    XLA rounds some of bf16, is 2."""
     low, high = g.constant((), element, 0 if element == "i1" else 2), g.constant((), element, 1 if element == "i1" else 3)
     shape = g.shape(low=1)
     extents = f"value = dense<{list(shape)}> : tensor<{len(shape)}xi64>"
@@ -107,7 +108,9 @@ def rng(g: Grower, name: str, element: str) -> Value:
     if not is_float(element):
         return value
     g.pool.remove(value)
-    return g.emit("floor", [value])
+    below = g.emit("minimum", [value, g.constant(shape, element, 2.5)])
+    g.pool.remove(below)
+    return g.emit("floor", [below])
 
 
 @recipe("batch_norm_inference", by_xla=True)
