@@ -46,7 +46,7 @@ from ..registry import register_pass
 
 REPORT = "hloom_out_of_bounds"
 _MOST = (1 << 63) - 1
-_HARMLESS = {"memref.alloca", "memref.get_global", "memref.prefetch", "memref.reinterpret_cast"}
+_HARMLESS = {"arith.select", "memref.alloca", "memref.get_global", "memref.prefetch", "memref.reinterpret_cast"}
 
 
 @dataclass(frozen=True)

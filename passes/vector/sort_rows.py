@@ -39,8 +39,11 @@ from ..common.sorting.rows import Array, Row, arrays_of
 from ..common.sorting.runs import FIRST
 from ..errors import PassFailure
 from ..registry import register_pass
+from .sorting.bits import KeyBits
+from .sorting.keys_alone import WIDTHS, KeySort
 from .sorting.merge import merge_sort
 from .sorting.network import NetworkSort
+from .sorting.quick import QuickSort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
 from .sorting.selection import Selection, Sort, capacity
@@ -74,6 +77,8 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         key = key_of(comparator)
         sort = _algorithm(comparator, key, s, length, first, target)
+        if key is not None and first == length and length > SHORT and key.bits in WIDTHS and KeyBits.tell(key, inputs):
+            sort = KeySort(KeyBits(s, key), QuickSort(s, function, key.bits, length, target.vector_bits), length, sort).emit
 
         def sort_row(row: ir.Value) -> None:
             start = arith.muli(row, index_constant(length))

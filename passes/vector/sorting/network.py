@@ -20,10 +20,11 @@ from torch_mlir.dialects import arith, memref, vector
 from ...common.control_flow import each_value, if_else, loop, nest_each, while_loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
-from ...common.scalars import Scalars, is_float
-from ...common.sorting.comparator import Key, ascending
+from ...common.scalars import Scalars
+from ...common.sorting.comparator import Key
 from ...common.sorting.rows import Array, Row
 from ...common.vectors import vector_of
+from .bits import KeyBits
 
 LONGEST = 1024
 """Above, a row's part of all widths no longer lies in the first-level cache."""
@@ -38,9 +39,8 @@ class NetworkSort:
     """`emit` sorts the rows of an array, in blocks; their keys lie in a buffer of the kernel's, made at the insertion point."""
 
     def __init__(self, s: Scalars, key: Key, length: int, vector_bits: int):
-        self.s, self.key, self.length = s, key, length
-        self.integer = ir.IntegerType.get_signless(key.bits)
-        self.sign = s.constant(self.integer, 1 << (key.bits - 1))
+        self.s, self.length, self.bits = s, length, KeyBits(s, key)
+        self.integer = self.bits.integer
         self.lanes = vector_bits // key.bits
         self.places = 1 << (length - 1).bit_length()
         self.keys = memref.alloca(ir.MemRefType.get([self.places * self.lanes], self.integer), [], [], alignment=64)
@@ -48,8 +48,7 @@ class NetworkSort:
     @staticmethod
     def fits(key: Key, arrays: list[Array], length: int, rows: int, vector_bits: int) -> bool:
         """Whether rows can be sorted so: of one array, whose elements have as many bits as their keys."""
-        (first, *more), bits = arrays, key.bits
-        return not more and not first.constant and first.element.width == bits and 1 < length <= LONGEST and rows >= vector_bits // bits
+        return KeyBits.tell(key, arrays) and 1 < length <= LONGEST and rows >= vector_bits // key.bits
 
     def emit(self, lower: ir.Value, upper: ir.Value, rows: int, arrays: list[Array], sort_row: Callable[[ir.Value], None]) -> None:
         """Sorts blocks lower to upper of the rows of one array into the other; `sort_row` sorts a row that cannot be sorted so."""
@@ -81,34 +80,19 @@ class NetworkSort:
         """Fills the buffer; whether each key is that of its element's bits."""
 
         def element(place: LinearIndex, lane: LinearIndex, plain: list[ir.Value]) -> list[ir.Value]:
-            elements = self._row(source, first, lane).load(place.value())
-            key = self.key.of(self.s, elements)
-            memref.store(arith.xori(key, self.sign), self.keys, [(place * self.lanes + lane).value()])
-            return [arith.andi(plain[0], self.s.cmpi("eq", key, self._key_of_bits(elements[0])))]
+            (element,) = self._row(source, first, lane).load(place.value())
+            key = self.bits.signed(element)
+            memref.store(key, self.keys, [(place * self.lanes + lane).value()])
+            return [arith.andi(plain[0], self.s.cmpi("eq", key, self.bits.of_bits(element)))]
 
         def row(lane: LinearIndex, plain: list[ir.Value]) -> list[ir.Value]:
             return loop(0, self.length, 1, plain, lambda place, carried: element(place, lane, carried))
 
         (plain,) = loop(0, self.lanes, 1, [self.s.constant(_bit(), 1)], row)
-        greatest = self.s.constant(self.integer, (1 << (self.key.bits - 1)) - 1)
+        greatest = self.s.constant(self.integer, (1 << (self.integer.width - 1)) - 1)
         start, end = (index_constant(places * self.lanes) for places in (self.length, self.places))
         each_value(start, end, lambda place: memref.store(greatest, self.keys, [place]))  # comes before nothing
         return plain
-
-    def _key_of_bits(self, value: ir.Value) -> ir.Value:
-        """The unsigned integer that ascends with an element, zeros and NaNs by their bits; of `_element` the inverse."""
-        if is_float(value.type):
-            value = ascending(self.s, arith.bitcast(self.integer, value))
-        key = arith.xori(value, self.sign) if self.key.signed else value
-        return self._turned(key)
-
-    def _element(self, key: ir.Value, element: ir.Type) -> ir.Value:
-        key = self._turned(key)
-        value = arith.xori(key, self.sign) if self.key.signed else key
-        return arith.bitcast(element, ascending(self.s, value)) if is_float(element) else value
-
-    def _turned(self, key: ir.Value) -> ir.Value:
-        return arith.xori(key, self.s.constant(self.integer, -1)) if self.key.descending else key
 
     def _sort(self) -> None:
         zero, one, places = (index_constant(n) for n in (0, 1, self.places))
@@ -143,7 +127,7 @@ class NetworkSort:
     def _store(self, target: Array, first: ir.Value) -> None:
         def element(indices: list[LinearIndex]) -> None:
             lane, place = indices
-            key = arith.xori(memref.load(self.keys, [(place * self.lanes + lane).value()]), self.sign)
-            self._row(target, first, lane).store([self._element(key, target.element)], place.value())
+            key = memref.load(self.keys, [(place * self.lanes + lane).value()])
+            self._row(target, first, lane).store([self.bits.element(key, target.element)], place.value())
 
         nest_each([self.lanes, self.length], element)

@@ -1,0 +1,170 @@
+"""A run of keys parted by a bound, from one buffer into another: those up to it from the front on, the others from the back.
+
+    for each element behind the last whole vector, then for each vector of the run:
+      those up to the bound to target[left : ], the others to target[ : right]; left, right move towards each other
+
+Between left and right there is always as much room as keys are left, so a whole vector may be stored at either end, of which what is too
+much is overwritten later. With 256 bits the lanes that are above the bound are the number of a permutation, which a table holds: it brings
+the others to the front, in order (vpermd). With 512 bits each side is compressed for itself (vpcompressd), the upper one stored under a
+mask. Source: M. Blacher, J. Giesen, L. Kühne, Fast and robust vectorized in-place sorting of primitive types, 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir.dialects import arith, math, memref, vector
+
+from ...common.control_flow import loop
+from ...common.rewriting import index_constant, symbol_name, value_of
+from ...common.vectors import broadcast, extract, vector_of
+
+_UNROLLED = 4
+_sgt = arith.CmpIPredicate.sgt
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Vectors of signed integers, as they are kept in buffers whose elements have as many bits."""
+
+    integer: ir.Type
+    count: int
+
+    @property
+    def kind(self) -> ir.Type:
+        return vector_of(self.count, self.integer)
+
+    def load(self, base: ir.Value, place: ir.Value) -> ir.Value:
+        return self._integers(vector.load(vector_of(self.count, _element(base)), base, [place]))
+
+    def load_some(self, base: ir.Value, place: ir.Value, live: ir.Value, otherwise: ir.Value) -> ir.Value:
+        """The first `live` lanes from memory, the others from a vector."""
+        kind = vector_of(self.count, _element(base))
+        mask = vector.create_mask(vector_of(self.count, _bit()), [live])
+        return self._integers(vector.maskedload(kind, base, [place], mask, arith.bitcast(kind, otherwise)))
+
+    def store(self, value: ir.Value, base: ir.Value, place: ir.Value) -> None:
+        vector.store(arith.bitcast(vector_of(self.count, _element(base)), value), base, [place])
+
+    def store_some(self, value: ir.Value, base: ir.Value, place: ir.Value, live: ir.Value) -> None:
+        mask = vector.create_mask(vector_of(self.count, _bit()), [live])
+        vector.maskedstore(base, [place], mask, arith.bitcast(vector_of(self.count, _element(base)), value))
+
+    def load_one(self, base: ir.Value, place: ir.Value) -> ir.Value:
+        return arith.bitcast(self.integer, memref.load(base, [place]))
+
+    def store_one(self, value: ir.Value, base: ir.Value, place: ir.Value) -> None:
+        memref.store(arith.bitcast(_element(base), value), base, [place])
+
+    def _integers(self, value: ir.Value) -> ir.Value:
+        return arith.bitcast(self.kind, value)
+
+
+def _element(base: ir.Value) -> ir.Type:
+    return ir.MemRefType(base.type).element_type
+
+
+def _bit() -> ir.Type:
+    return ir.IntegerType.get_signless(1)
+
+
+Place = Callable[[ir.Value, ir.Value, ir.Value, ir.Value, ir.Value], list[ir.Value]]
+"""Stores a vector's keys at both ends of the room in a buffer, given its lanes that are above the bound; the room that is left."""
+
+
+class Partition:
+    """`emit` parts runs of keys. A table that it needs becomes a constant of the kernel `function`."""
+
+    def __init__(self, function: ir.Operation, lanes: Lanes):
+        self.lanes = lanes
+        self.place: Place = self._permuted if lanes.integer.width * lanes.count == 256 else self._compressed
+        if self.place == self._permuted:
+            self.table = _table(function, lanes)
+
+    def emit(self, source: ir.Value, target: ir.Value, start: ir.Value, end: ir.Value, bound: ir.Value) -> ir.Value:
+        """Where in `target` those above `bound` begin, which lie from start to end, as in `source`."""
+        whole = _down(arith.subi(end, start), self.lanes.count)
+        many = arith.addi(start, _down(whole, self.lanes.count * _UNROLLED))
+        whole = arith.addi(start, whole)
+        bounds = broadcast(bound, self.lanes.count)
+
+        def one(place: ir.Value, room: Sequence[ir.Value]) -> list[ir.Value]:
+            key = self.lanes.load_one(source, place)
+            left, right = room
+            last = arith.subi(right, index_constant(1))
+            for each in (left, last):
+                self.lanes.store_one(key, target, each)
+            above = value_of("arith.index_castui", ir.IndexType.get(), [arith.cmpi(_sgt, key, bound)])
+            return [arith.addi(left, arith.subi(index_constant(1), above)), arith.subi(right, above)]
+
+        def vectors(place: ir.Value, room: Sequence[ir.Value], count: int) -> Sequence[ir.Value]:
+            places = [arith.addi(place, index_constant(n * self.lanes.count)) for n in range(count)]
+            for keys in [self.lanes.load(source, each) for each in places]:
+                room = self.place(keys, arith.cmpi(_sgt, keys, bounds), target, *room)
+            return room
+
+        room = loop(whole, end, 1, [start, end], lambda place, room: one(place.value(), room))
+        step = self.lanes.count
+        room = loop(start, many, step * _UNROLLED, room, lambda place, room: list(vectors(place.value(), room, _UNROLLED)))
+        return loop(many, whole, step, room, lambda place, room: list(vectors(place.value(), room, 1)))[0]
+
+    def _permuted(self, keys: ir.Value, above: ir.Value, target: ir.Value, left: ir.Value, right: ir.Value) -> list[ir.Value]:
+        number = _mask_number(above)
+        count = index_constant(self.lanes.count)
+        words = vector_of(8, ir.IntegerType.get_signless(32))
+        order = vector.load(words, self.table, [arith.muli(number, index_constant(8))])
+        parted = vector.bitcast(keys.type, _permd(vector.bitcast(words, keys), order))
+        self.lanes.store(parted, target, left)
+        self.lanes.store(parted, target, arith.subi(right, count))
+        many = math.ctpop(number)
+        return [arith.addi(left, arith.subi(count, many)), arith.subi(right, many)]
+
+    def _compressed(self, keys: ir.Value, above: ir.Value, target: ir.Value, left: ir.Value, right: ir.Value) -> list[ir.Value]:
+        many = math.ctpop(_mask_number(above))
+        ones = arith.constant(above.type, ir.DenseElementsAttr.get_splat(above.type, ir.IntegerAttr.get(_bit(), 1)))
+        self.lanes.store(_compress(keys, arith.xori(above, ones)), target, left)
+        right = arith.subi(right, many)
+        self.lanes.store_some(_compress(keys, above), target, right, many)
+        return [arith.addi(left, arith.subi(index_constant(self.lanes.count), many)), right]
+
+
+def _down(value: ir.Value, step: int) -> ir.Value:
+    """The greatest multiple of a power of two up to `value`."""
+    return arith.andi(value, index_constant(-step))
+
+
+def _mask_number(mask: ir.Value) -> ir.Value:
+    """The lanes of a mask as an index, the first lane its lowest bit."""
+    bits = ir.IntegerType.get_signless(ir.VectorType(mask.type).shape[0])
+    return value_of("arith.index_castui", ir.IndexType.get(), [extract(vector.bitcast(vector_of(1, bits), mask), 0)])
+
+
+def _permd(value: ir.Value, order: ir.Value) -> ir.Value:
+    return _intrinsic("llvm.x86.avx2.permd", value, order)
+
+
+def _compress(value: ir.Value, mask: ir.Value) -> ir.Value:
+    """The lanes of `value` that the mask has, in front."""
+    return _intrinsic("llvm.experimental.vector.compress", value, mask, value)
+
+
+def _intrinsic(name: str, *operands: ir.Value) -> ir.Value:
+    sizes = ir.DenseI32ArrayAttr.get([len(operands), 0])
+    none = ir.DenseI32ArrayAttr.get([])
+    text = ir.StringAttr.get(name)
+    return value_of("llvm.call_intrinsic", operands[0].type, operands, intrin=text, operandSegmentSizes=sizes, op_bundle_sizes=none)
+
+
+def _table(function: ir.Operation, lanes: Lanes) -> ir.Value:
+    """For each set of lanes the permutation of eight words that brings these lanes behind the others."""
+    numbers = np.arange(1 << lanes.count)[:, None] >> np.arange(lanes.count) & 1
+    orders = np.argsort(numbers, axis=1, kind="stable")
+    words = 8 // lanes.count
+    raw = (orders[:, :, None] * words + np.arange(words)).astype(np.int32).reshape(-1)
+    buffer, name = ir.MemRefType.get([raw.size], ir.IntegerType.get_signless(32)), f"{symbol_name(function)}_constant_orders"
+    with ir.InsertionPoint(function):
+        memref.global_(name, ir.TypeAttr.get(buffer), sym_visibility="private", initial_value=ir.DenseElementsAttr.get(raw), constant=True, alignment=64)
+    return memref.get_global(buffer, name)
