@@ -11,9 +11,10 @@ After:
     }
 
 A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
-(sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py); any other merges
-(sorting/merge.py). Of a sort that says that few elements are read (partial-sorts) those are selected (sorting/selection.py). All are
-stable, and stay inside the row whatever the comparator says.
+(sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py); rows of one array
+whose keys tell its elements by quicksort (sorting/keys_alone.py); any other merges (sorting/merge.py). Of a sort that says that few
+elements are read (partial-sorts) those are selected (sorting/selection.py). All are stable, and stay inside the row whatever the comparator
+says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
 not so is refused.
@@ -40,7 +41,7 @@ from ..common.sorting.runs import FIRST
 from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.bits import KeyBits
-from .sorting.keys_alone import WIDTHS, KeySort
+from .sorting.keys_alone import KeySort
 from .sorting.merge import merge_sort
 from .sorting.network import NetworkSort
 from .sorting.quick import QuickSort
@@ -77,15 +78,18 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         key = key_of(comparator)
         sort = _algorithm(comparator, key, s, length, first, target)
-        if key is not None and first == length and length > SHORT and key.bits in WIDTHS and KeyBits.tell(key, inputs):
-            sort = KeySort(KeyBits(s, key), QuickSort(s, function, key.bits, length, target.vector_bits), length, sort).emit
+        alone = key is not None and first == length
+        together = alone and NetworkSort.fits(key, inputs, length, prod(outer), target.vector_bits)
+        if alone and KeySort.fits(key, inputs, length, target.vector_bits):
+            quick = QuickSort(s, function, key.bits, length, target.vector_bits)
+            together, sort = False, KeySort(KeyBits(s, key), quick, length, sort).emit
 
         def sort_row(row: ir.Value) -> None:
             start = arith.muli(row, index_constant(length))
             sort(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
 
         (lower, upper, *_), rows = entry.arguments, prod(outer)
-        if key is not None and first == length and NetworkSort.fits(key, inputs, length, rows, target.vector_bits):
+        if together:
             network = NetworkSort(s, key, length, target.vector_bits)
             kernel.attributes["hloom.tiles"] = i64_attr(-(-rows // network.lanes))
             network.emit(lower, upper, rows, [*inputs, *results], sort_row)

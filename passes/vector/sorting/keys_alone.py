@@ -1,7 +1,7 @@
 """The sort of a long row whose keys tell its elements: by its keys alone (quick.py), which become elements again.
 
-    target[i] = key of source[i], for all i; if any element is not told by its key, or the sort gives up: another sort, of the source
-    else: target[i] = element of target[i], for all i
+target[i] = key of source[i], for all i; if any element is not told by its key, or the sort gives up: another sort, of the source
+else: target[i] = element of target[i], for all i
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from torch_mlir.dialects import arith
 from ...common.control_flow import each_value, if_else, loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
-from ...common.sorting.rows import Row
+from ...common.sorting.comparator import Key
+from ...common.sorting.rows import Array, Row
 from .bits import KeyBits
 from .quick import QuickSort
 
-WIDTHS = (32, 64)
+_WIDTHS, _LEAST = (32, 64), 4
+"""Bits of a key, and the vectors that a row is longer than."""
 
 
 class KeySort:
@@ -27,13 +29,17 @@ class KeySort:
     def __init__(self, bits: KeyBits, quick: QuickSort, length: int, otherwise: Callable[[Row, Row, Row], None]):
         self.bits, self.quick, self.length, self.otherwise = bits, quick, length, otherwise
 
+    @staticmethod
+    def fits(key: Key, arrays: list[Array], length: int, vector_bits: int) -> bool:
+        """Whether rows can be sorted so, and are long enough."""
+        return KeyBits.tell(key, arrays) and key.bits in _WIDTHS and length * key.bits > _LEAST * vector_bits
+
     def emit(self, source: Row, target: Row, scratch: Row) -> None:
         s, bit = self.bits.s, ir.IntegerType.get_signless(1)
         told = s.cmpi("eq", self._load(source, target), s.constant(self.bits.integer, 0))
 
         def sort() -> Sequence[ir.Value]:
-            end = arith.addi(target.start, index_constant(self.length))
-            return [self.quick.emit(target.arrays[0].base, scratch.arrays[0].base, target.start, end)]
+            return [self.quick.emit(target.arrays[0].base, scratch.arrays[0].base, target.start)]
 
         def back() -> Sequence[ir.Value]:
             self._store(target)

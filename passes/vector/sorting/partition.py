@@ -165,6 +165,7 @@ def _table(function: ir.Operation, lanes: Lanes) -> ir.Value:
     words = 8 // lanes.count
     raw = (orders[:, :, None] * words + np.arange(words)).astype(np.int32).reshape(-1)
     buffer, name = ir.MemRefType.get([raw.size], ir.IntegerType.get_signless(32)), f"{symbol_name(function)}_constant_orders"
+    value = ir.DenseElementsAttr.get(raw)
     with ir.InsertionPoint(function):
-        memref.global_(name, ir.TypeAttr.get(buffer), sym_visibility="private", initial_value=ir.DenseElementsAttr.get(raw), constant=True, alignment=64)
+        memref.global_(name, ir.TypeAttr.get(buffer), sym_visibility="private", initial_value=value, constant=True, alignment=64)
     return memref.get_global(buffer, name)

@@ -8,8 +8,8 @@
             go on with the shorter part, the other waits
 
 The runs that wait, each at most half as long as what it was parted from, are at most as many as the length has bits. Keys in an order that
-its samples do not show could take a quadratic number of steps: then the work runs out, and `emit` says so. Sources: C. A. R. Hoare, Quicksort,
-1962; D. R. Musser, Introspective sorting and selection algorithms, 1997, bounds it so.
+its samples do not show could take a quadratic number of steps: then the work runs out, and `emit` says so. Sources: C. A. R. Hoare,
+Quicksort, 1962; D. R. Musser, Introspective sorting and selection algorithms, 1997, which bounds the work.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ from .partition import Lanes, Partition
 from .registers import exchanged, sort_registers
 
 REGISTERS = 8
+"""More would be faster by a tenth at most, and take twice as long to compile."""
 _WAITING = 64
 """More runs than ever wait."""
 _MANY = 1024
 """From this length on nine vectors are sampled, not three."""
-_WORK = 3
-"""Times the least number of levels: what may be parted at most."""
 _eq, _ne, _sge, _slt, _ult, _ugt, _ule = (arith.CmpIPredicate[name] for name in ("eq", "ne", "sge", "slt", "ult", "ugt", "ule"))
 
 
@@ -58,21 +57,26 @@ class _Run:
 
 
 class QuickSort:
-    """`emit` sorts runs of at most `length` keys, signed integers of so many bits."""
+    """`emit` sorts `length` keys, signed integers of so many bits. A table that it needs becomes a constant of the kernel `function`."""
 
     def __init__(self, s: Scalars, function: ir.Operation, bits: int, length: int, vector_bits: int):
-        self.s, self.integer = s, ir.IntegerType.get_signless(bits)
+        self.s, self.length, self.integer = s, length, ir.IntegerType.get_signless(bits)
         self.lanes = Lanes(self.integer, vector_bits // bits)
         self.short = REGISTERS * self.lanes.count
-        self.work = _WORK * length * ((length // self.short).bit_length() + 2)
-        self.partition = Partition(function, self.lanes)
-        self.waiting = memref.alloca(ir.MemRefType.get([3 * _WAITING], ir.IndexType.get()), [], [], alignment=64)
         self.room = memref.alloca(ir.MemRefType.get([self.short], self.integer), [], [], alignment=64)
+        if length > self.short:
+            self.partition = Partition(function, self.lanes)
+            self.waiting = memref.alloca(ir.MemRefType.get([3 * _WAITING], ir.IndexType.get()), [], [], alignment=64)
 
-    def emit(self, buffer: ir.Value, other: ir.Value, start: ir.Value, end: ir.Value) -> ir.Value:
-        """Sorts the keys of `buffer` from start to end, by way of `other`; whether it did."""
+    def emit(self, buffer: ir.Value, other: ir.Value, start: ir.Value) -> ir.Value:
+        """Sorts the keys of `buffer` from `start` on, by way of `other`; whether it did."""
         self.buffers = buffer, other
-        zero = index_constant(0)
+        zero, end = index_constant(0), arith.addi(start, index_constant(self.length))
+        if self.length <= self.short:
+            run = _Run(start, end, zero)
+            self._in_registers(run, 1 << (-(-self.length // self.lanes.count) - 1).bit_length())
+            self._leave(run)
+            return self.s.constant(ir.IntegerType.get_signless(1), 1)
 
         def goes_on(work: ir.Value, waiting: ir.Value, *_: ir.Value) -> ir.Value:
             return arith.andi(arith.cmpi(_sge, waiting, zero), arith.cmpi(_sge, work, zero))
@@ -83,7 +87,7 @@ class QuickSort:
             types = [value.type for value in (work, waiting, *values)]
             return if_else(is_short, types, lambda: [work, *self._sort(run, waiting)], lambda: self._part(run, waiting, work))
 
-        _, waiting, *_ = while_loop([index_constant(self.work), zero, start, end, zero], goes_on, step)
+        _, waiting, *_ = while_loop([index_constant(most_work(self.length, self.short)), zero, start, end, zero], goes_on, step)
         return arith.cmpi(_slt, waiting, zero)
 
     def _either(self, place: ir.Value) -> ir.Value:
@@ -152,28 +156,28 @@ class QuickSort:
 
     def _sort(self, run: _Run, waiting: ir.Value) -> list[ir.Value]:
         """Sorts a short run into the first buffer: how many wait then, with what to go on."""
-        source, length, count = self._either(run.place), run.length, self.lanes.count
-        greatest = self.s.constant(self.integer, (1 << (self.integer.width - 1)) - 1)
-
-        def sort(registers: int) -> list[ir.Value]:
-            others = broadcast(greatest, count)
-            starts = [index_constant(n * count) for n in range(registers)]
-            live = [arith.subi(length, start) for start in starts]
-            keys = [self.lanes.load_some(source, arith.addi(run.start, start), n, others) for start, n in zip(starts, live)]
-            for start, ordered in zip(starts, sort_registers(keys)):
-                self.lanes.store(ordered, self.room, start)
-            return []
 
         def at_least(registers: int) -> list[ir.Value]:
-            if registers == REGISTERS:
-                return sort(registers)
-            fits = arith.cmpi(_ule, length, index_constant(registers * count))
-            return if_else(fits, [], lambda: sort(registers), lambda: at_least(2 * registers))
+            if registers < REGISTERS:
+                fits = arith.cmpi(_ule, run.length, index_constant(registers * self.lanes.count))
+                return if_else(fits, [], lambda: self._in_registers(run, registers), lambda: at_least(2 * registers))
+            return self._in_registers(run, registers)
 
         at_least(REGISTERS // 4)
         self._leave(run)
         left = arith.subi(waiting, index_constant(1))
         return [left, *self._next(arith.maxsi(left, index_constant(0))).values]
+
+    def _in_registers(self, run: _Run, registers: int) -> list[ir.Value]:
+        """Leaves a run of at most so many registers in `room`, in order."""
+        greatest = self.s.constant(self.integer, (1 << (self.integer.width - 1)) - 1)
+        source, others = self._either(run.place), broadcast(greatest, self.lanes.count)
+        starts = [index_constant(n * self.lanes.count) for n in range(registers)]
+        live = [arith.subi(run.length, start) for start in starts]
+        keys = [self.lanes.load_some(source, arith.addi(run.start, start), n, others) for start, n in zip(starts, live)]
+        for start, ordered in zip(starts, sort_registers(keys)):
+            self.lanes.store(ordered, self.room, start)
+        return []
 
     def _leave(self, run: _Run) -> None:
         """Moves a sorted run to its place, by whole vectors where it has as many keys as one."""
@@ -196,6 +200,11 @@ class QuickSort:
             return []
 
         if_else(arith.cmpi(_ult, run.length, count), [], one_by_one, by_vectors)
+
+
+def most_work(length: int, short: int) -> int:
+    """How many keys may be parted: three times as many as where each pivot is a median."""
+    return 3 * length * ((length // short).bit_length() + 2)
 
 
 def _median(a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:

@@ -6,10 +6,10 @@
       compare each place of a run with its mirror image; then, at half the distance each time, columns, and last rows, with each other
     transpose, so that the rows in order are the keys in order
 
-Which lane is which column is chosen so that the transposition exchanges bits of the row's number with bits of the lane's, one shuffle of two
-registers a row each, and nothing is left to permute. Of so many registers that they fit the processor's, nothing is spilled, and there is
-no branch. Source: K. E. Batcher, Sorting networks and their applications, 1968; B. Bramas, A novel hybrid quicksort algorithm vectorized
-using AVX-512, 2017, sorts small partitions so.
+Which lane is which column is chosen so that the transposition exchanges bits of the row's number with bits of the lane's, one shuffle of
+two registers a row each, and nothing is left to permute. Where the rows fit the processor's registers nothing is spilled, and there is no
+branch. Sources: K. E. Batcher, Sorting networks and their applications, 1968; B. Bramas, A novel hybrid quicksort algorithm vectorized
+using AVX-512, 2017, which sorts small partitions so.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _merged(rows: Rows, bits: Sequence[int]) -> Rows:
 
 
 def _chosen(row: ir.Value, other: ir.Value, flipped: int, bit: int) -> ir.Value:
-    """Each lane with that of `other` whose number differs in the bits `flipped`: the greater one where the lane has `bit`, else the less."""
+    """Each lane with that of `other` whose number differs in the bits `flipped`: the greater where the lane has `bit`, else the less."""
     lanes = range(_lanes(row))
     partner = vector.shuffle(other, other, [lane ^ flipped for lane in lanes])
     less, greater = exchanged(row, partner)
