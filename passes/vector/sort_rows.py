@@ -78,19 +78,19 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         key = key_of(comparator)
         sort = _algorithm(comparator, key, s, length, first, target)
-        alone = key is not None and first == length
-        together = alone and NetworkSort.fits(key, inputs, length, prod(outer), target.vector_bits)
-        if alone and KeySort.fits(key, inputs, length, target.vector_bits):
-            quick = QuickSort(s, function, key.bits, length, target.vector_bits)
-            together, sort = False, KeySort(KeyBits(s, key), quick, length, sort).emit
+        alone = key if first == length else None
+        together = alone is not None and NetworkSort.fits(alone, inputs, length, prod(outer), target.vector_bits)
+        if alone is not None and KeySort.fits(alone, inputs, length, target.vector_bits):
+            quick = QuickSort(s, function, alone.bits, length, target.vector_bits)
+            together, sort = False, KeySort(KeyBits(s, alone), quick, length, sort).emit
 
         def sort_row(row: ir.Value) -> None:
             start = arith.muli(row, index_constant(length))
             sort(*(Row(arrays, start) for arrays in (inputs, results, scratch)))
 
         (lower, upper, *_), rows = entry.arguments, prod(outer)
-        if together:
-            network = NetworkSort(s, key, length, target.vector_bits)
+        if alone is not None and together:
+            network = NetworkSort(s, alone, length, target.vector_bits)
             kernel.attributes["hloom.tiles"] = i64_attr(-(-rows // network.lanes))
             network.emit(lower, upper, rows, [*inputs, *results], sort_row)
         else:
