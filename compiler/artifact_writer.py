@@ -102,4 +102,5 @@ def _required_features(target: TargetView) -> list[str]:
     wide = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} if target.vector_bits >= 512 else {"avx2"}
     flags = {"fma": target.fma, "f16c": target.f16_convert, "amx-bf16": target.amx_bf16, "amx-int8": target.amx_int8}
     flags |= {"avx512fp16": target.f16_arithmetic, "avx512bf16": target.bf16_dot, "amx-tile": target.amx_bf16 or target.amx_int8}
+    flags["avx512vnni" if target.vector_bits >= 512 else "avxvnni"] = target.int8_dot
     return sorted(named | wide | {name for name, has in flags.items() if has})

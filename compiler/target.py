@@ -113,6 +113,7 @@ def describe_host(features: dict[str, bool], *, cpu: str, cores: int, caches: di
         "f16_convert": bool(features.get("f16c")),
         "f16_arithmetic": wide and bool(features.get("avx512fp16")),
         "bf16_dot": wide and bool(features.get("avx512bf16")),
+        "int8_dot": bool(features.get("avx512vnni" if wide else "avxvnni")),
     }
     return base.with_entries({**found, **caches})
 

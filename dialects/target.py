@@ -37,6 +37,8 @@ class TargetView:
     """Arithmetic in f16 (AVX512-FP16)."""
     bf16_dot: bool = False
     """Dot products of bf16 pairs in vector registers (AVX512-BF16)."""
+    int8_dot: bool = False
+    """Dot products of four bytes in vector registers (AVX512-VNNI; of 256 bits AVX-VNNI)."""
     amx_bf16: bool = False
     amx_int8: bool = False
 

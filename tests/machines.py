@@ -15,7 +15,7 @@ import pytest
 from hloom.compiler.target import Target, host, load_target
 
 _FOLDER = Path(__file__).parent / "targets"
-_EXTENSIONS = ("f16_arithmetic", "bf16_dot", "amx_bf16", "amx_int8")
+_EXTENSIONS = ("f16_arithmetic", "bf16_dot", "int8_dot", "amx_bf16", "amx_int8")
 
 
 @functools.cache

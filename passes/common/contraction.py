@@ -38,6 +38,10 @@ class IntegerProduct:
     left_signed: bool
     right_signed: bool
 
+    def swapped(self) -> IntegerProduct:
+        """The same with the operands exchanged."""
+        return IntegerProduct(self.bits, self.right_signed, self.left_signed)
+
 
 def integer_product(block: ir.Block) -> IntegerProduct | None:
     """What the body of a linalg.generic multiplies, if it sums products of i8, or of signed i16, in i32."""

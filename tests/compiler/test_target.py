@@ -70,6 +70,8 @@ def test_hosts_are_told_apart_by_their_features():
     assert [describe(f).name for f in (AVX2, AVX512, AMX)] == ["cpu-avx2", "cpu-avx512", "cpu-amx"]
     assert describe(AMX).amx_bf16 and not describe(AVX512).amx_bf16
     assert describe({**AVX2, "avx512f": True}).vector_bits == 256
+    assert describe({**AVX512, "avx512vnni": True}).int8_dot and describe({**AVX2, "avxvnni": True}).int8_dot
+    assert not describe({**AVX2, "avx512vnni": True}).int8_dot
     assert describe(AVX512, l2_bytes=12345).l2_bytes == 12345
     assert describe({**AVX2, "sse4a": False}).features == "+avx2,+f16c,+fma,-sse4a"
     with pytest.raises(TargetError, match="AVX2"):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from x86_emulation import emulate
 
-import hloom
+from hloom.compiler.codegen import emit_assembly
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
+from hloom.compiler.target import Target, load_target, resolve
 
 TYPES = {"i8": np.int8, "ui8": np.uint8, "i16": np.int16}
+TARGETS = Path(__file__).parents[1] / "targets"
 PAIRS = [("i8", "i8"), ("ui8", "i8"), ("i8", "ui8"), ("ui8", "ui8"), ("i16", "i16")]
 
 
@@ -42,15 +48,23 @@ class Program:
         types = ", ".join(text for _, text in self.arguments[-2:])
         self.lines.append(f"%r{len(self.results)} = {op.format(*names)} : ({types}) -> {self.results[-1][1]}")
 
-    def check(self) -> None:
+    def text(self) -> str:
         arguments = ", ".join(f"%a{n}: {text}" for n, (_, text) in enumerate(self.arguments))
         types = ", ".join(text for _, text in self.results)
         names = ", ".join(f"%r{n + 1}" for n in range(len(self.results)))
         body = "\n".join(self.lines)
-        exe = hloom.compile(f"func.func @main({arguments}) -> ({types}) {{\n{body}\nreturn {names} : {types} }}")
+        return f"func.func @main({arguments}) -> ({types}) {{\n{body}\nreturn {names} : {types} }}"
+
+    def check(self, target: str | Target = "auto") -> str:
+        """Compiles and runs it; the text of its kernels."""
+        compilation = Compilation(load_program(self.text()), target=resolve(target))
+        compilation.to("vector")
+        kernels = str(compilation.module)
+        exe = compilation.executable()
         found = exe(*(values for values, _ in self.arguments))
         for line, value, (expected, _) in zip(self.lines, found if len(self.results) > 1 else [found], self.results):
             np.testing.assert_array_equal(value, expected, err_msg=line)
+        return kernels
 
 
 def dot(program: Program, sizes: tuple[int, int, int], by_depth: tuple[int, int], elements: tuple[str, str]) -> None:
@@ -92,10 +106,14 @@ def test_sums_wrap_around():
 
 def test_batches_and_several_contracted_dims():
     program = Program()
+    in_batches(program)
+    program.check()
+
+
+def in_batches(program: Program) -> None:
     a, b = numbers((2, 9, 3, 20, 4), "i8", 0), numbers((2, 4, 20, 33, 3), "ui8", 1)
     op = "stablehlo.dot_general {}, {}, batching_dims = [0, 2] x [0, 4], contracting_dims = [3, 4] x [2, 1]"
     program.add(op, [(a, "i8"), (b, "ui8")], np.einsum("bmckd,bdknc->bcmn", a.astype(np.int64), b.astype(np.int64)))
-    program.check()
 
 
 CONVOLUTIONS = [
@@ -109,13 +127,17 @@ CONVOLUTIONS = [
 @pytest.mark.parametrize("elements", [("i8", "i8"), ("ui8", "ui8")])
 def test_convolutions(elements):
     program = Program()
+    convolve(program, elements)
+    program.check()
+
+
+def convolve(program: Program, elements: tuple[str, str]) -> None:
     for image, kernel, dims, stride, dilation, pad in CONVOLUTIONS:
         a, b = numbers(image, elements[0], 2), numbers(kernel, elements[1], 3)
         window = f"stride = {list(stride)}, pad = {[[pad, pad]] * 2}, rhs_dilate = {list(dilation)}"
         counts = "batch_group_count = 1 : i64, feature_group_count = 1 : i64"
         op = f"stablehlo.convolution({{}}, {{}}) dim_numbers = {dims}, window = {{{{{window}}}}} {{{{{counts}}}}}"
         program.add(op, [(a, elements[0]), (b, elements[1])], convolved(a, b, dims, stride, dilation, pad))
-    program.check()
 
 
 def convolved(a: np.ndarray, b: np.ndarray, dims: str, stride: tuple[int, int], dilation: tuple[int, int], pad: int) -> np.ndarray:
@@ -128,3 +150,31 @@ def convolved(a: np.ndarray, b: np.ndarray, dims: str, stride: tuple[int, int], 
     windows = windows[:, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
     result = np.einsum("bihwyx,oiyx->bohw", windows, kernel)
     return result if channels_first else result.transpose(0, 2, 3, 1)
+
+
+EMULATED = {
+    "avx-vnni": (load_target("cpu-avx2"), {"int8_dot": True}, "vpdpbusd.256"),
+    "avx512-vnni": (load_target("cpu-avx512"), {"int8_dot": True}, "vpdpbusd.512"),
+}
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_instructions_of_other_processors(name, monkeypatch):
+    base, entries, instruction = EMULATED[name]
+    target = emulate(monkeypatch, base.with_entries(entries))
+    program = Program()
+    for elements, sizes, by_depth in zip(PAIRS, [(37, 101, 53), (70, 66, 64), (9, 17, 31), (100, 130, 37)], product((0, 1), (0, 1))):
+        dot(program, sizes, by_depth, elements)
+    in_batches(program)
+    convolve(program, ("i8", "i8"))
+    assert instruction in program.check(target)
+
+
+@pytest.mark.parametrize("name", ["small-vnni", "small-avx-vnni"])
+def test_quads_are_one_instruction(name):
+    program = Program()
+    dot(program, (64, 64, 64), (0, 1), ("i8", "i8"))
+    compilation = Compilation(load_program(program.text()), target=load_target(f"{TARGETS}/{name}.toml"))
+    compilation.to("llvm")
+    assembly = emit_assembly(compilation.module)
+    assert "vpdpbusd" in assembly and "vpmulld" not in assembly

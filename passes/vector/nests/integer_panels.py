@@ -28,13 +28,15 @@ from .packing import Scratch, transpose_square
 
 @dataclass(frozen=True)
 class Grouping:
-    """How elements of an operand become lanes: `count` of them, each `bits` wide after it is extended, with its sign or not."""
+    """How elements of an operand become lanes: `count` of them, each `bits` wide after it is extended, with its sign or not; `flips` moves
+    them by half of their range, which exchanges signed and unsigned ones."""
 
     count: int
     bits: int
     signed: bool
     lanes: int
     """Lanes of a register."""
+    flips: bool = False
 
     def grouped(self, value: ir.Value) -> ir.Value:
         """Vectors of elements as lanes; the elements of a lane are neighbours."""
@@ -42,6 +44,8 @@ class Grouping:
         wide = vector_of(kind.shape[0], ir.IntegerType.get_signless(self.bits))
         if wide != kind:
             value = (arith.extsi if self.signed else arith.extui)(wide, value)
+        if self.flips:
+            value = arith.xori(value, splat(wide, -1 << self.bits - 1))
         return vector.bitcast(vector_of(kind.shape[0] // self.count, _i32()), value)
 
     def joined(self, values: list[ir.Value]) -> ir.Value:

@@ -131,3 +131,60 @@ module attributes {hloom.target = {}} {
     return %r : tensor<16x32xi32>
   }
 }
+
+// -----
+
+// With VNNI: quads of bytes, unsigned ones times signed ones. Two signed operands: the left one is moved by 128, the sums start from minus 128 times
+// those of the right one's columns.
+// CHECK-LABEL: func.func private @signed_quads(
+// CHECK: arith.constant dense<-2139062144> : vector<16xi32>
+// CHECK: arith.xori {{.*}} : vector<128xi8>
+// CHECK-COUNT-3: vector.interleave
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"({{.*}}) : (vector<16xi32>, vector<64xi8>, vector<64xi8>) -> vector<16xi32>
+// CHECK: arith.subi
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// CHECK: return
+
+// Signed bytes times unsigned ones: nothing is moved.
+// CHECK-LABEL: func.func private @mixed_quads(
+// CHECK-NOT: arith.xori
+// CHECK: %[[LEFT:.*]] = vector.bitcast %{{.*}} : vector<16xi32> to vector<64xi8>
+// CHECK: %[[RIGHT:.*]] = vector.bitcast %{{.*}} : vector<16xi32> to vector<64xi8>
+// CHECK: "llvm.x86.avx512.vpdpbusd.512"(%{{.*}}, %[[RIGHT]], %[[LEFT]])
+// CHECK: return
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+module attributes {hloom.target = {int8_dot = true}} {
+  func.func private @signed_quads(%x: tensor<16x128xi8>, %w: tensor<128x32xi8>) -> tensor<16x32xi32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0 : i32
+    %e = tensor.empty() : tensor<16x32xi32>
+    %f = linalg.fill ins(%zero : i32) outs(%e : tensor<16x32xi32>) -> tensor<16x32xi32>
+    %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<16x128xi8>, tensor<128x32xi8>) outs(%f : tensor<16x32xi32>) {
+    ^bb0(%a: i8, %b: i8, %sum: i32):
+      %0 = arith.extsi %a : i8 to i32
+      %1 = arith.extsi %b : i8 to i32
+      %2 = arith.muli %0, %1 : i32
+      %3 = arith.addi %sum, %2 : i32
+      linalg.yield %3 : i32
+    } -> tensor<16x32xi32>
+    return %r : tensor<16x32xi32>
+  }
+  func.func private @mixed_quads(%x: tensor<16x128xi8>, %w: tensor<128x32xi8>) -> tensor<16x32xi32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0 : i32
+    %e = tensor.empty() : tensor<16x32xi32>
+    %f = linalg.fill ins(%zero : i32) outs(%e : tensor<16x32xi32>) -> tensor<16x32xi32>
+    %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<16x128xi8>, tensor<128x32xi8>) outs(%f : tensor<16x32xi32>) {
+    ^bb0(%a: i8, %b: i8, %sum: i32):
+      %0 = arith.extsi %a : i8 to i32
+      %1 = arith.extui %b : i8 to i32
+      %2 = arith.muli %0, %1 : i32
+      %3 = arith.addi %sum, %2 : i32
+      linalg.yield %3 : i32
+    } -> tensor<16x32xi32>
+    return %r : tensor<16x32xi32>
+  }
+}

@@ -1,0 +1,116 @@
+"""Instructions that multiply lanes of 32 bits element by element and add up the products of a lane: neighbours in depth of a contraction.
+
+    Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); bytes are widened while they are packed
+    Quads    four bytes        vpdpbusd, with AVX512-VNNI or AVX-VNNI: unsigned bytes times signed ones
+
+Where both operands of quads have signs, or both have none, the left one is moved by 128 while it is packed. The sums are then off by 128
+times the sum of the right operand's column, which is the product of a left operand of nothing but 128.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, vector
+
+from hloom.dialects.target import TargetView
+
+from ...common.contraction import IntegerProduct
+from ...common.rewriting import value_of
+from ...common.vectors import part, splat, vector_of
+from .integer_panels import Grouping
+
+_PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
+_QUADS = {lanes: f"llvm.x86.avx512.vpdpbusd.{32 * lanes}" for lanes in (4, 8, 16)}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """`left` and `right` say how the operands are packed."""
+
+    left: Grouping
+    right: Grouping
+    lanes: int
+
+    @property
+    def moves(self) -> bool:
+        """No operand is moved."""
+        return False
+
+    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes."""
+        halves = ir.IntegerType.get_signless(16)
+        products = []
+        for _, *values in _registers(self.lanes, total, left, right):
+            lanes = ir.VectorType(values[0].type).shape[0]
+            operands = [vector.bitcast(vector_of(2 * lanes, halves), value) for value in values]
+            products.append(_intrinsic(_PAIRS[lanes], values[0].type, operands))
+        return arith.addi(total, _joined(products))
+
+
+@dataclass(frozen=True)
+class Quads:
+    """The same; `swapped`: the right operand is the unsigned one."""
+
+    left: Grouping
+    right: Grouping
+    lanes: int
+    swapped: bool
+
+    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes."""
+        sums = []
+        for before, *values in _registers(self.lanes, total, left, right):
+            lanes = ir.VectorType(before.type).shape[0]
+            operands = [vector.bitcast(vector_of(4 * lanes, ir.IntegerType.get_signless(8)), value) for value in values]
+            sums.append(_intrinsic(_QUADS[lanes], before.type, [before, *(operands[::-1] if self.swapped else operands)]))
+        return _joined(sums)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the left operand is moved, so that sums are too large by the product of `moved_by` and the right one."""
+        return self.left.flips
+
+
+def moved_by(kind: ir.Type) -> ir.Value:
+    """Lanes of the number that is added to each byte of a left operand that is moved."""
+    return splat(kind, -0x7F7F7F80)
+
+
+Multiplier: TypeAlias = "Pairs | Quads"
+
+
+def multiplier(product: IntegerProduct, target: TargetView) -> Multiplier:
+    """The instruction of `target` for a product."""
+    lanes = target.lanes(32)
+    signs = product.left_signed, product.right_signed
+    if product.bits > 8 or not target.int8_dot:
+        return Pairs(Grouping(2, 16, signs[0], lanes), Grouping(2, 16, signs[1], lanes), lanes)
+    left = Grouping(4, 8, signs[0], lanes, flips=signs[0] == signs[1])
+    return Quads(left, Grouping(4, 8, signs[1], lanes), lanes, swapped=not signs[1])
+
+
+def _registers(most: int, *values: ir.Value) -> list[list[ir.Value]]:
+    """The vectors in pieces of a register each."""
+    count = ir.VectorType(values[0].type).shape[0]
+    length = min(count, most)
+    return [[part(value, start, length) for value in values] for start in range(0, count, length)]
+
+
+def _joined(parts: list[ir.Value]) -> ir.Value:
+    """The pieces side by side."""
+    while len(parts) > 1:
+        length = 2 * ir.VectorType(parts[0].type).shape[0]
+        parts = [vector.shuffle(a, b, list(range(length))) for a, b in zip(parts[::2], parts[1::2])]
+    return parts[0]
+
+
+def _intrinsic(name: str, result: ir.Type, operands: list[ir.Value]) -> ir.Value:
+    """The result of an intrinsic of LLVM."""
+    segments = ir.DenseI32ArrayAttr.get([len(operands), 0])
+    bundles = ir.DenseI32ArrayAttr.get([])
+    return value_of(
+        "llvm.call_intrinsic", result, operands, intrin=ir.StringAttr.get(name), op_bundle_sizes=bundles, operandSegmentSizes=segments
+    )
