@@ -14,6 +14,8 @@ from .schema import Mismatch, Schema, each, flag, integer, matching, one_of, rec
 from .thunks import Launches, Op, kind_of, kinds
 
 FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+ELEMENT_BYTES = {"i8": 1, "i32": 4, **FLOATS}
+"""Of the elements that tensor maps and libraries have."""
 """Element types of library calls, and their bytes."""
 
 MOST = 1 << 47
@@ -72,7 +74,7 @@ _TENSOR_MAP = record(
     {
         "argument": SIZE,
         "offset": SIZE,
-        "dtype": one_of("f16", "bf16", "f32"),
+        "dtype": one_of("i8", "f16", "bf16", "f32"),
         "extents": each(integer(1, MOST), least=1, most=5),
         "strides": each(integer(1, MOST), least=1, most=5),
         "box": each(integer(1, 256), least=1, most=5),
@@ -132,7 +134,7 @@ class Tensor(NamedTuple):
     @property
     def fits(self) -> bool:
         """Whether it ends inside of its slice."""
-        return not min(self.extents) or (reach(self.extents, self.strides) + 1) * FLOATS[self.element] <= self.at[2]
+        return not min(self.extents) or (reach(self.extents, self.strides) + 1) * ELEMENT_BYTES[self.element] <= self.at[2]
 
 
 def dense(name: str, extents: Sequence[int], element: str, at: Sequence[int]) -> Tensor:

@@ -11,7 +11,8 @@ from .translate import Translator, emits, static_integers
 
 _BYTES = {"s8": "np.int8", "u8": "np.uint8", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}
 _SHAPE = re.compile(r"m = (\d+), n = (\d+), k = (\d+)")
-_TYPES = {"f16": "f16", "bf16": "bf16", "tf32": "np.float32"}
+_TYPES = {"f16": "f16", "bf16": "bf16", "tf32": "np.float32", **_BYTES}
+_SUMS = {"f32": "np.float32", "s32": "np.int32"}
 
 
 @emits("memref.extract_aligned_pointer_as_index")
@@ -31,12 +32,16 @@ def _fence(t: Translator, op: ir.Operation) -> None:
 def _multiply(t: Translator, op: ir.Operation) -> None:
     sums, left, right = t.operands(op)
     rows, columns, depth = map(int, _SHAPE.findall(str(op.attributes["shape"]))[0])
-    kinds = {word_of(op.attributes[name]) for name in ("typeA", "typeB")}
+    names = [word_of(op.attributes[name]) for name in ("typeA", "typeB")]
+    kinds, total = [_TYPES.get(name) for name in names], _SUMS.get(word_of(op.attributes["typeD"]))
+    wraps = "satfinite" not in op.attributes or word_of(op.attributes["satfinite"]) == "wrapped"
     plain = all(word_of(op.attributes[name]) == "one" for name in ("scaleA", "scaleB", "scaleD"))
-    if rows != 64 or len(kinds) != 1 or not plain or not (dtype := _TYPES.get(kinds.pop())) or word_of(op.attributes["typeD"]) != "f32":
-        raise t.fail(op, "only sums of plain products of f16, bf16 and tf32 in f32 are simulated")
+    alike = names[0] == names[1] or set(names) <= _BYTES.keys()
+    if rows != 64 or None in (*kinds, total) or not (plain and wraps and alike):
+        raise t.fail(op, "only sums of plain products of f16, bf16, tf32 and bytes are simulated, which may wrap")
+    dtypes = f"({kinds[0]}, {kinds[1]}, {total})"
     along_k = word_of(op.attributes["layoutA"]) == "row", word_of(op.attributes["layoutB"]) == "col"
-    t.result(op, f"warp_groups(R).multiply({left}, {right}, {sums}, {columns}, {depth}, {dtype}, {along_k}, {t.mask}, {t.site(op)})")
+    t.result(op, f"warp_groups(R).multiply({left}, {right}, {sums}, {columns}, {depth}, {dtypes}, {along_k}, {t.mask}, {t.site(op)})")
 
 
 @emits("nvvm.mma.sync")

@@ -63,6 +63,8 @@ class _Product:
     result: Sums
     left: _Operand
     right: _Operand
+    total: Any
+    """The type of the sums."""
     tf32: bool
     at: int
 
@@ -80,9 +82,11 @@ class WarpGroups:
         self.fenced = True
 
     def multiply(
-        self, left: Any, right: Any, sums: Sums, columns: int, depth: int, dtype: Any, along_k: tuple[bool, bool], mask: Any, at: int
+        self, left: Any, right: Any, sums: Sums, columns: int, depth: int, dtypes: tuple[Any, Any, Any], along_k: tuple[bool, bool],
+        mask: Any, at: int,
     ) -> Sums:  # fmt: skip
-        """nvvm.wgmma.mma_async of 64 x `columns` x `depth`; `along_k`: whether each operand is contiguous along k."""
+        """nvvm.wgmma.mma_async of 64 x `columns` x `depth`; `dtypes` are those of the operands and of the sums, `along_k` says whether each
+        operand is contiguous along k."""
         batch = self.batch
         if mask is not None or batch.threads % GROUP:
             batch.fail("wgmma that not all threads of the block's warp groups reach", at)
@@ -91,9 +95,9 @@ class WarpGroups:
         result = Sums(None)
         first, second = (
             self._operand(descriptor, extent, depth, dtype, contiguous, at)
-            for descriptor, extent, contiguous in zip((left, right), (_ROWS, columns), along_k)
+            for descriptor, extent, dtype, contiguous in zip((left, right), (_ROWS, columns), dtypes, along_k)
         )
-        self.open.append(_Product(sums, result, first, second, dtype is np.float32, at))
+        self.open.append(_Product(sums, result, first, second, dtypes[2], dtypes[0] is np.float32, at))
         batch.counters.mma += batch.blocks * batch.warps
         return result
 
@@ -116,12 +120,13 @@ class WarpGroups:
 
     def _finish(self, product: _Product) -> None:
         left, right = (self._read(operand, product.at) for operand in (product.left, product.right))
-        left, right = (widened(values, np.float32, product.tf32) for values in (left, right))
-        found = np.matmul(left, right.swapaxes(-1, -2)).astype(np.float32)
+        left, right = (widened(values, product.total, product.tf32) for values in (left, right))
+        exact = np.int64 if product.total is np.int32 else product.total
+        found = np.matmul(left, right.swapaxes(-1, -2)).astype(exact)
         blocks, groups, _, columns = found.shape
         parts = found.reshape(blocks, groups, 4, 2, 8, columns // 8, 4, 2).transpose(5, 3, 7, 0, 1, 2, 4, 6)
         assert product.source.values is not None
-        product.result.values = product.source.values + parts.reshape(-1, *self.batch.whole)
+        product.result.values = (product.source.values + parts.reshape(-1, *self.batch.whole)).astype(product.total)
 
     def _operand(self, descriptor: Any, extent: int, depth: int, dtype: Any, along_k: bool, at: int) -> _Operand:
         batch, itemsize = self.batch, np.dtype(dtype).itemsize

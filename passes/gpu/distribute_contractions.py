@@ -18,8 +18,8 @@ After:
 On sm_90a, from 64 rows on, the loop holds nvgpu.tma.async.load and nvvm.wgmma.mma_async instead, and the kernel takes tensor maps behind
 its buffers (contraction/wgmma.py, contraction/tma.py).
 
-Bytes are multiplied by nvvm.mma.sync (contraction/mma_bytes.py). Floats of 8 bits that no tensor core takes are decoded, whatever the group
-becomes.
+Other bytes are multiplied by nvvm.mma.sync (contraction/mma_bytes.py). Floats of 8 bits that no tensor core takes are decoded, whatever the
+group becomes.
 
 Which kernel a contraction gets: contraction/choose_kernel.py. Tile sizes: tiled/schedules/gpu_contraction.py.
 

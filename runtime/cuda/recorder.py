@@ -15,7 +15,7 @@ from .libraries import checked
 from .tensor_maps import TensorMap
 
 _recording = checked("cuda.core", "recording a graph")
-_MAP_TYPES = {"f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32"}
+_MAP_TYPES = {"i8": "UINT8", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32"}
 """Where f32 is multiplied as tf32 the tensor cores drop the low bits themselves."""
 _MAP_BYTES = _MAP_ALIGNMENT = 128
 _ENCODE = "cuTensorMapEncodeTiled", 12000

@@ -12,7 +12,7 @@ from test_gpu_matmul import LAYOUTS, TARGET, Case, kernel_of, run
 import hloom
 from hloom.compiler.frontend import load_program
 from hloom.compiler.pipeline import run_stages
-from hloom.compiler.target import resolve
+from hloom.compiler.target import load_target, resolve
 from hloom.dialects.target import attach_target
 
 ONE_PROCESSOR = replace(TARGET, multiprocessors=1)
@@ -42,6 +42,17 @@ def test_operands_lie_either_way(transposed):
 def test_odd_sizes_and_batches(case):
     counters, _ = run(case)
     assert counters.mma
+
+
+@pytest.mark.parametrize("left_transposed", [False, True])
+def test_warp_groups_where_both_lie_along_the_inner_loop(left_transposed):
+    """wgmma transposes no bytes: such operands are left to mma.sync."""
+    hopper = replace(load_target("sm_90a"), multiprocessors=1)
+    counters, printed = run(_case(128, 64, 160, left_transposed=left_transposed, right_transposed=True), hopper)
+    assert ("nvvm.wgmma.mma_async" in printed) != left_transposed == ("nvvm.mma.sync" in printed)
+    if not left_transposed:
+        # two warp groups of four warps, two steps of four instructions; a box a step and operand
+        assert counters.mma == 2 * 4 * 2 * 4 and counters.async_copies == 2 * 2 and not counters.ldmatrix
 
 
 @pytest.mark.parametrize("signs", [(True, False), (False, True)])
@@ -129,6 +140,15 @@ def test_dots_of_floats(target, elements, result, kernel):
     wanted = x.astype(np.float64).T @ w.astype(np.float64)
     tolerance = {"f32": 1e-6, "bf16": 4e-3, "f16": 5e-4}[result]
     np.testing.assert_allclose(exe(x, w).astype(np.float64), wanted, rtol=tolerance, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_floats_by_warp_groups():
+    text = _dot(("64x96", "40x96"), ("f8E5M2", "f8E4M3FN"), "[1] x [1]", "64x40xf32")
+    assert "nvvm.wgmma.mma_async" in _kernels_of(text, "sm_90a")
+    x, w = _random((64, 96), "f8E5M2", 0), _random((40, 96), "f8E4M3FN", 1)
+    wanted = x.astype(np.float64) @ w.astype(np.float64).T
+    found = hloom.compile(text, target="sim:sm_90a")(x, w)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2"])

@@ -69,3 +69,11 @@ def test_damaged(change, message):
 def test_incomplete():
     with pytest.raises(Mismatch, match=r"tensor_maps\[0\].swizzle should be there"):
         check({name: value for name, value in ENTRY.items() if name != "swizzle"})
+
+
+def test_bytes():
+    """Integers of 8 bits, and the codes of floats, whose innermost stride is one byte."""
+    entry = {**ENTRY, "dtype": "i8", "extents": [32, 128], "strides": [144, 1], "box": [32, 128]}
+    check(entry)
+    with pytest.raises(DamagedFileError, match="innermost stride is not an element"):
+        check(entry | {"dtype": "f16"})

@@ -2,7 +2,7 @@
 
 - at most eight rows (or columns): gemv.py, which reads the large operand once, as it is;
 - f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on, else mma.py;
-- integers of 8 bits summed in i32, floats of 8 bits: tensor cores, mma_bytes.py;
+- integers of 8 bits summed in i32, floats of 8 bits: tensor cores, wgmma.py likewise, else mma_bytes.py;
 - all else (f32, f64, integers, mixed types): simt.py.
 
 Floats of 8 bits that none of them multiplies (few rows) are decoded where they are read (decode_floats.py).

@@ -1,8 +1,9 @@
 """Contractions on the tensor cores of sm_90a: wgmma, four warps together, on tiles that pipeline.py keeps in shared memory.
 
-f16 and bf16 multiply as m64nNk16, f32 as tf32 (where the program allows it) as m64nNk8; all accumulate in f32. A warp group computes
-64 x N results. Tiles lie in panels of at most 128 bytes a line, whose swizzle in cp_async.py is the one that wgmma reads; either operand
-may be contiguous along the inner loop or along its rows (columns). Where they lie tells a descriptor of 64 bits:
+f16 and bf16 multiply as m64nNk16, f32 as tf32 (where the program allows it) as m64nNk8, bytes (those of mma_bytes.py) as m64nNk32; floats
+accumulate in f32, integers in i32, where sums wrap. A warp group computes 64 x N results. Tiles lie in panels of at most 128 bytes a line,
+whose swizzle in cp_async.py is the one that wgmma reads; either operand may be contiguous along the inner loop or along its rows (columns).
+Where they lie tells a descriptor of 64 bits:
 
     bits 0-13 start, 16-29 leading offset, 32-45 stride offset, in units of 16 bytes     62-63 swizzle: 1, 2, 3 for 128, 64, 32 bytes
 
@@ -10,13 +11,15 @@ may be contiguous along the inner loop or along its rows (columns). Where they l
     along rows (columns):              stride offset: from eight inner lines to the next     leading offset: from panel to panel
 
 A step of the pipeline is one group of instructions; it runs on while the next step's copies are awaited. The accumulators are a struct of
-N / 2 floats a thread, as the instruction takes them.
+N / 2 numbers a thread, as the instruction takes them.
 
-Declined: targets other than sm_90a, types that mma.py declines, fewer than 64 rows, tf32 that is not contiguous along the inner loop (wgmma
-transposes 16-bit types only), and targets without shared memory for three stages.
+Declined: targets other than sm_90a, types that mma.py and mma_bytes.py decline, fewer than 64 rows, tf32 and bytes that are not contiguous
+along the inner loop (wgmma transposes 16-bit types only), and targets without shared memory for three stages.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
@@ -30,7 +33,7 @@ from ...common.vectors import from_elements, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
 from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
-from . import mma
+from . import mma, mma_bytes
 from .contraction import ContractionGroup
 from .cp_async import TileShape, is_asynchronous, tile_shape
 from .pipeline import emit_tiled
@@ -48,7 +51,14 @@ _INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 
 def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     """Emits the kernel of `contraction`, if it can be one."""
-    if target.cpu != "sm_90a" or not mma.accepts(contraction, target) or contraction.rows.extent < _GROUP_ROWS:
+    if target.cpu != "sm_90a" or contraction.rows.extent < _GROUP_ROWS:
+        return False
+    kinds = mma_bytes.multiplicands(contraction, target)
+    if kinds is not None:
+        contraction = replace(contraction, left=mma_bytes.as_bytes(contraction.left), right=mma_bytes.as_bytes(contraction.right))
+    elif mma.accepts(contraction, target):
+        kinds = (_INSTRUCTION_TYPES[str(contraction.left.element)],) * 2
+    else:
         return False
     nbytes = element_bytes(contraction.left.element)
     schedule = warpgroup_schedule(contraction.sizes, nbytes, target)
@@ -59,10 +69,14 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
         tile_shape(operand, (group, contraction.inner), free, schedule.depth, schedule.threads, longest=_WIDEST_SWIZZLE // nbytes)
         for operand, group, free in sides
     )
-    if nbytes > 2 and not (left.along_inner and right.along_inner):
+    if nbytes != 2 and not (left.along_inner and right.along_inner):
         return False
+
+    def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> _WarpGroups:
+        return _WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
+
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
-    emit_tiled(contraction, schedule, (left, right), _WarpGroups, _accumulators(schedule), schedule.resident if asynchronous else 0)
+    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), schedule.resident if asynchronous else 0)
     return True
 
 
@@ -75,28 +89,32 @@ def _accumulators(schedule: TileSchedule) -> Layout:
 class _WarpGroups:
     """Multiplier of pipeline.py. A warp has 16 rows of its warp group's 64; the accumulators are one struct."""
 
-    def __init__(self, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value):
-        self.shapes, self.cols, self.in_flight = shapes, schedule.cols, schedule.in_flight
+    def __init__(
+        self, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value, kinds: tuple[str, str], accumulator: ir.Type
+    ):
+        """`kinds`: the elements of the operands, as the instruction calls them."""
+        self.shapes, self.cols, self.in_flight, self.accumulator = shapes, schedule.cols, schedule.in_flight, accumulator
         self.steps = schedule.depth * element_bytes(shapes[0].element) // _STEP_BYTES
         self.warp_row = divide(thread, 32)
         self._lane, self._group = remainder(thread, 32), divide(thread, _GROUP_THREADS)
         inner = _STEP_BYTES // element_bytes(shapes[0].element)
-        kind = f"#nvvm.wgmma_type<{_INSTRUCTION_TYPES[str(shapes[0].element)]}>"
         orders = ("row" if shapes[0].along_inner else "col", "col" if shapes[1].along_inner else "row")
         self._instruction = {
             "shape": f"#nvvm.shape<m = {_GROUP_ROWS}, n = {self.cols}, k = {inner}>",
-            "typeA": kind,
-            "typeB": kind,
-            "typeD": "#nvvm.wgmma_type<f32>",
+            "typeA": f"#nvvm.wgmma_type<{kinds[0]}>",
+            "typeB": f"#nvvm.wgmma_type<{kinds[1]}>",
+            "typeD": f"#nvvm.wgmma_type<{'s32' if str(accumulator) == 'i32' else accumulator}>",
             "scaleA": "#nvvm.wgmma_scale_in<one>",
             "scaleB": "#nvvm.wgmma_scale_in<one>",
             "scaleD": "#nvvm.wgmma_scale_out<one>",
             "layoutA": f"#nvvm.mma_layout<{orders[0]}>",
             "layoutB": f"#nvvm.mma_layout<{orders[1]}>",
         }
+        if isinstance(accumulator, ir.IntegerType):
+            self._instruction["satfinite"] = "#nvvm.mma_int_overflow<wrapped>"
 
     def zeros(self) -> list[ir.Value]:
-        return [_pinned([splat(ir.F32Type.get(), 0)] * (self.cols // 2))]
+        return [_pinned([splat(self.accumulator, 0)] * (self.cols // 2))]
 
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         (sums,) = accumulators
@@ -114,13 +132,17 @@ class _WarpGroups:
 
     def results(self, accumulators: list[ir.Value]) -> list[Results]:
         _wait(0)
-        registers = _registers(_pinned(_registers(accumulators[0])))
+        registers = self._registers(_pinned(self._registers(accumulators[0])))
         row, col = LinearIndex.of(divide(self._lane, 4)), LinearIndex.of(remainder(self._lane, 4)) * 2
         return [
             Results(row + 8 * half, col + 8 * piece, from_elements(registers[4 * piece + 2 * half :][:2]))
             for half in (0, 1)
             for piece in range(self.cols // 8)
         ]
+
+    def _registers(self, sums: ir.Value) -> list[ir.Value]:
+        places = (ir.DenseI64ArrayAttr.get([i]) for i in range(self.cols // 2))
+        return [value_of("llvm.extractvalue", self.accumulator, [sums], position=place) for place in places]
 
 
 def _place(shape: TileShape, ring: ir.Value, stage: ir.Value) -> LinearIndex:
@@ -155,17 +177,13 @@ def _wait(running: int) -> None:
     create("nvvm.wgmma.wait.group.sync.aligned", group=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), running))
 
 
-def _registers(sums: ir.Value) -> list[ir.Value]:
-    count, f32 = str(sums.type).count("f32"), ir.F32Type.get()
-    return [value_of("llvm.extractvalue", f32, [sums], position=ir.DenseI64ArrayAttr.get([i])) for i in range(count)]
-
-
 def _pinned(registers: list[ir.Value]) -> ir.Value:
     """The accumulators behind a fence for the compiler: nothing that defines them is moved after it, nothing that reads them before it.
 
     wgmma.fence and wgmma.wait_group name no registers, so LLVM would feel free to move moves and additions across them.
     """
-    kind = ir.Type.parse(f"!llvm.struct<({', '.join(['f32'] * len(registers))})>")
-    constraints = [*["=f"] * len(registers), *map(str, range(len(registers)))]
+    element = registers[0].type
+    kind = ir.Type.parse(f"!llvm.struct<({', '.join([str(element)] * len(registers))})>")
+    constraints = [*["=r" if isinstance(element, ir.IntegerType) else "=f"] * len(registers), *map(str, range(len(registers)))]
     text = {"asm_string": ir.StringAttr.get(""), "constraints": ir.StringAttr.get(",".join(constraints))}
     return value_of("llvm.inline_asm", kind, registers, **text, has_side_effects=ir.UnitAttr.get())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...thunk_schema import FLOATS, NAME, NAMES, moving, reach
+from ...thunk_schema import ELEMENT_BYTES, NAME, NAMES, moving, reach
 from ...thunks import Launches, Op
 from ..step import BufferAddresses, Context, Needs, Step
 from ..tensor_maps import TensorMap
@@ -46,12 +46,12 @@ def _wrong_map(tensor: Mapping[str, Any], op: Op) -> Iterator[str]:
     name = op["callee"]
     if not len(tensor["extents"]) == len(tensor["strides"]) == len(tensor["box"]):
         yield f"has a tensor map of {name} whose extents, strides and box are of different numbers"
-    elif tensor["strides"][-1] != FLOATS[tensor["dtype"]]:
+    elif tensor["strides"][-1] != ELEMENT_BYTES[tensor["dtype"]]:
         yield f"has a tensor map of {name} whose innermost stride is not an element"
     elif tensor["argument"] >= len(op["reads"]):
         yield f"has a tensor map of argument {tensor['argument']} of {name}, which reads {len(op['reads'])}"
     else:
-        end = tensor["offset"] + reach(tensor["extents"], tensor["strides"]) + FLOATS[tensor["dtype"]]
+        end = tensor["offset"] + reach(tensor["extents"], tensor["strides"]) + ELEMENT_BYTES[tensor["dtype"]]
         size = op["reads"][tensor["argument"]][2]
         if end > size:
             yield f"has a tensor map of {name} that ends at byte {end} of {size}"
