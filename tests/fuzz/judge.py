@@ -65,7 +65,8 @@ class Judge:
         return self._compared(program, text, told, seconds)
 
     def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
-        """The second oracle is asked where the first cannot tell, or says something else than hloom."""
+        """The second oracle is asked where the first cannot tell, or says something else than hloom. A result is right if one says so: each of
+        the two is known to be wrong of some ops and types."""
         wrongs, said = [], []
         oracles = (("the interpreter", self.reference), ("XLA", self.xla))
         for name, child in oracles[::-1] if program.by_xla else oracles:
@@ -78,12 +79,13 @@ class Judge:
                 continue
             looser = XLA_ULPS if name == "XLA" and not wrongs else 1
             wrong, why = differences(program, got, wanted, looser)
+            wrong = tuple(number for number in wrong if not wrongs or number in wrongs[0][0])
             if not wrong:
                 return Verdict("right" if not wrongs else "disputed", wrongs[0][1] if wrongs else "", seconds)
             wrongs.append((wrong, f"{name} has {why}"))
         if not wrongs:
             return Verdict("unknown", "\n".join(said), seconds)
-        return Verdict("wrong", "\n".join([why for _, why in wrongs] + said), seconds, wrongs[0][0])
+        return Verdict("wrong", "\n".join([why for _, why in wrongs] + said), seconds, wrongs[-1][0])
 
 
 def differences(
