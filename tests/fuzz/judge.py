@@ -65,8 +65,8 @@ class Judge:
         return self._compared(program, text, told, seconds)
 
     def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
-        """The second oracle is asked where the first cannot tell, or says something else than hloom. A result is right if one says so: each of
-        the two is known to be wrong of some ops and types."""
+        """The second oracle is asked where the first cannot tell, or says something else than hloom. A result is right if one says so:
+        both are known to be wrong of some ops and types."""
         wrongs, said = [], []
         oracles = (("the interpreter", self.reference), ("XLA", self.xla))
         for name, child in oracles[::-1] if program.by_xla else oracles:
