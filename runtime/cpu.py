@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .artifact import Buffer
-from .custom_calls import SYMBOL, addresses, raising
+from .custom_calls import SYMBOL, addresses, checked
 from .errors import ArityError
 from .library import profile_events
 from .linking import LinkedCode, require_features
@@ -68,11 +68,11 @@ class CpuDevice:
         self.signature = program.signature
         require_features(program.target["features"])
         code = [bytes(blob) for name, blob in program.blobs.items() if name.startswith("code")]
-        outside, raises = addresses(program.manifest) if any(SYMBOL.encode() in blob for blob in code) else ({}, False)
+        outside, checks = addresses(program.manifest) if any(SYMBOL.encode() in blob for blob in code) else ({}, set())
         linked = LinkedCode(code, program.symbols.values(), outside)
         check_made_for(interface(program.manifest, program.blobs), linked.interface, "the machine code")
         functions = {kind: linked.entries[name] for kind, name in program.symbols.items()}
-        self._functions = {kind: raising(entry) for kind, entry in functions.items()} if raises else functions
+        self._functions = {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
         self._code = linked
         self._kept: dict[str, Buffer] = {}
         self._main: _Entry | None = None

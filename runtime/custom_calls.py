@@ -13,7 +13,7 @@ import ctypes
 import functools
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from .dtypes import numpy_dtype
 from .errors import CustomCallError, ExecutionError, LoadError
-from .lapack import lapack_address
+from .lapack import check_memory, lapack_address
 from .thunks import read_program, walk
 
 SYMBOL = "hloom_call."
@@ -33,11 +33,11 @@ _CODES = {0: "i", 1: "ui", 2: "f", 4: "bf", 6: "i"}
 
 @dataclass(frozen=True)
 class HostTarget:
-    """A function in this process. `owner` keeps it alive; `raises`: it is Python code, which may raise."""
+    """A function in this process. `owner` keeps it alive; `check`, called after a program that calls it, raises what went wrong."""
 
     address: int
     owner: Any
-    raises: bool = False
+    check: Callable[[], None] | None = None
 
 
 _targets: dict[str, HostTarget] = {}
@@ -98,41 +98,46 @@ def _host_target(function: Any) -> HostTarget | None:
     if not callable(function):
         return None
     entry = FUNCTION(lambda buffers, numbers, config: _run(function, buffers, numbers, config))
-    return HostTarget(ctypes.cast(entry, ctypes.c_void_p).value or 0, entry, raises=True)
+    return HostTarget(ctypes.cast(entry, ctypes.c_void_p).value or 0, entry, _raise_first)
 
 
-def addresses(manifest: Mapping[str, Any]) -> tuple[dict[str, int], bool]:
-    """The symbols of all targets that a program calls, with their functions; and whether one may raise.
+def addresses(manifest: Mapping[str, Any]) -> tuple[dict[str, int], set[Callable[[], None]]]:
+    """The symbols of all targets that a program calls, with their functions; and what is to be called after it.
 
     Raises LoadError for a target that nobody registered.
     """
     thunks = (thunk for entry in manifest["programs"] for thunk in walk(read_program(manifest, entry)))
     names = {thunk["target"] for thunk in thunks if thunk.kind == "custom_call"}
     found: dict[str, int] = {}
-    raises = False
+    checks = set()
     for name in sorted(names):
-        target = _targets.get(name)
-        address = target.address if target else lapack_address(name)
-        if not address:
+        target = _targets.get(name) or HostTarget(lapack_address(name) or 0, None, check_memory)
+        if not target.address:
             remedy = f'register it before loading: hloom.custom_call("{name}", function)'
             raise LoadError(f"the program calls the custom-call target {name!r}, which nobody registered", remedy=remedy)
-        found[SYMBOL + name] = address
-        raises |= target is not None and target.raises
-    return found, raises
+        found[SYMBOL + name] = target.address
+        if target.check:
+            checks.add(target.check)
+    return found, checks
 
 
-def raising(entry: Callable[[int], None]) -> Callable[[int], None]:
-    """`entry`, which then raises CustomCallError for the first Python function that did."""
+def checked(entry: Callable[[int], None], checks: Iterable[Callable[[], None]]) -> Callable[[int], None]:
+    """`entry`, which then raises what the functions that it called could not."""
 
     def run(buffers: int) -> None:
-        _here.error = None
         entry(buffers)
-        if _here.error is not None:
-            error, _here.error = _here.error, None
-            message = f"a custom call's Python function raised {type(error).__name__}: {error}"
-            raise CustomCallError(message, remedy="the exception before this one says where") from error
+        for check in checks:
+            check()
 
     return run
+
+
+def _raise_first() -> None:
+    """Raises CustomCallError for the first Python function that raised since the last check."""
+    error, _here.error = getattr(_here, "error", None), None
+    if error is not None:
+        message = f"a custom call's Python function raised {type(error).__name__}: {error}"
+        raise CustomCallError(message, remedy="the exception before this one says where") from error
 
 
 # Python functions.

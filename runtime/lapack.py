@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .errors import MissingLibraryError
+from .errors import ExecutionError, MissingLibraryError
 from .library import blas, native
 
 _TARGET = re.compile(r"lapack_([sdcz])([a-z0-9]+)_ffi")
@@ -37,6 +37,19 @@ def run_lapack(name: str, arrays: Sequence[np.ndarray], numbers: Sequence[int]) 
     function = getattr(_loaded(), f"hloom_lapack_{name}")
     buffers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     function(buffers, (ctypes.c_int64 * len(numbers))(*numbers), None)
+    check_memory()
+
+
+def require_lapack() -> None:
+    """Raises MissingLibraryError without OpenBLAS."""
+    _loaded()
+
+
+def check_memory() -> None:
+    """Raises ExecutionError if a routine that ran on this thread since the last check could not get its workspace."""
+    if name := _loaded().hloom_lapack_starved():
+        remedy = "give it smaller matrices, or this process more memory"
+        raise ExecutionError(f"no memory for the workspace of LAPACK's {name.decode()}", remedy=remedy)
 
 
 @functools.cache
@@ -47,6 +60,7 @@ def _loaded() -> ctypes.PyDLL:
         remedy = "install it: pip install scipy-openblas32"
         raise MissingLibraryError("the program calls LAPACK, and the package scipy-openblas32 is not installed", remedy=remedy)
     library.hloom_lapack_routine.restype = ctypes.c_char_p
+    library.hloom_lapack_starved.restype = ctypes.c_char_p
     library.hloom_set_lapack.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
     number = 0
     while name := library.hloom_lapack_routine(number):

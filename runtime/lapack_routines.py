@@ -113,6 +113,8 @@ ROUTINES: dict[str, Routine] = {
     "xgeev": Routine(_SQUARE, ("T n n", "C n", "T n n", "i"), _VECTORS),
 }  # fmt: skip
 CUDA_FORMS = ("gtsv2", "xgeev")
+ON_HOST = ("geqp3", "geev", "gees", "gehrd", "gtsv")
+"""What no library of CUDA has as LAPACK has it: a program for a GPU computes it on the host (left eigenvectors, of geev)."""
 NAMES = [letter + name for name in ROUTINES for letter in REAL]
 
 

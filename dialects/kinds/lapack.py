@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from hloom.runtime.lapack import run_lapack
-from hloom.runtime.lapack_routines import NAMES, REAL, ROUTINES, faults
+from hloom.runtime.lapack_routines import NAMES, ON_HOST, REAL, ROUTINES, faults
 
 from .._support import WRITES_OUTPUTS, DenseArray
 from ..lhlo import Buffer, LhloOp, referenced
@@ -31,7 +31,8 @@ class LhloLapack(LhloOp, name="lapack", traits=[WRITES_OUTPUTS]):
 
 
 class ThunkLapack(ThunkOp, name="lapack"):
-    """A routine of LAPACK on a batch of column-major matrices, by cuSOLVER, cuBLAS or cuSPARSE, on CUDA alone.
+    """A routine of LAPACK on a batch of column-major matrices, by cuSOLVER, cuBLAS or cuSPARSE, on CUDA alone; what
+    none of them has, the host computes.
 
     `routine` is its name for real numbers after the letter of its type (s, d, c, z): "cgetrf", "corgqr". `numbers` are the batch, the
     extents of each operand and the options: runtime/lapack_routines.py has a row for each routine, with what it reads and writes. A
@@ -63,7 +64,8 @@ class ThunkLapack(ThunkOp, name="lapack"):
             run(name[0], numbers, given, results)
 
     def describe(self) -> str:
-        return f"library {self.routine.value} {'x'.join(map(str, integers(self.numbers)[: 1 + _extents(self.routine.value)]))}"
+        where = "host" if self.routine.value[1:] in ON_HOST else "library"
+        return f"{where} {self.routine.value} {'x'.join(map(str, integers(self.numbers)[: 1 + _extents(self.routine.value)]))}"
 
 
 def _extents(name: str) -> int:

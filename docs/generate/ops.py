@@ -8,9 +8,8 @@ from textwrap import fill
 import op_table
 
 from hloom.passes.common.ops import ANY, BOOL, FLOAT, FULL, INTEGER, LEGALIZED, NUMBER, OPS, REMEDIES, SIGNED, Kind, OpInfo
-from hloom.passes.library_calls.lapack import ON_CUDA
 from hloom.passes.stablehlo.complex.rules import CONVERSION
-from hloom.runtime.lapack_routines import CUDA_FORMS, ROUTINES
+from hloom.runtime.lapack_routines import CUDA_FORMS, ON_HOST, ROUTINES
 
 _HEAD = """# The ops that hloom compiles
 
@@ -46,7 +45,7 @@ matrices of roots of unity. An inverse transform divides by the product of its l
 imaginary parts of its first element and, of an even length, of its last do not count, as in NumPy. Sums are in the element type.
 """
 _ROUTINES = [name for name in ROUTINES if name not in CUDA_FORMS]
-_ON_CUDA = [name for name in _ROUTINES if name in (*ON_CUDA, "gesdd", "geev", "gtsv")]
+_LIBRARIES = [name for name in _ROUTINES if name not in ON_HOST]
 _CALL = f"""A call of LAPACK, as JAX writes them for a CPU (`lapack_<letter><routine>_ffi`), of what JAX calls on CUDA instead
 (`cusolver_*_ffi`, `cublas_*_batched_ffi`, `cusparse_gtsv2_ffi`, `cuhybrid_*`, `cu_lu_pivots_to_permutation`, `cu_cholesky_update_ffi`), or
 of a target that was registered with `hloom.custom_call` ([api.md](api.md)); any other is refused by name. Programs for either platform
@@ -54,14 +53,15 @@ compile for both. The routines, of f32, f64 and their complex numbers, in batche
 {", ".join(_ROUTINES)}.
 
 `stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. On CUDA targets
-{", ".join(_ON_CUDA)}
-are calls of cuSOLVER, cuBLAS (trsm) and cuSPARSE (gtsv), a matrix of the batch after the other: gesdd is its gesvd, of the transpose where
-there are fewer rows than columns; of geev there are no left eigenvectors; gtsv says of no matrix that it has no inverse. The others
-({", ".join(name for name in _ROUTINES if name not in _ON_CUDA)}: `schur`, `sqrtm`, `hessenberg`, pivoted `qr` in JAX)
-are refused by name. None of it has run on a GPU ([cuda.md](cuda.md)). Where the specification leaves it open, a factor's other
-triangle is zero, and a matrix that is not positive definite has a factor of NaN. In JAX's calls of gesdd, gesvd, syevd, geev and gees a
-matrix that is not finite is not computed: `info` is -4, from which JAX makes NaN. JAX's ApproxTopK is a sort and a
-slice, on any target that sorts.
+{", ".join(_LIBRARIES)}
+are calls of cuSOLVER and cuBLAS (trsm), a matrix of the batch after the other: gesdd is its gesvd, of the transpose where there are fewer
+rows than columns. Right eigenvectors alone (geev) are cuSOLVER's Xgeev, solutions alone of gtsv cuSPARSE's gtsv2, which says of no matrix
+that it has no inverse. The rest ({", ".join(ON_HOST)}: left eigenvectors, `schur`, `sqrtm`, `hessenberg`, pivoted `qr` in JAX)
+LAPACK computes on the host, which takes copies both ways. None of it has run on a GPU ([cuda.md](cuda.md)). A complex Schur form is
+determined up to the phases of its vectors: LAPACKs of different versions, such as JAX's and hloom's, choose others.
+Where the specification leaves it open, a factor's other triangle is zero, and a matrix that is not positive definite has a factor of NaN.
+In JAX's calls of gesdd, gesvd, syevd, geev and gees, on a CPU, a matrix that is not finite is not computed: `info` is -4, from which JAX
+makes NaN. JAX's ApproxTopK is a sort and a slice, on any target that sorts.
 """
 _NOTES = {Kind.SCATTER: _SCATTER, Kind.FOURIER: _FOURIER, Kind.CALL: _CALL}
 _COMPLEX = """## Complex numbers

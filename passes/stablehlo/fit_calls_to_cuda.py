@@ -10,8 +10,8 @@ After:
     real parts, imaginary parts, and vectors that are put together of the columns of theirs
 
 A tridiagonal system (gtsv) becomes cuSPARSE's gtsv2, of three rows at least, which says nothing of matrices without an inverse: info is 0.
-Must hold: the target is a cuda one. Declined: calls of routines that the libraries have as they are. Refused, with UnsupportedOpError: left
-eigenvectors; a program that uses the diagonals that LAPACK's gtsv factors.
+Must hold: the target is a cuda one. Declined: calls of routines that the libraries have as they are, or that none has, which LAPACK
+computes on the host: gees, gehrd, geqp3, a geev that wants left eigenvectors, a gtsv of which the factored diagonals are used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from ..common.calls.lapack import routine_of, target_name
 from ..common.calls.routine import Place
 from ..common.custom_calls import target_of_call
 from ..common.rewriting import element_of, is_used, walk
-from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
 from .support.column_major import ColumnMajor, call, letters, transposed
@@ -58,11 +57,6 @@ def _seen(op: ir.Operation, operand_dims: list[int], result_dims: list[int]) -> 
     return ColumnMajor(op, operand_dims, result_dims)
 
 
-def _refused(op: ir.Operation, what: str, remedy: str) -> UnsupportedOpError:
-    message = f"stablehlo.custom_call @{target_of_call(op)} {what}"
-    return UnsupportedOpError(message, op=op.name, loc=str(op.location), stage="stablehlo", remedy=remedy)
-
-
 def _gesvd(op: ir.Operation, letter: str) -> list[ir.Value] | None:
     wide, known = _is_wide(op), routine_of(target_of_call(op))
     if known == (letter, "gesvd") and not wide:
@@ -88,13 +82,12 @@ def _flipped(kind: ir.Type) -> ir.Type:
     return build.tensor([*batch, n, m], kind.element_type)
 
 
-def _geev(op: ir.Operation, letter: str) -> list[ir.Value]:
+def _geev(op: ir.Operation, letter: str) -> list[ir.Value] | None:
     is_real = letter in "sd"
     seen = _seen(op, [2], [1, *[1] * is_real, 2, 2, 0])
     config = config_of(op)
     if config.get("compute_left") == ord("V"):
-        remedy = "take the right eigenvectors of the adjoint matrix, or compile the program for a CPU"
-        raise _refused(op, "wants left eigenvectors, which cuSOLVER does not compute", remedy)
+        return None
     (a,), (*parts, left, right, info) = seen.operands, seen.results
     batch = a.type.rank - 2
     options = letters(mode=chr(int(config.get("compute_right", 0))))
@@ -125,10 +118,9 @@ def _moved(value: ir.Value, rest: list[int], by: int) -> ir.Value:
     return build.pad_with_zeros(value, [*rest, by], [*rest, -by])
 
 
-def _gtsv(op: ir.Operation, letter: str) -> list[ir.Value]:
+def _gtsv(op: ir.Operation, letter: str) -> list[ir.Value] | None:
     if any(is_used(result) for result in list(op.results)[:3]):
-        remedy = "use the solution alone, or compile the program for a CPU"
-        raise _refused(op, "is used for more than the solution of its system, which is all that cuSPARSE gives", remedy)
+        return None
     seen = _seen(op, [1, 1, 1, 2], [1, 1, 1, 2, 0])
     lower, diagonal, upper, right = seen.operands
     n, batch = build.shape_of(diagonal)[-1], diagonal.type.rank - 1

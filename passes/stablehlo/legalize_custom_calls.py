@@ -13,8 +13,8 @@ A value in another layout than row-major is a transposed one that lies row-major
 `hloom.aliases` holds pairs (operand, result): that result's buffer holds the operand when the function begins.
 
 Must hold: targets are known (the stage input checks that). Declined: annotations, which drop-annotations takes away, and calls that are
-legal already. Refused: a call that is not as its library wants it (InvalidProgramError); on a CUDA target every call but those of LAPACK's
-routines that its libraries have, and calls that say that they have a side effect (UnsupportedOpError).
+legal already. Refused: a call that is not as its library wants it (InvalidProgramError); on a CUDA target every call but LAPACK's, and
+calls that say that they have a side effect (UnsupportedOpError).
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 from hloom.runtime.custom_calls import is_registered
 
-from ..common.calls.lapack import lapack_call, routine_of
+from ..common.calls.lapack import lapack_call
 from ..common.calls.registered import registered_call
 from ..common.calls.routine import Place
 from ..common.custom_calls import NUMBERS, target_of_call
 from ..common.ops import ANNOTATIONS, PLANAR
 from ..common.rewriting import create, i64_array
 from ..errors import UnsupportedOpError
-from ..library_calls.lapack import has_solver
 from ..registry import register_pass
 from .support import build
 from .support.column_major import row_major_orders
@@ -56,10 +55,8 @@ def legalize_custom_calls(module: ir.Operation) -> None:
 
 def _refuse(op: ir.Operation, target: str, kind: str) -> None:
     where = {"op": op.name, "loc": str(op.location), "stage": "stablehlo"}
-    if kind == "cuda" and (is_registered(target) or not has_solver(target)):
-        known = None if is_registered(target) else routine_of(target)
-        remedy = f"no library of CUDA has {known[1]}: " if known else ""
-        remedy += 'compile the program for a CPU (target="cpu")'
+    if kind == "cuda" and is_registered(target):
+        remedy = 'compile the program for a CPU (target="cpu")'
         raise UnsupportedOpError(f"hloom compiles stablehlo.custom_call @{target} for CPUs alone", **where, remedy=remedy)
     if "has_side_effect" in op.attributes and ir.BoolAttr(op.attributes["has_side_effect"]).value:
         remedy = "leave has_side_effect out where the results are all that the call is for"

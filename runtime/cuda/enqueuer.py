@@ -30,6 +30,14 @@ class Enqueuer(Recorder):
 
     def read(self, address: int, nbytes: int) -> int:
         """A number in the GPU's memory; the host waits for it."""
+        return int.from_bytes(self.fetch(address, nbytes).tobytes(), "little", signed=True)
+
+    def fetch(self, address: int, nbytes: int) -> np.ndarray:
+        """Bytes of the GPU's memory; the host waits for them."""
         found = np.empty(nbytes, np.uint8)
         self._driver.download(found, address, self._stream)
-        return int.from_bytes(found.tobytes(), "little", signed=True)
+        return found
+
+    def send(self, address: int, data: np.ndarray) -> None:
+        """Bytes of the host's memory, which may be reused when this returns."""
+        self._driver.upload(address, data, self._stream)

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <type_traits>
+#include <utility>
 
 namespace {
 
@@ -42,11 +44,14 @@ template <typename T, int chars, typename... A> void fortran(Routine routine, A.
   if constexpr (chars == 4) reinterpret_cast<void (*)(A..., size_t, size_t, size_t, size_t)>(f)(a..., 1, 1, 1, 1);
 }
 
+// The routine that could not get its memory on this thread, until somebody asks.
+thread_local const char *starved = nullptr;
+
 // Scratch memory, not set.
 template <typename T> class Scratch {
  public:
   explicit Scratch(int64_t count) : data_(static_cast<T *>(std::malloc(std::max<int64_t>(count, 1) * sizeof(T)))) {
-    if (!data_) std::abort();
+    if (!data_) throw std::bad_alloc();
   }
   ~Scratch() { std::free(data_); }
   Scratch(const Scratch &) = delete;
@@ -362,7 +367,13 @@ template <typename T> void gtsv(void **b, const int64_t *k) {
 
 // The routine with its entry points: the symbol hloom_lapack_<letter><routine>, which a program calls under whatever name.
 #define ENTRY(letter, type, routine) \
-  void hloom_lapack_##letter##routine(void **buffers, const int64_t *numbers, const char *) { routine<type>(buffers, numbers); }
+  void hloom_lapack_##letter##routine(void **buffers, const int64_t *numbers, const char *) { \
+    try {                                                                                       \
+      routine<type>(buffers, numbers);                                                          \
+    } catch (const std::bad_alloc &) {                                                          \
+      starved = #letter #routine;                                                               \
+    }                                                                                           \
+  }
 #define ENTRIES(routine)                           \
   ENTRY(s, float, routine)                         \
   ENTRY(d, double, routine)                        \
@@ -379,6 +390,9 @@ const char *hloom_lapack_routine(int number) {
   static const char *const names[] = {ROUTINES(NAME) nullptr};
   return names[number];
 }
+
+// The name of a routine that found no memory on this thread since this was last called, or null.
+const char *hloom_lapack_starved() { return std::exchange(starved, nullptr); }
 
 void hloom_set_lapack(int type, int number, void *function) { table[type][number] = function; }
 

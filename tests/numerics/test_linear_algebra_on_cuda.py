@@ -222,17 +222,18 @@ def test_eigenvectors_as_cusolver_packs_them(target):
     np.testing.assert_allclose(a @ v, v * w[:, None], atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (jsl.schur, "lapack_sgees_ffi"),
-        (jsl.sqrtm, "lapack_cgees_ffi"),
-        (lax.linalg.hessenberg, "lapack_sgehrd_ffi"),
-        (partial(jsl.qr, pivoting=True), "lapack_sgeqp3_ffi"),
-        (partial(lax.linalg.eig, compute_left_eigenvectors=True), "lapack_sgeev_ffi wants left eigenvectors"),
-    ],
-)
-def test_what_cuda_lacks_is_refused_by_name(function, message):
-    """The remedy says which library lacks it, or what to do instead."""
-    with pytest.raises(hloom.UnsupportedOpError, match=message):
-        hloom.compile(function, np.eye(3, dtype=np.float32), target="sm_90a")
+def test_what_the_host_computes():
+    def both(a):
+        w, left, right = lax.linalg.eig(a, compute_left_eigenvectors=True)
+        return [jnp.abs(x) for x in (a @ right - right * w[..., None, :], adjoint(left) @ a - w[..., :, None] * adjoint(left))]
+
+    check(
+        {
+            "schur": jsl.schur, "sqrtm": lambda a: jnp.abs(jsl.sqrtm(a)), "hessenberg": lax.linalg.hessenberg, "eig": both,
+            "pivoting": lambda a: jsl.qr(a, pivoting=True),
+            "sylvester": lambda a: jsl.solve_sylvester(a[:3, :3], a[1:, 1:], a[:3, 1:]),
+        },
+        definite(np.float64, 4, 4), platform="cpu",
+    )  # fmt: skip
+    exe = hloom.compile(jsl.schur, np.eye(3, dtype=np.float32), target=GPU)
+    assert "host sgees 1x3x3" in exe.report.text()

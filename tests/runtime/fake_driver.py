@@ -320,9 +320,15 @@ class FakeEnqueuer(FakeRecorder):
         self.driver.gpu.enqueue(self.stream, lambda: FakeGraph(self.driver, []).run([node]))
 
     def read(self, address: int, nbytes: int) -> int:
+        return int.from_bytes(self.fetch(address, nbytes).tobytes(), "little", signed=True)
+
+    def fetch(self, address: int, nbytes: int) -> np.ndarray:
         found = np.empty(nbytes, np.uint8)
         self.driver.download(found, address, self.stream)
-        return int.from_bytes(found.tobytes(), "little", signed=True)
+        return found
+
+    def send(self, address: int, data: np.ndarray) -> None:
+        self.driver.upload(address, data, self.stream)
 
 
 def kinds(nodes: list[tuple]) -> list:

@@ -273,3 +273,25 @@ def test_malformed_approximate_top_k(config, part):
       stablehlo.return %0 : tensor<i1> }}
     func.func private @g(%a: tensor<f32>) -> tensor<f32> {{ return %a : tensor<f32> }}"""
     refused(text, hloom.InvalidProgramError, "@ApproxTopK", part)
+
+
+def test_workspace_that_is_not_to_be_had_is_an_error():
+    """The routine's process lives on, and what it does next is right."""
+    script = """
+import resource, numpy as np, jax, jax.numpy as jnp, hloom
+a = np.eye(3000, dtype=np.float32)  # 36 MB, and 72 MB of workspace
+small, exe = (hloom.compile(lambda a: jnp.linalg.eigh(a, symmetrize_input=False)[0], x, target="cpu") for x in (a[:8, :8], a))
+small(a[:8, :8].copy())
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+out = np.empty(3000, np.float32)
+resource.setrlimit(resource.RLIMIT_AS, (used + (54 << 20), -1))
+try:
+    exe.run([a], out)
+except hloom.ExecutionError as error:
+    print(error.code, error.message)
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+print(small(a[:8, :8].copy()).sum())
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines() == ["HL200 no memory for the workspace of LAPACK's ssyevd", "8.0"]

@@ -2,7 +2,7 @@
 
 These libraries count columns first, as LAPACK does. A row of `_CALLS` says with which arguments the library's function is called, and the
 one that asks for workspace. cuSOLVER may wait for the GPU, and cannot be recorded into a CUDA graph: a program that calls it is enqueued
-anew each time (enqueuer.py).
+anew each time (enqueuer.py). What none of them has, LAPACK computes on the host.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import lapack_routines
+from ...lapack import require_lapack, run_lapack
 from ...schema import each, one_of
 from ...thunk_schema import NAMES, SIZE, moving
 from ...thunks import Launches, Op, Thunk
@@ -91,7 +92,7 @@ _CALLS = {
         lambda k, p: (k.mode, k.mode, k.m, k.n, p.x[1], _lead(k.m), p.x[2], p.x[3], _lead(k.m), p.x[4], _lead(k.v), p.w, p.wn, 0, p.info),
     ),
 }  # fmt: skip
-_KINDS = [letter + name for name in (*_CALLS, "trsm", "gtsv2", "xgeev") for letter in lapack_routines.REAL]
+_KINDS = [letter + name for name in (*_CALLS, "trsm", "gtsv2", "xgeev", *lapack_routines.ON_HOST) for letter in lapack_routines.REAL]
 
 
 class LapackStep(Step, kind="lapack", fields={**moving(), "routine": one_of(*_KINDS), "numbers": each(SIZE), "source": NAMES}):
@@ -110,12 +111,15 @@ class LapackStep(Step, kind="lapack", fields={**moving(), "routine": one_of(*_KI
         self.strides = lapack_routines.strides(self.letter, self.name, numbers)
         self.known = SimpleNamespace(**self.row.named(numbers), adjoint=2 if self.letter in "cz" else 1)
         self.nothing = 0 in numbers[: 1 + sum(len(text.split()) - 1 for text in self.row.operands)]
+        self.on_host = self.name in lapack_routines.ON_HOST
         self.library = {"trsm": "cuBLAS", "gtsv2": "cuSPARSE"}.get(self.name, "cuSOLVER")
         self.waits = self.library != "cuBLAS" and not self.nothing
         self.run: Callable[[Any], None]
 
     def prepare(self, needs: Needs) -> None:
-        if self.nothing:
+        if self.on_host and not self.nothing:
+            require_lapack()
+        if self.on_host or self.nothing:
             return
         checked(self.library, f"planning {self.thunk['routine']}")(self._plan)(needs)
 
@@ -126,7 +130,7 @@ class LapackStep(Step, kind="lapack", fields={**moving(), "routine": one_of(*_KI
         self._info = needs.ask_counter()
 
     def initialise(self, context: Context) -> None:
-        if not self.nothing:
+        if not (self.on_host or self.nothing):
             self._workspace, self._workspace_bytes = context.workspace, context.workspace_bytes
             self._info_address = context.counter(self._info)
 
@@ -135,12 +139,26 @@ class LapackStep(Step, kind="lapack", fields={**moving(), "routine": one_of(*_KI
         if self.nothing:
             self._say_nothing_failed(recorder, places)
             return
+        if self.on_host:
+            self._compute(recorder, places)
+            return
         checked(self.library, f"calling {self.thunk['routine']}")(self._enqueue)(recorder, places)
 
     def _say_nothing_failed(self, recorder: Any, places: Sequence[int]) -> None:
         for text, place, at in zip(self.row.results, places[len(self.thunk.reads) :], self.thunk.writes):
             if text == "i" and at.size:
                 recorder.fill(place, 0, 4, at.size // 4)
+
+    def _compute(self, recorder: Any, places: Sequence[int]) -> None:
+        """On the host, by LAPACK."""
+        sizes = [self.known.batch * stride for stride in self.strides]
+        count = len(self.thunk.reads)
+        updated = {count + result for _, result in self.row.aliases}
+        wanted = [number < count or number in updated for number in range(len(places))]
+        arrays = [recorder.fetch(*part) if held else np.zeros(part[1], np.uint8) for held, part in zip(wanted, zip(places, sizes))]
+        run_lapack(self.thunk["routine"], arrays, self.thunk["numbers"])
+        for place, array in zip(places[count:], arrays[count:]):
+            recorder.send(place, array)
 
     def _enqueue(self, recorder: Any, places: Sequence[int]) -> None:
         self._module.set_stream(self._handle, recorder.stream)
