@@ -1,6 +1,6 @@
 """What the thunks share that call libraries: their operands as arrays, and what numpy computes in a library's place.
 
-Sums are taken in f32, in f64 for f64. An epilogue is applied before the one rounding to the result's type.
+Sums are taken in f32, in f64 for f64, in i32 for i32. An epilogue is applied before the one rounding to the result's type.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _strided(flat: np.ndarray, tensor: Tensor) -> np.ndarray:
 
 def accumulator(element: str) -> np.dtype:
     """The type in which sums are taken whose result has elements of that type."""
-    return np.dtype(np.float64 if element == "f64" else np.float32)
+    return np.dtype({"f64": np.float64, "i32": np.int32}.get(element, np.float32))
 
 
 def activated(values: np.ndarray, function: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from .schema import Mismatch, Schema, each, flag, integer, matching, one_of, rec
 from .thunks import Launches, Op, kind_of, kinds
 
 FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
-ELEMENT_BYTES = {"i8": 1, "i32": 4, **FLOATS}
+ELEMENT_BYTES = {"i8": 1, "f8E4M3FN": 1, "i32": 4, **FLOATS}
 """Of the elements that tensor maps and libraries have."""
 """Element types of library calls, and their bytes."""
 

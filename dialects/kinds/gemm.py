@@ -7,8 +7,7 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from hloom.runtime.cuda.kinds.gemm import EPILOGUES, tensors
-from hloom.runtime.thunk_schema import FLOATS
+from hloom.runtime.cuda.kinds.gemm import EPILOGUES, RESULTS, tensors
 
 from .._support import WRITES_OUTPUTS, DenseArray
 from ..host_function import POINTER, HostFunction
@@ -22,7 +21,8 @@ class LhloGemm(LhloOp, name="gemm", traits=[WRITES_OUTPUTS]):
     """A batched matrix product by a library: for each batch, C[m,n] = f(Σ_k A[m,k]·B[k,n] + residual[m,n] + bias[n]).
 
     `sizes` is [batch, m, n, k]; `strides` is [batch, row, column] of A, then of B, then of C, in elements. `more` is the bias, where
-    `epilogue` names one (see `thunk.gemm`), and the residual, where `accumulate` is 1; that lies as C does.
+    `epilogue` names one (see `thunk.gemm`), and the residual, where `accumulate` is 1; that lies as C does. Bytes whose product is a float
+    are codes of f8E4M3FN.
     """
 
     a: Operand[ir.MemRefType]
@@ -60,8 +60,11 @@ class LhloGemm(LhloOp, name="gemm", traits=[WRITES_OUTPUTS]):
         (_, m, n, k), strides = integers(self.sizes), integers(self.strides)
         a, b = _layout(strides[1], strides[2], m, k), _layout(strides[4], strides[5], k, n)
         numbers = {"transposed": [a[0], b[0]], "leading": [a[1], b[1], strides[7]], "strides": strides[::3]}
-        element, result = (ir.TypeAttr.get(ir.MemRefType(each.type).element_type) for each in (self.a, self.out))
-        return {**{name: ir.DenseI64ArrayAttr.get(each) for name, each in numbers.items()}, "element": element, "result": result}
+        element, result = (ir.MemRefType(each.type).element_type for each in (self.a, self.out))
+        if isinstance(element, ir.IntegerType) and isinstance(result, ir.FloatType):
+            element = ir.Float8E4M3FNType.get()
+        types = {"element": ir.TypeAttr.get(element), "result": ir.TypeAttr.get(result)}
+        return {**{name: ir.DenseI64ArrayAttr.get(each) for name, each in numbers.items()}, **types}
 
 
 def _layout(row: int, column: int, rows: int, columns: int) -> tuple[int, int]:
@@ -76,7 +79,8 @@ class ThunkGemm(ThunkOp, name="gemm"):
 
     `reads` holds A, B, then the bias and the residual where there are any. `transposed` is [A, B], 0 or 1 each; `sizes` is
     [batch, m, n, k]; `leading` and `strides` hold the distance of rows and of batches of A, B and C in elements. `element` is the type of
-    A and B, `result` that of C, the bias and the residual: `element`, or f32 for f16 and bf16. Sums are taken in f32, f64 for f64.
+    A and B, `result` that of C, the bias and the residual: `element`, or f32 for f16 and bf16; i32 for i8; f32, f16 or bf16 for f8E4M3FN.
+    Sums are taken in f32, f64 for f64, i32 for i8.
     `epilogue` is none, bias, relu, bias_relu, gelu or bias_gelu (gelu by tanh): the bias has n elements, one a column. Where
     `accumulate` is 1 there is a residual, which lies as C does. On the CPU `element` and `result` are f32 or f64, there is no epilogue,
     and the op is a call of this function of the native library (hloom_gemm_f64 for f64):
@@ -106,7 +110,7 @@ class ThunkGemm(ThunkOp, name="gemm"):
             yield "wants A, B, the bias and the residual to read, one slice to write, four sizes, three leading dimensions and strides"
             return
         element, result = op["element"], op["result"]
-        if element not in FLOATS or result not in (element, "f32") or (element, result) == ("f64", "f32"):
+        if result not in RESULTS.get(element, ()):
             yield f"multiplies {element} to {result}"
             return
         yield from past_slices(tensors(op))

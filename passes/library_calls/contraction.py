@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from hloom.runtime.cuda.kinds.gemm import RESULTS
+
+from ..common.byte_floats import MULTIPLIED, sees_floats
 from ..common.ops import CONTRACTIONS
-from ..common.rewriting import ops_in
+from ..common.rewriting import defining_op, ops_in
 from ..stablehlo.support import build
 from .conv import Conv, conv_of
 from .epilogue import Epilogue, Taker, read_epilogue, unreshaped
@@ -36,11 +39,13 @@ class Contraction:
 
 
 Test = Callable[[ir.Operation], bool]
+_PLAIN = ("f64", "i8")
+"""Of products of these nothing but the sums is asked for; of floats of 8 bits only what they become."""
 
 
 def contraction_of(op: ir.Operation, is_buffer: Callable[[ir.Value], bool], may_take: Test, may_end: Test) -> Contraction | str:
     """What a library takes of `op` and what follows it (see epilogue.Taker), or why it takes nothing."""
-    operands = tuple(value if is_buffer(value) else unreshaped(value) for value in op.operands)
+    operands = tuple(value if is_buffer(value) else unreshaped(_bytes(value)) for value in op.operands)
     if not all(map(is_buffer, operands)):
         return "an operand is no buffer as it lies"
     found: Gemm | Conv | None = gemm_of(op, half=True) or conv_of(op)
@@ -49,11 +54,20 @@ def contraction_of(op: ir.Operation, is_buffer: Callable[[ir.Value], bool], may_
     if found.obstacle:
         return found.obstacle
     element = str(build.element_of(op.operands[0]))
-    taker = Taker(found.columns, (element, *found.results), found.activations, is_buffer, may_take, may_end)
-    epilogue = Epilogue((), op.results[0]) if element == "f64" else read_epilogue(op, taker)
+    if element in MULTIPLIED:
+        taker = Taker(found.columns, RESULTS[element], (), is_buffer, lambda _: False, may_end)
+    else:
+        taker = Taker(found.columns, (element, *found.results), found.activations, is_buffer, may_take, may_end)
+    epilogue = Epilogue((), op.results[0]) if element in _PLAIN else read_epilogue(op, taker)
     if epilogue is None:
         return "its result is of no type that the library writes"
     return Contraction(found, (operands[0], operands[1]), epilogue)
+
+
+def _bytes(value: ir.Value) -> ir.Value:
+    """The bytes that are seen as floats; any other value as it is."""
+    op = defining_op(value)
+    return op.operands[0] if op is not None and sees_floats(op) else value
 
 
 def contraction_in(function: ir.Operation) -> Contraction | str:

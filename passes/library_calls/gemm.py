@@ -9,8 +9,13 @@ from typing import ClassVar
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from hloom.runtime.cuda.kinds.gemm import RESULTS
+
 from ..common.rewriting import i64_array, i64_attribute
 from .epilogue import Epilogue
+
+_BYTES = ("i8", "f8E4M3FN")
+_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class Gemm:
 
     sizes: tuple[int, int, int, int]
     strides: tuple[int, ...]
+    of_bytes: bool = False
 
     library: ClassVar = "gemm"
     activations: ClassVar = ("relu", "gelu")
@@ -33,7 +39,14 @@ class Gemm:
     @property
     def obstacle(self) -> str:
         """Why the library does not take it."""
-        return "it has no elements" if 0 in self.sizes else ""
+        if 0 in self.sizes:
+            return "it has no elements"
+        if not self.of_bytes:
+            return ""
+        if self.strides[2] != 1 or self.strides[4] != 1:
+            return "the library multiplies bytes that lie along what is summed"
+        aligned = not any(number % _ALIGNMENT for number in (*self.sizes[1:], self.strides[1], self.strides[5]))
+        return "" if aligned else f"the library multiplies bytes by {_ALIGNMENT}"
 
     def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
         """Those of lhlo.gemm."""
@@ -44,7 +57,8 @@ class Gemm:
 def gemm_of(dot: ir.Operation, half: bool = False) -> Gemm | None:
     """The matrix product that a stablehlo.dot_general on row-major operands is.
 
-    Operands and result are f32 or f64 alike; with `half` also f16 or bf16, for which the result may be f32. None for other types, and if
+    Operands and result are f32 or f64 alike; with `half` also f16 or bf16, for which the result may be f32, i8 (i32) or f8E4M3FN. None for
+    other types, and if
     the batch, free or contracting dimensions of an operand do not lie evenly one after the other or none of its two strides is 1, so
     that the product would have to be called piece by piece or on a transposed copy.
     """
@@ -52,9 +66,7 @@ def gemm_of(dot: ir.Operation, half: bool = False) -> Gemm | None:
         return None
     a, b, c = (ir.ShapedType(value.type) for value in (*dot.operands, dot.results[0]))
     element, other, result = (str(each.element_type) for each in (a, b, c))
-    if element != other or element not in (("f16", "bf16", "f32", "f64") if half else ("f32", "f64")):
-        return None
-    if result not in (element, "f32" if half and element != "f64" else element):
+    if element != other or result not in RESULTS.get(element, ()) or (not half and element not in ("f32", "f64")):
         return None
     numbers = _stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
     batch_a, batch_b = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
@@ -66,7 +78,7 @@ def gemm_of(dot: ir.Operation, half: bool = False) -> Gemm | None:
     known = [stride for stride in strides if stride is not None]
     if len(known) < 6 or not _one_is_unit(known[1:3], (m, k)) or not _one_is_unit(known[4:6], (k, n)):
         return None
-    return Gemm((batch, m, n, k), (*known, m * n, n, 1))
+    return Gemm((batch, m, n, k), (*known, m * n, n, 1), element in _BYTES)
 
 
 def _stride(shaped: ir.ShapedType, dims: list[int]) -> int | None:

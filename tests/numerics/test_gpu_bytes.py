@@ -99,6 +99,22 @@ def test_quantized_dot():
     np.testing.assert_array_equal(found, np.rint(np.clip(real.astype(np.float32) / np.float32(20) - 1, -128, 127)).astype(np.int8))
 
 
+LIBRARY = {"kernel": [{"op": "dot_general", "use": "library"}]}
+
+
+@pytest.mark.parametrize(("element", "result"), [("i8", "i32"), ("f8E4M3FN", "bf16"), ("f8E4M3FN", "f32")])
+def test_library(element, result):
+    """cuBLASLt, as the simulator has it, takes bytes that lie along the inner loop, by sixteens."""
+    exe = hloom.compile(_dot(("32x48", "16x48"), (element, element), "[1] x [1]", f"32x16x{result}"), target="sim:sm_90a", policy=LIBRARY)
+    assert "gemm 1x32x16x48" in exe.report.text()
+    rng = np.random.default_rng(0)
+    shapes = (32, 48), (16, 48)
+    x, w = (rng.integers(-128, 128, s).astype(np.int8) if element == "i8" else _random(s, element, 1) for s in shapes)
+    wanted = x.astype(np.float64) @ w.astype(np.float64).T
+    tolerance = {"i32": 0, "f32": 1e-6, "bf16": 4e-3}[result]
+    np.testing.assert_allclose(exe(x, w).astype(np.float64), wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max())
+
+
 F8 = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
 
 

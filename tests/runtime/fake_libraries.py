@@ -12,7 +12,7 @@ from fake_driver import at, enqueue
 
 from hloom.runtime.cuda.libraries import Libraries
 
-_TYPES = {0: np.float32, 1: np.float64, 2: np.float16, 14: ml_dtypes.bfloat16}
+_TYPES = {0: np.float32, 1: np.float64, 2: np.float16, 3: np.int8, 10: np.int32, 14: ml_dtypes.bfloat16, 28: ml_dtypes.float8_e4m3fn}
 
 
 def column_major(address: int, dtype: Any, rows: int, columns: int, leading: int) -> np.ndarray:
@@ -62,7 +62,7 @@ class CublasLt:
         return len(self.objects) - 1
 
     def matmul_desc_create(self, compute: int, scale: int) -> int:
-        assert (compute, scale) in ((68, 0), (70, 1))
+        assert (compute, scale) in ((68, 0), (70, 1), (72, 10))
         return self._new({"scale": scale})
 
     def matrix_layout_create(self, kind: int, rows: int, columns: int, leading: int) -> int:
@@ -109,6 +109,9 @@ class CublasLt:
         assert algorithm == 4242 and size >= 32 << 20 and workspace % 256 == 0
         self.streams.append(stream)
         given, layouts = dict(self.objects[operation]), [self.objects[number] for number in (a_layout, b_layout, c_layout, d_layout)]
+        if np.dtype(layouts[0]["type"]).itemsize == 1:  # the library multiplies bytes in one layout, by sixteens
+            extents = [layout[name] for layout in layouts for name in ("rows", "columns", "leading")]
+            assert (given["TRANSA"], given["TRANSB"]) == (1, 0) and not any(extent % 16 for extent in extents)
         scalars = [at(scalar, _TYPES[given["scale"]], 1)[0] for scalar in (alpha, beta)]
         enqueue(stream, lambda: self._compute(given, layouts, [a, b, c, d], *scalars))
 

@@ -14,7 +14,10 @@ from fake_libraries import CublasLt, Cufft, fake_libraries
 
 from hloom.runtime.errors import CudaError, DamagedFileError, MissingLibraryError
 
-DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+DTYPES = {
+    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.int8, "i32": np.int32,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+}  # fmt: skip
 
 
 def library_program(thunk: dict, inputs: list[tuple], result: tuple):
@@ -71,6 +74,23 @@ def test_matrix_products_are_those_of_numpy(ta, tb, batch, element, result, epil
     exe(*values)
     assert len(library.heuristics) == 1 and library.heuristics[0]["MIN_ALIGNMENT_A_BYTES"] == 16
     assert len(library.streams) == 1 + (len(driver.calls("capture")) - 1)  # once a recording, not once a call
+
+
+@pytest.mark.parametrize(("element", "result"), [("i8", "i32"), ("f8E4M3FN", "f32"), ("f8E4M3FN", "bf16")])
+def test_products_of_bytes(element, result):
+    program, inputs = gemm(2, 16, 32, 48, 0, 1, element, result, "none", 0)
+    exe, _ = loaded(program, libraries=fake_libraries(cublasLt=CublasLt()))
+    rng = np.random.default_rng(0)
+    values = [(100 * rng.standard_normal(shape)).clip(-127, 127).astype(DTYPES[dtype]) for dtype, shape in inputs]
+    wide = [value.astype(np.float64) for value in values]
+    np.testing.assert_allclose(
+        exe(*values).astype(np.float64), wide[0] @ wide[1].swapaxes(1, 2), rtol=1e-2 if result == "bf16" else 1e-5, atol=1
+    )
+
+
+def test_products_of_no_type_that_the_library_has():
+    with pytest.raises(DamagedFileError, match="multiplies i8 to f32"):
+        loaded(gemm(1, 16, 16, 16, 0, 1, "i8", "f32", "none", 0)[0], libraries=fake_libraries(cublasLt=CublasLt()))
 
 
 def test_slices_between_lower_what_is_promised_of_alignment():
@@ -145,8 +165,8 @@ def test_products_without_elements_call_nothing():
 
 def test_types_that_the_library_has_not():
     program, _ = gemm(1, 2, 2, 2, 0, 0, "f32", "f32", "none", 0)
-    program.manifest["programs"]["main"]["body"][0]["element"] = "i8"
-    with pytest.raises(DamagedFileError, match="element should be .* is 'i8'"):
+    program.manifest["programs"]["main"]["body"][0]["element"] = "i16"
+    with pytest.raises(DamagedFileError, match="element should be .* is 'i16'"):
         loaded(program)
 
 

@@ -25,10 +25,15 @@ _WORKSPACE = 32 << 20
 _SPLIT_SUMS = "COMPUTE_TYPE"
 """Where a sum is split among blocks the parts are added in the type of the arithmetic, not in that of the result (f16, bf16)."""
 
-_DATA = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}
+_DATA = {"f32": 0, "f64": 1, "f16": 2, "i8": 3, "i32": 10, "bf16": 14, "f8E4M3FN": 28}
 """cudaDataType_t."""
-_COMPUTE = {"f32": 68, "f16": 68, "bf16": 68, "f64": 70}
-"""cublasComputeType_t: in f32 (64 is in f16), in f64."""
+_COMPUTE = {"f32": 68, "f64": 70, "i32": 72}
+"""cublasComputeType_t: in f32 (64 is in f16), in f64, in i32. Sums of f8 are added up in f32 now and then (no FAST_ACCUM)."""
+_SCALARS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+RESULTS = {
+    "f16": ("f16", "f32"), "bf16": ("bf16", "f32"), "f32": ("f32",), "f64": ("f64",), "i8": ("i32",), "f8E4M3FN": ("f32", "f16", "bf16"),
+}  # fmt: skip
+"""What the library makes of products of elements of a type."""
 EPILOGUES = {
     "none": "DEFAULT", "bias": "BIAS", "relu": "RELU", "bias_relu": "RELU_BIAS", "gelu": "GELU", "bias_gelu": "GELU_BIAS",
 }  # fmt: skip
@@ -40,8 +45,8 @@ _FIELDS = {
     "sizes": row(*[SIZE] * 4),
     "leading": row(*[SIZE] * 3),
     "strides": row(*[SIZE] * 3),
-    "element": one_of(*FLOATS),
-    "result": one_of(*FLOATS),
+    "element": one_of(*RESULTS),
+    "result": one_of(*FLOATS, "i32"),
     "epilogue": one_of(*EPILOGUES),
     "accumulate": BIT,
     "source": NAMES,
@@ -53,6 +58,9 @@ class GemmStep(Step, kind="gemm", fields=_FIELDS):
     def faults(op: Op, launches: Launches) -> Iterator[str]:
         if len(op["reads"]) != 2 + op["epilogue"].startswith("bias") + op["accumulate"] or len(op["writes"]) != 1:
             yield "wants A, B, the bias and the residual to read, and one slice to write"
+            return
+        if op["result"] not in RESULTS[op["element"]]:
+            yield f"multiplies {op['element']} to {op['result']}"
             return
         for tensor in tensors(op):
             if len(tensor.extents) == 3 and tensor.extents[1] > 1 and tensor.strides[1] < tensor.extents[2]:
@@ -75,10 +83,10 @@ class GemmStep(Step, kind="gemm", fields=_FIELDS):
     def initialise(self, context: Context) -> None:
         lt = self._lt
         self._workspace, self._workspace_bytes = context.workspace, context.workspace_bytes
-        scalar = np.float64 if self.element == "f64" else np.float32
-        self._alpha, self._beta = np.ones(1, scalar), np.full(1, self.accumulate, scalar)
+        sums = {"f64": "f64", "i8": "i32"}.get(self.element, "f32")
+        self._alpha, self._beta = np.ones(1, _SCALARS[sums]), np.full(1, self.accumulate, _SCALARS[sums])
         ours, theirs = self.thunk["transposed"], lt.MatmulDescAttribute
-        self._operation = lt.matmul_desc_create(_COMPUTE[self.element], _DATA["f64" if self.element == "f64" else "f32"])
+        self._operation = lt.matmul_desc_create(_COMPUTE[sums], _DATA[sums])
         context.libraries.at_close(lt.matmul_desc_destroy, self._operation)
         self._set("matmul_desc", self._operation, theirs.TRANSA, int(ours[1]))
         self._set("matmul_desc", self._operation, theirs.TRANSB, int(ours[0]))

@@ -111,3 +111,42 @@ module attributes {hloom.target = {kind = "cuda", compute_capability = 90 : i64,
     return %2, %3 : tensor<64x64xf32>, tensor<64x64xf32>
   }
 }
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, int8_flops = 1979000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  // Products of bytes that lie along what is summed, by sixteens: the library's; of floats with the type that they become.
+  // CHECK-LABEL: func.func @bytes
+  // CHECK: func.func private @fusion_0({{.*}}hloom.library = "gemm"
+  // CHECK-NEXT: stablehlo.dot_general {{.*}} -> tensor<4096x4096xi32>
+  // CHECK: func.func private @fusion_1({{.*}}hloom.library = "gemm"
+  // CHECK-NEXT: stablehlo.bitcast_convert
+  // CHECK-NEXT: stablehlo.dot_general
+  // CHECK-NEXT: stablehlo.convert {{.*}} -> tensor<4096x4096xbf16>
+  func.func @bytes(%x: tensor<4096x4096xi8>, %y: tensor<4096x4096xui8>) -> (tensor<4096x4096xi32>, tensor<4096x4096xbf16>) {
+    %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1] : (tensor<4096x4096xi8>, tensor<4096x4096xi8>) -> tensor<4096x4096xi32>
+    %1 = stablehlo.bitcast_convert %y : (tensor<4096x4096xui8>) -> tensor<4096x4096xf8E4M3FN>
+    %2 = stablehlo.dot_general %1, %1, contracting_dims = [1] x [1] : (tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xf32>
+    %3 = stablehlo.convert %2 : (tensor<4096x4096xf32>) -> tensor<4096x4096xbf16>
+    return %0, %3 : tensor<4096x4096xi32>, tensor<4096x4096xbf16>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, int8_flops = 1979000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  // Not the library's: bytes along their columns, sizes that are no sixteens, bytes without sign, f8E5M2.
+  // CHECK-DAG: "generated: no library takes it, the library multiplies bytes that lie along what is summed"
+  // CHECK-DAG: "generated: no library takes it, the library multiplies bytes by 16"
+  // CHECK-DAG: "generated: no library takes it, its types, layout or window is none of the library's"
+  // CHECK-LABEL: func.func @other_bytes
+  // CHECK-NOT: hloom.library
+  func.func @other_bytes(%x: tensor<4096x4096xi8>, %y: tensor<4000x4000xui8>, %z: tensor<4088x4096xi8>) -> (tensor<4096x4096xi32>, tensor<4088x4088xi32>, tensor<4000x4000xi32>, tensor<4000x4000xf32>) {
+    %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<4096x4096xi8>, tensor<4096x4096xi8>) -> tensor<4096x4096xi32>
+    %1 = stablehlo.dot_general %z, %z, contracting_dims = [1] x [1] : (tensor<4088x4096xi8>, tensor<4088x4096xi8>) -> tensor<4088x4088xi32>
+    %2 = stablehlo.dot_general %y, %y, contracting_dims = [1] x [1] : (tensor<4000x4000xui8>, tensor<4000x4000xui8>) -> tensor<4000x4000xi32>
+    %3 = stablehlo.bitcast_convert %y : (tensor<4000x4000xui8>) -> tensor<4000x4000xf8E5M2>
+    %4 = stablehlo.dot_general %3, %3, contracting_dims = [1] x [1] : (tensor<4000x4000xf8E5M2>, tensor<4000x4000xf8E5M2>) -> tensor<4000x4000xf32>
+    return %0, %1, %2, %4 : tensor<4096x4096xi32>, tensor<4088x4088xi32>, tensor<4000x4000xi32>, tensor<4000x4000xf32>
+  }
+}

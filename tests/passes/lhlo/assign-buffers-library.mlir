@@ -59,3 +59,30 @@ module attributes {hloom.target = {kind = "cuda"}} {
     return %7 : tensor<2x3x5xbf16>
   }
 }
+
+// -----
+
+// Bytes whose product is a float are f8E4M3FN; bytes whose product is an integer are integers.
+module attributes {hloom.target = {kind = "cuda"}} {
+  // LHLO-LABEL: func.func @main(%arg0: memref<16x32xi8>, %arg1: memref<48x32xi8>, %arg2: memref<16x48xf16>, %arg3: memref<16x48xi32>
+  // LHLO: "lhlo.gemm"(%arg0, %arg1, %arg2) {{.*}} : (memref<16x32xi8>, memref<48x32xi8>, memref<16x48xf16>) -> ()
+  // LHLO: "lhlo.gemm"(%arg0, %arg1, %arg3) {{.*}} : (memref<16x32xi8>, memref<48x32xi8>, memref<16x48xi32>) -> ()
+  // THUNK: "thunk.gemm"() {accumulate = 0 : i64, element = f8E4M3FN, {{.*}} result = f16, {{.*}} transposed = array<i64: 0, 1>
+  // THUNK: "thunk.gemm"() {accumulate = 0 : i64, element = i8, {{.*}} result = i32, {{.*}} transposed = array<i64: 0, 1>
+  func.func @main(%x: tensor<16x32xi8>, %w: tensor<48x32xi8>) -> (tensor<16x48xf16>, tensor<16x48xi32>) {
+    %0 = call @floats(%x, %w) : (tensor<16x32xi8>, tensor<48x32xi8>) -> tensor<16x48xf16>
+    %1 = call @integers(%x, %w) : (tensor<16x32xi8>, tensor<48x32xi8>) -> tensor<16x48xi32>
+    return %0, %1 : tensor<16x48xf16>, tensor<16x48xi32>
+  }
+  func.func private @floats(%x: tensor<16x32xi8>, %w: tensor<48x32xi8>) -> tensor<16x48xf16> attributes {hloom.kind = "library", hloom.library = "gemm"} {
+    %0 = stablehlo.bitcast_convert %x : (tensor<16x32xi8>) -> tensor<16x32xf8E4M3FN>
+    %1 = stablehlo.bitcast_convert %w : (tensor<48x32xi8>) -> tensor<48x32xf8E4M3FN>
+    %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [1] : (tensor<16x32xf8E4M3FN>, tensor<48x32xf8E4M3FN>) -> tensor<16x48xf32>
+    %3 = stablehlo.convert %2 : (tensor<16x48xf32>) -> tensor<16x48xf16>
+    return %3 : tensor<16x48xf16>
+  }
+  func.func private @integers(%x: tensor<16x32xi8>, %w: tensor<48x32xi8>) -> tensor<16x48xi32> attributes {hloom.kind = "library", hloom.library = "gemm"} {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<16x32xi8>, tensor<48x32xi8>) -> tensor<16x48xi32>
+    return %0 : tensor<16x48xi32>
+  }
+}
