@@ -57,6 +57,7 @@ STABLEHLO = [
     "split-reductions",
     # bound arguments
     "pack-weights",
+    "turn-byte-weights",
     "split-init",
     "canonicalize",
 ]

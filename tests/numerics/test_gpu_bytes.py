@@ -115,6 +115,20 @@ def test_library(element, result):
     np.testing.assert_allclose(exe(x, w).astype(np.float64), wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("element", ["i8", "f8E4M3FN"])
+def test_bound_weights_are_turned(element):
+    """Once, in @init, so that wgmma takes them."""
+    result = "i32" if element == "i8" else "f32"
+    text = _dot(("64x96", "96x40"), (element, element), "[1] x [0]", f"64x40x{result}")
+    shapes = (64, 96), (96, 40)
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-128, 128, s).astype(np.int8) if element == "i8" else _random(s, element, 1) for s in shapes)
+    exe = hloom.compile(text, target="sim:sm_90a", bind={1: w})
+    assert "nvvm.wgmma.mma_async" in _kernels_of(text.replace(") -> tensor<64x40", " {hloom.bound}) -> tensor<64x40", 1), "sm_90a")
+    wanted = x.astype(np.float64) @ w.astype(np.float64)
+    np.testing.assert_allclose(exe(x), wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
+
+
 F8 = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
 
 

@@ -2,9 +2,11 @@
 
     sum((a - za) * (b - zb)) = sum(a * b) - za * sum(b) - zb * sum(a) + n * za * zb
 
-is exact in i32; the zero point of the right operand is 0 here, which leaves the first two terms. The result is the sum times one f32, the
-product of the operands' scales over the result's, moved by the result's zero point, clamped and rounded: one rounding where the sum of
-products in f32 has many. A convolution is padded with the zero point first.
+is exact in i32: sum(a * b) is a product of the bytes as they are, the others are sums of columns and rows; those whose factor is 0 are not
+there. On the right the specification has no zero point, but unsigned bytes are moved by 128 to be signed ones, and get one.
+
+The result is the sum times one f32, the product of the operands' scales over the result's, moved by the result's zero point, clamped and
+rounded: one rounding where the sum of products in f32 has many. A convolution is padded with the zero point first.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.rewriting import attributes_of, create, element_of, integers, padding_pairs
 from ..support import build
+from ..support.dimensions import DotDims
 from .arithmetic import to_storage
 from .types import QuantizedType, quantized_element, spread
 
@@ -30,6 +33,7 @@ def in_integers(op: ir.Operation, lhs: ir.Value, rhs: ir.Value) -> ir.Value | No
     if left is None or right is None or result is None or not _is_simple(op, left, right, result):
         return None
     image, zero_point = _as_signed(lhs, left.zero_points[0])
+    rhs, other_point = _as_signed(rhs, right.zero_points[0])
     attributes = attributes_of(op)
     if zero_point and op.name == "stablehlo.convolution":
         image = _padded(op, image, zero_point)
@@ -38,15 +42,21 @@ def in_integers(op: ir.Operation, lhs: ir.Value, rhs: ir.Value) -> ir.Value | No
     kind = build.tensor(build.shape_of(op.results[0]), i32)
     total = create(op.name, [kind], [image, rhs], **attributes).results[0]
     if zero_point:
-        sums = _dot_sums(op, rhs) if op.name == "stablehlo.dot_general" else _kernel_sums(op, rhs)
+        sums = _dot_sums(op, rhs, 1) if op.name == "stablehlo.dot_general" else _kernel_sums(op, rhs)
         factor = build.full(kind, zero_point)
         total = build.subtract(total, build.multiply(sums, factor))
+    if other_point:
+        total = build.subtract(total, build.multiply(_dot_sums(op, image, 0), build.full(kind, other_point)))
+    if zero_point and other_point:
+        total = build.add(total, build.full(kind, _summed(op) * zero_point * other_point))
     return _rescaled(op, total, left, right, result)
 
 
 def _is_simple(op: ir.Operation, left: QuantizedType, right: QuantizedType, result: QuantizedType) -> bool:
-    """Bytes, one scale on the left, signed ones without a zero point on the right, whose scales are those of the result's channels."""
-    if left.storage.width > 8 or right.storage.width > 8 or left.axis is not None or right.storage.is_unsigned or any(right.zero_points):
+    """Bytes, one scale on the left, on the right those of the result's channels and no zero point; of a convolution signed bytes there."""
+    if left.storage.width > 8 or right.storage.width > 8 or left.axis is not None or any(right.zero_points):
+        return False
+    if op.name == "stablehlo.convolution" and right.storage.is_unsigned:
         return False
     channel, place = _channel(op)
     return right.axis in (None, channel) and result.axis in (None, place) and _summed(op) <= _LONGEST
@@ -71,9 +81,8 @@ def _channel(op: ir.Operation) -> tuple[int | None, int | None]:
 
 
 def _free(op: ir.Operation) -> list[int]:
-    numbers = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    taken = {*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions}
-    return [d for d in range(len(build.shape_of(op.operands[1]))) if d not in taken]
+    """The free dimensions of the right operand."""
+    return DotDims.of(op).free(1)
 
 
 def _as_signed(value: ir.Value, zero_point: int) -> tuple[ir.Value, int]:
@@ -86,14 +95,13 @@ def _as_signed(value: ir.Value, zero_point: int) -> tuple[ir.Value, int]:
     return build.elementwise("bitcast_convert", flipped, result=build.tensor(build.shape_of(value), i8)), zero_point - 128
 
 
-def _dot_sums(op: ir.Operation, rhs: ir.Value) -> ir.Value:
-    """The sums of the right operand over what is contracted, at the points of the result."""
-    numbers = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    batch, contracted = list(numbers.rhs_batching_dimensions), list(numbers.rhs_contracting_dimensions)
-    sums = build.sum_along(build.convert(rhs, ir.IntegerType.get_signless(32)), contracted)
-    shape = build.shape_of(op.results[0])
-    kept = [d for d in range(len(build.shape_of(rhs))) if d not in contracted]
-    places = [batch.index(d) if d in batch else len(shape) - len(_free(op)) + _free(op).index(d) for d in kept]
+def _dot_sums(op: ir.Operation, operand: ir.Value, side: int) -> ir.Value:
+    """The sums of an operand over what is contracted, at the points of the result."""
+    dims, shape = DotDims.of(op), build.shape_of(op.results[0])
+    sums = build.sum_along(build.convert(operand, ir.IntegerType.get_signless(32)), list(dims.contracting[side]))
+    first = len(dims.batch[0]) + (len(dims.free(0)) if side else 0)
+    kept = sorted((*dims.batch[side], *dims.free(side)))
+    places = [dims.batch[side].index(d) if d in dims.batch[side] else first + dims.free(side).index(d) for d in kept]
     order = sorted(range(len(kept)), key=places.__getitem__)
     return build.broadcast(build.transpose(sums, order), shape, sorted(places))
 
