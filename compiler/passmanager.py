@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
+from hloom.passes.common.rewriting import inner_ops
 from hloom.passes.errors import CompileError, PassFailure, PipelineError
 from hloom.passes.registry import PassInfo, find_pass
 from hloom.runtime.interrupts import uninterrupted
@@ -47,6 +48,11 @@ class Step:
     info: PassInfo | None = None
     bound: dict[str, Any] = field(default_factory=dict)
     manager: PassManager | None = None
+
+    @property
+    def ops(self) -> frozenset[str]:
+        """The names of the ops without which the pass has nothing to do; none where it must always run."""
+        return self.info.ops if self.info is not None else frozenset()
 
     def run(self, module: ir.Operation) -> None:
         if self.manager is not None:
@@ -98,6 +104,7 @@ def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentatio
     """Runs the steps in order, verifying after each. Raises a CompileError that names pass, op and location."""
     watch = watch or Instrumentation()
     watch.start(module, [step.text for step in steps])
+    names: set[str] = set()  # of the module's ops, once they were looked at since it last changed
     for number, step in enumerate(steps):
         watch.before(step.name, module, [s.text for s in steps[number:]])
         if step.manager is not None:
@@ -105,9 +112,13 @@ def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentatio
         begin = time.perf_counter()
         try:
             with compile_errors(step.name, stage), uninterrupted():
-                step.run(module)
-                if step.info is not None and watch.verify_each:
-                    module.verify()
+                if step.ops and not names:
+                    names = {op.name for op in inner_ops(module)}
+                if not step.ops or not names.isdisjoint(step.ops):
+                    names = set()
+                    step.run(module)
+                    if step.info is not None and watch.verify_each:
+                        module.verify()
         except CompileError:
             watch.failed(step.name, module)
             raise

@@ -18,7 +18,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +31,14 @@ _STAGES = ("stablehlo", "fused", "lhlo", "linalg", "tiled", "vector", "gpu", "th
 
 @dataclass(frozen=True)
 class PassInfo:
-    """A registered pass: its command-line `name`, the function, one line of description, and its options' defaults by name."""
+    """A registered pass: its command-line `name`, the function, one line of description, its options' defaults by name, and the names of
+    the ops without which it has nothing to do (none where it must always run)."""
 
     name: str
     fn: Callable[..., None]
     description: str
     options: dict[str, Any]
+    ops: frozenset[str] = frozenset()
 
     def bind(self, given: dict[str, str]) -> dict[str, Any]:
         """Turns textual options into typed keyword arguments. Raises PipelineError on an unknown name or a value of the wrong type."""
@@ -63,12 +65,15 @@ def _convert(pass_name: str, key: str, text: str, default: Any) -> Any:
 _passes: dict[str, PassInfo] = {}
 
 
-def register_pass(name: str, description: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Registers the decorated function as the pass `name`. Its keyword-only parameters with defaults are the pass's options."""
+def register_pass(name: str, description: str, *, ops: Iterable[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Registers the decorated function as the pass `name`. Its keyword-only parameters with defaults are the pass's options.
+
+    `ops`: a pipeline leaves the pass out where the module holds no op of these names.
+    """
 
     def decorate(fn: Callable[..., None]) -> Callable[..., None]:
         parameters = list(inspect.signature(fn).parameters.values())[1:]
-        _passes[name] = PassInfo(name, fn, description, {p.name: p.default for p in parameters})
+        _passes[name] = PassInfo(name, fn, description, {p.name: p.default for p in parameters}, frozenset(ops))
         return fn
 
     return decorate

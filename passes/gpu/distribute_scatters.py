@@ -45,7 +45,7 @@ _KERNELS: dict[Order, Callable[[ScatterGroup], None]] = {
 }
 
 
-@register_pass("distribute-scatters", "turns each scatter into a GPU kernel")
+@register_pass("distribute-scatters", "turns each scatter into a GPU kernel", ops=("stablehlo.scatter",))
 def distribute_scatters(module: ir.Operation) -> None:
     for function in groups_of_kind(module, "scatter"):
         for op in walk(function, "stablehlo.scatter"):

@@ -28,7 +28,7 @@ from .sorting.group import SortGroup
 from .sorting.merge import emit_merges
 
 
-@register_pass("distribute-sorts", "turns each sort into a GPU kernel")
+@register_pass("distribute-sorts", "turns each sort into a GPU kernel", ops=("stablehlo.sort",))
 def distribute_sorts(module: ir.Operation) -> None:
     for function in groups_of_kind(module, "sort"):
         for sort in walk(function, "stablehlo.sort"):

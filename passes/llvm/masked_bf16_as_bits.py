@@ -20,7 +20,9 @@ from ..common.rewriting import attributes_of, create, value_of, walk
 from ..registry import register_pass
 
 
-@register_pass("masked-bf16-as-bits", "moves bf16 vectors under a mask as integers")
+@register_pass(
+    "masked-bf16-as-bits", "moves bf16 vectors under a mask as integers", ops=("llvm.intr.masked.load", "llvm.intr.masked.store")
+)
 def masked_bf16_as_bits(module: ir.Operation) -> None:
     for op in walk(module, lambda o: o.name in ("llvm.intr.masked.load", "llvm.intr.masked.store")):
         store = op.name == "llvm.intr.masked.store"

@@ -23,7 +23,7 @@ from ..registry import register_pass
 _COMBINERS = {int(AtomicRMWKind.mulf): "arith.mulf", int(AtomicRMWKind.muli): "arith.muli"}
 
 
-@register_pass("expand-atomics", "atomic products as loops of compare and swap")
+@register_pass("expand-atomics", "atomic products as loops of compare and swap", ops=("memref.atomic_rmw",))
 def expand_atomics(module: ir.Operation) -> None:
     for atomic in walk(module, "memref.atomic_rmw"):
         combiner = _COMBINERS.get(integer(atomic, "kind"))

@@ -21,7 +21,7 @@ _ORDERINGS = ("ordering", "success_ordering", "failure_ordering")
 _MONOTONIC = 2
 
 
-@register_pass("relax-atomics", "atomics order nothing but themselves")
+@register_pass("relax-atomics", "atomics order nothing but themselves", ops=("llvm.cmpxchg", "llvm.atomicrmw"))
 def relax_atomics(module: ir.Operation) -> None:
     for op in walk(module, lambda op: op.name in ("llvm.cmpxchg", "llvm.atomicrmw")):
         with module.context:

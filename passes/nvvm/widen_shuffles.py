@@ -27,7 +27,7 @@ from ..registry import register_pass
 _WORD = 32
 
 
-@register_pass("widen-shuffles", "shuffles narrow values and vectors as 32-bit integers")
+@register_pass("widen-shuffles", "shuffles narrow values and vectors as 32-bit integers", ops=("gpu.shuffle",))
 def widen_shuffles(module: ir.Operation) -> None:
     for shuffle in walk(module, "gpu.shuffle"):
         if _is_word(shuffle.operands[0].type):

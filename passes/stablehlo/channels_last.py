@@ -41,7 +41,7 @@ from .support.driver import Rule, merged, rewrite, with_region
 Values = list[ir.Value] | None
 
 
-@register_pass("channels-last", "gives convolutions of CUDA targets the channels as their last dimension")
+@register_pass("channels-last", "gives convolutions of CUDA targets the channels as their last dimension", ops=("stablehlo.convolution",))
 def channels_last(module: ir.Operation) -> None:
     if target_of(module).kind != "cuda" or not any(conv_of(op) for op in walk(module, "stablehlo.convolution")):
         return

@@ -18,7 +18,11 @@ from ..registry import register_pass
 from .support.driver import Rule, rewrite
 
 
-@register_pass("drop-annotations", "drops partitioning annotations and optimisation barriers")
+@register_pass(
+    "drop-annotations",
+    "drops partitioning annotations and optimisation barriers",
+    ops=("stablehlo.custom_call", "stablehlo.optimization_barrier"),
+)
 def drop_annotations(module: ir.Operation) -> None:
     rules: dict[str, list[Rule]] = {
         "stablehlo.custom_call": [_annotation],

@@ -33,7 +33,11 @@ from .support.driver import rewrite, with_region
 Values = list[ir.Value] | None
 
 
-@register_pass("extract-padding", "gives convolutions and windowed reductions operands that are padded already")
+@register_pass(
+    "extract-padding",
+    "gives convolutions and windowed reductions operands that are padded already",
+    ops=("stablehlo.convolution", "stablehlo.reduce_window"),
+)
 def extract_padding(module: ir.Operation) -> None:
     convolution = _unless_a_library_pads if target_of(module).kind == "cuda" else without_padding
     rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [_reduce_window]})

@@ -27,7 +27,7 @@ _HALF = {"f16", "bf16"}
 _MOVES = named(Kind.MOVEMENT)
 
 
-@register_pass("fold-converts-into-dots", "lets dots and convolutions read half-precision operands without a convert")
+@register_pass("fold-converts-into-dots", "lets dots and convolutions read half-precision operands without a convert", ops=CONTRACTIONS)
 def fold_converts_into_dots(module: ir.Operation) -> None:
     rewrite(module, dict.fromkeys(CONTRACTIONS, (_contraction,)))
 

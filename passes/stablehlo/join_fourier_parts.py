@@ -30,7 +30,7 @@ from .support import build
 Whole = TypeVar("Whole", ir.Value, ir.Operation)
 
 
-@register_pass("join-fourier-parts", "lets Fourier transforms read and write complex numbers as they lie")
+@register_pass("join-fourier-parts", "lets Fourier transforms read and write complex numbers as they lie", ops=("stablehlo.custom_call",))
 def join_fourier_parts(module: ir.Operation) -> None:
     for op in walk(module, lambda op: name_in_table(op) == f"stablehlo.custom_call @{TARGET}"):
         _write_joined(_read_joined(op))

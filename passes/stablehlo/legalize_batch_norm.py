@@ -21,11 +21,12 @@ from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
 
+_NAMES = tuple(f"stablehlo.batch_norm_{name}" for name in ("inference", "training", "grad"))
 
-@register_pass("legalize-batch-norm", "turns batch norms into elementwise ops and sums")
+
+@register_pass("legalize-batch-norm", "turns batch norms into elementwise ops and sums", ops=_NAMES)
 def legalize_batch_norm(module: ir.Operation) -> None:
-    rules = {"inference": [_inference], "training": [_training], "grad": [_grad]}
-    rewrite(module, {f"stablehlo.batch_norm_{name}": rule for name, rule in rules.items()})
+    rewrite(module, {name: [rule] for name, rule in zip(_NAMES, (_inference, _training, _grad))})
 
 
 def _inference(op: ir.Operation) -> list[ir.Value]:

@@ -26,11 +26,6 @@ from .support.driver import Rule, clone_into, rewrite
 _REMEDY = "compile the program for one device: export it without a mesh"
 
 
-@register_pass("legalize-collectives", "replaces collectives and device numbers by what they are on one device")
-def legalize_collectives(module: ir.Operation) -> None:
-    rewrite(module, _RULES)
-
-
 def _number(op: ir.Operation) -> list[ir.Value]:
     kind = ir.RankedTensorType(op.results[0].type)
     return [build.zero(kind.shape, kind.element_type)]
@@ -92,3 +87,8 @@ _RULES: dict[str, list[Rule]] = {
         for name in "all_gather all_reduce all_to_all collective_broadcast collective_reduce cross-replica-sum reduce_scatter".split()
     },
 }
+
+
+@register_pass("legalize-collectives", "replaces collectives and device numbers by what they are on one device", ops=_RULES)
+def legalize_collectives(module: ir.Operation) -> None:
+    rewrite(module, _RULES)

@@ -17,7 +17,7 @@ from ..registry import register_pass
 from .support import build
 
 
-@register_pass("legalize-constants", "turns arith.constant of tensors into stablehlo.constant")
+@register_pass("legalize-constants", "turns arith.constant of tensors into stablehlo.constant", ops=("arith.constant",))
 def legalize_constants(module: ir.Operation) -> None:
     for op in walk(module, "arith.constant"):
         if isinstance(op.results[0].type, ir.RankedTensorType):

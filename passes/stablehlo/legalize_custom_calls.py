@@ -39,7 +39,7 @@ from .support.column_major import row_major_orders
 from .support.driver import rewrite
 
 
-@register_pass("legalize-custom-calls", "makes calls of outside code calls on row-major tensors")
+@register_pass("legalize-custom-calls", "makes calls of outside code calls on row-major tensors", ops=("stablehlo.custom_call",))
 def legalize_custom_calls(module: ir.Operation) -> None:
     kind = target_of(module).kind
 

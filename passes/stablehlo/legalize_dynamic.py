@@ -30,11 +30,6 @@ from .support.dimensions import ConvDims
 from .support.driver import Rule, rewrite
 
 
-@register_pass("legalize-dynamic", "gives ops with computed padding, starts or sizes their static forms")
-def legalize_dynamic(module: ir.Operation) -> None:
-    rewrite(module, _RULES)
-
-
 def _slice(op: ir.Operation) -> list[ir.Value]:
     value, starts, _, strides = op.operands
     for dimension, size in enumerate(build.shape_of(op.results[0])):
@@ -131,3 +126,8 @@ _RULES: dict[str, list[Rule]] = {
     "stablehlo.dynamic_conv": [_conv],
     "stablehlo.set_dimension_size": [_set_size],
 }
+
+
+@register_pass("legalize-dynamic", "gives ops with computed padding, starts or sizes their static forms", ops=_RULES)
+def legalize_dynamic(module: ir.Operation) -> None:
+    rewrite(module, _RULES)

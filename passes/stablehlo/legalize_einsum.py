@@ -25,7 +25,7 @@ from .support import build
 from .support.driver import rewrite
 
 
-@register_pass("legalize-einsum", "turns einsum into dot_general")
+@register_pass("legalize-einsum", "turns einsum into dot_general", ops=("stablehlo.einsum",))
 def legalize_einsum(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.einsum": [_einsum]})
 

@@ -39,7 +39,7 @@ TARGET = "hloom.fft"
 _TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 
 
-@register_pass("legalize-fft", "turns Fourier transforms into ordinary ops")
+@register_pass("legalize-fft", "turns Fourier transforms into ordinary ops", ops=("stablehlo.custom_call",))
 def legalize_fft(module: ir.Operation) -> None:
     if not walk(module, _is_fft):
         return

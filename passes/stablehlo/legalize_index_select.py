@@ -20,7 +20,7 @@ from .support import build
 from .support.driver import rewrite
 
 
-@register_pass("legalize-index-select", "turns torch_index_select into gather")
+@register_pass("legalize-index-select", "turns torch_index_select into gather", ops=("stablehlo.torch_index_select",))
 def legalize_index_select(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.torch_index_select": [_selected]})
 

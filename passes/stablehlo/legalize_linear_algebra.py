@@ -19,7 +19,7 @@ import math
 
 from torch_mlir import ir
 
-from ..common.rewriting import create, element_of, keyword, walk
+from ..common.rewriting import create, element_of, keyword
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
@@ -28,11 +28,12 @@ _LETTERS = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
 _TRANSPOSES = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C", "TRANSPOSE_INVALID": "N"}
 
 
-@register_pass("legalize-linear-algebra", "turns cholesky and triangular_solve into calls of LAPACK")
+_NAMES = ("stablehlo.cholesky", "stablehlo.triangular_solve")
+
+
+@register_pass("legalize-linear-algebra", "turns cholesky and triangular_solve into calls of LAPACK", ops=_NAMES)
 def legalize_linear_algebra(module: ir.Operation) -> None:
-    rules = {"stablehlo.cholesky": [_cholesky], "stablehlo.triangular_solve": [_triangular_solve]}
-    if walk(module, lambda op: op.name in rules):
-        rewrite(module, rules)
+    rewrite(module, {name: [rule] for name, rule in zip(_NAMES, (_cholesky, _triangular_solve))})
 
 
 def _cholesky(op: ir.Operation) -> list[ir.Value]:

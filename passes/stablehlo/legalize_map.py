@@ -25,7 +25,7 @@ from .support import build
 from .support.driver import clone_into, rewrite
 
 
-@register_pass("legalize-map", "turns maps into elementwise ops, or loops over the elements")
+@register_pass("legalize-map", "turns maps into elementwise ops, or loops over the elements", ops=("stablehlo.map",))
 def legalize_map(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.map": [_mapped]})
 

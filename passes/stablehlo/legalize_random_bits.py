@@ -31,7 +31,7 @@ from .support.random_bits import (
 )
 
 
-@register_pass("legalize-random-bits", "turns rng_bit_generator into the arithmetic of its generator")
+@register_pass("legalize-random-bits", "turns rng_bit_generator into the arithmetic of its generator", ops=("stablehlo.rng_bit_generator",))
 def legalize_random_bits(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.rng_bit_generator": [_generated]})
 

@@ -34,7 +34,7 @@ _BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 """Of a significand; narrower floats round what f32 draws."""
 
 
-@register_pass("legalize-rng", "turns rng into draws from a generator whose state is an argument")
+@register_pass("legalize-rng", "turns rng into draws from a generator whose state is an argument", ops=(_RNG,))
 def legalize_rng(module: ir.Operation) -> None:
     main = entry(module, "main")
     if main is None or not walk(module, _RNG):

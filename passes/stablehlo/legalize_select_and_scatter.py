@@ -26,7 +26,9 @@ from .support.driver import clone_into, rewrite
 _FEW = 1 << 31
 
 
-@register_pass("legalize-select-and-scatter", "turns select_and_scatter into a windowed reduction and a scatter")
+@register_pass(
+    "legalize-select-and-scatter", "turns select_and_scatter into a windowed reduction and a scatter", ops=("stablehlo.select_and_scatter",)
+)
 def legalize_select_and_scatter(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.select_and_scatter": [_selected]})
 

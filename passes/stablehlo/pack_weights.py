@@ -37,7 +37,7 @@ from .support.dimensions import DotDims
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 
 
-@register_pass("pack-weights", "blocks bound weight matrices of dots")
+@register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
 def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) -> None:
     main = entry(module, "main")
     if main is None or target_of(module).kind != "cpu":

@@ -23,7 +23,7 @@ from ..registry import register_pass
 _SHARE, _ALL = 4, 1 << 62
 
 
-@register_pass("partial-sorts", "says of a sort how many elements are read, where they are few")
+@register_pass("partial-sorts", "says of a sort how many elements are read, where they are few", ops=("stablehlo.sort",))
 def partial_sorts(module: ir.Operation) -> None:
     for sort in walk(module, "stablehlo.sort"):
         if FIRST in sort.attributes:

@@ -32,7 +32,9 @@ from .support.driver import drop_dead
 _FREE = FREE - {"stablehlo.slice"}
 
 
-@register_pass("simplify-loops", "drops carries that do not change or are not used, moves invariant ops out of loops")
+@register_pass(
+    "simplify-loops", "drops carries that do not change or are not used, moves invariant ops out of loops", ops=("stablehlo.while",)
+)
 def simplify_loops(module: ir.Operation) -> None:
     for found in loops.while_ops(module):
         loop = _drop_invariant(found)

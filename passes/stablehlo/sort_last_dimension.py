@@ -20,7 +20,7 @@ from .support import build
 from .support.driver import rewrite, with_region
 
 
-@register_pass("sort-last-dimension", "makes every sort one along the last dimension")
+@register_pass("sort-last-dimension", "makes every sort one along the last dimension", ops=("stablehlo.sort",))
 def sort_last_dimension(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.sort": [_sort]})
 

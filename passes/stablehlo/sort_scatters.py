@@ -45,7 +45,7 @@ KERNELS = 12
 """What a sort and the moves around it cost, in launches. An estimate."""
 
 
-@register_pass("sort-scatters", "sorts the indices of scatters whose order counts")
+@register_pass("sort-scatters", "sorts the indices of scatters whose order counts", ops=("stablehlo.scatter",))
 def sort_scatters(module: ir.Operation) -> None:
     target = target_of(module)
     scatters = walk(module, "stablehlo.scatter") if target.kind == "cuda" else []

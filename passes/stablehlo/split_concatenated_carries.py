@@ -36,7 +36,7 @@ from .support import build
 from .support.driver import drop_dead
 
 
-@register_pass("split-concatenated-carries", "splits loop carries that are concatenated and sliced again")
+@register_pass("split-concatenated-carries", "splits loop carries that are concatenated and sliced again", ops=("stablehlo.while",))
 def split_concatenated_carries(module: ir.Operation) -> None:
     for found in loops.while_ops(module):
         loop = found

@@ -40,7 +40,7 @@ COLUMNS = 32
 """Columns that a block reduces."""
 
 
-@register_pass("split-reductions", "splits reductions with too few results to fill a GPU")
+@register_pass("split-reductions", "splits reductions with too few results to fill a GPU", ops=("stablehlo.reduce",))
 def split_reductions(module: ir.Operation) -> None:
     target = target_of(module)
     if target.kind == "cuda":

@@ -34,7 +34,9 @@ _LONGEST_PART = 32
 _RADIX = 8
 
 
-@register_pass("split-windows", "turns long windowed reductions, such as cumulative sums, into several short ones")
+@register_pass(
+    "split-windows", "turns long windowed reductions, such as cumulative sums, into several short ones", ops=("stablehlo.reduce_window",)
+)
 def split_windows(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.reduce_window": [_split]})
 

@@ -26,7 +26,7 @@ from .support.driver import clone_into
 _HEAVY = named(Kind.REDUCE, Kind.WINDOW, Kind.SORT, Kind.MATMUL, Kind.CONV, Kind.SCATTER, Kind.CONTROL)
 
 
-@register_pass("unroll-loops", "unrolls short counted loops")
+@register_pass("unroll-loops", "unrolls short counted loops", ops=("stablehlo.while",))
 def unroll_loops(module: ir.Operation, *, max_trips: int = 16, max_ops: int = 64) -> None:
     for loop in loops.while_ops(module):
         counter = loops.find_counter(loop)

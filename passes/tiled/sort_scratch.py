@@ -22,7 +22,7 @@ from ..registry import register_pass
 from .emission.behind_arena import Host, call, hosts_of
 
 
-@register_pass("sort-scratch", "gives every sort a second buffer for each operand")
+@register_pass("sort-scratch", "gives every sort a second buffer for each operand", ops=("stablehlo.sort",))
 def sort_scratch(module: ir.Operation) -> None:
     with module.context, ir.Location.unknown():
         hosts = hosts_of(module)

@@ -30,7 +30,7 @@ from .emission.behind_arena import Host, call, hosts_of
 _OF_THE_WHOLE = ("hloom.cost_ps", "hloom.flops")
 
 
-@register_pass("split-sorts", "makes sorts of long rows several groups: runs, and merges")
+@register_pass("split-sorts", "makes sorts of long rows several groups: runs, and merges", ops=("stablehlo.sort",))
 def split_sorts(module: ir.Operation) -> None:
     if target_of(module).kind != "cuda":
         return

@@ -38,7 +38,7 @@ from .nests.packing import transpose_square
 from .support.open_kernel import open_kernel
 
 
-@register_pass("fourier-kernels", "turns each Fourier transform into a kernel over memrefs")
+@register_pass("fourier-kernels", "turns each Fourier transform into a kernel over memrefs", ops=("stablehlo.custom_call",))
 def fourier_kernels(module: ir.Operation) -> None:
     for function in functions(module):
         if "hloom.kind" not in function.attributes:

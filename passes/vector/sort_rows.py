@@ -54,7 +54,7 @@ SHORT, LONG = 256, 1 << 31
 """Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
 
 
-@register_pass("sort-rows", "turns each sort into a kernel over memrefs")
+@register_pass("sort-rows", "turns each sort into a kernel over memrefs", ops=("stablehlo.sort",))
 def sort_rows(module: ir.Operation) -> None:
     target = target_of(module)
     for function in functions(module):

@@ -33,6 +33,9 @@ class CostModel:
     def __init__(self, target: TargetView, program: Program):
         self.target, self.program, self.values = target, program, program.values
         self.constant = constant_ops(program)
+        cached = target.llc_bytes // 2
+        self._bandwidth = [target.llc_bytes_per_second if v.bytes <= cached else target.dram_bytes_per_second for v in program.values]
+        self._whole = [value.bytes * SECOND // bandwidth for value, bandwidth in zip(program.values, self._bandwidth)]
 
     def time(self, memory: int, arithmetic: int) -> int:
         """The time of a kernel with so much memory and arithmetic time."""
@@ -73,7 +76,7 @@ class CostModel:
 
     def whole(self, value: int) -> int:
         """Picoseconds to read or write all of a value."""
-        return self._transfer(self.values[value], self.values[value].bytes)
+        return self._whole[value]
 
     def contraction(self, op: Op) -> int:
         """Picoseconds of the generated kernel's arithmetic."""
@@ -82,9 +85,9 @@ class CostModel:
 
     def touched(self, value: int, signatures: tuple[Signature, ...], group: Group) -> int:
         """Bytes of the value that are read at all."""
-        whole = self.values[value].bytes
-        size = whole // max(1, self.values[value].elements)
-        return min(whole, size * sum(prod(group.axes[axis].extent for axis in dims_of(s)) for s in signatures))
+        read = self.values[value]
+        points = sum([prod([group.axes[axis].extent for axis in dims_of(s)]) for s in signatures])
+        return min(read.bytes, read.bytes // max(1, read.elements) * points)
 
     def _arithmetic(self, group: Group) -> int:
         total = group.work() * SECOND // self.target.f32_flops
@@ -102,12 +105,8 @@ class CostModel:
             if strided:
                 along = tuple(s for s in signatures if s not in strided)
                 touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
-            total += self._transfer(self.values[value], touched)
+            total += touched * SECOND // self._bandwidth[value]
         return total
-
-    def _transfer(self, value: Value, amount: int) -> int:
-        cached = value.bytes <= self.target.llc_bytes // 2
-        return amount * SECOND // (self.target.llc_bytes_per_second if cached else self.target.dram_bytes_per_second)
 
 
 def lane_axis(group: Group) -> int | None:

@@ -8,7 +8,7 @@ A `Program` lists values, ops and blocks by number, in program order, all host f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from ...common.index_expression import substitute
@@ -19,7 +19,8 @@ from .codes import DecisionCode
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An SSA value. `producer` is the number of the op that defines it, or None for a block argument."""
+    """An SSA value. `producer` is the number of the op that defines it, or None for a block argument. `elements`: how many there are;
+    i1 is stored as one byte an element."""
 
     id: int
     shape: tuple[int, ...]
@@ -27,16 +28,12 @@ class Value:
     bits: int
     producer: int | None
     type: str
+    elements: int = field(init=False)
+    bytes: int = field(init=False)
 
-    @property
-    def elements(self) -> int:
-        """How many there are."""
-        return prod(self.shape)
-
-    @property
-    def bytes(self) -> int:
-        """i1 is stored as one byte an element."""
-        return self.elements * max(1, self.bits // 8)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "elements", prod(self.shape))
+        object.__setattr__(self, "bytes", self.elements * max(1, self.bits // 8))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Copies(Rule):
 
     def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
         for producer in (*(sorted(grouping.dag.predecessors[node]) if upstream else ()), node):
-            group = grouping.groups[producer]
+            group = grouping.groups[producer] if 2 <= len(grouping.dag.successors[producer]) <= MOST else None
             if group and group.iterates and not any(value in grouping.pinned for value in group.results):
                 yield from self._copied(grouping, limits, producer, group)
 
@@ -34,7 +34,7 @@ class Copies(Rule):
 
     def _copied(self, grouping: Grouping, limits: Limits, node: int, group: Group) -> Iterator[Proposal]:
         consumers = sorted(grouping.dag.successors[node], key=grouping.dag.order.__getitem__)
-        if not 2 <= len(consumers) <= MOST or grouping.growth + (len(consumers) - 1) * group.ops > 2 * len(grouping.nodes):
+        if grouping.growth + (len(consumers) - 1) * group.ops > 2 * len(grouping.nodes):
             return
         unions = []
         for consumer in consumers:

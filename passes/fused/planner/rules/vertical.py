@@ -80,12 +80,12 @@ def vertical(p: Group, c: Group, kept: Callable[[int], bool], values: Sequence[V
 
 def _images(p: Group, c: Group, edge: Sequence[int]) -> tuple[Image, ...]:
     """One image of p's axes for each distinct index at which c reads a result of p."""
-    found: dict[frozenset[tuple[int, Expr]], Image] = {}
-    for value in edge:
-        for signature in c.reads[value]:
-            image = {mine.dim: to for mine, to in zip(p.results[value], signature, strict=True) if mine.dim is not None}
-            found.setdefault(frozenset(image.items()), image)
-    return tuple(found.values())
+    images = [
+        {mine.dim: to for mine, to in zip(p.results[value], signature, strict=True) if mine.dim is not None}
+        for value in edge
+        for signature in c.reads[value]
+    ]
+    return tuple(images if len(images) == 1 else {frozenset(image.items()): image for image in images}.values())
 
 
 def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int, Axis]) -> Image | Refusal:
