@@ -14,7 +14,7 @@ from hloom.dialects.target import TargetView
 from hloom.dialects.thunk_json import programs
 from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.init_function import origin
-from hloom.passes.common.rewriting import integer, symbol_name, walk
+from hloom.passes.common.rewriting import integer, symbol_name, top_level
 from hloom.passes.errors import CompileError
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.interrupts import uninterrupted
@@ -35,8 +35,8 @@ class ArtifactWriter:
         self.constants: dict[str, bytes] = {}
         self.entries: dict[str, dict[str, Any]] = {}
         self.packed: list[TensorSpec] = []
-        globals_ = {symbol_name(op): op for op in walk(module, "memref.global")}
-        for program in walk(module, "thunk.program"):
+        globals_ = {symbol_name(op): op for op in top_level(module, "memref.global")}
+        for program in top_level(module, "thunk.program"):
             self._read(program, globals_)
         on_gpu = target.kind == "cuda"
         described = {"name": target.name, "kind": target.kind, "triple": target.triple, "cpu": target.cpu}
@@ -88,9 +88,8 @@ def _text(module: ir.Operation) -> bytes:
     """The module without the values of its constants, which the artifact has as blobs."""
     copy = module.clone()
     try:
-        for constant in walk(copy, "memref.global"):
-            if constant.parent == copy:
-                constant.attributes["initial_value"] = ir.UnitAttr.get(module.context)
+        for constant in top_level(copy, "memref.global"):
+            constant.attributes["initial_value"] = ir.UnitAttr.get(module.context)
         return copy.get_asm(use_local_scope=True).encode()
     finally:
         copy.erase()

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.ops import CONTRACTIONS
-from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, walk
+from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, top_level, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.runtime.interrupts import uninterrupted
@@ -63,7 +63,7 @@ class ReportBuilder:
         """The stage where each group is a thunk of the host program."""
         self._decisions(module)
         rows: dict[tuple[str, str], dict[str, Any]] = {}
-        for program in walk(module, "thunk.program"):
+        for program in top_level(module, "thunk.program"):
             entry = symbol_name(program)
             self.data["memory"]["arena" if entry == "main" else "init arena"] = integer(program, "arena_bytes")
             for op in walk(program, lambda op: "writes" in op.attributes):

@@ -99,8 +99,13 @@ def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
         if kind not in KINDS or not rule.group:
             raise _error(function, f"group function @{name} of kind {kind!r} has no place here", stage)
     allowed = rule.group if is_group else rule.host
+    right: set[str] = set()
     for op in inner_ops(function):
-        if op.name in rule.forbidden or not _matches(op.name, allowed):
+        name_of_op = op.name
+        if name_of_op in right:
+            continue
+        right.add(name_of_op)
+        if name_of_op in rule.forbidden or not _matches(name_of_op, allowed):
             raise _error(op, f"{'group' if is_group else 'host'} function @{name} holds an op that has no place here", stage)
 
 

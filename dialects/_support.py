@@ -77,20 +77,20 @@ def import_kinds() -> None:
             importlib.import_module(f"{kinds.__name__}.{module.name}")
 
 
-def walk(root: ir.Operation, prefix: str) -> Iterator[ir.Operation]:
-    """The ops under `root` whose names start with `prefix`, in program order."""
+def walk(root: ir.Operation, prefix: str | tuple[str, ...]) -> Iterator[ir.Operation]:
+    """The ops under `root` whose names start with `prefix`, or one of several, in program order."""
     for region in root.regions:
         for block in region.blocks:
-            for op in block.operations:
-                if op.operation.name.startswith(prefix):
-                    yield op.operation
-                yield from walk(op.operation, prefix)
+            for view in block.operations:
+                op = view.operation
+                if op.name.startswith(prefix):
+                    yield op
+                if len(op.regions):
+                    yield from walk(op, prefix)
 
 
 def symbols(module: ir.Operation) -> dict[str, ir.Operation]:
     """The module's top-level ops that have a name, and the kernels of its gpu.modules, by name."""
-    found = {}
-    for op in [*module.regions[0].blocks[0].operations, *walk(module, "gpu.func")]:
-        if "sym_name" in op.operation.attributes:
-            found[ir.StringAttr(op.operation.attributes["sym_name"]).value] = op.operation
-    return found
+    top = [view.operation for view in module.regions[0].blocks[0].operations]
+    kernels = [op for holder in top if holder.name == "gpu.module" for op in walk(holder, "gpu.func")]
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in [*top, *kernels] if "sym_name" in op.attributes}

@@ -60,11 +60,10 @@ def verify(module: ir.Operation) -> list[Violation]:
     named = symbols(module)
     found: list[Violation] = []
     for function in named.values():
-        for op in walk(function, "lhlo."):
-            found.extend(violation(op, message) for message in op.opview.violations(named))
-        if function.name not in ("gpu.func", "gpu.module"):  # kernels divide up their shared memory as they like
-            for op in walk(function, "memref.view"):
-                found.extend(violation(op, message) for message in _check_view(op))
+        on_gpu = function.name in ("gpu.func", "gpu.module")  # kernels divide up their shared memory as they like
+        for op in walk(function, "lhlo." if on_gpu else ("lhlo.", "memref.view")):
+            messages = _check_view(op) if op.name == "memref.view" else op.opview.violations(named)
+            found.extend(violation(op, message) for message in messages)
     return found
 
 

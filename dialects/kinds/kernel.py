@@ -122,7 +122,8 @@ class ThunkKernel(ThunkOp, name="kernel"):
 def fill_tiles(module: ir.Operation, named: dict[str, ir.Operation]) -> None:
     """Sets `tiles` and `grain` of every thunk.kernel whose callee has its tiles by now."""
     count = ir.IntegerType.get_signless(64, context=module.context)
-    for kernel in walk(module, "thunk.kernel"):
+    programs = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "thunk.program"]
+    for kernel in (op for program in programs for op in walk(program, "thunk.kernel")):
         callee = named.get(ir.FlatSymbolRefAttr(kernel.attributes["callee"]).value)
         if callee is not None and "hloom.tiles" in callee.attributes:
             tiles, grain = _parallelism(callee, ir.IntegerAttr(kernel.attributes["cost_ps"]).value)

@@ -31,8 +31,10 @@ def inner_ops(root: ir.Operation) -> Iterator[ir.Operation]:
     for region in root.regions:
         for block in region.blocks:
             for view in block.operations:
-                yield view.operation
-                yield from inner_ops(view.operation)
+                op = view.operation
+                yield op
+                if len(op.regions):
+                    yield from inner_ops(op)
 
 
 def ops_in(block: ir.Block) -> list[ir.Operation]:
@@ -40,9 +42,14 @@ def ops_in(block: ir.Block) -> list[ir.Operation]:
     return [view.operation for view in block.operations]
 
 
+def top_level(module: ir.Operation, name: str) -> list[ir.Operation]:
+    """The ops of that name that stand directly in the module, in order."""
+    return [op for op in ops_in(module.regions[0].blocks[0]) if op.name == name]
+
+
 def functions(module: ir.Operation) -> list[ir.Operation]:
     """The module's func.func ops in order."""
-    return [op for op in ops_in(module.regions[0].blocks[0]) if op.name == "func.func"]
+    return top_level(module, "func.func")
 
 
 def groups_of_kind(module: ir.Operation, kind: str) -> list[ir.Operation]:

@@ -29,14 +29,15 @@ from torch_mlir import ir
 from hloom.dialects import lhlo, thunk
 from hloom.dialects.storage import Slice, byte_size
 
-from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attribute, symbol_name, walk
+from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attribute, symbol_name, top_level, walk
 from ..errors import PassFailure
 from ..registry import register_pass
 
 
 @register_pass("emit-thunks", "turns the host functions into thunk programs: lhlo to thunk")
 def emit_thunks(module: ir.Operation) -> None:
-    named = {symbol_name(function): function for function in [*functions(module), *walk(module, "gpu.func")]}
+    kernels = [kernel for holder in top_level(module, "gpu.module") for kernel in walk(holder, "gpu.func")]
+    named = {symbol_name(function): function for function in [*functions(module), *kernels]}
     hosts = [function for function in named.values() if "hloom.signature" in function.attributes]
     with module.context, ir.Location.unknown():
         for host in hosts:

@@ -11,7 +11,7 @@ from hloom.compiler.parsing import parse_module
 from hloom.compiler.passmanager import Node, parse_nodes, parse_options, parse_pipeline, pipeline_text, run_steps
 from hloom.compiler.timing import Timing
 from hloom.dialects.context import make_context
-from hloom.passes.common.rewriting import functions
+from hloom.passes.common.rewriting import functions, replace, value_of, walk
 from hloom.passes.errors import CompileError, ParseError, PassFailure, PipelineError, UnsupportedOpError
 from hloom.passes.registry import all_passes, register_pass
 
@@ -40,6 +40,18 @@ def _invalid(module):
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
 
 
+@register_pass("test-of-cosines", "counts its runs", ops=("stablehlo.cosine", "stablehlo.tan"))
+def _of_cosines(module):
+    seen.append("cosines")
+
+
+@register_pass("test-make-cosines", "makes cosines of negations", ops=("stablehlo.negate",))
+def _make_cosines(module):
+    for op in walk(module, "stablehlo.negate"):
+        with op.location, ir.InsertionPoint(op):
+            replace(op, [value_of("stablehlo.cosine", op.results[0].type, list(op.operands))])
+
+
 @pytest.fixture
 def module():
     return parse_module(TEXT, make_context())
@@ -59,6 +71,25 @@ def test_options_reach_the_pass_typed(module):
 def test_wrong_options_are_refused(module, options):
     with pytest.raises(PipelineError, match="test-options"):
         run(module, f"test-options{{{options}}}")
+
+
+def test_a_pass_is_left_out_where_the_module_holds_none_of_its_ops(module):
+    seen.clear()
+    timing = Timing()
+    run(module, "test-of-cosines,test-of-cosines", Instrumentation(timing=timing))
+    assert not seen and len(timing.rows) == 2
+    run(module, "test-of-cosines,test-make-cosines,test-of-cosines,test-make-cosines,test-of-cosines")
+    assert seen == ["cosines", "cosines"] and "stablehlo.cosine" in str(module)
+
+
+def test_an_op_in_a_region_counts():
+    text = """func.func @main(%a: tensor<f32>) -> tensor<f32> { %p = stablehlo.constant dense<true> : tensor<i1>
+      %0 = "stablehlo.if"(%p) ({ %1 = stablehlo.cosine %a : tensor<f32>
+      stablehlo.return %1 : tensor<f32> }, { stablehlo.return %a : tensor<f32> }) : (tensor<i1>) -> tensor<f32>
+      return %0 : tensor<f32> }"""
+    seen.clear()
+    run(parse_module(text, make_context()), "test-of-cosines")
+    assert seen == ["cosines"]
 
 
 def test_an_error_of_a_pass_gains_the_stage(module):
