@@ -54,9 +54,9 @@ compile for both. The routines, of f32, f64 and their complex numbers, in batche
 
 `stablehlo.cholesky` and `stablehlo.triangular_solve` become potrf and trsm. On CUDA targets
 {", ".join(_LIBRARIES)}
-are calls of cuSOLVER and cuBLAS (trsm), a matrix of the batch after the other: gesdd is its gesvd, of the transpose where there are fewer
-rows than columns. Right eigenvectors alone (geev) are cuSOLVER's Xgeev, solutions alone of gtsv cuSPARSE's gtsv2, which says of no matrix
-that it has no inverse. The rest ({", ".join(ON_HOST)}: left eigenvectors, `schur`, `sqrtm`, `hessenberg`, pivoted `qr` in JAX)
+are calls of cuSOLVER and cuBLAS: gesdd is gesvd, of the transpose where there are fewer rows than columns. Right eigenvectors alone (geev)
+are cuSOLVER's Xgeev, solutions alone of gtsv cuSPARSE's gtsv2, which says of no matrix that it has no inverse. The rest
+({", ".join(ON_HOST)}: left eigenvectors, `schur`, `sqrtm`, `hessenberg`, pivoted `qr` in JAX)
 LAPACK computes on the host, which takes copies both ways. None of it has run on a GPU ([cuda.md](cuda.md)). A complex Schur form is
 determined up to the phases of its vectors: LAPACKs of different versions, such as JAX's and hloom's, choose others.
 Where the specification leaves it open, a factor's other triangle is zero, and a matrix that is not positive definite has a factor of NaN.

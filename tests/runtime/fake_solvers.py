@@ -35,6 +35,16 @@ XGEEV = (
     "buffer_on_device workspace_in_bytes_on_device buffer_on_host workspace_in_bytes_on_host info"
 )
 TRSM = "handle side uplo trans diag m n alpha a lda b ldb"
+XSYEV_BATCHED = (
+    "handle params jobz uplo n data_type_a a lda data_type_w w compute_type buffer_on_device workspace_in_bytes_on_device buffer_on_host "
+    "workspace_in_bytes_on_host info batch_size"
+)
+BATCHED = {
+    "potrf_batched": "handle uplo n aarray lda info_array batch_size",
+    "getrf_batched": "handle n a lda p info batch_size",
+    "geqrf_batched": "handle m n aarray lda tau_array info batch_size",
+    "trsm_batched": "handle side uplo trans diag m n alpha a lda b ldb batch_count",
+}
 GTSV2 = "handle m n dl d du b ldb p_buffer"
 _OURS = {"ungqr": "orgqr", "unmqr": "ormqr", "heevd": "syevd", "hetrd": "sytrd"}
 _REAL = {"s": np.float32, "d": np.float64, "c": np.float32, "z": np.float64}
@@ -48,6 +58,10 @@ def named(signature: str, arguments: tuple) -> dict[str, Any]:
     return dict(zip(names, arguments))
 
 
+def _addresses(array: int, count: int) -> list[int]:
+    return at(array, np.int64, count).tolist()
+
+
 def _run(name: str, addresses: list[int], *numbers: int) -> None:
     run_lapack(name, [at(address, np.uint8, 1) for address in addresses], [1, *numbers])
 
@@ -58,11 +72,19 @@ class _Enqueueing(OneHandle):
         self.stream = stream
 
 
+def _enqueued_batch(library: _Enqueueing, name: str, given: tuple, work: Callable[..., None]) -> None:
+    known = named(BATCHED[name[1:]], given)
+    assert known.pop("handle") == library.handle
+    enqueue(library.stream, lambda: work(name.removesuffix("_batched"), **known))
+
+
 class Cusolver(_Enqueueing):
     def __init__(self) -> None:
         self.params: list[int] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name[1:] == "potrf_batched":
+            return lambda *given: _enqueued_batch(self, name, given, self._potrf_batched)
         letter, routine, size = name[:1], name[1:].removesuffix("_buffer_size"), name.endswith("_buffer_size")
         assert (routine in _OURS) <= (letter in "cz"), name
         routine = _OURS.get(routine, routine)
@@ -110,7 +132,11 @@ class Cusolver(_Enqueueing):
         assert jobu == jobvt and m >= n, "cuSOLVER decomposes tall matrices alone"
         _run(name, [a, a, s, u, vt, info], m, n, jobu)
 
-    # The routine for eigenvalues of any square matrix.
+    def _potrf_batched(self, name, uplo, n, aarray, lda, info_array, batch_size) -> None:
+        for i, a in enumerate(_addresses(aarray, batch_size)):
+            _run(name, [a, a, info_array + 4 * i], n, n, ord(_TRIANGLES[uplo]))
+
+    # Functions that take the types of their numbers.
 
     def create_params(self) -> int:
         self.params.append(9)
@@ -118,6 +144,19 @@ class Cusolver(_Enqueueing):
 
     def destroy_params(self, params: int) -> None:
         self.params.remove(params)
+
+    def xsyev_batched_buffer_size(self, *given: Any) -> tuple[int, int]:
+        before, after = XSYEV_BATCHED.partition(" buffer_on_device")[0], " batch_size"
+        assert named(before + after, given)["params"] in self.params
+        return _WORKSPACE, 8
+
+    def xsyev_batched(self, *given: Any) -> None:
+        known = named(XSYEV_BATCHED, given)
+        letter = "sd  cz"[known["data_type_a"]]
+        assert known["compute_type"] == known["data_type_a"] and known["data_type_w"] == known["data_type_a"] % 4
+        addresses, n = [known["a"], known["a"], known["w"], known["info"]], known["n"]
+        numbers = [known["batch_size"], n, n, ord(_JOBS[known["jobz"]]), ord(_TRIANGLES[known["uplo"]])]
+        enqueue(self.stream, lambda: run_lapack(f"{letter}syevd", [at(address, np.uint8, 1) for address in addresses], numbers))
 
     def xgeev_buffer_size(self, *given: Any) -> tuple[int, int]:
         self._geev(named(XGEEV.partition(" buffer_on_device")[0], given))
@@ -155,6 +194,8 @@ class Cublas(_Enqueueing):
         assert nbytes >= 16 << 10 and address % 256 == 0, "too little may fail with CUBLAS_STATUS_ALLOC_FAILED"
 
     def __getattr__(self, name: str) -> Callable[..., None]:
+        if name[:1] in _REAL and name[1:] in BATCHED:
+            return lambda *given: _enqueued_batch(self, name, given, getattr(self, f"_{name[1:]}"))
         if name not in ("strsm", "dtrsm", "ctrsm", "ztrsm"):
             raise AttributeError(name)
         return lambda *given: enqueue(self.stream, lambda: self._solve(name, **named(TRSM, given)))
@@ -162,6 +203,18 @@ class Cublas(_Enqueueing):
     def _solve(self, name, side, uplo, trans, diag, m, n, alpha, a, lda, b, **_) -> None:
         assert at(alpha, np.result_type(_REAL[name[0]], np.complex64 if name[0] in "cz" else np.float32), 1)[0] == 1
         _run(name, [a, b, b], lda, lda, m, n, ord("LR"[side]), ord(_TRIANGLES[uplo]), ord("NTC"[trans]), ord("NU"[diag]))
+
+    def _getrf_batched(self, name, n, a, lda, p, info, batch_size) -> None:
+        for i, matrix in enumerate(_addresses(a, batch_size)):
+            _run(name, [matrix, matrix, p + 4 * n * i, info + 4 * i], n, n)
+
+    def _geqrf_batched(self, name, m, n, aarray, lda, tau_array, info, batch_size) -> None:
+        for a, tau in zip(_addresses(aarray, batch_size), _addresses(tau_array, batch_size)):
+            _run(name, [a, a, tau], m, n)
+
+    def _trsm_batched(self, name, a, b, batch_count, **rest) -> None:
+        for pair in zip(_addresses(a, batch_count), _addresses(b, batch_count)):
+            self._solve(name, handle=self.handle, a=pair[0], b=pair[1], **rest)
 
 
 class Cusparse(_Enqueueing):

@@ -12,6 +12,7 @@ from fake_libraries import fake_libraries
 from fake_solvers import Cublas, Cusolver, Cusparse
 
 from hloom.runtime import lapack_routines
+from hloom.runtime.cuda.kinds import lapack as kinds
 from hloom.runtime.errors import CudaError, DamagedFileError
 from hloom.runtime.lapack import run_lapack
 from hloom.runtime.manifest import made_for
@@ -59,7 +60,10 @@ CASES = [
 
 @pytest.mark.parametrize("letter", "sdcz")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
-def test_the_libraries_are_asked_for_what_lapack_computes(letter, case):
+@pytest.mark.parametrize("small", [True, False])
+def test_the_libraries_are_asked_for_what_lapack_computes(letter, case, small, monkeypatch):
+    """By batched functions, or one matrix after the other."""
+    monkeypatch.setattr(kinds, "_SMALL", 128 if small else -1)
     name, *numbers = case
     program = lapack_program(letter + name, *numbers)
     inputs = given_to(program)
@@ -114,10 +118,12 @@ def test_a_program_that_waits_is_enqueued_by_each_call():
     for _ in range(2):
         exe(*given_to(program))
     assert not driver.calls("capture", "launch")
-    assert [what for _, what, _ in driver.calls("enqueue")] == ["copy", *["library"] * BATCH] * 2
+    assert [what for _, what, _ in driver.calls("enqueue")] == ["copy", "library"] * 2
 
 
-def test_triangular_systems_are_part_of_a_graph():
+def test_triangular_systems_are_part_of_a_graph(monkeypatch):
+    """Large ones, that is: a batched function reads addresses that the host writes."""
+    monkeypatch.setattr(kinds, "_SMALL", -1)
     program = lapack_program("dtrsm", 3, 3, 3, 2, *b"LUNN")
     exe, driver = loaded(program, libraries=solvers())
     exe(*given_to(program))
@@ -145,7 +151,7 @@ def test_loops_and_branches_around_solvers_are_the_hosts(loop, runs):
     exe, driver = loaded(program, libraries=solvers())
     exe(*given_to(lapack_program("dgetrf", 3, 3)), np.array([1], np.int32))
     assert not driver.calls("capture")
-    assert [what for _, what, _ in driver.calls("enqueue")].count("library") == runs * BATCH
+    assert [what for _, what, _ in driver.calls("enqueue")].count("library") == runs
 
 
 def test_what_is_no_call_of_a_routine_is_damage():
@@ -165,10 +171,10 @@ def test_what_is_no_call_of_a_routine_is_damage():
 
 
 def test_a_library_that_fails_says_at_what():
-    program = lapack_program("sgetrf", 3, 3)
+    program = lapack_program("sgesvd", 3, 3, ord("A"))
     library = Cusolver()
-    library.sgetrf_buffer_size = lambda *_: 1 / 0
-    with pytest.raises(CudaError, match="cuSOLVER failed planning sgetrf: ZeroDivisionError"):
+    library.sgesvd_buffer_size = lambda *_: 1 / 0
+    with pytest.raises(CudaError, match="cuSOLVER failed planning sgesvd: ZeroDivisionError"):
         loaded(program, libraries=fake_libraries(cusolverDn=library))
 
 
