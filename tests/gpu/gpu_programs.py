@@ -65,9 +65,11 @@ def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = 
     return load(folder / "program.hloom")
 
 
-def matmul(dtype: str, m: int = 64, k: int = 128, n: int = 96) -> str:
-    left, right, out = f"tensor<{m}x{k}x{dtype}>", f"tensor<{k}x{n}x{dtype}>", f"tensor<{m}x{n}x{dtype}>"
+def matmul(dtype: str, m: int = 64, k: int = 128, n: int = 96, result: str = "", turned: bool = False) -> str:
+    """Of `dtype`, as is the result unless it is said to be another; `turned`: the right operand lies along what is summed."""
+    left, out = f"tensor<{m}x{k}x{dtype}>", f"tensor<{m}x{n}x{result or dtype}>"
+    right = f"tensor<{n}x{k}x{dtype}>" if turned else f"tensor<{k}x{n}x{dtype}>"
     return f"""func.func @main(%x: {left}, %w: {right}) -> {out} {{
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({left}, {right}) -> {out}
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [{int(turned)}] : ({left}, {right}) -> {out}
   return %0 : {out}
 }}"""

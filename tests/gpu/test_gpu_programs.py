@@ -8,7 +8,9 @@ from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, matmul, target
 
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
+from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.cuda.graphs import CAPACITY
+from hloom.runtime.dtypes import numpy_dtype
 from hloom.runtime.errors import GpuArchitectureError
 from hloom.runtime.executable import Executable, load
 from hloom.runtime.manifest import made_for
@@ -76,6 +78,23 @@ def test_matrix_products(tmp_path, m, k, n):
     x, w = RNG.standard_normal((m, k)).astype(np.float16), RNG.standard_normal((k, n)).astype(np.float16)
     exe = build(matmul("f16", m, k, n), tmp_path)
     np.testing.assert_allclose(exe(x, w).astype(np.float64), x.astype(np.float64) @ w.astype(np.float64), rtol=1e-2, atol=1e-1)
+
+
+@pytest.mark.parametrize(("dtype", "result"), [("i8", "i32"), ("f8E4M3FN", "f32"), ("f8E5M2", "bf16")])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("m", "k", "n"), [(48, 96, 80), (256, 512, 128), (65, 333, 77), (4096, 4096, 4096)])
+def test_products_of_bytes(tmp_path, dtype, result, turned, m, k, n):
+    """mma.sync, wgmma, the library: integers are exact; of floats tensor cores may keep fewer bits of a sum than f32 has."""
+    if dtype != "i8" and default_driver().capability < 89:
+        pytest.skip("no tensor cores for floats of 8 bits")
+    x, w = RNG.standard_normal((m, k)), RNG.standard_normal((n, k) if turned else (k, n))
+    x, w = ((30 * v).clip(-128, 127).astype(np.int8) if dtype == "i8" else v.astype(numpy_dtype(dtype)) for v in (x, w))
+    found = build(matmul(dtype, m, k, n, result, turned), tmp_path)(x, w)
+    wanted = x.astype(np.float64) @ (w.T if turned else w).astype(np.float64)
+    if dtype == "i8":
+        np.testing.assert_array_equal(found, wanted.astype(np.int64))
+    else:
+        np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=1e-2, atol=1e-3 * np.abs(wanted).max())
 
 
 CONV = """func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<64x3x3x32xf32>) -> tensor<2x14x14x64xf32> {
