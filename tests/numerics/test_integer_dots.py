@@ -155,6 +155,7 @@ def convolved(a: np.ndarray, b: np.ndarray, dims: str, stride: tuple[int, int], 
 EMULATED = {
     "avx-vnni": (load_target("cpu-avx2"), {"int8_dot": True}, "vpdpbusd.256"),
     "avx512-vnni": (load_target("cpu-avx512"), {"int8_dot": True}, "vpdpbusd.512"),
+    "amx": (load_target("cpu-avx512"), {"amx_int8": True, "int8_dot": True}, "x86.amx.tile_muli"),
 }
 
 
@@ -163,8 +164,9 @@ def test_instructions_of_other_processors(name, monkeypatch):
     base, entries, instruction = EMULATED[name]
     target = emulate(monkeypatch, base.with_entries(entries))
     program = Program()
-    for elements, sizes, by_depth in zip(PAIRS, [(37, 101, 53), (70, 66, 64), (9, 17, 31), (100, 130, 37)], product((0, 1), (0, 1))):
+    for elements, sizes, by_depth in zip(PAIRS, [(37, 101, 53), (70, 66, 64), (40, 33, 100), (33, 130, 37)], [(0, 0), (0, 1)] * 2):
         dot(program, sizes, by_depth, elements)
+    dot(program, (35, 50, 41), (1, 1), ("i8", "i8"))
     in_batches(program)
     convolve(program, ("i8", "i8"))
     assert instruction in program.check(target)

@@ -14,6 +14,8 @@ from hloom.compiler import artifact_writer, codegen
 from hloom.compiler.target import Target, host
 
 _QUADS = {f"llvm.x86.avx512.vpdpbusd.{32 * lanes}": lanes for lanes in (4, 8, 16)}
+_SIGNS = {"ss": ("sext", "sext"), "su": ("sext", "zext"), "us": ("zext", "sext"), "uu": ("zext", "zext")}
+_TILE = "[16 x <16 x i32>]"
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch, like: Target) -> Target:
@@ -26,27 +28,71 @@ def emulate(monkeypatch: pytest.MonkeyPatch, like: Target) -> Target:
 
 def emulated(text: str) -> str:
     """LLVM IR whose intrinsics of such instructions are functions."""
-    functions = []
-    for name, lanes in _QUADS.items():
+    functions = {name: _sum_of_quads(name, lanes, "zext", "sext") for name, lanes in _QUADS.items()}
+    functions |= {f"llvm.x86.tdpb{signs}d.internal": _tile_product(signs) for signs in _SIGNS}
+    functions |= {"llvm.x86.tilezero.internal": _TILE_ZERO, "llvm.x86.tileloadd64.internal": _tile_load()}
+    functions["llvm.x86.tilestored64.internal"] = _tile_store()
+    made = ""
+    for name, function in functions.items():
         if f"@{name}(" in text:
             text = re.sub(rf"declare .*@{re.escape(name)}\(.*\n", "", text).replace(f"@{name}(", f"@emulated_{name}(")
-            functions.append(_sum_of_quads(f"emulated_{name}", lanes))
-    return text + "".join(functions)
+            made += function
+    return text.replace("x86_amx", _TILE) + made
 
 
-def _sum_of_quads(name: str, lanes: int) -> str:
-    """vpdpbusd: four products of an unsigned and a signed byte are added to each lane; nothing saturates."""
+def _sum_of_quads(name: str, lanes: int, left: str, right: str) -> str:
+    """Four products of bytes, extended as `left` and `right` say, are added to each lane: vpdpbusd, a part of tdpbssd."""
     picks = [", ".join(f"i32 {4 * lane + byte}" for lane in range(lanes)) for byte in range(4)]
-    wide, sums, mask = f"<{4 * lanes} x i32>", f"<{lanes} x i32>", f"<{lanes} x i32>"
+    bytes_, wide, sums, mask = f"<{4 * lanes} x i8>", f"<{4 * lanes} x i32>", f"<{lanes} x i32>", f"<{lanes} x i32>"
     lines = [f"%p{byte} = shufflevector {wide} %p, {wide} %p, {mask} <{pick}>" for byte, pick in enumerate(picks)]
     lines += [f"%s{byte} = add {sums} {'%acc' if byte == 0 else f'%s{byte - 1}'}, %p{byte}" for byte in range(4)]
+    products = [f"%l = {left} {bytes_} %left to {wide}", f"%r = {right} {bytes_} %right to {wide}", f"%p = mul {wide} %l, %r"]
+    return _function(f"{sums} @emulated_{name}({sums} %acc, {bytes_} %left, {bytes_} %right)", [*products, *lines, f"ret {sums} %s3"])
+
+
+def _tile_product(signs: str) -> str:
+    """tdpbssd and its like: row m of the sums gains the quads (m, k) of the left tile times row k of the right one, for all k."""
+    quads = f"quads_{signs}"
+    lines = []
+    for k in range(16):
+        lines += [f"%b{k} = extractvalue {_TILE} %b, {k}", f"%c{k} = bitcast <16 x i32> %b{k} to <64 x i8>"]
+    for m in range(16):
+        lines += [f"%a{m} = extractvalue {_TILE} %a, {m}", f"%s{m}_0 = extractvalue {_TILE} %sums, {m}"]
+        for k in range(16):
+            one = ", ".join([f"i32 {k}"] * 16)
+            lines += [f"%q{m}_{k} = shufflevector <16 x i32> %a{m}, <16 x i32> %a{m}, <16 x i32> <{one}>"]
+            lines += [f"%d{m}_{k} = bitcast <16 x i32> %q{m}_{k} to <64 x i8>"]
+            call = f"@emulated_{quads}(<16 x i32> %s{m}_{k}, <64 x i8> %d{m}_{k}, <64 x i8> %c{k})"
+            lines += [f"%s{m}_{k + 1} = call <16 x i32> {call}"]
+        lines += [f"%t{m} = insertvalue {_TILE} {'poison' if m == 0 else f'%t{m - 1}'}, <16 x i32> %s{m}_16, {m}"]
+    head = f"{_TILE} @emulated_llvm.x86.tdpb{signs}d.internal(i16, i16, i16, {_TILE} %sums, {_TILE} %a, {_TILE} %b)"
+    return _sum_of_quads(quads, 16, *_SIGNS[signs]) + _function(head, [*lines, f"ret {_TILE} %t15"])
+
+
+_TILE_ZERO = f"\ndefine internal {_TILE} @emulated_llvm.x86.tilezero.internal(i16, i16) {{\n  ret {_TILE} zeroinitializer\n}}\n"
+
+
+def _tile_load() -> str:
+    """Sixteen rows of 64 bytes, %stride apart."""
+    lines = []
+    for m in range(16):
+        lines += [f"%o{m} = mul i64 %stride, {m}", f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}"]
+        lines += [f"%v{m} = load <16 x i32>, ptr %p{m}, align 1"]
+        lines += [f"%t{m} = insertvalue {_TILE} {'poison' if m == 0 else f'%t{m - 1}'}, <16 x i32> %v{m}, {m}"]
+    head = f"{_TILE} @emulated_llvm.x86.tileloadd64.internal(i16, i16, ptr %base, i64 %stride)"
+    return _function(head, [*lines, f"ret {_TILE} %t15"])
+
+
+def _tile_store() -> str:
+    lines = []
+    for m in range(16):
+        lines += [f"%o{m} = mul i64 %stride, {m}", f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}"]
+        lines += [f"%v{m} = extractvalue {_TILE} %tile, {m}", f"store <16 x i32> %v{m}, ptr %p{m}, align 1"]
+    return _function(
+        f"void @emulated_llvm.x86.tilestored64.internal(i16, i16, ptr %base, i64 %stride, {_TILE} %tile)", [*lines, "ret void"]
+    )
+
+
+def _function(head: str, lines: list[str]) -> str:
     body = "\n  ".join(lines)
-    return f"""
-define internal {sums} @{name}({sums} %acc, <{4 * lanes} x i8> %unsigned, <{4 * lanes} x i8> %signed) {{
-  %u = zext <{4 * lanes} x i8> %unsigned to {wide}
-  %s = sext <{4 * lanes} x i8> %signed to {wide}
-  %p = mul {wide} %u, %s
-  {body}
-  ret {sums} %s3
-}}
-"""
+    return f"\ndefine internal {head} noinline {{\n  {body}\n}}\n"

@@ -14,7 +14,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
-from ...common.contraction import input_loops, is_contraction, multiplies_bf16
+from ...common.contraction import input_loops, integer_product, is_contraction, multiplies_bf16
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 
 LOOP_TILE_POINTS = 8192
@@ -119,12 +119,24 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
 def _block(hero: TileOp, target: TargetView, packed: bool) -> tuple[int, int]:
     """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
     the left one than stays in L2."""
-    if not (target.amx_bf16 and hero.op.name == "linalg.generic" and multiplies_bf16(hero.op.regions[0].blocks[0])):
+    size = _tile_element(hero, target)
+    if size == 0:
         return 64, 96
     if packed:
         return 32, 32
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
-    return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (2 * depth) // 32))
+    return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (size * depth) // 32))
+
+
+def _tile_element(hero: TileOp, target: TargetView) -> int:
+    """Bytes of the elements that AMX multiplies here, 0 where it multiplies none."""
+    if not (target.amx_bf16 or target.amx_int8) or hero.op.name != "linalg.generic":
+        return 0
+    block = hero.op.regions[0].blocks[0]
+    if target.amx_bf16 and multiplies_bf16(block):
+        return 2
+    product = integer_product(block) if target.amx_int8 else None
+    return 1 if product is not None and product.bits == 8 else 0
 
 
 def _panels(hero: TileOp) -> dict[int, int]:

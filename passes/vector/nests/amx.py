@@ -1,17 +1,18 @@
-"""Contractions of bf16 operands by AMX tiles: 2 × 2 tiles of 16 × 16 f32 are summed over the whole depth, then stored to the tile's
-f32 buffer.
+"""Contractions of bf16 operands, and of bytes, by AMX tiles: 2 × 2 tiles of 16 × 16 f32 (i32) are summed over the whole depth, then stored
+to the tile's buffer of f32 (i32).
 
     for n in blocks of 32: for m in blocks of 32:
       c00, c01, c10, c11 = tile_zero
-      for k in steps of 32:
-        a0, a1 = tile_load A[m…, k];  b0, b1 = tile_load B[k/2, n…, 2];  cij = tile_mulf ai, bj, cij
+      for k in steps of 32 (of bytes: 64):
+        a0, a1 = tile_load A[m…, k];  b0, b1 = tile_load B[k/2, n…, 2];  cij = tile_mulf (tile_muli) ai, bj, cij
       tile_store c → C[m, n]
 
 The epilogue (bias, activation, rounding) is the next nest of the tile. Rows or columns beyond an edge are computed and dropped: they
 are stored where the buffer has room, else by way of a scratch block. How operands get into the tiles' layout is told in amx_panels.py.
 
-Must hold: the target has amx_bf16. Declined (other code then computes the contraction): other bodies and types, accumulators that do
-not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, 16 columns or a depth of 16.
+Must hold: the target has amx_bf16 (amx_int8). Declined (other code then computes the contraction): other bodies and types, accumulators
+that do not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, 16 columns or a depth
+of 16; a left operand of bytes whose depth is not contiguous.
 """
 
 from __future__ import annotations
@@ -24,25 +25,26 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
-from ...common.contraction import multiplies_bf16
+from ...common.contraction import integer_product, multiplies_bf16
 from ...common.control_flow import for_each, for_loop, nest, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import defining_op, value_of
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .access import Access
-from .amx_panels import DEPTH, Depth, Operand, load_tile, pack_columns, pack_rows, store_tile
+from .amx_panels import BF16, Depth, Format, Operand, bytes_format, load_tile, pack_columns, pack_rows, store_tile
 from .lanes import Lanes
 from .nests import chunks, if_some, whole_part
 from .packing import Scratch
-from .work import Work
+from .work import Work, starts_from_zero
 
-LEAST_ROWS, LEAST_COLUMNS, LEAST_DEPTH = 8, 16, 16
+LEAST_ROWS, LEAST_COLUMNS, LEAST_GROUPS = 8, 16, 8
+_BLOCK = 32
+"""Rows and columns of a block of tiles."""
 
 
 def emit_amx(work: Work, target: TargetView, scratch: Scratch) -> bool:
     """Emits `work` by AMX tiles, or returns False if it is not for them."""
-    if not target.amx_bf16 or work.block is None or not multiplies_bf16(work.block) or not _starts_from_zero(work):
+    if not (target.amx_bf16 or target.amx_int8) or work.block is None or not starts_from_zero(work):
         return False
     plan = _plan(work, target)
     if plan is None:
@@ -51,10 +53,15 @@ def emit_amx(work: Work, target: TargetView, scratch: Scratch) -> bool:
     return True
 
 
-def _starts_from_zero(work: Work) -> bool:
-    value = work.fill[0]
-    op = defining_op(value) if value is not None else None
-    return op is not None and op.name == "arith.constant" and ir.FloatAttr(op.attributes["value"]).value == 0.0
+def _formats(block: ir.Block, target: TargetView) -> list[Format]:
+    """The format of the products with the first operand's rows, and that with the second's; none of other bodies."""
+    if target.amx_bf16 and multiplies_bf16(block):
+        return [BF16, BF16]
+    product = integer_product(block) if target.amx_int8 else None
+    if product is None or product.bits != 8:
+        return []
+    signs = product.left_signed, product.right_signed
+    return [bytes_format(*signs), bytes_format(*signs[::-1])]
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ class _Plan:
     left: Access
     right: Access
     out: Access
+    form: Format
     rows: int
     columns: int
     depth: int
@@ -81,7 +89,8 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     operands = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     accesses = [a for a in operands if a is not None]
     summed = [d for d in loops if not work.parallel[d]]
-    if len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
+    formats = [] if work.block is None else _formats(work.block, target)
+    if not formats or len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
         return None
     out = accesses[2]
     for left, right in (accesses[:2], accesses[1::-1]):
@@ -92,20 +101,21 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
             break
     else:
         return None
+    form = formats[0 if left is accesses[0] else 1]
     row, column = max(rows, key=lambda d: size_bound(extents[d])), columns[0]
-    depth, pair = _depth(work, a, b, row, column, summed)
+    depth, pair = _depth(work, a, b, row, column, summed) if form == BF16 else (_byte_depth(work, a, b, column, summed), None)
     if depth is None:
         return None
     outer = [d for d in loops if work.parallel[d] and d not in (row, column)]
-    plan = _Plan(left, right, out, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)])
+    plan = _Plan(left, right, out, form, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)])
     extent = size_bound(extents[depth]) * (1 if pair is None else 2)
     if pair is not None and not (isinstance(extents[column], int) or size_bound(extents[column]) % 32 == 0):
         return None  # blocks of 32 columns would reach beyond what is packed
-    direct = a[depth if pair is None else pair] == 1 and extent % DEPTH == 0
+    direct = a[depth if pair is None else pair] == 1 and extent % form.depth == 0
     most = size_bound(extents[row])
-    packed = (DEPTH if pair is None else 0) + (most + DEPTH if not direct else DEPTH if extents[row] != most or most % DEPTH else 0)
-    panel_bytes = 2 * prod(size_bound(extents[d]) for d in plan.reduced) * (extent + DEPTH) * packed
-    return plan if extent >= LEAST_DEPTH and panel_bytes <= target.tile_bytes else None
+    packed = (_BLOCK if pair is None else 0) + (most + _BLOCK if not direct else _BLOCK if extents[row] != most or most % _BLOCK else 0)
+    panel_bytes = 4 // form.group * prod(size_bound(extents[d]) for d in plan.reduced) * (extent + form.depth) * packed
+    return plan if extent >= LEAST_GROUPS * form.group and panel_bytes <= target.tile_bytes else None
 
 
 def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:
@@ -115,10 +125,16 @@ def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed
         if work.extents[pair] != 2 or b[pair] != 1 or b[column] != 2 or 1 not in (a[pair], a[row]):
             continue
         for d in summed:
-            whole = isinstance(extent := work.extents[d], int) and 2 * extent % DEPTH == 0
+            whole = isinstance(extent := work.extents[d], int) and 2 * extent % BF16.depth == 0
             if d != pair and whole and a[d] == 2 * a[pair] and b[d] and b[d] % 64 == 0:
                 return d, pair
     return max(depths, key=lambda d: (a[d] == 1, work.extents[d]), default=None), None
+
+
+def _byte_depth(work: Work, a: list[int], b: list[int], column: int, summed: list[int]) -> int | None:
+    """The loop that walks along the depth of bytes: contiguous on the left."""
+    depths = [d for d in summed if a[d] == 1 and b[d] and 1 in (b[d], b[column])]
+    return max(depths, key=lambda d: size_bound(work.extents[d]), default=None)
 
 
 class _Amx:
@@ -128,7 +144,7 @@ class _Amx:
         self.most_rows, self.most_columns = size_bound(self.m), size_bound(self.n)
         self.block = (16 if self.most_rows <= 16 else 32, 16 if self.most_columns <= 16 else 32)
         extent = size_bound(work.extents[plan.depth]) * (1 if plan.pair is None else 2)
-        self.depth = Depth({d: size_bound(work.extents[d]) for d in plan.reduced}, extent)
+        self.depth = Depth({d: size_bound(work.extents[d]) for d in plan.reduced}, extent, plan.form)
 
     def emit(self) -> None:
         outer = self.plan.outer
@@ -144,9 +160,9 @@ class _Amx:
         """Blocks of rows × columns for fixed outer loops: rows read where they lie, then those that need packing."""
         a, b = self._operand(self.plan.left, self.plan.rows, fixed), self._operand(self.plan.right, self.plan.columns, fixed)
         rows, columns = self.block
-        direct = a.along == 1 and self.depth.extent % DEPTH == 0
+        direct = a.along == 1 and self.depth.extent % self.plan.form.depth == 0
         whole = whole_part(self.m, rows) if direct else 0
-        edge = self._pack_edge(a, whole, DEPTH if direct else -(-self.most_rows // DEPTH) * DEPTH)
+        edge = self._pack_edge(a, whole, _BLOCK if direct else -(-self.most_rows // _BLOCK) * _BLOCK)
 
         def column(n: LinearIndex) -> None:
             right, at = b, n
@@ -178,19 +194,19 @@ class _Amx:
     ) -> None:
         """One block: rows from `row` of `a`, columns from `column` of `b`, stored at (m, n) of the result."""
         rows, columns = (range(0, size, 16) for size in self.block)
-        kind = ir.Type.parse("!x86.amx.tile<16x16xf32>")
-        zeros = [value_of("x86.amx.tile_zero", kind) for _ in rows for _ in columns]
+        form = self.plan.form
+        zeros = [form.zero() for _ in rows for _ in columns]
 
         def outer(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
             reduced = dict(zip(self.depth.outer, indices))
 
             def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                left = [load_tile(a, a.at(row + i, k, reduced)) for i in rows]
-                right = [load_tile(b, b.at(column + j, k, reduced)) for j in columns]
+                left = [load_tile(a, a.at(row + i, k, reduced), form) for i in rows]
+                right = [load_tile(b, b.at(column + j, k, reduced), form) for j in columns]
                 pairs = [(x, y) for x in left for y in right]
-                return [value_of("x86.amx.tile_mulf", kind, [x, y, c]) for (x, y), c in zip(pairs, sums)]
+                return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
 
-            return for_loop(0, self.depth.padded, DEPTH, sums, step)
+            return for_loop(0, self.depth.padded, form.depth, sums, step)
 
         sums = nest(list(self.depth.outer.values()), zeros, outer)
         self._store([(i, j) for i in rows for j in columns], sums, m, n, fixed)

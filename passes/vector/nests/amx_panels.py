@@ -1,13 +1,13 @@
 """Operands of AMX tile products: read where they lie, or copied to panels on the stack.
 
-A tile of the left operand is 16 rows × 32 bf16 of depth, a tile of the right one 16 pairs of depth × 16 columns of 2 bf16. What does
-not lie so in memory is packed, the depth filled up with zeros to a multiple of 32:
+A tile of the left operand is 16 rows × 32 bf16 of depth, a tile of the right one 16 pairs of depth × 16 columns of 2 bf16; of bytes they
+are 16 rows × 64, and 16 quads × 16 columns of 4. What does not lie so in memory is packed, the depth filled up with zeros to whole tiles:
 
     left    A[m, k]              as it is; copied where the depth or the rows end within a tile
-            A[k, m]              squares of 32 × 32 transposed in registers
-    right   B[k/2, n, 2]         as it is (packed when bound)
-            B[k, n]              pairs of rows interleaved
-            B[n, k]              squares of 16 × 16 pairs transposed in registers
+            A[k, m]              squares of 32 × 32 bf16 transposed in registers
+    right   B[k/2, n, 2]         as it is (bf16, packed when bound)
+            B[k, n]              pairs (quads) of rows interleaved
+            B[n, k]              squares of 16 × 16 pairs (quads) transposed in registers
 """
 
 from __future__ import annotations
@@ -28,15 +28,46 @@ from .lanes import Lanes
 from .nests import chunks, dynamic_mask, static_mask
 from .packing import Scratch, transpose_square
 
-DEPTH = 32
-"""bf16 elements of depth that a tile holds."""
+
+@dataclass(frozen=True)
+class Format:
+    """What tiles hold: elements of a type, so many side by side in 32 bits, and sums of their products; the op that makes these."""
+
+    element: str
+    group: int
+    sums: str
+    product: str
+    unsigned: tuple[str, ...] = ()
+    """Attributes of the op `product`: which operands have no sign."""
+
+    @property
+    def depth(self) -> int:
+        """Elements of depth that a tile holds."""
+        return 16 * self.group
+
+    def multiply(self, left: ir.Value, right: ir.Value, sums: ir.Value) -> ir.Value:
+        """`sums` and the product of two tiles."""
+        return value_of(self.product, sums.type, [left, right, sums], **dict.fromkeys(self.unsigned, ir.UnitAttr.get()))
+
+    def zero(self) -> ir.Value:
+        """A tile of sums."""
+        return value_of("x86.amx.tile_zero", ir.Type.parse(f"!x86.amx.tile<16x16x{self.sums}>"))
+
+
+BF16 = Format("bf16", 2, "f32", "x86.amx.tile_mulf")
+
+
+def bytes_format(left_signed: bool, right_signed: bool) -> Format:
+    """Products of bytes, each operand with its sign or without."""
+    unsigned = tuple(name for name, signed in (("isZextLhs", left_signed), ("isZextRhs", right_signed)) if not signed)
+    return Format("i8", 4, "i32", "x86.amx.tile_muli", unsigned)
 
 
 @dataclass(frozen=True)
 class Operand:
     """How an operand lies in memory: element (i, k, reduced…) is at `offset + i * across + k * along + …`.
 
-    `pairs` > 0: k is split in two, pairs lie side by side and are that far apart; `along` is then 1 within a pair.
+    `pairs` > 0: k is split in two, pairs (of bytes: quads) lie side by side and are that far apart; `along` is then 1 within a pair.
     """
 
     storage: Storage
@@ -45,24 +76,25 @@ class Operand:
     along: int
     reduced: dict[int, int] = field(default_factory=dict)
     pairs: int = 0
+    group: int = 2
 
     def at(self, i: LinearIndex, k: LinearIndex, reduced: dict[int, LinearIndex]) -> LinearIndex:
-        """The address of an element; k must be even where the operand is stored in pairs."""
-        total = self.offset + i * self.across + k * (self.pairs // 2 if self.pairs else self.along)
+        """The address of an element; k must be even where the operand is stored in pairs (a multiple of 4, in quads)."""
+        total = self.offset + i * self.across + k * (self.pairs // self.group if self.pairs else self.along)
         for dim, index in reduced.items():
             total = total + index * self.reduced[dim]
         return total
 
 
-def load_tile(operand: Operand, address: LinearIndex) -> ir.Value:
-    """The 16 × 32 tile at `address`: rows are `across` apart, or `pairs` for a right operand."""
-    kind = ir.Type.parse("!x86.amx.tile<16x32xbf16>")
-    window, zero = _window(operand.storage, address, DEPTH, operand.pairs or operand.across), LinearIndex().value()
+def load_tile(operand: Operand, address: LinearIndex, form: Format) -> ir.Value:
+    """The tile of 16 × depth at `address`: rows are `across` apart, or `pairs` for a right operand."""
+    kind = ir.Type.parse(f"!x86.amx.tile<16x{form.depth}x{form.element}>")
+    window, zero = _window(operand.storage, address, form.depth, operand.pairs or operand.across), LinearIndex().value()
     return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
 
 
 def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int) -> None:
-    """Stores a 16 × 16 tile of f32 with rows that are `row` apart."""
+    """Stores a 16 × 16 tile of sums with rows that are `row` apart."""
     window, zero = _window(storage, address, 16, row), LinearIndex().value()
     create("x86.amx.tile_store", [], [window, zero, zero, tile], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 1, 0]))
 
@@ -78,11 +110,12 @@ class Depth:
 
     outer: dict[int, int]
     extent: int
+    form: Format
 
     @property
     def padded(self) -> int:
         """The extent, filled up to whole tiles."""
-        return ceil(self.extent / DEPTH) * DEPTH
+        return ceil(self.extent / self.form.depth) * self.form.depth
 
     def panel_of_rows(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:
         """A left operand on the stack: [count][outer…][depth]."""
@@ -90,9 +123,10 @@ class Depth:
         return Operand(buffer, buffer.offset, buffer.strides[0], 1, dict(zip(self.outer, buffer.strides[1:])))
 
     def panel_of_columns(self, scratch: Scratch, element: ir.Type, count: int) -> Operand:
-        """A right operand on the stack: [outer…][depth / 2][count][2]."""
-        buffer = scratch((*self.outer.values(), self.padded // 2, 2 * count), element)
-        return Operand(buffer, buffer.offset, 2, 1, dict(zip(self.outer, buffer.strides)), 2 * count)
+        """A right operand on the stack: [outer…][depth / 2][count][2], of bytes 4 for 2."""
+        group = self.form.group
+        buffer = scratch((*self.outer.values(), self.padded // group, group * count), element)
+        return Operand(buffer, buffer.offset, group, 1, dict(zip(self.outer, buffer.strides)), group * count, group)
 
     def over_outer(self, body: Callable[[dict[int, LinearIndex]], None]) -> None:
         """`body(indices by dim)` for all indices of the outer loops."""
@@ -100,7 +134,10 @@ class Depth:
 
 
 def pack_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
-    """Copies `count` rows from row `start` of `extent` on; rows beyond the last repeat it, or are zero. `count` is a multiple of 32."""
+    """Copies `count` rows from row `start` of `extent` on; rows beyond the last repeat it, or are zero.
+
+    `count` is a multiple of 32, and of a tile's depth where rows are transposed.
+    """
     if source.along == 1:
         _copy_rows(source, target, start, extent, count, depth)
     else:
@@ -118,7 +155,7 @@ def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int
                 value = lanes.load(source.storage, source.at(index, k, reduced).along_lanes())
                 Lanes(lanes.count).store(value, target.storage, target.at(i, k, reduced).along_lanes())
 
-            chunks(depth.extent, DEPTH, DEPTH, chunk)
+            chunks(depth.extent, depth.form.depth, depth.form.depth, chunk)
 
         depth.over_outer(at)
 
@@ -126,30 +163,30 @@ def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int
 
 
 def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
-    left = LinearIndex.of(extent) - start
+    left, side = LinearIndex.of(extent) - start, depth.form.depth
 
     def square(i: LinearIndex) -> None:
-        lanes = _live_lanes(left - i)
+        lanes = _live_lanes(left - i, side)
 
         def at(reduced: dict[int, LinearIndex]) -> None:
             def chunk(k: LinearIndex, wide: Lanes) -> None:
                 whole = wide.mask is None
-                live = DEPTH if whole else depth.extent % DEPTH
+                live = side if whole else depth.extent % side
                 first = source.at(start + i, LinearIndex(), reduced)
                 rows = [lanes.load(source.storage, (first + (k + j) * source.along).along_lanes()) for j in range(live)]
-                rows += [splat(vector_of(DEPTH, source.storage.element), 0)] * (DEPTH - live)
+                rows += [splat(vector_of(side, source.storage.element), 0)] * (side - live)
                 for j, value in enumerate(transpose_square(rows)):
-                    Lanes(DEPTH).store(value, target.storage, target.at(i + j, k, reduced).along_lanes())
+                    Lanes(side).store(value, target.storage, target.at(i + j, k, reduced).along_lanes())
 
-            chunks(depth.extent, DEPTH, DEPTH, chunk)
+            chunks(depth.extent, depth.form.depth, depth.form.depth, chunk)
 
         depth.over_outer(at)
 
-    for_each(0, count, DEPTH, square)
+    for_each(0, count, side, square)
 
 
 def pack_columns(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
-    """Copies `count` columns (16 or 32) from column `start` of `extent` on, as pairs of depth side by side."""
+    """Copies `count` columns (16 or 32) from column `start` of `extent` on, as pairs (quads) of depth side by side."""
     fill = _interleave if source.across == 1 else _transpose_pairs
     depth.over_outer(lambda reduced: fill(source, target, start, extent, count, depth, reduced))
 
@@ -163,14 +200,18 @@ def _interleave(
     def load(k: LinearIndex) -> ir.Value:
         return lanes.load(source.storage, source.at(start, k, reduced).along_lanes())
 
-    def store(k: LinearIndex, low: ir.Value, high: ir.Value) -> None:
-        Lanes(2 * count).store(vector.interleave(low, high), target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
+    def store(k: LinearIndex, rows: list[ir.Value]) -> None:
+        while len(rows) > 1:
+            half = len(rows) // 2
+            rows = [vector.interleave(low, high) for low, high in zip(rows[:half], rows[half:])]
+        Lanes(group * count).store(rows[0], target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
 
-    even = depth.extent - depth.extent % 2
-    for_each(0, even, 2, lambda k: store(k, load(k), load(k + 1)))
+    group = depth.form.group
+    whole = depth.extent - depth.extent % group
+    for_each(0, whole, group, lambda k: store(k, [load(k + j) for j in range(group)]))
     zeros = splat(vector_of(count, element), 0)
-    for k in range(even, depth.padded, 2):
-        store(LinearIndex(constant=k), load(LinearIndex(constant=k)) if k < depth.extent else zeros, zeros)
+    for k in range(whole, depth.padded, group):
+        store(LinearIndex(constant=k), [load(LinearIndex(constant=j)) if j < depth.extent else zeros for j in range(k, k + group)])
 
 
 def _transpose_pairs(
@@ -178,7 +219,7 @@ def _transpose_pairs(
 ) -> None:
     last = LinearIndex.of(extent) - 1
     i32 = vector_of(16, ir.IntegerType.get_signless(32))
-    bf16 = vector_of(DEPTH, source.storage.element)
+    wide, group = vector_of(depth.form.depth, source.storage.element), depth.form.group
     rows = [_least(start + i, last) for i in range(count)]
 
     def chunk(k: LinearIndex, lanes: Lanes) -> None:
@@ -186,13 +227,13 @@ def _transpose_pairs(
             loads = [lanes.load(source.storage, source.at(row, k, reduced).along_lanes()) for row in rows[first : first + 16]]
             square = transpose_square([vector.bitcast(i32, v) for v in loads])
             for j, value in enumerate(square):
-                address = target.at(LinearIndex(constant=first), k + 2 * j, reduced)
-                Lanes(DEPTH).store(vector.bitcast(bf16, value), target.storage, address.along_lanes())
+                address = target.at(LinearIndex(constant=first), k + group * j, reduced)
+                Lanes(depth.form.depth).store(vector.bitcast(wide, value), target.storage, address.along_lanes())
 
-    chunks(depth.extent, DEPTH, DEPTH, chunk)
+    chunks(depth.extent, depth.form.depth, depth.form.depth, chunk)
 
 
-def _live_lanes(left: LinearIndex, count: int = DEPTH) -> Lanes:
+def _live_lanes(left: LinearIndex, count: int) -> Lanes:
     """`count` lanes of which the first `left` are live."""
     if left.is_constant:
         return Lanes(count, None if left.constant >= count else static_mask(count, left.constant))

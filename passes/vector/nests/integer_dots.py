@@ -28,7 +28,6 @@ from hloom.dialects.target import TargetView
 from ...common.contraction import IntegerProduct, integer_product
 from ...common.control_flow import for_each, nest, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import defining_op
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import splat
@@ -39,7 +38,7 @@ from .integer_instructions import Multiplier, moved_by, multiplier
 from .integer_panels import Panel, Source, pack_panel
 from .lanes import Lanes, Rep
 from .packing import Scratch, unless_repeated
-from .work import Point, Work
+from .work import Point, Work, starts_from_zero
 
 _LEAST_ROWS, _LEAST_COLUMNS, _LEAST_DEPTH = 4, 4, 4
 
@@ -80,7 +79,7 @@ def _plan(work: Work, product: IntegerProduct, target: TargetView) -> _Plan | No
         return None
     plan = _with_rows(work, left, right, out, multiplier(product, target))
     plan = plan or _with_rows(work, right, left, out, multiplier(product.swapped(), target))
-    if plan is None or (plan.by.moves and not _starts_from_zero(work)):
+    if plan is None or (plan.by.moves and not starts_from_zero(work)):
         return None
     groups = prod(size_bound(work.extents[d]) for d in (plan.depth, *plan.summed)) // plan.by.left.count
     panel_bytes = 4 * groups * sum(size_bound(work.extents[d]) for d in (plan.rows, plan.columns))
@@ -101,11 +100,6 @@ def _with_rows(work: Work, left: Access, right: Access, out: Access, by: Multipl
     depth = max(depths, key=lambda d: (a[d] == 1, b[d] == 1, extents[d]))
     outer = [d for d in loops if work.parallel[d] and d not in (row, column)]
     return _Plan(left, right, out, by, row, column, depth, outer, [d for d in summed if d != depth])
-
-
-def _starts_from_zero(work: Work) -> bool:
-    op = defining_op(work.fill[0]) if work.fill[0] is not None else None
-    return op is not None and op.name == "arith.constant" and ir.IntegerAttr(op.attributes["value"]).value == 0
 
 
 class _Dots:

@@ -9,6 +9,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 
 from ...common.linear_index import LinearIndex, linear_results
+from ...common.rewriting import defining_op
 from ...common.storage import Storage
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
@@ -76,6 +77,12 @@ class Work:
         """The ops of the body, rare branches counted as one and constants not at all."""
         ops = [] if self.block is None else [op.operation for op in self.block.operations]
         return [op for op in ops if op.name != "arith.constant"]
+
+
+def starts_from_zero(work: Work) -> bool:
+    """Whether the first result's sums start from a constant zero."""
+    op = defining_op(work.fill[0]) if work.fill[0] is not None else None
+    return op is not None and op.name == "arith.constant" and op.attributes["value"].value == 0
 
 
 def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:

@@ -161,3 +161,56 @@ module attributes {hloom.target = {amx_bf16 = true}} {
     return %c : tensor<32x32xf32>
   }
 }
+
+// -----
+
+// Changed: bytes. Rows of 64 bytes of depth are read where they lie, quads of the right operand are interleaved; only the left one has a sign.
+// CHECK-LABEL: func.func private @bytes(
+// CHECK: vector.interleave %{{.*}} : vector<64xi8> -> vector<128xi8>
+// CHECK-COUNT-4: x86.amx.tile_zero : !x86.amx.tile<16x16xi32>
+// CHECK: x86.amx.tile_load {{.*}} !x86.amx.tile<16x64xi8>
+// CHECK-COUNT-4: x86.amx.tile_muli %{{.*}}, %{{.*}} zext, %{{.*}} : !x86.amx.tile<16x64xi8>, !x86.amx.tile<16x64xi8>, !x86.amx.tile<16x16xi32>
+// CHECK: x86.amx.tile_store
+// CHECK: return
+
+// Declined: the depth of the left operand is not contiguous. Quads in vector registers take it.
+// CHECK-LABEL: func.func private @bytes_by_depth(
+// CHECK-NOT: x86.amx
+// CHECK: vpdpbusd
+// CHECK: return
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#at = affine_map<(d0, d1, d2) -> (d2, d0)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+module attributes {hloom.target = {amx_int8 = true, int8_dot = true}} {
+  func.func private @bytes(%x: tensor<64x128xi8>, %w: tensor<128x64xi8>) -> tensor<64x64xi32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0 : i32
+    %e = tensor.empty() : tensor<64x64xi32>
+    %f = linalg.fill ins(%zero : i32) outs(%e : tensor<64x64xi32>) -> tensor<64x64xi32>
+    %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<64x128xi8>, tensor<128x64xi8>) outs(%f : tensor<64x64xi32>) {
+    ^bb0(%a: i8, %b: i8, %sum: i32):
+      %0 = arith.extsi %a : i8 to i32
+      %1 = arith.extui %b : i8 to i32
+      %2 = arith.muli %0, %1 : i32
+      %3 = arith.addi %sum, %2 : i32
+      linalg.yield %3 : i32
+    } -> tensor<64x64xi32>
+    return %r : tensor<64x64xi32>
+  }
+  func.func private @bytes_by_depth(%x: tensor<128x64xi8>, %w: tensor<128x64xi8>) -> tensor<64x64xi32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0 : i32
+    %e = tensor.empty() : tensor<64x64xi32>
+    %f = linalg.fill ins(%zero : i32) outs(%e : tensor<64x64xi32>) -> tensor<64x64xi32>
+    %r = linalg.generic {indexing_maps = [#at, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<128x64xi8>, tensor<128x64xi8>) outs(%f : tensor<64x64xi32>) {
+    ^bb0(%a: i8, %b: i8, %sum: i32):
+      %0 = arith.extsi %a : i8 to i32
+      %1 = arith.extui %b : i8 to i32
+      %2 = arith.muli %0, %1 : i32
+      %3 = arith.addi %sum, %2 : i32
+      linalg.yield %3 : i32
+    } -> tensor<64x64xi32>
+    return %r : tensor<64x64xi32>
+  }
+}
