@@ -247,16 +247,22 @@ def test_batched_dots_and_convolutions():
     a, b = integers(left, (3, 7, 17), 1), integers(right, (3, 17, 5), 2)
     wanted = rescaled((a.astype(np.int64) - 3) @ b.astype(np.int64), left, right, result)
     p.check("batch", dot(p, p.input(left, a), p.input(right, b), ((0,), (0,)), ((2,), (1,)), result), wanted)
+    for left_storage, right_storage in [("i8", "i8"), ("ui8", "ui8"), ("ui8", "i8")]:
+        convolved(p, Q(left_storage, 0.5, 3), Q(right_storage, 0.25), result)
+    p.verify()
+
+
+def convolved(p: Quantized, left: Q, right: Q, result: Q) -> None:
     image, kernel = integers(left, (2, 6, 7, 3), 3), integers(right, (3, 3, 3, 4), 4)
     centred = np.zeros((2, 8, 9, 3), np.int64)
-    centred[:, 1:7, 1:8] = image.astype(np.int64) - 3
+    centred[:, 1:7, 1:8] = image.astype(np.int64) - left.zero
     total = sum(
         np.einsum("bhwi,io->bhwo", centred[:, r : r + 6, c : c + 7], kernel[r, c].astype(np.int64)) for r in range(3) for c in range(3)
     )
     made = convolution(p, p.input(left, image), p.input(right, kernel), padding=[(1, 1), (1, 1)])
     p.lines[-1] = p.lines[-1].rpartition(" -> ")[0] + f" -> tensor<2x6x7x4x{result}>"
-    p.check("convolution", Value(made.name, (2, 6, 7, 4), str(result)), rescaled(total, left, right, result))
-    p.verify()
+    wanted = rescaled(total, left, right, result)
+    p.check(f"convolution of {left} and {right}", Value(made.name, (2, 6, 7, 4), str(result)), wanted)
 
 
 def test_hybrid_ops():

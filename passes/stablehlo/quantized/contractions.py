@@ -32,8 +32,10 @@ def in_integers(op: ir.Operation, lhs: ir.Value, rhs: ir.Value) -> ir.Value | No
     left, right, result = (quantized_element(value) for value in (*op.operands, op.results[0]))
     if left is None or right is None or result is None or not _is_simple(op, left, right, result):
         return None
-    image, zero_point = _as_signed(lhs, left.zero_points[0])
-    rhs, other_point = _as_signed(rhs, right.zero_points[0])
+    image, zero_point, other_point = lhs, left.zero_points[0], 0
+    if op.name == "stablehlo.dot_general" or not _are_bytes_alike(left, right):
+        image, zero_point = _as_signed(lhs, zero_point)
+        rhs, other_point = _as_signed(rhs, other_point)
     attributes = attributes_of(op)
     if zero_point and op.name == "stablehlo.convolution":
         image = _padded(op, image, zero_point)
@@ -53,13 +55,18 @@ def in_integers(op: ir.Operation, lhs: ir.Value, rhs: ir.Value) -> ir.Value | No
 
 
 def _is_simple(op: ir.Operation, left: QuantizedType, right: QuantizedType, result: QuantizedType) -> bool:
-    """Bytes, one scale on the left, on the right those of the result's channels and no zero point; of a convolution signed bytes there."""
+    """Bytes, one scale on the left, on the right those of the result's channels and no zero point; of a convolution signed bytes there, or
+    unsigned ones on both sides."""
     if left.storage.width > 8 or right.storage.width > 8 or left.axis is not None or any(right.zero_points):
         return False
-    if op.name == "stablehlo.convolution" and right.storage.is_unsigned:
+    if op.name == "stablehlo.convolution" and right.storage.is_unsigned and not _are_bytes_alike(left, right):
         return False
     channel, place = _channel(op)
     return right.axis in (None, channel) and result.axis in (None, place) and _summed(op) <= _LONGEST
+
+
+def _are_bytes_alike(left: QuantizedType, right: QuantizedType) -> bool:
+    return left.storage == right.storage and left.storage.width == 8
 
 
 def _summed(op: ir.Operation) -> int:
@@ -86,7 +93,7 @@ def _free(op: ir.Operation) -> list[int]:
 
 
 def _as_signed(value: ir.Value, zero_point: int) -> tuple[ir.Value, int]:
-    """Bytes as i8: unsigned ones of 8 bits, and their zero point, are moved by 128."""
+    """Integers as i8: unsigned ones of 8 bits, and their zero point, are moved by 128."""
     element = element_of(value)
     i8 = ir.IntegerType.get_signless(8)
     if not element.is_unsigned or element.width < 8:

@@ -3,6 +3,7 @@
 !q = !quant.uniform<i8:f32, 0.5:3>
 !w = !quant.uniform<i8:f32, 0.25>
 !u = !quant.uniform<u8:f32, 2.0:128>
+!v = !quant.uniform<u8:f32, 0.25>
 !r = !quant.uniform<i8:f32, 2.0:-1>
 !a = !quant.uniform<i8:f32:1, {0.1, 0.2}>
 !acc = !quant.uniform<i32:f32, 0.125>
@@ -48,6 +49,20 @@ func.func @dot(%x: tensor<4x8x!q>, %w: tensor<8x2x!w>) -> tensor<4x2x!r> {
 func.func @unsigned_dot(%x: tensor<4x8x!quant.uniform<u8:f32, 0.5>>, %w: tensor<8x2x!quant.uniform<u8:f32, 0.25>>) -> tensor<4x2x!quant.uniform<i8:f32, 2.0:-1>> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8x!quant.uniform<u8:f32, 0.5>>, tensor<8x2x!quant.uniform<u8:f32, 0.25>>) -> tensor<4x2x!quant.uniform<i8:f32, 2.0:-1>>
   return %0 : tensor<4x2x!quant.uniform<i8:f32, 2.0:-1>>
+}
+
+// Changed: Unsigned bytes of a convolution stay what they are, where both are; with a signed kernel the image is moved by 128.
+// CHECK-LABEL: func.func @unsigned_convolutions(
+// CHECK-NOT: stablehlo.xor
+// CHECK: stablehlo.convolution{{.*}} : (tensor<1x4x2xui8>, tensor<3x2x2xui8>) -> tensor<1x2x2xi32>
+// CHECK: stablehlo.xor {{.*}} : tensor<1x4x2xui8>
+// CHECK: stablehlo.convolution{{.*}} : (tensor<1x4x2xi8>, tensor<3x2x2xi8>) -> tensor<1x2x2xi32>
+func.func @unsigned_convolutions(%i: tensor<1x4x2x!u>, %u: tensor<3x2x2x!v>, %k: tensor<3x2x2x!w>) -> (tensor<1x2x2x!u>, tensor<1x2x2x!u>) {
+  %0 = stablehlo.convolution(%i, %u) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x2x!u>, tensor<3x2x2x!v>) -> tensor<1x2x2x!u>
+  %1 = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x2x!u>, tensor<3x2x2x!w>) -> tensor<1x2x2x!u>
+  return %0, %1 : tensor<1x2x2x!u>, tensor<1x2x2x!u>
 }
 
 // Changed: The sums are the result where that stands for the same.
