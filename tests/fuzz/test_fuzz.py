@@ -9,17 +9,19 @@ import argparse
 
 import numpy as np
 import pytest
+from torch_mlir import ir
 
 from fuzz.__main__ import Run, parsed
 from fuzz.elements import COMMON, Data, values
 from fuzz.errors import Facts, Unsuitable, checked, total
 from fuzz.grow import Limits
-from fuzz.judge import Verdict, close
+from fuzz.judge import Judge, Verdict, close
 from fuzz.known import admitted, compiles
 from fuzz.minimize import minimized, weight
-from fuzz.program import walk
+from fuzz.program import Program, Type, Value, walk
 from fuzz.programs import random_program
-from fuzz.recipes import load
+from fuzz.recipes import VARIANTS, every, load
+from hloom.dialects.context import make_context
 from hloom.passes.common.ops import LEGALIZED, OPS
 
 PROGRAMS = {"cpu": 20, "sim:sm_90a": 8}
@@ -38,6 +40,37 @@ def test_every_op_that_compiles_has_a_recipe():
     names = {name.removeprefix("stablehlo.") for name in known if name.startswith("stablehlo.") and "@" not in name}
     assert names - set(load()) == set()
     assert not [name for name in names if not any(admitted(name, element) for element in COMMON)]
+
+
+def test_variants_make_programs():
+    limits = Limits(types=("f32", "i32"), empty=0)
+    names = ["add", "convert", *sorted({r.name for r in every() if r in VARIANTS})]
+    programs = [random_program([3, n], limits, compiles("cpu"), 12, names) for n in range(60)]
+    made = {op.name for program in programs for op in walk(program.ops)}
+    assert {f"stablehlo.{name}" for name in names if "." not in name} - made == set()
+    assert any(len(op.results) > 1 for program in programs for op in walk(program.ops) if op.name == "stablehlo.reduce")
+    for program in programs:
+        ir.Module.parse(program.text(), make_context())
+
+
+def test_a_result_is_right_if_one_oracle_says_so():
+    x, kind = np.arange(3.0, dtype=np.float32), Type((3,), "f32")
+    program = Program([], [], [Value(kind), Value(kind)])
+    judge = Judge()
+    judge.reference, judge.xla = Answers([x, x + 1]), Answers([x + 1, x])
+    assert judge._compared(program, "", [x, x], 0).kind == "disputed"
+    judge.xla = Answers([x + 1, x + 1])
+    verdict = judge._compared(program, "", [x, x], 0)
+    assert verdict.kind == "wrong" and verdict.wrong == (1,)
+    judge.stop()
+
+
+class Answers:
+    """An oracle that always gives these."""
+
+    def __init__(self, answers):
+        self.ask = lambda text, inputs: answers
+        self.stop = lambda: None
 
 
 def test_programs_are_reproducible_and_differ():

@@ -23,7 +23,8 @@ def keeping_size(g: Grower, name: str, element: str) -> Value:
 
 @recipe("ceil floor round_nearest_afz round_nearest_even sign not popcnt count_leading_zeros")
 def exact_unary(g: Grower, name: str, element: str) -> Value:
-    x = g.any(element)
+    """The oracles divide complex subnormals by a magnitude that has few bits: not those."""
+    x = g.any(element, finite=element in COMPLEX)
     if element in COMPLEX:
         return g.emit(name, [x], facts=Facts(1.0, False, 4))
     bound = 1.0 if name == "sign" else g.facts[x].bound + 1
