@@ -228,6 +228,7 @@ class Grower:
         for value in [value for value in made if value.element in QUANTIZED and value not in read]:
             made.append(self.emit("uniform_dequantize", [value], Type(value.shape, "f32")))
             read.add(value)
+        made = [value for value in made if value.element not in QUANTIZED]
         ends = [value for value in made if value not in read]
         more = [value for value in made if value in read and self.rng.random() < 0.1]
         tolerances = {value: (self.facts[value].ulps, self.facts[value].absolute) for value in made if not self.facts[value].exact}
