@@ -51,7 +51,8 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
     extent = works[0].extents[vector]
     widest = max(work.widest() for work in works)
     most = 16
-    if any(work.gathers(vector) for work in works):
+    narrow = widest < 32  # no machine gathers these: with a stride, too, each is read alone
+    if any(work.gathers(vector) or (narrow and work.strided(vector)) for work in works):
         widest, most = max(widest, 32), 4
     one = max(1, target.vector_bits // widest)
     if registers is None:

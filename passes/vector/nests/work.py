@@ -62,6 +62,10 @@ class Work:
         bent = any(op.name in _BENDING and isinstance(op.results[0].type, ir.IndexType) for op in self._computing())
         return bent or any(stride_along(m, s, vector) is None for m, s in self.operands())
 
+    def strided(self, vector: int) -> bool:
+        """Whether elements along the loop `vector` lie neither side by side nor at one place."""
+        return any(stride_along(m, s, vector) not in (0, 1) for m, s in self.operands())
+
     def widest(self) -> int:
         """Bits of the widest float or integer that the op computes with."""
         sizes = [element_bytes(s.element) for _, s in self.operands()]
