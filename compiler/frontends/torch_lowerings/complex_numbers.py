@@ -71,6 +71,23 @@ def conjugate(op: TorchOp, x: ir.Value) -> ir.Value:
     return value_of("stablehlo.complex", op.result, [real, build.elementwise("negate", imaginary)])
 
 
+@torch_lowering_of_complex("aten.sinh")
+def sinh(op: TorchOp, x: ir.Value) -> ir.Value:
+    real, imaginary = _parts(build.elementwise("sine", _turned(x)))
+    return value_of("stablehlo.complex", op.result, [imaginary, build.elementwise("negate", real)])
+
+
+@torch_lowering_of_complex("aten.cosh")
+def cosh(op: TorchOp, x: ir.Value) -> ir.Value:
+    return build.elementwise("cosine", _turned(x))
+
+
+def _turned(x: ir.Value) -> ir.Value:
+    """i times x."""
+    real, imaginary = _parts(x)
+    return value_of("stablehlo.complex", x.type, [build.elementwise("negate", imaginary), real])
+
+
 @torch_lowering_of_complex("aten.angle")
 def angle(op: TorchOp, x: ir.Value) -> ir.Value:
     real, imaginary = _parts(x)
@@ -89,6 +106,13 @@ def view_as_complex(op: TorchOp, x: ir.Value) -> ir.Value:
     return value_of("stablehlo.complex", op.result, [build.reshape(build.slice_dim(x, len(shape), n, n + 1), shape) for n in range(2)])
 
 
+def splat(kind: ir.RankedTensorType, value: Number) -> ir.Value:
+    """A complex number everywhere in a tensor of that type."""
+    real, whole = kind.element_type.element_type, complex(value)
+    parts = build.tensor(kind.shape, real)
+    return value_of("stablehlo.complex", kind, [build.splat(parts, build.scalar(real, part)) for part in (whole.real, whole.imag)])
+
+
 def _parts(x: ir.Value) -> list[ir.Value]:
     kind = build.tensor(build.shape_of(x), element_of(x).element_type)
     return [value_of(f"stablehlo.{name}", kind, [x]) for name in ("real", "imag")]
@@ -98,6 +122,4 @@ def _operand(op: TorchOp, value: Number) -> ir.Value:
     """A tensor or a number as a value of the result's type."""
     if isinstance(value, ir.Value):
         return op.operand(value)
-    real, whole = op.element.element_type, complex(value)
-    kind = build.tensor(op.result.shape, real)
-    return value_of("stablehlo.complex", op.result, [build.splat(kind, build.scalar(real, part)) for part in (whole.real, whole.imag)])
+    return splat(op.result, value)
