@@ -23,6 +23,8 @@ OP = re.compile(r"\b(?:aten|prims|higher_order)(?:\.|::)(\w+)|elements of type (
 TIMES, ROUNDINGS, HALF_ROUNDINGS = 4, 8, 2
 
 
+_INEXACT = (torch.float16, torch.bfloat16, torch.float32, torch.complex64)
+
 Setting = tuple[str, str]  # name and text
 
 
@@ -101,7 +103,7 @@ def leaves(value: Any) -> list[Any]:
 
 def _in_f64(call: Call, inputs: list[torch.Tensor], wanted: list[Any]) -> list[Any]:
     """Eager's results in f64 where it computes the same there, else its own."""
-    wide = [tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs]
+    wide = [tensor.to(torch.promote_types(tensor.dtype, torch.float64)) if tensor.dtype in _INEXACT else tensor for tensor in inputs]
     try:
         torch.manual_seed(0)
         with torch.no_grad():
@@ -124,6 +126,8 @@ def _fault(got: Any, wanted: Any, exact: Any) -> str:
         return f"{got.dtype} for {wanted.dtype}"
     if got.shape != wanted.shape:
         return f"{tuple(got.shape)} for {tuple(wanted.shape)}"
+    if wanted.is_complex():
+        got, wanted, exact = (torch.view_as_real(value.resolve_conj()) for value in (got, wanted, exact))
     if torch.equal(torch.nan_to_num(got), torch.nan_to_num(wanted)) and torch.equal(_kinds(got), _kinds(wanted)):
         return ""
     if not wanted.is_floating_point():
