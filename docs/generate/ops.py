@@ -81,7 +81,8 @@ exponential, log and sqrt, branch cuts with signed zeros too. Where others diffe
 | power | 0^0 = 1, 0^y = 0 for y with a positive real part | XLA: NaN |
 | maximum, minimum, clamp | by real parts, then by imaginary parts | |
 | maximum, minimum where a NaN is compared | the first operand | XLA, the interpreter: the second; NumPy: the NaN |
-| compare | EQ, NE | refused: other directions |
+| compare, and sorts by it | by real parts, then by imaginary ones (the specification) | XLA, the interpreter: refused but for EQ, NE |
+| remainder | refused: the specification leaves it open | |
 | convert from complex | the imaginary part is dropped; to i1 whether the real part is not 0 | |
 """
 _ELEMENTS = {

@@ -13,7 +13,7 @@ The counter passes from op to op in their order, through loops and branches too,
 [a, b); what rounding makes b becomes the number before it. Normal ones are the inverse error function of numbers between -1 and 1. Floats
 narrower than f32 are drawn in f32.
 Must hold: the state is the last result. Declined: a module without a state, which the front end adds. An rng in a region other than a
-loop's body or a branch, and one of i1, raise UnsupportedOpError.
+loop's body or a branch raises UnsupportedOpError.
 """
 
 from __future__ import annotations
@@ -101,8 +101,6 @@ class _Draws:
         """The numbers of an rng, and the counter after them."""
         first, second, _ = op.operands
         shape, element = build.shape_of(op.results[0]), element_of(op.results[0])
-        if element.width == 1:
-            raise _refused(op, "stablehlo.rng of i1", "draw numbers in [0, 1) and compare them")
         count = build.prod(shape)
         words = count * (2 if element.width == 64 else 1)
         bits = build.reshape(self._bits(counter, count, element.width == 64), shape)
@@ -165,6 +163,8 @@ def _normal(bits: ir.Value, mean: ir.Value, deviation: ir.Value) -> ir.Value:
 def _integers(bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     """`low` and the upper half of the product of the bits and `high - low`; of 64 bits, the remainder."""
     kind, width = low.type, element_of(low).width
+    if width == 1:  # from false up to true is false alone
+        return build.convert(_integers(bits, *(build.convert(value, word_type(8)) for value in (low, high))), element_of(low))
     unsigned = build.tensor(build.shape_of(low), word_type(width))
     start, end = (build.bitcast(value, unsigned) for value in (low, high))
     span = build.convert(build.subtract(end, start), word_type(64))

@@ -24,7 +24,7 @@ planar parts (C2C: re, im to re, im; R2C: x to re, im; C2R: re, im to x) with `h
 The real part of a real value is that value, its imaginary part 0.
 
 Must hold: no calls are left, and neither chlo ops nor ops that a legalization takes apart (select_and_scatter, cholesky). Declined, with
-UnsupportedOpError: ops that complex numbers do not have (an order by LT, bitcasts).
+UnsupportedOpError: ops that complex numbers do not have (remainder, bitcasts).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from hloom.dialects.storage import is_i1
 from ..common.rewriting import element_of, inner_ops
 from ..registry import register_pass
 from .narrow import bitcasts
+from .narrow.plain import plain_rules
 from .narrow.reductions import widen_reduction
 from .narrow.rules import RULES, widened
 from .narrow.types import has_narrow_types, lowest_bits, narrow_type, wrap
@@ -47,7 +48,7 @@ def widen_narrow_types(module: ir.Operation) -> None:
     rewrite(module, {"stablehlo.bitcast_convert": [_bitcast_of_i1]})
     if not has_narrow_types(module):
         return
-    rewrite(module, {name: [widen_reduction] for name in _REDUCTIONS})
+    rewrite(module, {**plain_rules(set(RULES)), **{name: [widen_reduction] for name in _REDUCTIONS}})
     names = {op.name for op in inner_ops(module) if any(map(_is_narrow, _types(op)))}
     rules = {name: RULES.get(name, widened) for name in names - MOVED - _DECLINED}
     convert_types(module, Conversion(_parts, rules, Edge(_stored, _load, _store), _REMEDY))

@@ -149,10 +149,22 @@ def test_loops_branches_and_functions(tmp_path):
             assert not np.any(rows[steps:]) and np.all((rows >= 0) & (rows < 1)) == uniform
 
 
+def test_narrow_floats():
+    """What rounding to eight bits makes the end of the interval becomes the number before it."""
+    low, high = (np.array(x, ml_dtypes.float8_e4m3fn) for x in (2, 3))
+    for numbers in hloom.compile(program("UNIFORM", "f8E4M3FN", 1024))(low, high):
+        assert set(np.unique(np.asarray(numbers).astype(np.float32))) == {2, 2.25, 2.5, 2.75}
+
+
+def test_booleans():
+    """From false up to true is false alone."""
+    drawn = hloom.compile(program("UNIFORM", "i1", 64))(np.bool_(False), np.bool_(True))
+    assert all(numbers.dtype == np.bool_ and not numbers.any() for numbers in drawn)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (program("UNIFORM", "i1", 4), "of i1"),
         (
             f"""func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {{
               %0 = stablehlo.while(%i = %a) : tensor<f32>

@@ -234,12 +234,33 @@ def test_next_after(interpreter, element):
     p.verify(interpreter, cpu_only=True)
 
 
+def test_other_spellings(interpreter):
+    """CHLO's ops on integers of four bits, with broadcasts and without."""
+    p = Program()
+    x, y = (part.reshape(16, 16) for part in all_pairs("i4"))
+    wide = x.astype(np.int64)
+    amounts = np.arange(16, dtype=np.int64) % 4
+    shifts = p.input(amounts.astype(numpy_dtype("i4")))
+    p.check("logical", p.op("chlo.broadcast_shift_right_logical", [p.input(x), shifts]), ((wide & 15) >> amounts).astype(x.dtype))
+    p.check("arithmetic", p.op("chlo.broadcast_shift_right_arithmetic", [p.input(x), shifts]), (wide >> amounts).astype(x.dtype))
+    p.check("mulhi", p.op("chlo.mulhi", [p.input(x), p.input(y)]), ((wide * y.astype(np.int64)) >> 4).astype(x.dtype))
+    floats = codes("f8E5M2").reshape(16, 16)
+    following = p.op("chlo.broadcast_next_after", [p.input(floats), p.input(floats[3])])
+    p.check("next_after", following, np.nextafter(floats, np.tile(floats[3], (16, 1))))
+    like = p.op("chlo.constant_like", [p.input(x)], attributes="value = 3 : i4")
+    p.check("like", like, np.full_like(x, 3))
+    p.verify(interpreter)
+
+
 def test_total_order(interpreter):
     """By the f32 that a code stands for: -NaN below -inf, -0 below 0, NaN above inf."""
     p = Program()
     a, b = all_pairs("f8E5M2")
     keys = [np.where(v.view(np.uint8) < 128, v.view(np.uint8).astype(int), 127 - v.view(np.uint8).astype(int)) for v in (a, b)]
     p.check("LT", compare(p, p.input(a), p.input(b), "LT", "TOTALORDER"), keys[0] < keys[1])
+    a, b = all_pairs("f8E5M2FNUZ")  # whose NaN has the sign that its code has, in ml_dtypes and XLA too
+    keys = [np.where(np.isnan(v), -np.inf, v.astype(np.float32)) for v in (a, b)]
+    p.check("FNUZ", compare(p, p.input(a), p.input(b), "LT", "TOTALORDER"), keys[0] < keys[1])
     p.verify(interpreter)
 
 

@@ -2,21 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 
+import numpy as np
+from fuzz.children import Child, Crash
 from fuzz.elements import ALL
-from fuzz.judge import Judge
+from fuzz.judge import XLA_ULPS, Judge, Verdict, differences
 from fuzz.known import admitted
 from fuzz.program import Op, Program, Region
-from fuzz.programs import small_program
 from fuzz.recipes import load
+
+from .cases import cases
+from .meaning import is_unknown, meaning
 
 TARGETS = ("cpu", "sim:sm_90a")
 GROUP = 12
-_REFUSED: dict[tuple[str, str], str] = {}
+_ORDER = ("crashed", "failed", "wrong", "slow", "refused", "right", "unchecked")
+"""What is told of an entry with several programs: the first of what they give."""
 Entry = tuple[str, str]
 """An op and an element type."""
-Tell = Callable[[Entry, str, str], None]
+Tell = Callable[[Entry, str, str, str], None]
+"""Gets an entry, a target, what becomes of it there, and where an oracle says something else."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One of an entry's programs."""
+
+    entry: Entry
+    program: Program
+
+
+class MeaningJudge(Judge):
+    """A result is right where one oracle has it, of the program or of what it means."""
+
+    def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
+        wrong, told, answered = set(range(len(got))), [], False
+        for name, child, asked in self._oracles(program):
+            try:
+                wanted = child.ask(asked.text(), asked.inputs)
+            except Crash as crash:
+                wanted = str(crash)
+            if isinstance(wanted, str):
+                told.append(f"{name}: {wanted}")
+                continue
+            looser = XLA_ULPS if name == "XLA" and not answered else 1
+            others, why = differences(asked, got, wanted, looser)
+            wrong, answered = wrong & set(others), True
+            if not wrong:
+                return Verdict("disputed" if told else "right", "; ".join(told), seconds)
+            told.append(f"{name} has {why}")
+        return Verdict("wrong" if answered else "unknown", "; ".join(told), seconds, tuple(sorted(wrong)))
+
+    def _oracles(self, program: Program) -> Iterator[tuple[str, Child, Program]]:
+        """Whom to ask what: an oracle that stops at an op tells nothing of those beside it."""
+        meant, known = meaning(program), not any(is_unknown(op) for op in program.ops)
+        if known and not program.by_xla:
+            yield "the interpreter", self.reference, program
+        if meant is not None and not meant.by_xla:
+            yield "the interpreter, of what is meant,", self.reference, meant
+        if known:
+            yield "XLA", self.xla, program
+        if meant is not None:
+            yield "XLA, of what is meant,", self.xla, meant
 
 
 def entries() -> list[Entry]:
@@ -24,64 +74,67 @@ def entries() -> list[Entry]:
     return [(name, element) for element in ALL for name in load() if name != "func.call" and admitted(name, element)]
 
 
-def find(wanted: Sequence[Entry], tell: Tell, targets: Sequence[str] = TARGETS) -> None:
-    """Tells of each entry and target "right", "unchecked" (no oracle computes it), or the first line of the error."""
-    judge = Judge()
+def find(wanted: Sequence[Entry], tell: Tell, targets: Sequence[str] = TARGETS, alone: Collection[Entry] = ()) -> None:
+    """Tells of each entry and target "right", "unchecked" (no oracle computes it), or the first line of the error.
+
+    `alone`: entries that are not right, as far as is known: each has a program of its own.
+    """
+    judge = MeaningJudge()
     try:
-        for group in _groups(wanted):
-            for target in targets:
-                refused = _type_refused(judge, group[0][1], target)
-                for entry in group if refused else []:
-                    tell(entry, target, refused)
-                if not refused:
-                    _decide(judge, group, target, tell)
+        for group, target in product(_groups(wanted, alone), targets):
+            found: dict[Entry, list[Verdict]] = {}
+            programs = [Case(entry, program) for entry in group for program in cases(*entry, target)]
+            _decide(judge, programs, target, lambda case, verdict, found=found: found.setdefault(case.entry, []).append(verdict))
+            for entry, verdicts in found.items():
+                worst = min(verdicts, key=lambda verdict: _ORDER.index(_kind(verdict)))
+                tell(entry, target, said(worst), "; ".join(v.why for v in verdicts if v.kind == "disputed"))
     finally:
         judge.stop()
 
 
-def _type_refused(judge: Judge, element: str, target: str) -> str:
-    """What is said of the type, where neither reshapes nor converts of it compile; else nothing."""
-    if (element, target) not in _REFUSED:
-        verdicts = [judge(program, target) for program in (small_program("reshape", element), small_program("convert", element)) if program]
-        refused = verdicts and all(verdict.kind == "refused" for verdict in verdicts)
-        _REFUSED[element, target] = said(verdicts[0].kind, verdicts[0].why) if refused else ""
-    return _REFUSED[element, target]
+def _groups(wanted: Sequence[Entry], alone: Collection[Entry]) -> Iterator[list[Entry]]:
+    """Of one element type."""
+    for element in dict.fromkeys(element for _, element in wanted):
+        entries = [entry for entry in wanted if entry[1] == element]
+        together = [entry for entry in entries if entry not in alone]
+        yield from (together[start : start + GROUP] for start in range(0, len(together), GROUP))
+        yield from ([entry] for entry in entries if entry in alone)
 
 
-def _groups(wanted: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Of one element type and one oracle; ops that stand alone, alone."""
-    recipes = load()
-    by_kind: dict[tuple[str, bool], list[Entry]] = {}
-    for name, element in wanted:
-        by_kind.setdefault((element, recipes[name].by_xla), []).append((name, element))
-    for group in by_kind.values():
-        yield from (group[start : start + GROUP] for start in range(0, len(group), GROUP))
+def _decide(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Case, Verdict], None]) -> None:
+    """Those of one oracle in one program, as long as that is right."""
+    for by_xla in (False, True):
+        alike = [case for case in group if case.program.by_xla == by_xla]
+        for start in range(0, len(alike), GROUP):
+            _halved(judge, alike[start : start + GROUP], target, told)
 
 
-def _decide(judge: Judge, group: Sequence[Entry], target: str, tell: Tell) -> None:
-    verdict = judge(joined([small_program(*entry) for entry in group]), target)
+def _halved(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Case, Verdict], None]) -> None:
+    verdict = judge(joined([case.program for case in group]), target)
     if verdict.kind != "right" and len(group) > 1:
         half = len(group) // 2
-        _decide(judge, group[:half], target, tell)
-        return _decide(judge, group[half:], target, tell)
-    for entry in group:
-        vague = verdict.kind == "right" and small_program(*entry).vague
-        tell(entry, target, "unchecked" if vague else said(verdict.kind, verdict.why))
+        _halved(judge, group[:half], target, told)
+        return _halved(judge, group[half:], target, told)
+    for case in group:
+        vague = verdict.kind == "right" and case.program.vague
+        told(case, Verdict("unknown") if vague else verdict)
 
 
-def said(kind: str, why: str) -> str:
-    if kind in ("right", "disputed"):
-        return "right"
-    if kind == "unknown":
-        return "unchecked"
-    return why.splitlines()[0] if kind == "refused" else f"{kind}: {why.splitlines()[0]}"
+def _kind(verdict: Verdict) -> str:
+    return {"disputed": "right", "unknown": "unchecked"}.get(verdict.kind, verdict.kind)
 
 
-def joined(programs: Sequence[Program | None]) -> Program:
+def said(verdict: Verdict) -> str:
+    kind = _kind(verdict)
+    if kind in ("right", "unchecked"):
+        return kind
+    return verdict.why.splitlines()[0] if kind == "refused" else f"{kind}: {verdict.why.splitlines()[0]}"
+
+
+def joined(programs: Sequence[Program]) -> Program:
     """One program that returns what all of them do."""
     whole = Program([], [], [])
     for number, program in enumerate(programs):
-        assert program is not None
         whole.arguments += program.arguments
         whole.ops += [_renamed(op, number) for op in program.ops]
         whole.returned += program.returned

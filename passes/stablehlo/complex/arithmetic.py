@@ -7,7 +7,6 @@ import math
 from torch_mlir import ir
 
 from ...common.rewriting import element_of, keyword
-from ...errors import UnsupportedOpError
 from ..support import build
 from ..support.type_conversion import Parts
 from .numbers import Complex, Mask, Real, larger, pick, smaller
@@ -116,15 +115,15 @@ def _before(x: Complex, y: Complex) -> Mask:
 
 
 def compare(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
-    """EQ and NE; other orders of complex numbers are refused."""
+    """Lexicographic: real parts, and where they are equal imaginary ones."""
     direction = keyword(op, "comparison_direction")
-    if direction not in ("EQ", "NE"):
-        message = f"stablehlo.compare {direction} of complex numbers"
-        remedy = "compare magnitudes, or real and imaginary parts"
-        raise UnsupportedOpError(message, op=op.name, loc=str(op.location), stage="stablehlo", remedy=remedy)
     x, y = ((Real(parts[0]), Real(parts[1])) for parts in operands)
-    same = equal(x, y)
-    return [[(same if direction == "EQ" else ~same).value]]
+    if direction in ("EQ", "NE"):
+        same = equal(x, y)
+        return [[(same if direction == "EQ" else ~same).value]]
+    strict = direction[0] + "T"
+    found = x[0].compare(strict, y[0]) | (x[0].equals(y[0]) & x[1].compare(direction, y[1]))
+    return [[found.value]]
 
 
 def convert(op: ir.Operation, operands: list[Parts]) -> list[Parts]:

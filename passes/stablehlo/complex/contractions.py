@@ -15,9 +15,10 @@ def contraction(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     kind = build.tensor(build.shape_of(result), element_of(result).element_type)
 
     def contract(x: ir.Value, y: ir.Value) -> ir.Value:
-        return value_of(op.name, kind, [x, y], **attributes_of(op))
+        return value_of(op.name, kind, [x, y, *others], **attributes_of(op))
 
-    (a, *b), (c, *d) = operands
+    (a, *b), (c, *d), *rest = operands
+    others = [value for (value,) in rest]  # the padding of a dynamic_conv
     if not b:
         return [[contract(a, part) for part in (c, *d)]]
     if not d:

@@ -32,7 +32,7 @@ class Real:
         operands = (other if isinstance(other, Real) else self.like(other) for other in others)
         return Real(build.elementwise(name, self.value, *(operand.value for operand in operands)))
 
-    def _compare(self, direction: str, other: Real | float) -> Mask:
+    def compare(self, direction: str, other: Real | float) -> Mask:
         other = other if isinstance(other, Real) else self.like(other)
         return Mask(build.compare(direction, self.value, other.value))
 
@@ -67,19 +67,19 @@ class Real:
         return self._with("abs")
 
     def __lt__(self, other: Real | float) -> Mask:
-        return self._compare("LT", other)
+        return self.compare("LT", other)
 
     def __gt__(self, other: Real | float) -> Mask:
-        return self._compare("GT", other)
+        return self.compare("GT", other)
 
     def __ge__(self, other: Real | float) -> Mask:
-        return self._compare("GE", other)
+        return self.compare("GE", other)
 
     def equals(self, other: Real | float) -> Mask:
-        return self._compare("EQ", other)
+        return self.compare("EQ", other)
 
     def differs(self, other: Real | float) -> Mask:
-        return self._compare("NE", other)
+        return self.compare("NE", other)
 
     def is_nan(self) -> Mask:
         return self.differs(self)

@@ -58,6 +58,7 @@ _RULES: dict[str, Rule] = {
     "stablehlo.convert": arithmetic.convert,
     "stablehlo.convolution": contractions.contraction,
     "stablehlo.custom_call": calls.custom_call,
+    "stablehlo.dynamic_conv": contractions.contraction,
     "stablehlo.dynamic_iota": constants.iota,
     "stablehlo.dot_general": contractions.contraction,
     "stablehlo.fft": calls.fft,

@@ -127,7 +127,7 @@ def decode(codes: ir.Value, form: Format) -> ir.Value:
     sign = b.op("shift_left", b.op("and", code, form.sign), 31 - form.exponent - form.mantissa)
     bits = b.op("or", bits, sign)
     if not form.negative_zero:
-        bits = b.select(code, "EQ", form.nan, 0x7FC00000, bits)
+        bits = b.select(code, "EQ", form.nan, 0xFFC00000, bits)
     return b.as_float(bits)
 
 

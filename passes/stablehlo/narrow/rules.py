@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-from ...common.rewriting import attributes_of, create, element_of, integer
+from ...common.rewriting import attributes_of, create, element_of, integer, keyword
 from ..support import build
 from ..support.type_conversion import Parts, Rule
 from . import bitcasts, converts, tensor_cores
@@ -120,6 +120,15 @@ def _contraction(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     return [[from_compute(made, narrow) if narrow else build.convert(made, element_of(result))]]
 
 
+def _high_half(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
+    """The upper bits of a product, all of which a byte holds."""
+    narrow = narrow_element(op.results[0])
+    assert narrow is not None
+    product = build.multiply(operands[0][0], operands[1][0])
+    shift = "shift_right_arithmetic" if narrow.signed else "shift_right_logical"
+    return [[build.elementwise(shift, product, build.full_like(product, narrow.bits))]]
+
+
 def _reduce_precision(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     narrow = narrow_element(op.results[0])
     assert narrow is not None and narrow.form is not None
@@ -130,6 +139,19 @@ def _next_after(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     narrow = narrow_element(op.results[0])
     assert narrow is not None and narrow.form is not None
     return [[next_after(operands[0][0], operands[1][0], narrow.form)]]
+
+
+def _drawn(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
+    """Uniform floats are below the end, which rounding may make of one: that becomes the number before it."""
+    ((made,),) = widened(op, operands)
+    narrow = narrow_element(op.results[0])
+    if narrow is None or narrow.form is None or keyword(op, "rng_distribution") == "NORMAL":
+        return [[made]]
+    (first,), (end,), _ = operands
+    shape = build.shape_of(made)
+    last = build.broadcast(next_after(end, first, narrow.form), shape, [])
+    below = build.compare("LT", to_compute(made, narrow), build.broadcast(to_compute(end, narrow), shape, []))
+    return [[build.select(below, made, last)]]
 
 
 def _widest_float(elements: list[ir.Type]) -> ir.Type:
@@ -147,6 +169,7 @@ def _random_bits(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
 
 
 RULES: dict[str, Rule] = {
+    "chlo.mulhi": _high_half,
     "chlo.next_after": _next_after,
     "arith.constant": _constant,
     "stablehlo.constant": _constant,
@@ -161,6 +184,7 @@ RULES: dict[str, Rule] = {
     "stablehlo.convolution": _contraction,
     "stablehlo.dynamic_conv": _contraction,
     "stablehlo.reduce_precision": _reduce_precision,
+    "stablehlo.rng": _drawn,
     "stablehlo.rng_bit_generator": _random_bits,
 }
 """By the ops' names."""

@@ -40,7 +40,7 @@ MOVEMENT = frozenset(
 """Ops whose results are elements of their operands, whatever those are."""
 
 _ALL_PARTS = frozenset(
-    "func.call func.return stablehlo.after_all stablehlo.case stablehlo.composite stablehlo.get_tuple_element stablehlo.if "
+    "chlo.scan func.call func.return stablehlo.after_all stablehlo.case stablehlo.composite stablehlo.get_tuple_element stablehlo.if "
     "stablehlo.optimization_barrier stablehlo.reduce stablehlo.reduce_window stablehlo.return stablehlo.scatter stablehlo.sort "
     "stablehlo.while".split()
 )

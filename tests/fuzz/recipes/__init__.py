@@ -59,7 +59,7 @@ def every() -> list[Recipe]:
 
 
 def load() -> dict[str, Recipe]:
-    families = "elementwise movement indexing reducing several contracting control loops numbers quantized dynamic devices"
+    families = "elementwise movement indexing reducing several contracting control loops numbers quantized dynamic devices compositions"
     for family in families.split():
         import_module(f"{__name__}.{family}")
     return RECIPES

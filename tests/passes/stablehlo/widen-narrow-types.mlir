@@ -61,6 +61,18 @@ func.func @bits(%x: tensor<3x2xi4>, %y: tensor<2x8xi1>) -> (tensor<3xi8>, tensor
   return %0, %1 : tensor<3xi8>, tensor<2xui8>
 }
 
+// Changed: CHLO's forms with broadcasts become the ops that see the bits; the upper half of a product is in a byte.
+// CHECK-LABEL: func.func @spelled
+// CHECK: %[[Y:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [1] : (tensor<3xi8>) -> tensor<2x3xi8>
+// CHECK: stablehlo.shift_right_logical %{{.*}}, %{{.*}} : tensor<2x3xui8>
+// CHECK: stablehlo.multiply %{{.*}} : tensor<3xi8>
+// CHECK: stablehlo.shift_right_arithmetic %{{.*}} : tensor<3xi8>
+func.func @spelled(%x: tensor<2x3xi4>, %y: tensor<3xi4>) -> (tensor<2x3xi4>, tensor<3xi4>) {
+  %0 = chlo.broadcast_shift_right_logical %x, %y : (tensor<2x3xi4>, tensor<3xi4>) -> tensor<2x3xi4>
+  %1 = chlo.mulhi %y, %y : tensor<3xi4>, tensor<3xi4> -> tensor<3xi4>
+  return %0, %1 : tensor<2x3xi4>, tensor<3xi4>
+}
+
 // Unchanged: No type is narrow.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: stablehlo.add %{{.*}}, %{{.*}} : tensor<4xi8>

@@ -1,0 +1,204 @@
+"""What a program means, in ops that an oracle has: as the specification defines those that neither the interpreter nor XLA computes.
+
+- An op on quantized types is one on floats, whose results are rounded to what integers stand for (dequantize, op, quantize), in arithmetic.
+- Complex numbers are compared by their real parts, then by their imaginary ones.
+- An op on floats of a byte or less is one on f32, rounded once at its end: XLA rounds within a decomposition too.
+- unary_einsum is a sum, einsum a dot, a collective on one device gives back its operand, rng between 2 and 3 is 2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from fuzz.elements import COMPLEX, SMALL_FLOATS, part
+from fuzz.program import Op, Program, Region, Type, Value, walk
+from fuzz.recipes import load
+
+_QUANTIZED = re.compile(r"!quant\.uniform<i8:(\w+), ([^:]+):(-?\d+)>")
+_ALONE = "all_gather all_reduce all_to_all collective_broadcast cross-replica-sum reduce_scatter".split()
+_AS_THEY_ARE = (
+    "constant convert bitcast_convert reduce_precision rng_bit_generator get_tuple_element tuple chlo.constant chlo.constant_like "
+    "chlo.next_after chlo.broadcast_next_after"
+).split()
+_UNKNOWN = {f"stablehlo.{name}" for name in "collective_broadcast rng unary_einsum".split()}
+_UNKNOWN_OF_NARROW = {"chlo.bessel_i1e", "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma"}
+_DIRECTION = "comparison_direction = #stablehlo<comparison_direction"
+
+
+def is_unknown(op: Op) -> bool:
+    """Whether every oracle lacks the op, or stops at it."""
+    return op.name in _UNKNOWN or (op.name in _UNKNOWN_OF_NARROW and any(map(_is_narrow, op.operands)))
+
+
+def meaning(program: Program) -> Program | None:
+    """A program of the same arguments and results; None where it would be the same."""
+    writer = _Writer()
+    ops = writer.block(program.ops)
+    if not writer.changed:
+        return None
+    functions = {name: writer.region(region) for name, region in program.functions.items()}
+    tolerances = {writer.new.get(value, value): (max(given[0], 1), given[1]) for value, given in program.tolerances.items()}
+    returned = [writer.new.get(value, value) for value in program.returned]
+    recipes = load()
+    by_xla = any(found.by_xla for op in walk(ops) if (found := recipes.get(op.name.removeprefix("stablehlo."))))
+    return replace(program, ops=ops, returned=returned, tolerances=tolerances, functions=functions, by_xla=by_xla)
+
+
+class _Writer:
+    """Writes ops anew; `new` has what became of each value."""
+
+    def __init__(self) -> None:
+        self.new: dict[Value, Value] = {}
+        self.ops: list[Op] = []
+        self.changed = False
+        self.inside = 0
+
+    def block(self, ops: Sequence[Op]) -> list[Op]:
+        outer, self.ops = self.ops, []
+        for op in ops:
+            results = self._written(op, [self.new.get(value, value) for value in op.operands])
+            self.new.update(zip(op.results, results, strict=True))
+        made, self.ops = self.ops, outer
+        return made
+
+    def region(self, region: Region) -> Region:
+        self.inside += 1
+        arguments = [Value(self._type(value.type)) for value in region.arguments]
+        self.new.update(zip(region.arguments, arguments))
+        ops = self.block(region.ops)
+        self.inside -= 1
+        return Region(arguments, ops, [self.new.get(value, value) for value in region.returned])
+
+    def emit(self, name: str, operands: Sequence[Value], kind: Type, attributes: str = "") -> Value:
+        value = Value(kind)
+        self.ops.append(Op(f"stablehlo.{name}", list(operands), [value], attributes))
+        return value
+
+    def full(self, kind: Type, number: float) -> Value:
+        return self.emit("constant", [], kind, f"value = dense<{number:e}> : {kind}")
+
+    def _type(self, kind: Type) -> Type:
+        element = _QUANTIZED.sub(lambda match: match[1], kind.element)
+        self.changed |= element != kind.element
+        return Type(kind.shape, element)
+
+    def _written(self, op: Op, operands: list[Value]) -> list[Value]:
+        rule = _RULES.get(op.name.removeprefix("stablehlo."))
+        found = rule(self, op, operands) if rule else None
+        if found is not None:
+            self.changed = True
+            return found if isinstance(found, list) else [found]
+        stays = op.regions or op.name.removeprefix("stablehlo.") in _AS_THEY_ARE
+        widened = not stays and any(_is_narrow(value) for value in (*op.operands, *op.results))
+        if widened:
+            self.changed = True
+            operands = [self._converted(value, "f32") if _is_narrow(value) else value for value in operands]
+        kinds = [self._type(value.type) for value in op.results]
+        results = [Value(_in_f32(kind) if widened else kind) for kind in kinds]
+        self.ops.append(Op(op.name, operands, results, op.attributes, [self.region(region) for region in op.regions]))
+        results = [self._converted(value, kind.element) for value, kind in zip(results, kinds)]
+        return [self._quantized(value, old.element) for value, old in zip(results, op.results)]
+
+    def _converted(self, value: Value, element: str) -> Value:
+        return value if value.element == element else self.emit("convert", [value], Type(value.shape, element))
+
+    def _quantized(self, value: Value, element: str) -> Value:
+        """What an integer of that quantized type stands for; in regions nothing is rounded."""
+        match = _QUANTIZED.fullmatch(element)
+        if match is None or self.inside:
+            return value
+        scale, zero = (self.full(value.type, float(number)) for number in match.groups()[1:])
+        low, high = self.full(value.type, -128), self.full(value.type, 127)
+        x = self.emit("add", [self.emit("divide", [value, scale], value.type), zero], value.type)
+        x = self.emit("round_nearest_even", [self.emit("clamp", [low, x, high], value.type)], value.type)
+        return self.emit("multiply", [self.emit("subtract", [x, zero], value.type), scale], value.type)
+
+
+def _is_narrow(value: Value) -> bool:
+    return value.element in SMALL_FLOATS
+
+
+def _in_f32(kind: Type) -> Type:
+    return Type(kind.shape, "f32") if kind.element in SMALL_FLOATS else kind
+
+
+def _order(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
+    """Of complex numbers."""
+    x, y = operands
+    match = re.search(r"comparison_direction (LT|LE|GT|GE)", op.attributes)
+    if x.element not in COMPLEX or match is None:
+        return None
+    flag = op.results[0].type
+    real, imag = ([w.emit(name, [v], Type(v.shape, part(v.element))) for v in (x, y)] for name in ("real", "imag"))
+    first = w.emit("compare", real, flag, f"{_DIRECTION} {match[1][0]}T>")
+    same = w.emit("compare", real, flag, f"{_DIRECTION} EQ>")
+    second = w.emit("compare", imag, flag, f"{_DIRECTION} {match[1]}>")
+    return w.emit("or", [first, w.emit("and", [same, second], flag)], flag)
+
+
+def _operand(w: _Writer, op: Op, operands: list[Value]) -> Value:
+    return operands[0]
+
+
+def _permuted(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
+    return operands[0] if "dense<0>" in op.attributes else None
+
+
+def _rng(w: _Writer, op: Op, operands: list[Value]) -> Value:
+    return w.emit("broadcast_in_dim", operands[:1], op.results[0].type, "broadcast_dimensions = array<i64>")
+
+
+def _dot(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
+    """ab,bc->ac."""
+    if operands[0].type != op.operands[0].type or _is_narrow(operands[0]):
+        return None
+    numbers = "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]"
+    return w.emit("dot_general", operands, op.results[0].type, f"dot_dimension_numbers = #stablehlo.dot<{numbers}>")
+
+
+def _sum(w: _Writer, op: Op, operands: list[Value]) -> Value:
+    """ab->a: floats of a byte or less are added in f32."""
+    x, old = operands[0], op.results[0].element
+    element = "f32" if x.element in SMALL_FLOATS else x.element
+    scalar = Type((), element)
+    text = "false" if element == "i1" else "(0.0, 0.0)" if element in COMPLEX else "0.0" if element[0] in "fb" else "0"
+    zero = w.emit("constant", [], scalar, f"value = dense<{text}> : {scalar}")
+    a, b, added = Value(scalar), Value(scalar), Value(scalar)
+    body = Region([a, b], [Op("stablehlo.add", [a, b], [added])], [added])
+    result = Value(Type(x.shape[:1], element))
+    w.ops.append(Op("stablehlo.reduce", [w._converted(x, element), zero], [result], "dimensions = array<i64: 1>", [body]))
+    return w._quantized(w._converted(result, x.element), old)
+
+
+def _top(w: _Writer, op: Op, operands: list[Value]) -> list[Value] | None:
+    """Of complex numbers: sorted, and cut."""
+    (x,) = operands
+    if x.element not in COMPLEX:
+        return None
+    last, k = len(x.shape) - 1, op.results[0].shape[-1]
+    places = w.emit("iota", [], Type(x.shape, "i32"), f"iota_dimension = {last} : i64")
+    a, b, flag = Value(Type((), x.element)), Value(Type((), x.element)), Value(Type((), "i1"))
+    others = [Value(Type((), "i32")) for _ in range(2)]
+    body = w.region(Region([a, b, *others], [Op("stablehlo.compare", [a, b], [flag], f"{_DIRECTION} GT>")], [flag]))
+    ordered = [Value(x.type), Value(places.type)]
+    w.ops.append(Op("stablehlo.sort", [x, places], ordered, f"dimension = {last} : i64, is_stable = true", [body]))
+    zeros, ones = (f"array<i64: {', '.join([str(n)] * len(x.shape))}>" for n in (0, 1))
+    limits = ", ".join(map(str, (*x.shape[:-1], k)))
+    cut = f"start_indices = {zeros}, limit_indices = array<i64: {limits}>, strides = {ones}"
+    return [w.emit("slice", [value], result.type, cut) for value, result in zip(ordered, op.results)]
+
+
+_Rule = Callable[[_Writer, Op, list[Value]], "Value | list[Value] | None"]
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(_ALONE, _operand),
+    "chlo.top_k": _top,
+    "collective_permute": _permuted,
+    "compare": _order,
+    "einsum": _dot,
+    "rng": _rng,
+    "unary_einsum": _sum,
+    "uniform_dequantize": _operand,
+    "uniform_quantize": lambda w, op, operands: w._quantized(operands[0], op.results[0].element),
+}
