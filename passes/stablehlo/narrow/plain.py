@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch_mlir import ir
 
 from ...common.rewriting import attributes_of, create, element_of, integers, value_of
@@ -15,7 +17,7 @@ _BROADCAST = "chlo.broadcast_"
 def plain_rules(names: set[str]) -> dict[str, list[Rule]]:
     """For the ops of those names that are spelled otherwise."""
     spelled = {_BROADCAST + name.partition(".")[2]: name for name in names}
-    rules: dict[str, list[Rule]] = {old: [lambda op, name=name: _spread(op, name)] for old, name in spelled.items()}
+    rules: dict[str, list[Rule]] = {old: [partial(_spread, name=name)] for old, name in spelled.items()}
     return {"chlo.constant": [_constant], "chlo.constant_like": [_constant], **rules}
 
 
