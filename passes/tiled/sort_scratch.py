@@ -10,6 +10,8 @@ After:
       %r = "stablehlo.sort"(%x) …; %e = tensor.empty(); return %r, %e
     }
 
+A sort of words (common/sorting/scratch.py) gets two buffers of words instead, none where its rows are short.
+
 Must hold: the linalg stage. Declined: groups without a sort.
 """
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.rewriting import functions, i64_array, ops_in, segments, symbol_name, update_signature, value_of, walk
+from ..common.sorting.scratch import scratch_of
 from ..registry import register_pass
 from .emission.behind_arena import Host, call, hosts_of
 
@@ -28,7 +31,7 @@ def sort_scratch(module: ir.Operation) -> None:
         hosts = hosts_of(module)
         for function in functions(module):
             for sort in walk(function, "stablehlo.sort") if "hloom.kind" in function.attributes else []:
-                _extend(function, [value.type for value in sort.operands], hosts)
+                _extend(function, scratch_of(sort), hosts)
         for host in hosts:
             host.finish()
 

@@ -11,10 +11,10 @@ After:
     }
 
 A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
-(sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py); rows of one array
-whose keys tell its elements by quicksort (sorting/keys_alone.py); any other merges (sorting/merge.py). Of a sort that says that few
-elements are read (partial-sorts) those are selected (sorting/selection.py). All are stable, and stay inside the row whatever the comparator
-says.
+(sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py), by way of words where
+there are several arrays (sorting/words.py); rows of one array whose keys tell its elements by quicksort (sorting/keys_alone.py). Any other
+merges (sorting/merge.py). Of a sort that says that few elements are read (partial-sorts) those are selected (sorting/selection.py). All are
+stable, and stay inside the row whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
 not so is refused.
@@ -38,6 +38,7 @@ from ..common.scalars import Scalars
 from ..common.sorting.comparator import Comparator, Key, key_of
 from ..common.sorting.rows import Array, Row, arrays_of
 from ..common.sorting.runs import FIRST
+from ..common.sorting.scratch import LONG, SHORT, is_of_words, scratch_of
 from ..errors import PassFailure
 from ..registry import register_pass
 from .sorting.bits import KeyBits
@@ -48,10 +49,8 @@ from .sorting.quick import QuickSort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
 from .sorting.selection import Selection, Sort, capacity
+from .sorting.words import WordSort
 from .support.open_kernel import open_kernel
-
-SHORT, LONG = 256, 1 << 31
-"""Rows up to the first length are ranked; rows of the second or more have more elements than a count holds, and are merged."""
 
 
 @register_pass("sort-rows", "turns each sort into a kernel over memrefs", ops=("stablehlo.sort",))
@@ -73,11 +72,15 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         known = constants_outside(function)
         buffers = list(entry.arguments)[2:]
         inputs, results = arrays_of(function, op, buffers, known)
-        scratch = [Array(buffer, array.element) for buffer, array in zip(buffers[len(buffers) - len(inputs) :], inputs)]
+        room = scratch_of(op)
+        scratch = [Array(buffer, kind.element_type) for buffer, kind in zip(buffers[len(buffers) - len(room) :], room)]
         first = integer(op, FIRST, length)
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         key = key_of(comparator)
-        sort = _algorithm(comparator, key, s, length, first, target)
+        if key is not None and is_of_words(op):
+            sort = WordSort(s, key, length, inputs, scratch).emit
+        else:
+            sort = _algorithm(comparator, key, s, length, first, target)
         alone = key if first == length else None
         together = alone is not None and NetworkSort.fits(alone, inputs, length, prod(outer), target.vector_bits)
         if alone is not None and KeySort.fits(alone, inputs, length, target.vector_bits):
@@ -108,7 +111,7 @@ def _sort_of(function: ir.Operation) -> ir.Operation:
     if integer(sort, "dimension", -1) % rank != rank - 1:
         raise PassFailure("a sort along another dimension than the last", remedy="run sort-last-dimension first", **where)
     returned = ops_in(function.regions[0].blocks[0])[-1]
-    if len(returned.operands) < 2 * len(sort.operands):
+    if len(returned.operands) < len(sort.operands) + len(scratch_of(sort)):
         raise PassFailure("a sort without a second buffer for each operand", remedy="run sort-scratch first", **where)
     return sort
 

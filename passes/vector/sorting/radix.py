@@ -7,6 +7,7 @@ whole row moves nothing: its pass is a copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, scf
@@ -14,17 +15,25 @@ from torch_mlir.dialects import arith, memref, scf
 from ...common.control_flow import each_value, if_else
 from ...common.rewriting import index_constant, value_of
 from ...common.scalars import Scalars
-from ...common.sorting.comparator import Key
 from ...common.sorting.rows import Row
 
 LONG = 1 << 13
 """From this length on a row of keys of 32 bits is worth three digits of eleven bits in place of four of eight."""
 
 
+class Digits(Protocol):
+    """What is sorted by: a number without sign for each element, such as a comparator's key."""
+
+    @property
+    def bits(self) -> int: ...
+
+    def of(self, s: Scalars, elements: Sequence[ir.Value]) -> ir.Value: ...
+
+
 class RadixSort:
     """`emit` sorts a row of at most `length` elements; the counts lie in a buffer of the kernel's, made at the insertion point."""
 
-    def __init__(self, s: Scalars, key: Key, length: int):
+    def __init__(self, s: Scalars, key: Digits, length: int):
         self.s, self.key, self.count = s, key, index_constant(length)
         self.digit = 11 if key.bits == 32 and length >= LONG else min(8, key.bits)
         self.digits = -(-key.bits // self.digit)

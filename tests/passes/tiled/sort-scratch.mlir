@@ -40,3 +40,34 @@ func.func private @fusion_0(%x: tensor<4x100xf32>) -> tensor<4x100xf32> attribut
 func.func private @fusion_1(%x: tensor<4x100xf32>) -> tensor<4x100xf32> attributes {hloom.kind = "loop"} {
   return %x : tensor<4x100xf32>
 }
+
+// Changed: Two arrays by one key of 32 bits, in rows too long for the stack: two buffers of words. Of shorter rows, none.
+// CHECK-LABEL: func.func private @fusion_2
+// CHECK-SAME: -> (tensor<2x5000xf32>, tensor<2x5000xi8>, tensor<2x5000xi64>, tensor<2x5000xi64>)
+func.func private @fusion_2(%x: tensor<2x5000xf32>, %y: tensor<2x5000xi8>) -> (tensor<2x5000xf32>, tensor<2x5000xi8>)
+    attributes {hloom.kind = "sort"} {
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i8>, %d: tensor<i8>):
+    %x0 = tensor.extract %a[] : tensor<f32>
+    %y0 = tensor.extract %b[] : tensor<f32>
+    %less = arith.cmpf olt, %x0, %y0 : f32
+    %p = tensor.from_elements %less : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<2x5000xf32>, tensor<2x5000xi8>) -> (tensor<2x5000xf32>, tensor<2x5000xi8>)
+  return %0#0, %0#1 : tensor<2x5000xf32>, tensor<2x5000xi8>
+}
+
+// CHECK-LABEL: func.func private @fusion_3
+// CHECK-SAME: -> (tensor<4x300xf32>, tensor<4x300xi8>)
+func.func private @fusion_3(%x: tensor<4x300xf32>, %y: tensor<4x300xi8>) -> (tensor<4x300xf32>, tensor<4x300xi8>)
+    attributes {hloom.kind = "sort"} {
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i8>, %d: tensor<i8>):
+    %x0 = tensor.extract %a[] : tensor<f32>
+    %y0 = tensor.extract %b[] : tensor<f32>
+    %less = arith.cmpf olt, %x0, %y0 : f32
+    %p = tensor.from_elements %less : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<4x300xf32>, tensor<4x300xi8>) -> (tensor<4x300xf32>, tensor<4x300xi8>)
+  return %0#0, %0#1 : tensor<4x300xf32>, tensor<4x300xi8>
+}
