@@ -12,7 +12,7 @@ After:
 
 A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
 (sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py), by way of words where
-there are several arrays (sorting/words.py); rows of one array whose keys tell its elements by quicksort (sorting/keys_alone.py). Any other
+there are several arrays (sorting/words.py); rows of one array with as many bits as their keys by quicksort (sorting/keys_alone.py). Any other
 merges (sorting/merge.py). Of a sort that says that few elements are read (partial-sorts) those are selected (sorting/selection.py). All are
 stable, and stay inside the row whatever the comparator says.
 
@@ -52,6 +52,9 @@ from .sorting.selection import Selection, Sort, capacity
 from .sorting.words import WordSort
 from .support.open_kernel import open_kernel
 
+RowSort = Callable[[Row, Row, Row], None]
+"""Emits the sort of one row into another, by way of a third."""
+
 
 @register_pass("sort-rows", "turns each sort into a kernel over memrefs", ops=("stablehlo.sort",))
 def sort_rows(module: ir.Operation) -> None:
@@ -78,7 +81,7 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         key = key_of(comparator)
         if key is not None and is_of_words(op):
-            sort = WordSort(s, key, length, inputs, scratch).emit
+            sort: RowSort = WordSort(s, key, length, inputs, scratch).emit
         else:
             sort = _algorithm(comparator, key, s, length, first, target)
         alone = key if first == length else None
@@ -116,10 +119,8 @@ def _sort_of(function: ir.Operation) -> ir.Operation:
     return sort
 
 
-def _algorithm(
-    comparator: Comparator, key: Key | None, s: Scalars, length: int, first: int, target: TargetView
-) -> Callable[[Row, Row, Row], None]:
-    """What emits the sort of one row into another, by way of a third, of which so many elements are read."""
+def _algorithm(comparator: Comparator, key: Key | None, s: Scalars, length: int, first: int, target: TargetView) -> RowSort:
+    """The sort of rows of which so many elements are read."""
     if capacity(first) <= length // 2:
         sort = _in_place(comparator, key, s, first, target)
         return Selection(s, comparator, key, length, first, sort).emit

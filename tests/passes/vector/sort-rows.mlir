@@ -1,18 +1,18 @@
 // RUN: hloom-opt %s --sort-rows | filecheck %s
 
-// Changed: One float is compared, and tells its element: a quicksort of vectors, whose upper parts are stored under a mask. A -0 or a work
-// that runs out leaves the row to a radix sort by its bits, four digits of eight bits, counted in one walk over the row.
+// Changed: One float is compared, and tells its element: a quicksort of vectors, whose upper parts are stored under a mask. Work that runs
+// out leaves the row to a radix sort by its bits, four digits of eight bits, counted in one walk over the row.
 // CHECK-LABEL: func.func private @keyed
 // CHECK-SAME: (%[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<1200xf32>, %[[R:.*]]: memref<1200xf32>, %[[E:.*]]: memref<1200xf32>)
 // CHECK-SAME: hloom.inputs = 1 : i64, hloom.kind = "sort", hloom.tiles = 4 : i64
 // CHECK: %[[COUNTS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xi32>
 // CHECK: scf.for %{{.*}} = %[[LO]] to %[[HI]]
 // CHECK: arith.bitcast %{{.*}} : f32 to i32
-// CHECK: %[[DONE:.*]] = scf.if %{{.*}} -> (i1)
 // CHECK: scf.while
 // CHECK: vector.maskedload
 // CHECK: llvm.call_intrinsic "llvm.experimental.vector.compress"
 // CHECK: vector.maskedstore
+// CHECK: %[[DONE:.*]] = scf.if %{{.*}} -> (i1)
 // CHECK: scf.if %[[DONE]]
 // CHECK: else
 // CHECK: scf.if
