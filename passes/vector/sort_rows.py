@@ -12,9 +12,9 @@ After:
 
 A comparator that compares one integer or float of each element (common/sorting/comparator.py) sorts short rows by ranks
 (sorting/ranks.py), or several rows of one array together (sorting/network.py), long ones by radix (sorting/radix.py), by way of words where
-there are several arrays (sorting/words.py); rows of one array with as many bits as their keys by quicksort (sorting/keys_alone.py). Any other
-merges (sorting/merge.py). Of a sort that says that few elements are read (partial-sorts) those are selected (sorting/selection.py). All are
-stable, and stay inside the row whatever the comparator says.
+there are several arrays (sorting/words.py); rows of one array with as many bits as their keys, 32 or 64, by quicksort
+(sorting/keys_alone.py). Any other merges (sorting/merge.py). Of a sort that says that few elements are read (partial-sorts) those are
+selected (sorting/selection.py). All are stable, and stay inside the row whatever the comparator says.
 
 Must hold: the tiled stage; the sort is along the last dimension, and sort-scratch has run. Declined: groups without a sort. A group that is
 not so is refused.
