@@ -112,6 +112,15 @@ def _row(count: int) -> Arrays:
     return [_random(0, count)]
 
 
+def _ascending(count: int) -> Arrays:
+    return [np.sort(_random(0, count))]
+
+
+def _few(count: int) -> Arrays:
+    """Ten distinct numbers."""
+    return [np.random.default_rng(0).integers(0, 10, count).astype(np.float32)]
+
+
 def _indexed(rows: int, places: int, width: int) -> Arrays:
     """Places in a table, and a row for each."""
     return [np.random.default_rng(0).integers(0, places, rows).astype(np.int32), _random(1, rows, width)]
@@ -194,6 +203,9 @@ ROWS = {
         Row("cartpole_rng", "cartpole, threefry in the loop", "cartpole_rng", _cartpole_rng, chaotic=True),
         Row("sort", "sort, 1,000,000 f32", "sort", partial(_row, 1_000_000)),
         Row("sort_rows", "sort, 4096 rows of 256 f32", "sort", partial(_matrix, 4096, 256)),
+        Row("sort_matrix", "sort, 1000 rows of 1000 f32", "sort", partial(_matrix, 1000, 1000)),
+        Row("sort_ascending", "sort, 1,000,000 f32 that ascend", "sort", partial(_ascending, 1_000_000)),
+        Row("sort_few", "sort, 1,000,000 f32, ten distinct", "sort", partial(_few, 1_000_000)),
         Row("argsort", "stable argsort, 1,000,000 f32", "argsort", partial(_row, 1_000_000)),
         Row("top_k", "top 40 of 16×50,000 f32, with indices", "top_k", partial(_matrix, 16, 50_000)),
         Row(
