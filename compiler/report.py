@@ -52,16 +52,12 @@ class ReportBuilder:
             }
             ops += [_op(op, name) for op in inside]
         self.data["ops"] = _merged(ops)
-        self._decisions(module)
-
-    def _decisions(self, module: ir.Operation) -> None:
-        if DECISIONS in module.attributes:
-            self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in module.attributes[DECISIONS]]
 
     @uninterrupted()
     def thunks(self, module: ir.Operation) -> None:
-        """The stage where each group is a thunk of the host program."""
-        self._decisions(module)
+        """The stage where each group is a thunk of the host program, and all is decided."""
+        if DECISIONS in module.attributes:
+            self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in module.attributes[DECISIONS]]
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for program in top_level(module, "thunk.program"):
             entry = symbol_name(program)

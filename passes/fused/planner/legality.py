@@ -38,7 +38,7 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
         return Refusal(Code.INSTANCE_LIMIT, f"{union.instances} instances of {p.ops + c.ops} ops", union.instances / (p.ops + c.ops))
     reduced = {i for i, axis in union.axes.items() if axis.reduced}
-    kept = [dims_of(signature) & reduced for signature in union.results.values()]
+    kept = [dims_of(signature) & reduced for signature in union.results.values()] if reduced else []
     persistent = any(kept)
     if persistent:
         if p.window or c.window or p.contraction is not None or c.contraction is not None or not (p.row and c.row):

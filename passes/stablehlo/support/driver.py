@@ -78,9 +78,9 @@ def drop_dead(root: ir.Operation) -> None:
 
 
 def is_dead(op: ir.Operation) -> bool:
-    if not op.name.startswith(("stablehlo.", "chlo.", "arith.")) or has_effect(op):
+    if any(is_used(result) for result in op.results):
         return False
-    return not any(is_used(result) for result in op.results)
+    return op.name.startswith(("stablehlo.", "chlo.", "arith.")) and not has_effect(op)
 
 
 def has_effect(op: ir.Operation) -> bool:

@@ -59,8 +59,9 @@ def vertical(p: Group, c: Group, kept: Callable[[int], bool], values: Sequence[V
     if any(v in c.packed for v in edge):
         return Refusal(Code.NOT_TILEABLE, "a contraction reads its operands as whole packed buffers")
     images = _images(p, c, edge)
-    axes = dict(c.axes)
+    axes = c.axes
     if not p.iterates:
+        axes = dict(axes)
         found = _single_image(p, c, images, axes)
         if isinstance(found, Refusal):
             return found
