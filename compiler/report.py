@@ -33,6 +33,7 @@ class ReportBuilder:
     def __init__(self) -> None:
         self.data: dict[str, Any] = {"program": {}, "memory": {}}
         self._groups: dict[str, dict[str, Any]] = {}
+        self._decided: ir.Attribute | None = None
 
     @uninterrupted()
     def fused(self, module: ir.Operation) -> None:
@@ -52,12 +53,20 @@ class ReportBuilder:
             }
             ops += [_op(op, name) for op in inside]
         self.data["ops"] = _merged(ops)
+        self._decisions(module)
+
+    def _decisions(self, module: ir.Operation) -> None:
+        """Later stages seldom add to what was decided."""
+        decided = module.attributes[DECISIONS] if DECISIONS in module.attributes else None
+        if decided is None or (self._decided is not None and decided == self._decided):
+            return
+        self._decided = decided
+        self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in decided]
 
     @uninterrupted()
     def thunks(self, module: ir.Operation) -> None:
-        """The stage where each group is a thunk of the host program, and all is decided."""
-        if DECISIONS in module.attributes:
-            self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in module.attributes[DECISIONS]]
+        """The stage where each group is a thunk of the host program."""
+        self._decisions(module)
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for program in top_level(module, "thunk.program"):
             entry = symbol_name(program)
