@@ -22,13 +22,13 @@ from hloom.dialects.target import target_of
 from hloom.runtime.custom_calls import is_registered
 
 from ..common.calls.config import config_of
-from ..common.calls.lapack import routine_of, target_name
+from ..common.calls.lapack import lapack_call, routine_of, target_name
 from ..common.calls.routine import Place
 from ..common.custom_calls import target_of_call
 from ..common.rewriting import element_of, is_used, walk
 from ..registry import register_pass
 from .support import build
-from .support.column_major import ColumnMajor, call, letters, transposed
+from .support.column_major import ColumnMajor, call, letters, stored_types, transposed
 from .support.driver import rewrite
 
 _LEAST = 3
@@ -42,27 +42,21 @@ def fit_calls_to_cuda(module: ir.Operation) -> None:
 
     def fit(op: ir.Operation) -> list[ir.Value] | None:
         known = None if is_registered(target_of_call(op)) else routine_of(target_of_call(op))
-        rule = _RULES.get(known[1]) if known else None
-        return rule(op, known[0]) if rule and known else None
+        if known is None or known[1] not in _RULES:
+            return None
+        lapack_call(Place(op, target_of_call(op)), *stored_types(op))  # raises where it is none
+        return _RULES[known[1]](op, known[0])
 
     if walk(module, "stablehlo.custom_call"):
         rewrite(module, {"stablehlo.custom_call": [fit]})
-
-
-def _seen(op: ir.Operation, operand_dims: list[int], result_dims: list[int]) -> ColumnMajor:
-    if (len(op.operands), len(op.results)) != (len(operand_dims), len(result_dims)):
-        raise Place(op, target_of_call(op)).invalid(f"takes {len(operand_dims)} operands and gives {len(result_dims)} results")
-    if any(value.type.rank < dims for value, dims in zip(op.operands, operand_dims)):
-        raise Place(op, target_of_call(op)).invalid("has operands of too few dimensions")
-    return ColumnMajor(op, operand_dims, result_dims)
 
 
 def _gesvd(op: ir.Operation, letter: str) -> list[ir.Value] | None:
     wide, known = _is_wide(op), routine_of(target_of_call(op))
     if known == (letter, "gesvd") and not wide:
         return None
-    seen = _seen(op, [2], [2, 1, 2, 2, 0])
-    options = {name: value for name, value in letters(mode=chr(int(config_of(op).get("mode", 0)))).items()}
+    seen = ColumnMajor(op, [2], [2, 1, 2, 2, 0])
+    options = letters(mode=chr(config_of(op)["mode"]))
     (a,), kinds, batch = seen.operands, seen.results, seen.operands[0].type.rank - 2
     if not wide:
         return seen.given_back(call(target_name(letter, "gesvd"), [a], kinds, batch, options))
@@ -72,7 +66,7 @@ def _gesvd(op: ir.Operation, letter: str) -> list[ir.Value] | None:
 
 
 def _is_wide(op: ir.Operation) -> bool:
-    (a,) = _seen(op, [2], [2, 1, 2, 2, 0]).operands
+    (a,) = ColumnMajor(op, [2], [2, 1, 2, 2, 0]).operands
     *_, m, n = build.shape_of(a)
     return m < n
 
@@ -84,13 +78,13 @@ def _flipped(kind: ir.Type) -> ir.Type:
 
 def _geev(op: ir.Operation, letter: str) -> list[ir.Value] | None:
     is_real = letter in "sd"
-    seen = _seen(op, [2], [1, *[1] * is_real, 2, 2, 0])
+    seen = ColumnMajor(op, [2], [1, *[1] * is_real, 2, 2, 0])
     config = config_of(op)
     if config.get("compute_left") == ord("V"):
         return None
     (a,), (*parts, left, right, info) = seen.operands, seen.results
     batch = a.type.rank - 2
-    options = letters(mode=chr(int(config.get("compute_right", 0))))
+    options = letters(mode=chr(config["compute_right"]))
     values = build.tensor(parts[0].shape, right.element_type)
     _, w, packed, told = call(target_name(letter, "xgeev"), [a], [a.type, values, a.type, info], batch, options)
     unused = build.zero(left.shape, left.element_type)
@@ -121,7 +115,7 @@ def _moved(value: ir.Value, rest: list[int], by: int) -> ir.Value:
 def _gtsv(op: ir.Operation, letter: str) -> list[ir.Value] | None:
     if any(is_used(result) for result in list(op.results)[:3]):
         return None
-    seen = _seen(op, [1, 1, 1, 2], [1, 1, 1, 2, 0])
+    seen = ColumnMajor(op, [1, 1, 1, 2], [1, 1, 1, 2, 0])
     lower, diagonal, upper, right = seen.operands
     n, batch = build.shape_of(diagonal)[-1], diagonal.type.rank - 1
     more = max(0, _LEAST - n)

@@ -21,16 +21,17 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from hloom.runtime.custom_calls import is_registered
+from hloom.runtime.lapack_routines import elements
 
 from ..common.calls.config import config_of
-from ..common.calls.cuda import CUDA_CALLS, SAME
+from ..common.calls.cuda import CUDA_CALLS, ROWS, SAME
 from ..common.calls.lapack import target_name
-from ..common.calls.routine import Place
+from ..common.calls.routine import Place, host_call
 from ..common.custom_calls import target_of_call
 from ..common.rewriting import attributes_of, create, element_of, walk
 from ..registry import register_pass
 from .support import build
-from .support.column_major import ColumnMajor, call, letters, transposed
+from .support.column_major import ColumnMajor, call, letters, stored_types, transposed
 from .support.driver import rewrite
 from .support.factor_updates import permutation, updated
 
@@ -43,6 +44,9 @@ def legalize_cuda_calls(module: ir.Operation) -> None:
         target = target_of_call(op)
         if target not in CUDA_CALLS or is_registered(target):
             return None
+        if target in ROWS:
+            letter = "s" if target == "cu_lu_pivots_to_permutation" else _letter(op)
+            host_call(ROWS[target], Place(op, target), elements(letter), {}, *stored_types(op))
         return _renamed(op, target) if target in SAME else _RULES[target](op)
 
     if walk(module, lambda op: op.name == "stablehlo.custom_call" and target_of_call(op) in CUDA_CALLS):
@@ -73,23 +77,11 @@ def _letter(op: ir.Operation) -> str:
     return _LETTERS[element]
 
 
-def _expect(op: ir.Operation, operands: int, results: int) -> None:
-    if (len(op.operands), len(op.results)) != (operands, results):
-        raise Place(op, target_of_call(op)).invalid(f"takes {operands} operands and gives {results} results")
-
-
-def _expect_ranks(op: ir.Operation, *ranks: int) -> None:
-    """The ranks of the operands: of the last dimensions, the batch before them."""
-    batches = {value.type.rank - rank for value, rank in zip(op.operands, ranks)}
-    if len(batches) != 1 or min(batches) < 0:
-        raise Place(op, target_of_call(op)).invalid(f"has operands that should have {' and '.join(map(str, ranks))} dimensions")
-
-
 def _gesvd(op: ir.Operation, adjoint: bool = False) -> list[ir.Value]:
     """`adjoint`: the call gives V; its batch is that of the operand, whatever results nobody computes look like."""
-    _expect(op, 1, 5)
-    _expect_ranks(op, 2)
-    config, letter = config_of(op), _letter(op)
+    config, letter, where = config_of(op), _letter(op), Place(op, target_of_call(op))
+    if (len(op.operands), len(op.results)) != (1, 5) or op.operands[0].type.rank < 2:
+        raise where.invalid("takes matrices and gives 5 results")
     seen = ColumnMajor(op, [2], [2, 1, 2, 2, 0])
     (a,) = seen.operands
     *batch, m, n = build.shape_of(a)
@@ -104,7 +96,7 @@ def _gesvd(op: ir.Operation, adjoint: bool = False) -> list[ir.Value]:
         found[2:4] = (build.zero(kind.shape, kind.element_type) for kind in seen.results[2:4])
     for value, kind in zip(found, seen.results):
         if value.type != kind:
-            raise Place(op, target_of_call(op)).invalid(f"has a result of type {kind}, which should be {value.type}")
+            raise where.invalid(f"has a result of type {kind}, which should be {value.type}")
     return seen.given_back(found)
 
 
@@ -119,8 +111,6 @@ def _conjugate(value: ir.Value) -> ir.Value:
 
 def _geev(op: ir.Operation) -> list[ir.Value]:
     """cuSOLVER's gives a copy of the matrix, eigenvalues as complex numbers, and the vectors of a real matrix packed."""
-    _expect(op, 1, 5)
-    _expect_ranks(op, 2)
     letter, config = _letter(op), config_of(op)
     seen = ColumnMajor(op, [2], [2, 1, 2, 2, 0])
     (a,) = seen.operands
@@ -144,8 +134,6 @@ def _geev(op: ir.Operation) -> list[ir.Value]:
 
 
 def _gtsv(op: ir.Operation) -> list[ir.Value]:
-    _expect(op, 4, 1)
-    _expect_ranks(op, 1, 1, 1, 2)
     seen = ColumnMajor(op, [1, 1, 1, 2], [2])
     batch = build.shape_of(seen.operands[0])[:-1]
     info = build.tensor(batch, ir.IntegerType.get_signless(32))
@@ -155,11 +143,16 @@ def _gtsv(op: ir.Operation) -> list[ir.Value]:
 
 def _syrk(op: ir.Operation) -> list[ir.Value]:
     """alpha·A·Aᵀ + beta·C, both triangles of it."""
-    _expect(op, 4, 1)
-    _expect_ranks(op, 2, 2)
+    where = Place(op, target_of_call(op))
+    if len(op.operands) != 4 or {element_of(value) for value in (*op.operands, *op.results)} != {element_of(op.operands[0])}:
+        raise where.invalid("takes A, C, alpha and beta of one type, and gives C")
     a, c, alpha, beta = op.operands
-    *batch, _, _ = shape = build.shape_of(c)
-    contracted = [len(batch) + (0 if config_of(op).get("transpose") else 1)]
+    shape, turned = build.shape_of(c), bool(config_of(op).get("transpose"))
+    batch, rows = shape[:-2], build.shape_of(a)[-1:] if turned else build.shape_of(a)[-2:-1]
+    ranks = [value.type.rank for value in (a, alpha, beta)]
+    if shape != [*batch, *rows, *rows] or ranks != [len(shape), 0, 0] or build.shape_of(a)[:-2] != batch or op.results[0].type != c.type:
+        raise where.invalid(f"has an A of type {a.type} and a C of type {c.type}, or factors that are no scalars")
+    contracted = [len(batch) + (0 if turned else 1)]
     together = list(range(len(batch)))
     dims = build.dot_dimensions(together, together, contracted, contracted)
     product = create("stablehlo.dot_general", [c.type], [a, a], dot_dimension_numbers=dims).results[0]

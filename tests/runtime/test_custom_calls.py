@@ -295,3 +295,32 @@ print(small(a[:8, :8].copy()).sum())
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines() == ["HL200 no memory for the workspace of LAPACK's ssyevd", "8.0"]
+
+
+@pytest.mark.parametrize(
+    ("target", "operands", "results", "message"),
+    [
+        ("cusolver_getrf_ffi", ["4x4xi32"], ["4x4xi32", "4xi32", "i32"], "has elements of i32"),
+        ("cusolver_gesvdj_ffi", ["4xf32"], ["4xf32"] * 5, "takes matrices and gives 5 results"),
+        ("cusolver_gesvd_ffi", ["4x4xf32"], ["4x4xf32", "4xf32", "4x4xf32", "4x4xf32", "f32"], "info|result 4"),
+        ("cusolver_geev_ffi", ["4x4xf32"], ["4x4xf32", "4xf32", "4x4xf32", "4x4xf32", "i32"], "result 1 of type tensor<4xf32>"),
+        ("cusparse_gtsv2_ffi", ["3xf32", "4xf32", "4xf32", "4x1xf32"], ["4x1xf32"], "where"),
+        ("cusolver_syrk_ffi", ["4x3xf32", "3x3xf32", "f32", "f32"], ["3x3xf32"], "an A of type"),
+        ("cu_lu_pivots_to_permutation", ["4xi32"], ["3xi32"], "extents"),
+        ("cu_lu_pivots_to_permutation", [], ["3xi32"], "takes 1 operands"),
+        ("cu_cholesky_update_ffi", ["2x4x4xf32", "2x4xf32"], ["2x4x4xf32", "2x4xf32"], "one factor"),
+        ("lapack_sgesdd_ffi", ["4x5xf32"], ["4x5xf32", "4xf32", "f32", "f32", "i32"], "result 2"),
+    ],
+)
+def test_calls_that_are_none_of_cudas(target, operands, results, message):
+    given = ", ".join(f"%a{i}: tensor<{kind}>" for i, kind in enumerate(operands))
+    names, count = ", ".join(f"%a{i}" for i in range(len(operands))), f":{len(results)}" if len(results) > 1 else ""
+    types = [", ".join(f"tensor<{kind}>" for kind in kinds) for kinds in (operands, results)]
+    returned = ", ".join(f"%r#{i}" for i in range(len(results))) if count else "%r"
+    config = "{compute_uv = true, full_matrices = true, mode = 65 : ui8}"
+    text = f"""func.func @main({given}) -> ({types[1]}) {{
+      %r{count} = stablehlo.custom_call @{target}({names}) {{mhlo.backend_config = {config}}} : ({types[0]}) -> ({types[1]})
+      return {returned} : {types[1]} }}"""
+    for device in ("cpu", "sm_90a"):
+        with pytest.raises(hloom.InvalidProgramError, match=message):
+            hloom.compile(text, target=device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hloom.runtime.lapack_routines import ROUTINES, Routine
+
 SAME = {
     "cusolver_potrf_ffi": "potrf",
     "cusolver_getrf_ffi": "getrf",
@@ -17,8 +19,12 @@ SAME = {
     "cuhybrid_geqp3": "geqp3",
 }
 """Those with the operands and results of a routine of LAPACK."""
-OTHERS = (
-    "cusolver_gesvd_ffi", "cusolver_gesdd_ffi", "cusolver_gesvdj_ffi", "cusolver_gesvdp_ffi", "cusolver_geev_ffi", "cusolver_syrk_ffi",
-    "cusparse_gtsv2_ffi", "cu_lu_pivots_to_permutation", "cu_cholesky_update_ffi",
-)  # fmt: skip
-CUDA_CALLS = frozenset([*SAME, *OTHERS])
+ROWS = {
+    "cusolver_geev_ffi": Routine(("T n n",), ("T n n", "C n", "T n n", "T n n", "i")),
+    "cusparse_gtsv2_ffi": ROUTINES["gtsv2"],
+    "cu_lu_pivots_to_permutation": Routine(("i k",), ("i p",), rule=lambda extents: extents["k"] <= extents["p"]),
+    "cu_cholesky_update_ffi": Routine(("T n n", "T n"), ("T n n", "T n")),
+}
+"""Others, and what they read and write."""
+_SINGULAR = ("cusolver_gesvd_ffi", "cusolver_gesdd_ffi", "cusolver_gesvdj_ffi", "cusolver_gesvdp_ffi")
+CUDA_CALLS = frozenset([*SAME, *ROWS, *_SINGULAR, "cusolver_syrk_ffi"])

@@ -22,6 +22,14 @@ def row_major_orders(op: ir.Operation, name: str, values: Sequence[ir.Value]) ->
     return [list(ir.DenseIntElementsAttr(layout))[::-1] for layout in ir.ArrayAttr(op.attributes[f"{name}_layouts"])]
 
 
+def stored_types(op: ir.Operation) -> tuple[list[ir.Type], list[ir.Type]]:
+    """The types of operands and results as they lie row-major."""
+    values = (("operand", list(op.operands)), ("result", list(op.results)))
+    pairs = ([*zip(row_major_orders(op, name, found), found)] for name, found in values)
+    given, made = ([build.tensor([v.type.shape[d] for d in order], v.type.element_type) for order, v in each] for each in pairs)
+    return given, made
+
+
 class ColumnMajor:
     """A call as the library sees it."""
 

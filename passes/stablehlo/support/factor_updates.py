@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.calls.routine import Place
+from ...common.custom_calls import target_of_call
 from ...common.rewriting import element_of
 from . import build
 
@@ -33,6 +35,8 @@ def permutation(op: ir.Operation) -> list[ir.Value]:
 def updated(op: ir.Operation) -> list[ir.Value]:
     """Of an upper factor R and a vector w: the factor of RᵀR + wwᵀ, by a Givens rotation a row."""
     factor, vector = op.operands
+    if vector.type.rank != 1:
+        raise Place(op, target_of_call(op)).invalid("updates one factor, not a batch of them")
     (n,), element = build.shape_of(vector), element_of(vector)
     index = ir.IntegerType.get_signless(32)
     one, nothing = build.full(build.tensor([], element), 1), build.zero([], element)
