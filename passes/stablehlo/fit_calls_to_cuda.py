@@ -25,7 +25,7 @@ from ..common.calls.config import config_of
 from ..common.calls.lapack import lapack_call, routine_of, target_name
 from ..common.calls.routine import Place
 from ..common.custom_calls import target_of_call
-from ..common.rewriting import element_of, is_used, walk
+from ..common.rewriting import element_of, is_used
 from ..registry import register_pass
 from .support import build
 from .support.column_major import ColumnMajor, call, letters, stored_types, transposed
@@ -35,7 +35,7 @@ _LEAST = 3
 """gtsv2 takes no fewer rows."""
 
 
-@register_pass("fit-calls-to-cuda", "gives calls of LAPACK the forms that CUDA's libraries have")
+@register_pass("fit-calls-to-cuda", "gives calls of LAPACK the forms that CUDA's libraries have", ops=("stablehlo.custom_call",))
 def fit_calls_to_cuda(module: ir.Operation) -> None:
     if target_of(module).kind != "cuda":
         return
@@ -47,8 +47,7 @@ def fit_calls_to_cuda(module: ir.Operation) -> None:
         lapack_call(Place(op, target_of_call(op)), *stored_types(op))  # raises where it is none
         return _RULES[known[1]](op, known[0])
 
-    if walk(module, "stablehlo.custom_call"):
-        rewrite(module, {"stablehlo.custom_call": [fit]})
+    rewrite(module, {"stablehlo.custom_call": [fit]})
 
 
 def _gesvd(op: ir.Operation, letter: str) -> list[ir.Value] | None:

@@ -38,7 +38,7 @@ from .support.factor_updates import permutation, updated
 _LETTERS = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
 
 
-@register_pass("legalize-cuda-calls", "turns the calls that JAX writes for CUDA into calls of LAPACK")
+@register_pass("legalize-cuda-calls", "turns the calls that JAX writes for CUDA into calls of LAPACK", ops=("stablehlo.custom_call",))
 def legalize_cuda_calls(module: ir.Operation) -> None:
     def legalize(op: ir.Operation) -> list[ir.Value] | None:
         target = target_of_call(op)

@@ -29,7 +29,9 @@ from .support.dimensions import DotDims
 _BYTES = {"i8", "ui8", *MULTIPLIED}
 
 
-@register_pass("turn-byte-weights", "transposes bound weights of dots of bytes, on CUDA, to lie along what is summed")
+@register_pass(
+    "turn-byte-weights", "transposes bound weights of dots of bytes, on CUDA, to lie along what is summed", ops=("stablehlo.dot_general",)
+)
 def turn_byte_weights(module: ir.Operation) -> None:
     main = entry(module, "main")
     if main is None or target_of(module).kind != "cuda" or not (numbers := bound_arguments(main)):
