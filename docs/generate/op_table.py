@@ -27,7 +27,25 @@ _HEAD = """## Every op and element type
 What a small program of each op and type gives, compiled for the CPU and for sm_90a, run (sm_90a on the simulator) and compared with the
 reference interpreter, or with XLA where that lacks the op: *yes* where both are right, *CPU* where the CPU alone is; a number is the
 error below, the CPU's before that of sm_90a where they differ. *yes\\** compiles, and no oracle computes it, or none well enough to
-compare. What StableHLO does not allow is empty. Found by `python -m tests.op_table`; a test compares a sample.
+compare. What StableHLO does not allow is empty. Found by `python -m tests.op_table`; a test compares a sample. Where no oracle
+computes an op it is asked what the op means: on quantized types dequantize, op, quantize; on narrow floats the op in f32. It tries tame
+values and edge values (zeros of both signs, subnormals, infinities, NaN, ends of integers, division by zero, wide shifts, indices out of
+bounds, rank 0, no elements); with the latter f32 and f8E5M2 were tried so far (on the CPU), other types with tame values.
+
+Where the specification leaves it open, or an oracle differs:
+
+| of | hloom | otherwise |
+|---|---|---|
+| integers divided by 0, the least by -1 | all ones and the remainder the dividend; the least and 0 (as XLA) | the interpreter stops |
+| integers to powers from 64 on | wrap | XLA counts six bits of the exponent |
+| subnormals in sums of collectives, in EQ of complex numbers | count | XLA flushes them |
+| sign and abs of tiny complex numbers | of the numbers | the interpreter and XLA square them |
+| functions of narrow floats, dots of f8 | in f32, rounded once | the interpreter rounds each step: logistic of f8 has NaN |
+| cholesky, triangular_solve, batch_norm of f8 | in f32, rounded once | XLA rounds each step |
+| order of complex numbers | by parts, as specified | the interpreter and XLA stop |
+| TOTALORDER | IEEE's, the NaN of FNUZ types first (as XLA) | the interpreter has none |
+| rng of narrow types and i1 | below the end, also where rounding makes it the end | XLA on CPUs stops |
+| unary_einsum, collective_broadcast | a sum, the operand | neither has them |
 """
 
 Found = dict[str, dict[str, list[str]]]
