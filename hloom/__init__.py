@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hloom.runtime.forking import process_lock
+
 if TYPE_CHECKING:
     from hloom.compiler.api import compile as compile
     from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
@@ -54,7 +56,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hloom' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    with process_lock:
+        value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
