@@ -67,12 +67,17 @@ def vertical(p: Group, c: Group, kept: Callable[[int], bool], values: Sequence[V
             return found
         images = (found,)
     results = dict(c.results)
-    for value in p.results:
-        if kept(value):
-            where = next((s for s in (substitute(p.results[value], i) for i in images) if _whole(s, values[value], axes)), None)
-            if where is None:
-                return Refusal(Code.NOT_TILEABLE, "a value that others need is not produced whole over the group's axes")
-            results[value] = where
+    places: dict[tuple[Signature, tuple[int, ...]], Signature | None] = {}  # most results of a group lie alike
+    for value, signature in p.results.items():
+        if not kept(value):
+            continue
+        alike = signature, values[value].shape
+        if alike not in places:
+            places[alike] = next((s for s in (substitute(signature, i) for i in images) if _whole(s, values[value], axes)), None)
+        where = places[alike]
+        if where is None:
+            return Refusal(Code.NOT_TILEABLE, "a value that others need is not produced whole over the group's axes")
+        results[value] = where
     if c.contraction is not None and p.iterates and len(results) > len(c.results):
         return Refusal(Code.NOT_TILEABLE, "a contraction's epilogue does not write what it only reads")
     union = Union(images, axes, results, edge, p.phases + c.phases, c.instances + len(images) * p.instances)
