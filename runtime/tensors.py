@@ -173,7 +173,10 @@ def _short_jax_put() -> Callable[[np.ndarray], Any] | None:
         put, abstract = xla_client.batched_device_put, functools.lru_cache(4096)(jax.core.ShapedArray)
         device = jax.local_devices(backend="cpu")[0]
         sharding = jax.sharding.SingleDeviceSharding(device)
-        short = lambda array: put(abstract(array.shape, array.dtype), sharding, [array], [device], True)  # noqa: E731
+
+        def short(array: np.ndarray) -> Any:
+            return put(abstract(array.shape, array.dtype), sharding, [array], [device], True)
+
         return short if short(np.zeros(1, np.float32)).shape == (1,) else None
     except (ImportError, AttributeError, TypeError):
         return None
