@@ -10,6 +10,7 @@ from math import gcd
 from typing import Any
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from .affine import evaluate
 from .index_emitter import IndexEmitter
@@ -115,3 +116,10 @@ def linear_results(affine_map: ir.AffineMap, point: Sequence[LinearIndex]) -> li
     """The results of the map where its dims have the values `point`, or None where one is not linear."""
     found = [linear_at(e, point) for e in affine_map.results]
     return None if None in found else [index for index in found if index is not None]
+
+
+def least(index: LinearIndex, last: LinearIndex) -> LinearIndex:
+    """The lesser of two, by an instruction where one of them is not known."""
+    if index.is_constant and last.is_constant:
+        return min(index, last, key=lambda i: i.constant)
+    return LinearIndex.of(arith.minsi(index.value(), last.value()))

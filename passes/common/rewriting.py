@@ -75,6 +75,14 @@ def value_of(name: str, result: ir.Type, /, operands: Sequence[ir.Value] = (), *
     return create(name, [result], operands, **attributes).results[0]
 
 
+def intrinsic(name: str, result: ir.Type, operands: Sequence[ir.Value]) -> ir.Value:
+    """The result of an intrinsic of LLVM, by its name there."""
+    segments, bundles = ir.DenseI32ArrayAttr.get([len(operands), 0]), ir.DenseI32ArrayAttr.get([])
+    return value_of(
+        "llvm.call_intrinsic", result, operands, intrin=ir.StringAttr.get(name), operandSegmentSizes=segments, op_bundle_sizes=bundles
+    )
+
+
 def replace_operands(root: ir.Operation, mapping: Mapping[ir.Value, ir.Value]) -> None:
     """Has `root` and the ops in its regions read `mapping[value]` for every value in the mapping."""
     for op in walk(root) if len(root.regions) else [root]:

@@ -28,7 +28,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import i64_attr, producer, replace, value_of, walk
+from ..common.rewriting import i64_attr, intrinsic, producer, replace, value_of, walk
 from ..common.vectors import splat
 from ..registry import register_pass
 
@@ -92,14 +92,7 @@ def _scalef(q: ir.Value, t: ir.Value, format_: _Format) -> ir.Value:
     rounding = splat(ir.IntegerType.get_signless(32), _CURRENT_DIRECTION)
     for start in range(0, count, format_.lanes):
         parts = [_slice(v, start, register) for v in (q, n)]
-        scaled = value_of(
-            "llvm.call_intrinsic",
-            register,
-            [*parts, zero, all_lanes, rounding],
-            intrin=ir.StringAttr.get(format_.intrinsic),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([5, 0]),
-            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        )
+        scaled = intrinsic(format_.intrinsic, register, [*parts, zero, all_lanes, rounding])
         result = value_of("vector.insert_strided_slice", flat, [scaled, result], offsets=_i64s(start), strides=_i64s(1))
     return value_of("vector.shape_cast", vector, [result])
 

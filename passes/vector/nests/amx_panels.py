@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, memref, vector
+from torch_mlir.dialects import memref, vector
 
 from ...common.control_flow import for_each, nest_each
-from ...common.linear_index import LinearIndex
+from ...common.linear_index import LinearIndex, least
 from ...common.rewriting import DYNAMIC, create, value_of
 from ...common.storage import Storage
 from ...common.vectors import splat, vector_of
@@ -148,7 +148,7 @@ def _copy_rows(source: Operand, target: Operand, start: LinearIndex, extent: int
     last = LinearIndex.of(extent) - 1
 
     def row(i: LinearIndex) -> None:
-        index = _least(start + i, last)
+        index = least(start + i, last)
 
         def at(reduced: dict[int, LinearIndex]) -> None:
             def chunk(k: LinearIndex, lanes: Lanes) -> None:
@@ -220,7 +220,7 @@ def _transpose_pairs(
     last = LinearIndex.of(extent) - 1
     i32 = vector_of(16, ir.IntegerType.get_signless(32))
     wide, group = vector_of(depth.form.depth, source.storage.element), depth.form.group
-    rows = [_least(start + i, last) for i in range(count)]
+    rows = [least(start + i, last) for i in range(count)]
 
     def chunk(k: LinearIndex, lanes: Lanes) -> None:
         for first in range(0, count, 16):
@@ -238,9 +238,3 @@ def _live_lanes(left: LinearIndex, count: int) -> Lanes:
     if left.is_constant:
         return Lanes(count, None if left.constant >= count else static_mask(count, left.constant))
     return Lanes(count, dynamic_mask(count, left.value()))
-
-
-def _least(index: LinearIndex, last: LinearIndex) -> LinearIndex:
-    if index.is_constant and last.is_constant:
-        return min(index, last, key=lambda i: i.constant)
-    return LinearIndex.of(arith.minsi(index.value(), last.value()))

@@ -18,7 +18,7 @@ from torch_mlir.dialects import arith, vector
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import IntegerProduct
-from ...common.rewriting import value_of
+from ...common.rewriting import intrinsic
 from ...common.vectors import part, splat, vector_of
 from .integer_panels import Grouping
 
@@ -46,7 +46,7 @@ class Pairs:
         for _, *values in _registers(self.lanes, total, left, right):
             lanes = ir.VectorType(values[0].type).shape[0]
             operands = [vector.bitcast(vector_of(2 * lanes, halves), value) for value in values]
-            products.append(_intrinsic(_PAIRS[lanes], values[0].type, operands))
+            products.append(intrinsic(_PAIRS[lanes], values[0].type, operands))
         return arith.addi(total, _joined(products))
 
 
@@ -65,7 +65,7 @@ class Quads:
         for before, *values in _registers(self.lanes, total, left, right):
             lanes = ir.VectorType(before.type).shape[0]
             operands = [vector.bitcast(vector_of(4 * lanes, ir.IntegerType.get_signless(8)), value) for value in values]
-            sums.append(_intrinsic(_QUADS[lanes], before.type, [before, *(operands[::-1] if self.swapped else operands)]))
+            sums.append(intrinsic(_QUADS[lanes], before.type, [before, *(operands[::-1] if self.swapped else operands)]))
         return _joined(sums)
 
     @property
@@ -105,12 +105,3 @@ def _joined(parts: list[ir.Value]) -> ir.Value:
         length = 2 * ir.VectorType(parts[0].type).shape[0]
         parts = [vector.shuffle(a, b, list(range(length))) for a, b in zip(parts[::2], parts[1::2])]
     return parts[0]
-
-
-def _intrinsic(name: str, result: ir.Type, operands: list[ir.Value]) -> ir.Value:
-    """The result of an intrinsic of LLVM."""
-    segments = ir.DenseI32ArrayAttr.get([len(operands), 0])
-    bundles = ir.DenseI32ArrayAttr.get([])
-    return value_of(
-        "llvm.call_intrinsic", result, operands, intrin=ir.StringAttr.get(name), op_bundle_sizes=bundles, operandSegmentSizes=segments
-    )

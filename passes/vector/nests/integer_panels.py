@@ -17,7 +17,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
 from ...common.control_flow import for_each, nest_each
-from ...common.linear_index import LinearIndex
+from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import is_vector, splat, vector_of
@@ -178,7 +178,7 @@ class _Plane:
     def _square(self, start: LinearIndex) -> None:
         count, lanes = self.grouping.count, self.grouping.lanes
         last = LinearIndex.of(self.source.extent) - 1
-        rows = [_least(start + i, last) for i in range(lanes)]
+        rows = [least(start + i, last) for i in range(lanes)]
 
         def chunk(k: LinearIndex, wide: Lanes) -> None:
             square = [self.grouping.grouped(self._load(wide, row, k.along_lanes())) for row in rows]
@@ -213,12 +213,6 @@ def _over(index: LinearIndex, count: int) -> LinearIndex:
     if index.is_constant:
         return LinearIndex(constant=index.constant // count)
     return LinearIndex.of(arith.divui(index.value(), LinearIndex(constant=count).value()))
-
-
-def _least(index: LinearIndex, last: LinearIndex) -> LinearIndex:
-    if index.is_constant and last.is_constant:
-        return min(index, last, key=lambda i: i.constant)
-    return LinearIndex.of(arith.minui(index.value(), last.value()))
 
 
 def _i32() -> ir.Type:

@@ -19,7 +19,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, math, memref, vector
 
 from ...common.control_flow import loop
-from ...common.rewriting import index_constant, symbol_name, value_of
+from ...common.rewriting import index_constant, intrinsic, symbol_name, value_of
 from ...common.vectors import broadcast, extract, vector_of
 
 _UNROLLED = 4
@@ -143,19 +143,12 @@ def _mask_number(mask: ir.Value) -> ir.Value:
 
 
 def _permd(value: ir.Value, order: ir.Value) -> ir.Value:
-    return _intrinsic("llvm.x86.avx2.permd", value, order)
+    return intrinsic("llvm.x86.avx2.permd", value.type, [value, order])
 
 
 def _compress(value: ir.Value, mask: ir.Value) -> ir.Value:
     """The lanes of `value` that the mask has, in front."""
-    return _intrinsic("llvm.experimental.vector.compress", value, mask, value)
-
-
-def _intrinsic(name: str, *operands: ir.Value) -> ir.Value:
-    sizes = ir.DenseI32ArrayAttr.get([len(operands), 0])
-    none = ir.DenseI32ArrayAttr.get([])
-    text = ir.StringAttr.get(name)
-    return value_of("llvm.call_intrinsic", operands[0].type, operands, intrin=text, operandSegmentSizes=sizes, op_bundle_sizes=none)
+    return intrinsic("llvm.experimental.vector.compress", value.type, [value, mask, value])
 
 
 def _table(function: ir.Operation, lanes: Lanes) -> ir.Value:
