@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from comparison import agree
@@ -41,6 +42,14 @@ class Verdict:
         return " ".join([self.kind, *(stages if self.kind == "failed" else []), lines[0].split(":")[0] if self.kind == "failed" else ""])
 
 
+def answer_of(child: Child, *request: Any) -> Any:
+    """An oracle's results; as text, why it has none."""
+    try:
+        return child.ask(*request)
+    except Crash as crash:
+        return str(crash)
+
+
 class Judge:
     def __init__(self) -> None:
         self._cache = TemporaryDirectory()
@@ -70,10 +79,7 @@ class Judge:
         wrongs, said = [], []
         oracles = (("the interpreter", self.reference), ("XLA", self.xla))
         for name, child in oracles[::-1] if program.by_xla else oracles:
-            try:
-                wanted = child.ask(text, program.inputs)
-            except Crash as crash:
-                wanted = str(crash)
+            wanted = answer_of(child, text, program.inputs)
             if isinstance(wanted, str):
                 said.append(f"{name}: {wanted}")
                 continue

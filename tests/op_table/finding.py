@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from fuzz.children import Child, Crash
+from fuzz.children import Child
 from fuzz.elements import ALL
-from fuzz.judge import XLA_ULPS, Judge, Verdict, differences
+from fuzz.judge import XLA_ULPS, Judge, Verdict, answer_of, differences
 from fuzz.known import admitted
 from fuzz.program import Op, Program, Region
 from fuzz.recipes import load
@@ -41,10 +41,7 @@ class MeaningJudge(Judge):
     def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
         wrong, told, answered = set(range(len(got))), [], False
         for name, child, asked in self._oracles(program):
-            try:
-                wanted = child.ask(asked.text(), asked.inputs)
-            except Crash as crash:
-                wanted = str(crash)
+            wanted = answer_of(child, asked.text(), asked.inputs)
             if isinstance(wanted, str):
                 told.append(f"{name}: {wanted}")
                 continue

@@ -92,24 +92,22 @@ def map_of_ops(g: Grower, name: str, element: str) -> Value:
 @variant("func.call")
 def call_again(g: Grower, name: str, element: str) -> Value:
     """A function that is there, with other operands."""
-    if not g.functions:
-        raise Unsuitable
-    callee = g.rng.choice(sorted(g.functions))
-    region = g.functions[callee]
-    operands = [g.value(v.shape, v.element, exact=True) for v in region.arguments]
-    return g.emit_all(name, operands, [v.type for v in region.returned], f"callee = @{callee} ")[0]
+    return _again(g, name, "callee = @{} ")
 
 
 @variant("composite")
 def composite_again(g: Grower, name: str, element: str) -> Value:
     """Of a function that is there, which a call may share."""
+    return _again(g, name, 'name = "fuzz.again", decomposition = @{} , version = 0 : i32')
+
+
+def _again(g: Grower, name: str, attributes: str) -> Value:
     if not g.functions:
         raise Unsuitable
     callee = g.rng.choice(sorted(g.functions))
     region = g.functions[callee]
     operands = [g.value(v.shape, v.element, exact=True) for v in region.arguments]
-    attributes = f'name = "fuzz.again", decomposition = @{callee} , version = 0 : i32'
-    return g.emit_all(name, operands, [v.type for v in region.returned], attributes)[0]
+    return g.emit_all(name, operands, [v.type for v in region.returned], attributes.format(callee))[0]
 
 
 @variant("case")
