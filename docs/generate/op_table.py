@@ -28,9 +28,11 @@ What a small program of each op and type gives, compiled for the CPU and for sm_
 reference interpreter, or with XLA where that lacks the op: *yes* where both are right, *CPU* where the CPU alone is; a number is the
 error below, the CPU's before that of sm_90a where they differ. *yes\\** compiles, and no oracle computes it, or none well enough to
 compare. What StableHLO does not allow is empty. Found by `python -m tests.op_table`; a test compares a sample. Where no oracle
-computes an op it is asked what the op means: on quantized types dequantize, op, quantize; on narrow floats the op in f32. It tries tame
+computes an op it is asked what the op means: on quantized types dequantize, op, quantize; on narrow floats the op in f32 (of f8E8M0FNU
+with ml_dtypes' conversions); chlo.next_after of narrow floats the least of the numbers above. It tries tame
 values and edge values (zeros of both signs, subnormals, infinities, NaN, ends of integers, division by zero, wide shifts, indices out of
-bounds, rank 0, no elements); with the latter f32 and f8E5M2 were tried so far (on the CPU), other types with tame values.
+bounds, rank 0, no elements); with the latter f32 and floats of a byte were tried so far (on the CPU), other types with tame
+values.
 
 Where the specification leaves it open, or an oracle differs:
 
@@ -45,6 +47,11 @@ Where the specification leaves it open, or an oracle differs:
 | order of complex numbers | by parts, as specified | the interpreter and XLA stop |
 | TOTALORDER | IEEE's, the NaN of FNUZ types first (as XLA) | the interpreter has none |
 | rng of narrow types and i1 | below the end, also where rounding makes it the end | XLA on CPUs stops |
+| f8E8M0FNU: 0, what is negative or NaN | NaN (as ml_dtypes), iota's 0 too | the interpreter has 2^-127, and infinity for NaN |
+| f8E8M0FNU: what f32 has as subnormals | the nearest power from 2^-127 on; 0 from underflow is NaN | XLA flushes them, to NaN |
+| f8E8M0FNU: zeros that a collective_permute fills in | 2^-127, which `dense<0.0>` parses as | XLA has NaN |
+| next_after of FNUZ types up to 0, of f8E8M0FNU | 0, the next power | the interpreter and XLA have NaN, a power beyond |
+| dots and convolutions of narrow floats | in f32, rounded once | the interpreter rounds each term |
 | unary_einsum, collective_broadcast | a sum, the operand | neither has them |
 """
 

@@ -128,9 +128,9 @@ def edge(names: str) -> Callable[[Edge], Edge]:
     return register
 
 
-@edge("divide remainder")
+@edge("divide remainder chlo.next_after")
 def quotient(g: Grower, name: str, element: str) -> Value:
-    """By zero, and of the least by -1; of floats all pairs."""
+    """By zero, and of the least by -1; of floats all pairs, as for neighbours."""
     if element in COMPLEX:
         raise Unsuitable
     g.by_xla |= is_integer(element)

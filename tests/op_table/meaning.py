@@ -2,7 +2,7 @@
 
 - An op on quantized types is one on floats, whose results are rounded to what integers stand for (dequantize, op, quantize), in arithmetic.
 - Complex numbers are compared by their real parts, then by their imaginary ones.
-- An op on floats of a byte or less is one on f32, rounded once at its end: XLA rounds within a decomposition too.
+- An op on floats of a byte or less is one on f32, rounded once at its end: XLA rounds within a decomposition too. narrow.py has more.
 - unary_einsum is a sum, einsum a dot, a collective on one device gives back its operand, rng between 2 and 3 is 2.
 """
 
@@ -16,11 +16,12 @@ from fuzz.elements import COMPLEX, SMALL_FLOATS, part
 from fuzz.program import Op, Program, Region, Type, Value, walk
 from fuzz.recipes import load
 
+from .narrow import SCALE, from_scale, next_after, spread_to, to_scale
+
 _QUANTIZED = re.compile(r"!quant\.uniform<i8:(\w+), ([^:]+):(-?\d+)>")
 _ALONE = "all_gather all_reduce all_to_all collective_broadcast cross-replica-sum reduce_scatter".split()
 _AS_THEY_ARE = (
-    "constant convert bitcast_convert reduce_precision rng_bit_generator get_tuple_element tuple chlo.constant chlo.constant_like "
-    "chlo.next_after chlo.broadcast_next_after"
+    "constant convert bitcast_convert reduce_precision rng_bit_generator get_tuple_element tuple chlo.constant chlo.constant_like"
 ).split()
 _UNKNOWN = {f"stablehlo.{name}" for name in "collective_broadcast rng unary_einsum".split()}
 _UNKNOWN_OF_NARROW = {"chlo.bessel_i1e", "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma"}
@@ -102,7 +103,21 @@ class _Writer:
         return [self._quantized(value, old.element) for value, old in zip(results, op.results)]
 
     def _converted(self, value: Value, element: str) -> Value:
-        return value if value.element == element else self.emit("convert", [value], Type(value.shape, element))
+        if value.element == element:
+            return value
+        if value.element == SCALE:
+            value = from_scale(self.emit, value, "f64" if element == "f64" else "f32")
+            return self._converted(value, element)
+        return to_scale(self.emit, value) if element == SCALE else self.emit("convert", [value], Type(value.shape, element))
+
+    def reduced(self, name: str, x: Value, init: Value) -> Value:
+        """Along the last dimension."""
+        scalar = Type((), x.element)
+        a, b, made = Value(scalar), Value(scalar), Value(scalar)
+        body = Region([a, b], [Op(f"stablehlo.{name}", [a, b], [made])], [made])
+        result = Value(Type(x.shape[:-1], x.element))
+        self.ops.append(Op("stablehlo.reduce", [x, init], [result], f"dimensions = array<i64: {x.rank - 1}>", [body]))
+        return result
 
     def _quantized(self, value: Value, element: str) -> Value:
         """What an integer of that quantized type stands for; in regions nothing is rounded."""
@@ -143,7 +158,11 @@ def _operand(w: _Writer, op: Op, operands: list[Value]) -> Value:
 
 
 def _permuted(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
-    return operands[0] if "dense<0>" in op.attributes else None
+    """A device to which nobody sends gets zeros."""
+    (x,) = operands
+    if "dense<0>" in op.attributes:
+        return x
+    return w.full(x.type, 0) if _is_narrow(x) else None
 
 
 def _rng(w: _Writer, op: Op, operands: list[Value]) -> Value:
@@ -165,11 +184,23 @@ def _sum(w: _Writer, op: Op, operands: list[Value]) -> Value:
     scalar = Type((), element)
     text = "false" if element == "i1" else "(0.0, 0.0)" if element in COMPLEX else "0.0" if element[0] in "fb" else "0"
     zero = w.emit("constant", [], scalar, f"value = dense<{text}> : {scalar}")
-    a, b, added = Value(scalar), Value(scalar), Value(scalar)
-    body = Region([a, b], [Op("stablehlo.add", [a, b], [added])], [added])
-    result = Value(Type(x.shape[:1], element))
-    w.ops.append(Op("stablehlo.reduce", [w._converted(x, element), zero], [result], "dimensions = array<i64: 1>", [body]))
+    result = w.reduced("add", w._converted(x, element), zero)
     return w._quantized(w._converted(result, x.element), old)
+
+
+def _next(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
+    """Of narrow floats."""
+    (kind,) = (result.type for result in op.results)
+    if kind.element not in SMALL_FLOATS:
+        return None
+    x, y = (spread_to(w.emit, w._converted(value, "f32"), kind.shape) for value in operands)
+    return w._converted(next_after(w.emit, w.reduced, x, y, kind.element), kind.element)
+
+
+def _scales(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
+    """Conversions from and to f8E8M0FNU."""
+    (x,), (kind,) = operands, (result.type for result in op.results)
+    return w._converted(x, kind.element) if SCALE in (x.element, kind.element) and x.element != kind.element else None
 
 
 def _top(w: _Writer, op: Op, operands: list[Value]) -> list[Value] | None:
@@ -193,9 +224,12 @@ def _top(w: _Writer, op: Op, operands: list[Value]) -> list[Value] | None:
 _Rule = Callable[[_Writer, Op, list[Value]], "Value | list[Value] | None"]
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(_ALONE, _operand),
+    "chlo.broadcast_next_after": _next,
+    "chlo.next_after": _next,
     "chlo.top_k": _top,
     "collective_permute": _permuted,
     "compare": _order,
+    "convert": _scales,
     "einsum": _dot,
     "rng": _rng,
     "unary_einsum": _sum,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
+from fuzz.children import Child, interpreter_child
+from fuzz.judge import close
 from fuzz.known import admitted
 from fuzz.recipes import load
 
 from hloom.dialects.context import make_context
 from hloom.passes.common.ops import OPS
 from op_table.__main__ import stored
+from op_table.cases import edge_program
 from op_table.finding import TARGETS, find
+from op_table.meaning import meaning
 
 SAMPLE = 10
 
@@ -57,3 +62,17 @@ def test_entries_that_were_wrong():
     found: dict[tuple[str, str], str] = {}
     find(entries, lambda entry, target, what, disputed: found.update({entry: what}), ["cpu"])
     assert found == dict.fromkeys(entries, "right")
+
+
+@pytest.mark.parametrize("element", ["f8E8M0FNU", "f8E4M3FNUZ", "f6E3M2FN"])
+def test_the_neighbours_of_narrow_floats(element):
+    """What is meant, asked of the interpreter, is what NumPy says of ml_dtypes' numbers."""
+    program = edge_program("chlo.next_after", element)
+    meant = meaning(program)
+    child = Child(interpreter_child)
+    try:
+        (got,) = child.ask(meant.text(), meant.inputs)
+    finally:
+        child.stop()
+    x, y = program.inputs
+    assert close(got, np.nextafter(x, y), 0, 0).all()

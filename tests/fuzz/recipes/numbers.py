@@ -41,8 +41,15 @@ def diagonal(g: Grower, shape, element: str, number: int) -> Value:
 
 @recipe("cholesky", by_xla=True)
 def cholesky(g: Grower, name: str, element: str) -> Value:
-    x = definite(g, element)
-    return g.emit(name, [x], None, f"lower = {str(g.rng.random() < 0.5).lower()}", facts=Facts(16.0, False, 0, 64 * eps(element)))
+    """The other triangle may have anything: it is masked."""
+    x, lower = definite(g, element), g.rng.random() < 0.5
+    facts = Facts(16.0, False, 0, 64 * eps(element))
+    root = g.emit(name, [x], None, f"lower = {str(lower).lower()}", facts=facts)
+    rows, columns = (g.emit("iota", [], Type(x.shape, "i32"), f"iota_dimension = {x.rank - i} : i64") for i in (2, 1))
+    direction = f"comparison_direction = #stablehlo<comparison_direction {'GE' if lower else 'LE'}>"
+    within = g.emit("compare", [rows, columns], Type(x.shape, "i1"), direction)
+    g.pool.remove(root)
+    return g.emit("select", [within, root, g.constant(x.shape, element, 1)], x.type, facts=facts)
 
 
 @recipe("triangular_solve", by_xla=True)
