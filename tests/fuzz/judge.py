@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -12,7 +12,8 @@ import numpy as np
 from comparison import agree
 
 from .children import Child, Crash, hloom_child, interpreter_child, xla_child
-from .program import Program
+from .meaning import is_unknown, meaning
+from .program import Program, Value
 
 SLOW = 10
 """Seconds of processor time that a compile may take."""
@@ -24,8 +25,9 @@ FAULTS = ("wrong", "failed", "crashed", "slow")
 @dataclass(frozen=True)
 class Verdict:
     kind: str
-    """right, refused, unknown (no oracle computes it), or one of `FAULTS`."""
+    """right, disputed (right, but an oracle says something else), refused, unknown (no oracle computes it), or one of `FAULTS`."""
     why: str = ""
+    """What was said instead, by hloom or an oracle."""
     seconds: float = 0
     wrong: tuple[int, ...] = ()
     """The results that differ."""
@@ -71,49 +73,69 @@ class Judge:
             return Verdict(kind, told, seconds)
         if seconds > SLOW:
             return Verdict("slow", f"its compile takes {seconds:.1f} s of processor time", seconds)
-        return self._compared(program, text, told, seconds)
+        return self._compared(program, told, seconds)
 
-    def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
-        """The second oracle is asked where the first cannot tell, or says something else than hloom. A result is right if one says so:
-        both are known to be wrong of some ops and types."""
-        wrongs, said = [], []
+    def _compared(self, program: Program, got: Sequence[np.ndarray], seconds: float) -> Verdict:
+        """An element is right where an oracle has it: each is known to be wrong of some ops and types. The next oracle is asked only for
+        results that are not right yet."""
+        wrong: dict[int, np.ndarray] = {}
+        left, told, disputed = list(range(len(got))), [], False
+        for name, child, asked in self._oracles(program):
+            for number, wanted in answers(child, asked, left).items():
+                if isinstance(wanted, str):
+                    told.append(f"{name}: {wanted}")
+                    continue
+                looser = XLA_ULPS if child is self.xla and number not in wrong else 1
+                value = asked.returned[number]
+                mask, why = difference(value, asked.tolerances.get(value, (0, 0)), got[number], wanted, looser)
+                wrong[number] = mask & wrong.get(number, True)
+                if mask.any():
+                    disputed = True
+                    told.append(f"{name} has of result {number}, {why}")
+            left = [number for number in left if number not in wrong or wrong[number].any()]
+            if not left:
+                return Verdict("disputed" if disputed else "right", "\n".join(told), seconds)
+        faults = tuple(number for number in left if number in wrong)
+        return Verdict("wrong" if faults else "unknown", "\n".join(told), seconds, faults)
+
+    def _oracles(self, program: Program) -> Iterator[tuple[str, Child, Program]]:
+        """Whom to ask what: the interpreter and XLA, each for the program and for what it means."""
+        known, meant = not any(is_unknown(op) for op in program.ops), meaning(program)
         oracles = (("the interpreter", self.reference), ("XLA", self.xla))
         for name, child in oracles[::-1] if program.by_xla else oracles:
-            wanted = answer_of(child, text, program.inputs)
-            if isinstance(wanted, str):
-                said.append(f"{name}: {wanted}")
-                continue
-            looser = XLA_ULPS if name == "XLA" and not wrongs else 1
-            wrong, why = differences(program, got, wanted, looser)
-            wrong = tuple(number for number in wrong if not wrongs or number in wrongs[0][0])
-            if not wrong:
-                return Verdict("right" if not wrongs else "disputed", wrongs[0][1] if wrongs else "", seconds)
-            wrongs.append((wrong, f"{name} has {why}"))
-        if not wrongs:
-            return Verdict("unknown", "\n".join(said), seconds)
-        return Verdict("wrong", "\n".join([why for _, why in wrongs] + said), seconds, wrongs[-1][0])
+            if known:
+                yield name, child, program
+            if meant is not None:
+                yield f"{name}, of what is meant,", child, meant
 
 
-def differences(
-    program: Program, got: Sequence[np.ndarray], wanted: Sequence[np.ndarray], looser: float = 1
-) -> tuple[tuple[int, ...], str]:
-    """The results that differ by more than is allowed, and the first of them in words."""
-    wrong, why = [], ""
-    for number, (value, mine, theirs) in enumerate(zip(program.returned, got, wanted, strict=True)):
-        ulps, absolute = program.tolerances.get(value, (0, 0))
-        if theirs.dtype.name.startswith("uint") and mine.dtype.itemsize == theirs.dtype.itemsize:
-            theirs = theirs.view(mine.dtype)  # XLA says so of the bits that a generator made
-        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-            wrong.append(number)
-            why = why or f"{theirs.dtype}{list(theirs.shape)} for {mine.dtype}{list(mine.shape)}"
-            continue
-        same = close(mine, theirs, looser * ulps, absolute)
-        if not same.all():
-            place = tuple(int(i) for i in np.argwhere(~same)[0])
-            wrong.append(number)
-            found = f"{theirs[place]!r} for {mine[place]!r}, ulps {ulps}, absolute {absolute:.2g}"
-            why = why or f"result {number}, {value.type}, at {list(place)} (of {np.sum(~same)}): {found}"
-    return tuple(wrong), why
+def answers(child: Child, program: Program, numbers: Sequence[int]) -> dict[int, np.ndarray | str]:
+    """Those results of a program. An oracle that has none is asked for each alone: it may stop at an op beside it."""
+    whole = answer_of(child, program.text(), program.inputs)
+    if not isinstance(whole, str):
+        return {number: whole[number] for number in numbers}
+    if len(program.returned) == 1:
+        return {0: whole}
+    alone = {number: program.only([program.returned[number]]) for number in numbers}
+    found = {number: answer_of(child, part.text(), part.inputs) for number, part in alone.items()}
+    return {number: each if isinstance(each, str) else each[0] for number, each in found.items()}
+
+
+def difference(
+    value: Value, tolerance: tuple[float, float], mine: np.ndarray, theirs: np.ndarray, looser: float = 1
+) -> tuple[np.ndarray, str]:
+    """The elements that differ by more than is allowed, and the first of them in words."""
+    ulps, absolute = looser * tolerance[0], tolerance[1]
+    if theirs.dtype.name.startswith("uint") and mine.dtype.itemsize == theirs.dtype.itemsize:
+        theirs = theirs.view(mine.dtype)  # XLA says so of the bits that a generator made
+    if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+        return np.array(True), f"{theirs.dtype}{list(theirs.shape)} for {mine.dtype}{list(mine.shape)}"
+    wrong = ~close(mine, theirs, ulps, absolute)
+    if not wrong.any():
+        return wrong, ""
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    found = f"{theirs[place]!r} for {mine[place]!r}, ulps {ulps}, absolute {absolute:.2g}"
+    return wrong, f"{value.type}, at {list(place)} (of {np.sum(wrong)}): {found}"
 
 
 def close(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> np.ndarray:

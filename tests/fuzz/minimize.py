@@ -124,8 +124,8 @@ def smaller_extents(program: Program, evaluate: Evaluate) -> Iterator[Program]:
     """One number in place of another in all types, with and without the attributes: the verifier tells which is a program."""
     types = {value.type for op in walk(program.ops) for value in op.results} | {a.value.type for a in program.arguments}
     for extent in sorted({extent for kind in types for extent in kind.shape}, reverse=True):
-        for smaller in sorted({1, 2, 3, extent // 2, extent - 1} - {0}):
-            if smaller < extent:
+        for smaller in sorted({1, 2, 3, extent // 2, extent - 1}):
+            if 0 < smaller < extent:
                 yield _resized(program, {extent: smaller}, attributes=True)
                 yield _resized(program, {extent: smaller}, attributes=False)
 

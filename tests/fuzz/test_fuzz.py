@@ -18,7 +18,7 @@ from fuzz.grow import Limits
 from fuzz.judge import Judge, Verdict, close
 from fuzz.known import admitted, compiles
 from fuzz.minimize import minimized, weight
-from fuzz.program import Program, Type, Value, walk
+from fuzz.program import Argument, Program, Type, Value, walk
 from fuzz.programs import random_program
 from fuzz.recipes import VARIANTS, every, load
 from hloom.dialects.context import make_context
@@ -53,14 +53,18 @@ def test_variants_make_programs():
         ir.Module.parse(program.text(), make_context())
 
 
-def test_a_result_is_right_if_one_oracle_says_so():
+def test_an_element_is_right_if_one_oracle_says_so():
     x, kind = np.arange(3.0, dtype=np.float32), Type((3,), "f32")
-    program = Program([], [], [Value(kind), Value(kind)])
+    arguments = [Argument(Value(kind), x) for _ in range(2)]
+    program = Program(arguments, [], [argument.value for argument in arguments])
     judge = Judge()
     judge.reference, judge.xla = Answers([x, x + 1]), Answers([x + 1, x])
-    assert judge._compared(program, "", [x, x], 0).kind == "disputed"
+    assert judge._compared(program, [x, x], 0).kind == "disputed"
+    half = np.where(x > 0, x, 9)
+    judge.reference, judge.xla = Answers([x, half]), Answers([x, np.where(x > 0, 9, x)])
+    assert judge._compared(program, [x, x], 0).kind == "disputed"
     judge.xla = Answers([x + 1, x + 1])
-    verdict = judge._compared(program, "", [x, x], 0)
+    verdict = judge._compared(program, [x, x], 0)
     assert verdict.kind == "wrong" and verdict.wrong == (1,)
     judge.stop()
 

@@ -6,16 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import numpy as np
-from fuzz.children import Child
 from fuzz.elements import ALL
-from fuzz.judge import XLA_ULPS, Judge, Verdict, answer_of, differences
+from fuzz.judge import Judge, Verdict
 from fuzz.known import admitted
 from fuzz.program import Op, Program, Region
 from fuzz.recipes import load
 
 from .cases import cases
-from .meaning import is_unknown, meaning
 
 TARGETS = ("cpu", "sim:sm_90a")
 GROUP = 12
@@ -35,37 +32,6 @@ class Case:
     program: Program
 
 
-class MeaningJudge(Judge):
-    """A result is right where one oracle has it, of the program or of what it means."""
-
-    def _compared(self, program: Program, text: str, got: Sequence[np.ndarray], seconds: float) -> Verdict:
-        wrong, told, answered = set(range(len(got))), [], False
-        for name, child, asked in self._oracles(program):
-            wanted = answer_of(child, asked.text(), asked.inputs)
-            if isinstance(wanted, str):
-                told.append(f"{name}: {wanted}")
-                continue
-            looser = XLA_ULPS if name == "XLA" and not answered else 1
-            others, why = differences(asked, got, wanted, looser)
-            wrong, answered = wrong & set(others), True
-            if not wrong:
-                return Verdict("disputed" if told else "right", "; ".join(told), seconds)
-            told.append(f"{name} has {why}")
-        return Verdict("wrong" if answered else "unknown", "; ".join(told), seconds, tuple(sorted(wrong)))
-
-    def _oracles(self, program: Program) -> Iterator[tuple[str, Child, Program]]:
-        """Whom to ask what: an oracle that stops at an op tells nothing of those beside it."""
-        meant, known = meaning(program), not any(is_unknown(op) for op in program.ops)
-        if known and not program.by_xla:
-            yield "the interpreter", self.reference, program
-        if meant is not None and not meant.by_xla:
-            yield "the interpreter, of what is meant,", self.reference, meant
-        if known:
-            yield "XLA", self.xla, program
-        if meant is not None:
-            yield "XLA, of what is meant,", self.xla, meant
-
-
 def entries() -> list[Entry]:
     """What the specification has."""
     return [(name, element) for element in ALL for name in load() if name != "func.call" and admitted(name, element)]
@@ -76,7 +42,7 @@ def find(wanted: Sequence[Entry], tell: Tell, targets: Sequence[str] = TARGETS, 
 
     `alone`: entries that are not right, as far as is known: each has a program of its own.
     """
-    judge = MeaningJudge()
+    judge = Judge()
     try:
         for group, target in product(_groups(wanted, alone), targets):
             found: dict[Entry, list[Verdict]] = {}
@@ -84,7 +50,7 @@ def find(wanted: Sequence[Entry], tell: Tell, targets: Sequence[str] = TARGETS, 
             _decide(judge, programs, target, lambda case, verdict, found=found: found.setdefault(case.entry, []).append(verdict))
             for entry, verdicts in found.items():
                 worst = min(verdicts, key=lambda verdict: _ORDER.index(_kind(verdict)))
-                tell(entry, target, said(worst), "; ".join(v.why for v in verdicts if v.kind == "disputed"))
+                tell(entry, target, said(worst), "; ".join(v.why for v in verdicts if v.why and _kind(v) == "right"))
     finally:
         judge.stop()
 
@@ -108,7 +74,7 @@ def _decide(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Ca
 
 def _halved(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Case, Verdict], None]) -> None:
     verdict = judge(joined([case.program for case in group]), target)
-    if verdict.kind != "right" and len(group) > 1:
+    if (verdict.kind != "right" or verdict.why) and len(group) > 1:
         half = len(group) // 2
         _halved(judge, group[:half], target, told)
         return _halved(judge, group[half:], target, told)

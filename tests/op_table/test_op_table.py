@@ -9,6 +9,7 @@ import pytest
 from fuzz.children import Child, interpreter_child
 from fuzz.judge import close
 from fuzz.known import admitted
+from fuzz.meaning import meaning
 from fuzz.recipes import load
 
 from hloom.dialects.context import make_context
@@ -16,7 +17,6 @@ from hloom.passes.common.ops import OPS
 from op_table.__main__ import stored
 from op_table.cases import edge_program
 from op_table.finding import TARGETS, find
-from op_table.meaning import meaning
 
 SAMPLE = 10
 

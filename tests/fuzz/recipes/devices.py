@@ -16,7 +16,7 @@ def combining(element: str) -> str:
 
 @recipe("all_gather", by_xla=True)
 def all_gather(g: Grower, name: str, element: str) -> Value:
-    x = g.any(element, low=1)
+    x = g.any(element, low=1, full=True)
     return g.emit(name, [x], None, f"all_gather_dim = 0 : i64, {ALONE}", facts=g.facts[x])
 
 

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fuzz.elements import COMPLEX, SMALL_FLOATS, part
-from fuzz.program import Op, Program, Region, Type, Value, walk
-from fuzz.recipes import load
-
+from .elements import COMPLEX, SMALL_FLOATS, part
 from .narrow import SCALE, from_scale, next_after, spread_to, to_scale
+from .program import Op, Program, Region, Type, Value, walk
+from .recipes import load
 
-_QUANTIZED = re.compile(r"!quant\.uniform<i8:(\w+), ([^:]+):(-?\d+)>")
+_QUANTIZED = re.compile(
+    r"!quant\.uniform<(?P<sign>[iu])(?P<bits>\d+)(<(?P<low>-?\d+):(?P<high>\d+)>)?:(?P<expressed>\w+)(:(?P<axis>\d+))?, (?P<numbers>[^>]*)>"
+)
 _ALONE = "all_gather all_reduce all_to_all collective_broadcast cross-replica-sum reduce_scatter".split()
 _AS_THEY_ARE = (
     "constant convert bitcast_convert reduce_precision rng_bit_generator get_tuple_element tuple chlo.constant chlo.constant_like"
@@ -81,7 +82,7 @@ class _Writer:
         return self.emit("constant", [], kind, f"value = dense<{number:e}> : {kind}")
 
     def _type(self, kind: Type) -> Type:
-        element = _QUANTIZED.sub(lambda match: match[1], kind.element)
+        element = _QUANTIZED.sub(lambda match: match["expressed"], kind.element)
         self.changed |= element != kind.element
         return Type(kind.shape, element)
 
@@ -124,11 +125,35 @@ class _Writer:
         match = _QUANTIZED.fullmatch(element)
         if match is None or self.inside:
             return value
-        scale, zero = (self.full(value.type, float(number)) for number in match.groups()[1:])
-        low, high = self.full(value.type, -128), self.full(value.type, 127)
+        scale, zero = (self._along(value.type, match["axis"], numbers) for numbers in _scales_and_zeros(match["numbers"]))
+        low, high = (self.full(value.type, limit) for limit in _limits(match))
         x = self.emit("add", [self.emit("divide", [value, scale], value.type), zero], value.type)
         x = self.emit("round_nearest_even", [self.emit("clamp", [low, x, high], value.type)], value.type)
+        x = self._converted(self._converted(x, "i64"), value.element)  # an integer has no -0
         return self.emit("multiply", [self.emit("subtract", [x, zero], value.type), scale], value.type)
+
+    def _along(self, kind: Type, axis: str | None, numbers: Sequence[float]) -> Value:
+        """One number for all elements, or one for each place of an axis."""
+        if axis is None:
+            return self.full(kind, numbers[0])
+        given = Type((len(numbers),), kind.element)
+        text = ", ".join(f"{number:e}" for number in numbers)
+        line = self.emit("constant", [], given, f"value = dense<[{text}]> : {given}")
+        return self.emit("broadcast_in_dim", [line], kind, f"broadcast_dimensions = array<i64: {axis}>")
+
+
+def _scales_and_zeros(text: str) -> tuple[list[float], list[float]]:
+    """`0.5:3`, `0.5` or `{0.5:3, 0.25:3}`."""
+    pairs = [pair.strip(" {}").partition(":") for pair in text.split(",")]
+    return [float(scale) for scale, _, _ in pairs], [float(zero or 0) for _, _, zero in pairs]
+
+
+def _limits(match: re.Match[str]) -> tuple[float, float]:
+    """Of the integers."""
+    if match["low"] is not None:
+        return float(match["low"]), float(match["high"])
+    bits = int(match["bits"]) - (match["sign"] == "i")
+    return -float(2**bits) if match["sign"] == "i" else 0.0, float(2**bits - 1)
 
 
 def _is_narrow(value: Value) -> bool:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from fuzz.program import Type, Value
 from values import codes
+
+from .program import Type, Value
 
 SCALE = "f8E8M0FNU"
 _DIRECTION = "comparison_direction = #stablehlo<comparison_direction"
