@@ -14,6 +14,7 @@ from pathlib import Path
 from hloom.passes.errors import PipelineError
 
 from .instrument import Instrumentation, Statistics
+from .passmanager import require_passes
 from .timing import Timing
 
 # key → what its value means ("" if it takes none)
@@ -107,6 +108,7 @@ def watching(watch: Instrumentation | None = None) -> Iterator[Instrumentation]:
         yield watch
         return
     watched = replace(Debug.from_environment().apply(watch or Instrumentation()), watched=True)
+    require_passes(sorted({*watched.print_before, *watched.print_after}))
     try:
         yield watched
     finally:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -21,7 +21,7 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.passes.common.rewriting import inner_ops
 from hloom.passes.errors import CompileError, PassFailure, PipelineError
-from hloom.passes.registry import PassInfo, find_pass
+from hloom.passes.registry import PassInfo, find_pass, near_names
 from hloom.runtime.interrupts import uninterrupted
 
 from .instrument import Instrumentation
@@ -192,9 +192,27 @@ def _upstream(node: Node, anchors: tuple[str, ...], context: ir.Context, nest: b
         wanted = re.search(r"restricted to '([\w.]+)'", str(error))
         if nest and wanted and not anchors:
             return _upstream(node, (wanted[1],), context, nest=False)
-        raise PipelineError(_why(node.name, str(error)), remedy="hloom-opt --list-passes lists hloom's passes") from None
+        raise PipelineError(_why(node.name, str(error)), remedy=_remedy(node.name)) from None
     canonical = str(manager)[len(ROOT) + 1 : -1]
     return Step(node.name, re.sub(r" +", " ", canonical), manager=manager)
+
+
+def require_passes(names: Iterable[str]) -> None:
+    """Raises PipelineError on the first that is the name of no single pass, hloom's or upstream's."""
+    for name in names:
+        if name in _bundles:
+            remedy = "name one of its passes; hloom-opt --dump-pass-pipeline lists them"
+            raise PipelineError(f"{name!r} stands for several passes, and is none itself", remedy=remedy)
+        if not _NAME.fullmatch(name):
+            raise PipelineError(f"unknown pass {name!r}", remedy=_remedy(name))
+        if find_pass(name) is None:
+            _upstream(Node(name), (), ir.Context(), nest=True)
+
+
+def _remedy(name: str) -> str:
+    near = " or ".join(map(repr, near_names(name)))
+    listed = "hloom-opt --list-passes lists hloom's passes"
+    return f"did you mean {near}? {listed}" if near else listed
 
 
 def _why(name: str, text: str) -> str:

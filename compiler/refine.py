@@ -8,7 +8,8 @@ After:
     func.func @main(%x: tensor<5x8xf32>) {
       %0 = stablehlo.iota dim = 0 : tensor<5x8xf32>
 
-What jax.export calls a shape assertion is checked here, and its own message raised. The passes may abort on what they do not expect, so
+What jax.export calls a shape assertion is checked here, and its own message raised: also where other ops fail first, for
+shapes that the program does not allow. The passes may abort on what they do not expect, so
 all of it runs in a forked child (frontends/trial.py), which hands back bytecode.
 """
 
@@ -18,6 +19,7 @@ import re
 from collections.abc import Sequence
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 from torch_mlir.passmanager import PassManager
 
 from hloom.passes.common.rewriting import functions, inner_ops, update_signature
@@ -48,7 +50,7 @@ def refined(module: bytes, shapes: Sequence[Shape], context: ir.Context) -> ir.M
 
     Raises ShapeError with the message of an assertion that does not hold, InvalidProgramError where shapes do not go together.
     """
-    answer = try_in_child(lambda: _tried(parse_module(module, context), shapes), len(module) + _MORE_TIME)
+    answer = try_in_child(lambda: _tried(module, shapes, context), len(module) + _MORE_TIME)
     if answer.startswith(_ASSERTION):
         raise ShapeError(answer.removeprefix(_ASSERTION).decode(), remedy="give arrays of shapes that the program allows")
     return parse_module(answer.removeprefix(_MODULE), context)
@@ -85,14 +87,12 @@ def _drop_bounds(value: ir.Value) -> None:
         value.set_type(ir.RankedTensorType.get(kind.shape, kind.element_type))
 
 
-def _tried(module: ir.Module, shapes: Sequence[Shape]) -> bytes:
+def _tried(text: bytes, shapes: Sequence[Shape], context: ir.Context) -> bytes:
     """What the child answers."""
-    arguments = main_function(module).regions[0].blocks[0].arguments
-    elements = [ir.RankedTensorType(argument.type).element_type for argument in arguments]
-    types = ",".join(f"tensor<{'x'.join([*map(str, shape), str(element)])}>" for shape, element in zip(shapes, elements, strict=True))
-    with module.context, ir.Location.unknown():
+    with context, ir.Location.unknown():
+        module = parse_module(text, context)
         try:
-            _run(module, _BEGIN.format(types=types))
+            _run_for(module, shapes)
             failed = _failed_assertion(module)
             if failed is not None:
                 return _ASSERTION + failed.encode()
@@ -101,9 +101,41 @@ def _tried(module: ir.Module, shapes: Sequence[Shape]) -> bytes:
                 _run(module, _AGAIN)
             _run(module, _END)
         except ir.MLIRError as error:
+            if (failed := _failed_alone(parse_module(text, context), shapes)) is not None:
+                return _ASSERTION + failed.encode()
             why = error.error_diagnostics[0].message if error.error_diagnostics else str(error)
             raise ParseError(why) from None
     return _MODULE + bytecode_of(module)
+
+
+def _run_for(module: ir.Module, shapes: Sequence[Shape]) -> None:
+    arguments = main_function(module).regions[0].blocks[0].arguments
+    elements = [ir.RankedTensorType(argument.type).element_type for argument in arguments]
+    types = ",".join(f"tensor<{'x'.join([*map(str, shape), str(element)])}>" for shape, element in zip(shapes, elements, strict=True))
+    _run(module, _BEGIN.format(types=types))
+
+
+def _failed_alone(module: ir.Module, shapes: Sequence[Shape]) -> str | None:
+    """The message of an assertion that does not hold in a program whose other ops do not allow these shapes either: @main without them."""
+    main = main_function(module)
+    *ops, returned = [view.operation for view in main.regions[0].blocks[0].operations]
+    func.ReturnOp([], ip=ir.InsertionPoint(returned))
+    returned.erase()
+    if "res_attrs" in main.attributes:
+        del main.attributes["res_attrs"]
+    update_signature(main)
+    for op in reversed(ops):
+        if not _is_assertion(op) and not any(True for result in op.results for _ in result.uses):
+            op.erase()
+    try:
+        _run_for(module, shapes)
+    except ir.MLIRError:
+        return None
+    return _failed_assertion(module)
+
+
+def _is_assertion(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == "shape_assertion"
 
 
 def _failed_assertion(module: ir.Module) -> str | None:

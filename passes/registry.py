@@ -14,6 +14,7 @@ The function's module docstring shows the IR before and after, what must hold an
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import inspect
@@ -96,6 +97,11 @@ def all_passes() -> list[PassInfo]:
             importlib.import_module(module)
     order = {module: number for number, module in enumerate(_pass_files().values())}
     return sorted(_passes.values(), key=lambda info: order.get(info.fn.__module__, len(order)))
+
+
+def near_names(name: str) -> list[str]:
+    """Names of passes that one may have meant by `name`, the likeliest first."""
+    return difflib.get_close_matches(name, [file.replace("_", "-") for file in _pass_files()])
 
 
 @functools.cache

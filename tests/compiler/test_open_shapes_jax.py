@@ -128,6 +128,20 @@ def test_what_the_export_does_not_allow(texts, constraints, shapes, said) -> Non
     assert exe.shapes == []
 
 
+@pytest.mark.parametrize(
+    ("function", "text", "constraints", "shape", "said"),
+    [
+        (lambda x: x.reshape(-1, 4).sum(1), "4*n", (), (9,), "Division had remainder 1 when computing the value of 'n'"),
+        (lambda x: x[:4], "n", ("n >= 4",), (3,), "Input shapes do not match the symbolic shape constraint n >= 4"),
+    ],
+    ids=["a reshape", "a slice"],
+)
+def test_what_the_export_does_not_allow_where_an_op_does_not_allow_it_either(function, text, constraints, shape, said) -> None:
+    exe = hloom.compile(function, *specs(text, constraints=constraints))
+    with pytest.raises(hloom.ShapeError, match=said):
+        exe(*ones(shape))
+
+
 def test_dynamic_shapes_are_torchs() -> None:
     with pytest.raises(hloom.InvalidProgramError, match="dynamic_shapes is for torch"):
         hloom.compile(jnp.tanh, np.ones(3), dynamic_shapes=({0: "b"},))
