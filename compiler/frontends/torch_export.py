@@ -50,6 +50,7 @@ def exported_module(
         raise InvalidProgramError(f"a {type(source).__name__} is no torch module", remedy="give a torch.nn.Module or ExportedProgram")
     module = source if isinstance(source, torch.nn.Module) else _Function(source)
     args, kwargs = torch_pytree.tree_map(lambda x: torch.from_numpy(x) if isinstance(x, np.ndarray) else x, (examples, keywords))
+    args, kwargs = _told_apart(module, (args, kwargs))
     exported, changes = _watched_export(module, args, kwargs, dynamic_shapes)
     if changes and not _settled(module, args, kwargs, dynamic_shapes, exported, changes):
         change = changes[0]
@@ -58,6 +59,24 @@ def exported_module(
             remedy=f"keep it in a tensor that the module holds from the start: self.register_buffer({change.name!r}, torch.tensor(...))",
         )
     return exported
+
+
+def _told_apart(module: torch.nn.Module, inputs: Any) -> Any:
+    """The example inputs as tensors that are no other input and none of the module's.
+
+    torch.export takes a tensor that it meets twice, as in compile(attention, x, x, x), for one: the program would read one array alone.
+    """
+    own = [value for child in module.modules() for value in vars(child).values()]
+    met = {id(tensor) for tensor in (*module.parameters(), *module.buffers(), *own)}
+
+    def told_apart(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        leaf = leaf.detach() if id(leaf) in met else leaf
+        met.add(id(leaf))
+        return leaf
+
+    return torch_pytree.tree_map(told_apart, inputs)
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

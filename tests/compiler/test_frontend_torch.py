@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import hloom  # noqa: E402
 from hloom.compiler.frontend import load_program  # noqa: E402
 from hloom.compiler.passmanager import parse_pipeline, run_steps  # noqa: E402
 from hloom.compiler.stage_passes import STABLEHLO  # noqa: E402
@@ -58,6 +59,16 @@ def test_pytrees(model: Model) -> None:
     program = load_program(model, INPUTS)
     assert pytree.flatten(program.in_tree, ("x", {"z": "z"})) == ["x", "z"]
     assert pytree.builder(program.out_tree)([1, 2, 3]) == {"y": 1, "none": None, "pair": (2, 3)}
+
+
+def test_example_inputs_that_are_one_tensor_are_inputs_of_their_own() -> None:
+    """torch.export itself would make of `x - y` a program of y alone, and of a parameter among the examples one that is not read."""
+    one, two, three = torch.rand(3, 3, 4)
+    weight = torch.nn.Parameter(one.clone())
+    module = torch.nn.Module()
+    module.weight, module.forward = weight, lambda x, y, more: (x - y * module.weight) / more[0]
+    exe = hloom.compile(module, two, two, [weight])
+    torch.testing.assert_close(exe(two, three, [three]), (two - three * one) / three)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
