@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .elements import COMPLEX, SMALL_FLOATS, part
-from .narrow import SCALE, from_scale, next_after, spread_to, to_scale
+from .elements import COMPLEX, FLOATS, SMALL_FLOATS, part
+from .narrow import FINITE, SCALE, from_scale, next_after, spread_to, to_finite, to_scale
 from .program import Op, Program, Region, Type, Value, walk
 from .recipes import load
 
@@ -109,6 +109,8 @@ class _Writer:
         if value.element == SCALE:
             value = from_scale(self.emit, value, "f64" if element == "f64" else "f32")
             return self._converted(value, element)
+        if element in FINITE and value.element in FLOATS:
+            return to_finite(self.emit, value, element)
         return to_scale(self.emit, value) if element == SCALE else self.emit("convert", [value], Type(value.shape, element))
 
     def reduced(self, name: str, x: Value, init: Value) -> Value:
@@ -222,28 +224,45 @@ def _next(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
     return w._converted(next_after(w.emit, w.reduced, x, y, kind.element), kind.element)
 
 
-def _scales(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
-    """Conversions from and to f8E8M0FNU."""
+def _narrowed(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
+    """Conversions from and to what oracles convert wrongly."""
     (x,), (kind,) = operands, (result.type for result in op.results)
-    return w._converted(x, kind.element) if SCALE in (x.element, kind.element) and x.element != kind.element else None
+    if x.element == kind.element or not {x.element, kind.element} & {SCALE, *FINITE}:
+        return None
+    return w._converted(w._converted(x, "f32") if _is_narrow(x) else x, kind.element)
 
 
 def _top(w: _Writer, op: Op, operands: list[Value]) -> list[Value] | None:
-    """Of complex numbers: sorted, and cut."""
+    """Of complex numbers, and of floats that XLA lacks, by their total order: sorted, and cut."""
     (x,) = operands
-    if x.element not in COMPLEX:
+    if x.element not in (*COMPLEX, *FINITE):
         return None
+    x = w._converted(x, "f32") if _is_narrow(x) else x
     last, k = len(x.shape) - 1, op.results[0].shape[-1]
     places = w.emit("iota", [], Type(x.shape, "i32"), f"iota_dimension = {last} : i64")
     a, b, flag = Value(Type((), x.element)), Value(Type((), x.element)), Value(Type((), "i1"))
     others = [Value(Type((), "i32")) for _ in range(2)]
-    body = w.region(Region([a, b, *others], [Op("stablehlo.compare", [a, b], [flag], f"{_DIRECTION} GT>")], [flag]))
+    before = Region([a, b, *others], [Op("stablehlo.compare", [a, b], [flag], f"{_DIRECTION} GT>")], [flag])
+    body = w.region(before) if x.element in COMPLEX else _after_zero(w, [a, b, *others])
     ordered = [Value(x.type), Value(places.type)]
     w.ops.append(Op("stablehlo.sort", [x, places], ordered, f"dimension = {last} : i64, is_stable = true", [body]))
     zeros, ones = (f"array<i64: {', '.join([str(n)] * len(x.shape))}>" for n in (0, 1))
     limits = ", ".join(map(str, (*x.shape[:-1], k)))
     cut = f"start_indices = {zeros}, limit_indices = array<i64: {limits}>, strides = {ones}"
-    return [w.emit("slice", [value], result.type, cut) for value, result in zip(ordered, op.results)]
+    found = [w.emit("slice", [value], Type(result.shape, value.element), cut) for value, result in zip(ordered, op.results)]
+    return [w._converted(value, result.element) for value, result in zip(found, op.results)]
+
+
+def _after_zero(w: _Writer, arguments: list[Value]) -> Region:
+    """a > b, 0 > -0."""
+    outer, w.ops = w.ops, []
+    a, b, flag = *arguments[:2], Type((), "i1")
+    one = w.full(a.type, 1)
+    inverse = [w.emit("divide", [one, value], a.type) for value in (a, b)]
+    tie = [w.emit("compare", [a, b], flag, f"{_DIRECTION} EQ>"), w.emit("compare", inverse, flag, f"{_DIRECTION} GT>")]
+    above = w.emit("or", [w.emit("compare", [a, b], flag, f"{_DIRECTION} GT>"), w.emit("and", tie, flag)], flag)
+    made, w.ops = w.ops, outer
+    return Region(arguments, made, [above])
 
 
 _Rule = Callable[[_Writer, Op, list[Value]], "Value | list[Value] | None"]
@@ -254,7 +273,7 @@ _RULES: dict[str, _Rule] = {
     "chlo.top_k": _top,
     "collective_permute": _permuted,
     "compare": _order,
-    "convert": _scales,
+    "convert": _narrowed,
     "einsum": _dot,
     "rng": _rng,
     "unary_einsum": _sum,

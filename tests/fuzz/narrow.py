@@ -3,6 +3,8 @@
 - f8E8M0FNU has powers of two and NaN. The interpreter takes its NaN for infinity, and makes the least number of 0, of what is negative and
   of NaN; XLA flushes that number. Here conversions are integer arithmetic on f64's bits, and agree with ml_dtypes'. (Above 2^-127, up to
   1.5 times that, ml_dtypes takes the larger neighbour: here it is the nearer.)
+- f6 and f4 have finite numbers alone, and XLA no f6. The interpreter makes some number of infinity and of NaN. Here infinity is the largest
+  number, and NaN -0, as ml_dtypes has them.
 - chlo.next_after is expanded by both into steps of codes, which are wrong where there is no -0 or no sign. Here it is the least of all the
   numbers above, or the largest of those below.
 """
@@ -14,9 +16,10 @@ from collections.abc import Callable
 import numpy as np
 from values import codes
 
+from .elements import largest
 from .program import Type, Value
 
-SCALE = "f8E8M0FNU"
+SCALE, FINITE = "f8E8M0FNU", ("f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
 _DIRECTION = "comparison_direction = #stablehlo<comparison_direction"
 Emit = Callable[..., Value]
 """(name, operands, type, attributes) → the op's result."""
@@ -45,6 +48,14 @@ def to_scale(emit: Emit, value: Value) -> Value:
     small = emit("compare", [code, _full(emit, word, 255)], flag, f"{_DIRECTION} LT>")
     code = emit("select", [emit("and", [positive, small], flag), code, _full(emit, word, 255)], word)
     return emit("bitcast_convert", [emit("convert", [code], Type(shape, "ui8"))], Type(shape, SCALE))
+
+
+def to_finite(emit: Emit, value: Value, element: str) -> Value:
+    """Numbers as those of f6 or f4."""
+    kind, end = value.type, largest(element)
+    within = emit("clamp", [_full(emit, kind, -end), value, _full(emit, kind, end)], kind)
+    is_nan = emit("compare", [value, value], Type(kind.shape, "i1"), f"{_DIRECTION} NE>")
+    return emit("convert", [emit("select", [is_nan, _full(emit, kind, -0.0), within], kind)], Type(kind.shape, element))
 
 
 def next_after(emit: Emit, reduce: Callable[[str, Value, Value], Value], x: Value, y: Value, element: str) -> Value:
@@ -84,6 +95,6 @@ def _spread(emit: Emit, value: Value, kind: Type, dims: list[int]) -> Value:
     return emit("broadcast_in_dim", [value], kind, f"broadcast_dimensions = array<i64{': ' if dims else ''}{', '.join(map(str, dims))}>")
 
 
-def _full(emit: Emit, kind: Type, number: int) -> Value:
+def _full(emit: Emit, kind: Type, number: float) -> Value:
     text = f"{number:e}" if kind.element.startswith("f") else str(number)
     return emit("constant", [], kind, f"value = dense<{text}> : {kind}")

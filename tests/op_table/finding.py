@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from fuzz.elements import ALL
@@ -46,7 +46,7 @@ def find(wanted: Sequence[Entry], tell: Tell, targets: Sequence[str] = TARGETS, 
     try:
         for group, target in product(_groups(wanted, alone), targets):
             found: dict[Entry, list[Verdict]] = {}
-            programs = [Case(entry, program) for entry in group for program in cases(*entry, target)]
+            programs = [Case(entry, strict(program)) for entry in group for program in cases(*entry, target)]
             _decide(judge, programs, target, lambda case, verdict, found=found: found.setdefault(case.entry, []).append(verdict))
             for entry, verdicts in found.items():
                 worst = min(verdicts, key=lambda verdict: _ORDER.index(_kind(verdict)))
@@ -79,7 +79,7 @@ def _halved(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Ca
         _halved(judge, group[:half], target, told)
         return _halved(judge, group[half:], target, told)
     for case in group:
-        vague = verdict.kind == "right" and case.program.vague
+        vague = verdict.kind == "wrong" and case.program.vague
         told(case, Verdict("unknown") if vague else verdict)
 
 
@@ -92,6 +92,13 @@ def said(verdict: Verdict) -> str:
     if kind in ("right", "unchecked"):
         return kind
     return verdict.why.splitlines()[0] if kind == "refused" else f"{kind}: {verdict.why.splitlines()[0]}"
+
+
+def strict(program: Program) -> Program:
+    """One of whose results no bound is known is right where they are as near as one function's may be, and else unchecked."""
+    if not program.vague:
+        return program
+    return replace(program, tolerances=dict.fromkeys(program.tolerances, (1.0, 0.0)))
 
 
 def joined(programs: Sequence[Program]) -> Program:
