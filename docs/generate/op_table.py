@@ -29,9 +29,9 @@ reference interpreter, or with XLA where that lacks the op: *yes* where both are
 error below, the CPU's before that of sm_90a where they differ. *yes\\** compiles, and no oracle computes it, or none well enough to
 compare. What StableHLO does not allow is empty. Found by `python -m tests.op_table`; a test compares a sample. Where no oracle
 computes an op it is asked what the op means: on quantized types dequantize, op, quantize; on narrow floats the op in f32 (of f8E8M0FNU
-with ml_dtypes' conversions); chlo.next_after of narrow floats the least of the numbers above. It tries tame
+and of f6 and f4 with ml_dtypes' conversions); chlo.next_after of narrow floats the least of the numbers above. It tries tame
 values and edge values (zeros of both signs, subnormals, infinities, NaN, ends of integers, division by zero, wide shifts, indices out of
-bounds, rank 0, no elements); with the latter f32 and floats of a byte were tried so far (on the CPU), other types with tame
+bounds, rank 0, no elements); with the latter f32 and narrow floats were tried so far (on the CPU), other types with tame
 values.
 
 Where the specification leaves it open, or an oracle differs:
@@ -51,6 +51,9 @@ Where the specification leaves it open, or an oracle differs:
 | f8E8M0FNU: what f32 has as subnormals | the nearest power from 2^-127 on; 0 from underflow is NaN | XLA flushes them, to NaN |
 | f8E8M0FNU: zeros that a collective_permute fills in | 2^-127, which `dense<0.0>` parses as | XLA has NaN |
 | next_after of FNUZ types up to 0, of f8E8M0FNU | 0, the next power | the interpreter and XLA have NaN, a power beyond |
+| f6, f4: NaN, infinity | -0, the largest (as ml_dtypes) | the interpreter has some other number; XLA has no f6 |
+| floor, round_nearest_* of f6 | in f32, rounded once | the interpreter has 0 for 2 |
+| top_k of 0 and -0 | 0 comes first (as XLA) | the interpreter takes them for equal |
 | dots and convolutions of narrow floats | in f32, rounded once | the interpreter rounds each term |
 | unary_einsum, collective_broadcast | a sum, the operand | neither has them |
 """
