@@ -22,13 +22,14 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras.fx_importer import ContextCache, FxImporter, FxImporterHooks, GraphNodeImporter
 from torch_mlir.passmanager import PassManager
 
-from hloom.passes.common.rewriting import value_of, walk
+from hloom.passes.common.rewriting import defining_op, value_of, walk
 from hloom.passes.errors import CompileError, PassFailure, UnsupportedOpError
 from hloom.passes.stablehlo.support import build
 from hloom.runtime.dtypes import numpy_dtype
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.tensors import torch_name
 
+from ..extraction import extracted, outer_values
 from .mlir_text import diagnostics
 from .torch_registry import TorchOp, element_type, lowering_of
 
@@ -91,15 +92,34 @@ def _lower(module: ir.Module) -> ir.Module:
 
 
 def _not_lowered(module: ir.Module, why: str) -> UnsupportedOpError:
-    """The error for what the pipeline left. It complains of the first op that is left: often a constant, which the culprit reads."""
+    """The error for what the pipeline left. It leaves all ops where it fails on one, and complains of the first: often a constant."""
     remedy = "write the module with other torch ops"
-    left = walk(module.operation, lambda op: op.name.startswith("torch.") and not op.name.startswith("torch.constant."))
-    culprit = next(iter(left), None)
+    left = walk(module.operation, lambda op: op.name.startswith("torch.") and any(map(_is_tensor, op.results)))
+    culprit = next((op for op in left if not _is_lowered_alone(op)), next(iter(left), None))
     if culprit is None or not isinstance(culprit.location, ir.NameLoc):
         return UnsupportedOpError(f"torch-mlir does not lower the program to StableHLO: {why}", stage="input", remedy=remedy)
     name, place = culprit.location.name_str, str(culprit.location)
     message = f"torch-mlir does not lower {name} to StableHLO: {str(culprit)[:300]}"
     return UnsupportedOpError(message, op=name, loc=place, stage="input", remedy=remedy)
+
+
+def _is_lowered_alone(op: ir.Operation) -> bool:
+    """Whether torch-mlir lowers the op, in a program of its own with the numbers and lists that it reads."""
+    ops = [op]
+    for each in ops:  # grows
+        ops += [owner for v in each.operands if not _is_tensor(v) and (owner := defining_op(v)) is not None and owner not in ops]
+    ops.reverse()
+    with op.location:
+        alone = extracted(ops, outer_values(ops), list(op.results))
+        try:
+            PassManager.parse(_PIPELINE).run(alone.operation)
+        except ir.MLIRError:
+            return False
+    return True
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return str(value.type).startswith("!torch.vtensor")
 
 
 class _Cache(ContextCache):
