@@ -152,9 +152,10 @@ def close(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
 
 def _same(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The same bits, or both NaN."""
+    shape = got.shape  # what is contiguous has a dimension at least
     got, wanted = np.ascontiguousarray(got), np.ascontiguousarray(wanted)
     if got.dtype.kind in "iub" or got.dtype.name.startswith(("int", "uint")):  # ml_dtypes' integers have unused bits
-        return got == wanted
+        return (got == wanted).reshape(shape)
     bits = f"u{got.dtype.itemsize}"
     with np.errstate(invalid="ignore"):
-        return (got.view(bits) == wanted.view(bits)).reshape(got.shape) | (np.isnan(got) & np.isnan(wanted))
+        return ((got.view(bits) == wanted.view(bits)).reshape(got.shape) | (np.isnan(got) & np.isnan(wanted))).reshape(shape)

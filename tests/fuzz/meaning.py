@@ -26,6 +26,7 @@ _AS_THEY_ARE = (
 ).split()
 _UNKNOWN = {f"stablehlo.{name}" for name in "collective_broadcast rng unary_einsum".split()}
 _UNKNOWN_OF_NARROW = {"chlo.bessel_i1e", "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma"}
+_BRANCHES = {f"stablehlo.{name}" for name in "while if case".split()}
 _DIRECTION = "comparison_direction = #stablehlo<comparison_direction"
 
 
@@ -65,12 +66,13 @@ class _Writer:
         made, self.ops = self.ops, outer
         return made
 
-    def region(self, region: Region) -> Region:
-        self.inside += 1
+    def region(self, region: Region, exact: bool = True) -> Region:
+        """`exact`: what it computes is not rounded to quantized values, as in a sum's body."""
+        self.inside += exact
         arguments = [Value(self._type(value.type)) for value in region.arguments]
         self.new.update(zip(region.arguments, arguments))
         ops = self.block(region.ops)
-        self.inside -= 1
+        self.inside -= exact
         return Region(arguments, ops, [self.new.get(value, value) for value in region.returned])
 
     def emit(self, name: str, operands: Sequence[Value], kind: Type, attributes: str = "") -> Value:
@@ -99,7 +101,9 @@ class _Writer:
             operands = [self._converted(value, "f32") if _is_narrow(value) else value for value in operands]
         kinds = [self._type(value.type) for value in op.results]
         results = [Value(_in_f32(kind) if widened else kind) for kind in kinds]
-        self.ops.append(Op(op.name, operands, results, op.attributes, [self.region(region) for region in op.regions]))
+        self.ops.append(
+            Op(op.name, operands, results, op.attributes, [self.region(region, exact=op.name not in _BRANCHES) for region in op.regions])
+        )
         results = [self._converted(value, kind.element) for value, kind in zip(results, kinds)]
         return [self._quantized(value, old.element) for value, old in zip(results, op.results)]
 

@@ -97,6 +97,7 @@ def test_what_differs_is_seen():
     near = np.nextafter(x, np.float32(9))
     assert close(x, x, 0, 0).all() and close(x, near, 1, 0)[:3].all() and not close(x, near, 0, 0)[:2].any()
     assert not close(x, np.abs(x), 2, 0)[3] and not close(x, x[::-1], 2, 0)[2]
+    assert close(x[0], x[0], 0, 0).shape == close(np.int8(1), np.int8(2), 0, 0).shape == ()
     z = values("complex<f32>", (4,), Data("tame"), [0])
     assert close(z, z * np.complex64(1 + 1e-7), 4, 0).all() and not close(z, z + np.complex64(1e-3), 4, 0).any()
 
