@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..elements import COMPLEX, Data, eps, is_float, part, width
+from ..elements import COMPLEX, Data, eps, is_float, largest, part, width
 from ..errors import INFINITE, Facts, Unsuitable
 from ..grow import Grower
 from ..program import Type, Value
@@ -23,6 +23,8 @@ def batch_of_square(g: Grower) -> tuple[tuple[int, ...], int]:
 def definite(g: Grower, element: str) -> Value:
     """A matrix that is positive definite: xᵀx + 4 n, the diagonal by iotas."""
     batch, n = batch_of_square(g)
+    if 20 * n > largest(element) and not g.limits.lenient:  # an element of x is at most 4: nothing is infinite
+        raise Unsuitable
     x = tame(g, (*batch, n, n), element)
     dims = list(range(len(batch)))
     numbers = f"""lhs_batching_dimensions = {dims}, rhs_batching_dimensions = {dims},
