@@ -3,6 +3,7 @@
 - An op on quantized types is one on floats, whose results are rounded to what integers stand for (dequantize, op, quantize), in arithmetic.
 - Complex numbers are compared by their real parts, then by their imaginary ones.
 - An op on floats of a byte or less is one on f32, rounded once at its end: XLA rounds within a decomposition too. narrow.py has more.
+- A reduction by one op is one in f32, too: its sum is rounded once.
 - unary_einsum is a sum, einsum a dot, a collective on one device gives back its operand, rng between 2 and 3 is 2.
 """
 
@@ -236,6 +237,24 @@ def _narrowed(w: _Writer, op: Op, operands: list[Value]) -> Value | None:
     return w._converted(w._converted(x, "f32") if _is_narrow(x) else x, kind.element)
 
 
+def _reduced(w: _Writer, op: Op, operands: list[Value]) -> list[Value] | None:
+    """By one op, of floats of a byte or less: in f32, rounded at the end."""
+    (region,) = op.regions
+    if not _is_narrow(operands[0]) or len(region.ops) != 1:
+        return None
+    (inner,) = region.ops
+    wide = {value: Value(_in_f32(value.type)) for value in (*region.arguments, *inner.results)}
+    read = [wide.get(value, value) for value in inner.operands]
+    body = Region(
+        [wide[value] for value in region.arguments],
+        [Op(inner.name, read, [wide[value] for value in inner.results], inner.attributes)],
+        [wide.get(value, value) for value in region.returned],
+    )
+    results = [Value(_in_f32(value.type)) for value in op.results]
+    w.ops.append(Op(op.name, [w._converted(value, "f32") for value in operands], results, op.attributes, [body]))
+    return [w._converted(value, old.element) for value, old in zip(results, op.results)]
+
+
 def _top(w: _Writer, op: Op, operands: list[Value]) -> list[Value] | None:
     """Of complex numbers, and of floats that XLA lacks, by their total order: sorted, and cut."""
     (x,) = operands
@@ -276,6 +295,7 @@ _RULES: dict[str, _Rule] = {
     "chlo.next_after": _next,
     "chlo.top_k": _top,
     "collective_permute": _permuted,
+    **dict.fromkeys(("reduce", "reduce_window"), _reduced),
     "compare": _order,
     "convert": _narrowed,
     "einsum": _dot,
