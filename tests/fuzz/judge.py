@@ -139,7 +139,8 @@ def difference(
 
 
 def close(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> np.ndarray:
-    """Element by element; complex numbers are as close as the larger part's ulps say."""
+    """Element by element; complex numbers are as close as the larger part's ulps say. One with an infinite part is an infinity, even if
+    its other part is a NaN (C99, G.3): at a pole some have a NaN there, and some an angle."""
     if got.dtype.kind != "c":
         if not (ulps or absolute):
             return _same(got, wanted)
@@ -147,6 +148,7 @@ def close(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
     with np.errstate(all="ignore"):
         tolerance = absolute + ulps * np.finfo(got.dtype).eps * np.abs(wanted)
         near = np.abs(got - wanted) <= tolerance
+        near |= np.isinf(got) & np.isinf(wanted) & (np.isnan(got) | np.isnan(wanted))
     return near | (_same(got.real.copy(), wanted.real.copy()) & _same(got.imag.copy(), wanted.imag.copy()))
 
 

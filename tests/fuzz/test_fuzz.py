@@ -100,6 +100,8 @@ def test_what_differs_is_seen():
     assert close(x[0], x[0], 0, 0).shape == close(np.int8(1), np.int8(2), 0, 0).shape == ()
     z = values("complex<f32>", (4,), Data("tame"), [0])
     assert close(z, z * np.complex64(1 + 1e-7), 4, 0).all() and not close(z, z + np.complex64(1e-3), 4, 0).any()
+    nan, pole, other, finite = (np.array([complex(*parts)]) for parts in ((np.nan, -np.inf), (-2, -np.inf), (-3, -np.inf), (2, 3)))
+    assert close(nan, pole, 4, 0) and not close(pole, other, 4, 0) and not close(nan, finite, 4, 0)
 
 
 def test_a_bound_that_says_nothing_is_refused():
