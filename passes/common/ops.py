@@ -109,7 +109,7 @@ _ROWS = {
     "abs": elementwise(SIGNED | FLOAT, code.Typed("math.absf", "math.absi"), fold.plain(np.abs)),
     "add": elementwise(ANY, code.Typed("arith.addf", "arith.addi", on_bool="arith.ori"), fold.arithmetic(np.add, np.logical_or)),
     "and": elementwise(INTEGER | BOOL, code.one("arith.andi"), fold.plain(np.bitwise_and)),
-    "atan2": elementwise(FLOAT, code.one("math.atan2"), work=44),
+    "atan2": elementwise(FLOAT, code.atan2, work=48),
     "cbrt": elementwise(FLOAT, code.one("math.cbrt"), work=36),
     "ceil": elementwise(FLOAT, code.one("math.ceil"), fold.plain(np.ceil)),
     "clamp": elementwise(ANY, code.clamp, fold.clamp),

@@ -40,6 +40,15 @@ def one(name: str) -> Typed:
     return Typed(name, name)
 
 
+def atan2(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
+    """MLIR folds math.atan2 of two zeros to NaN: there the angle is that of a one with x's sign."""
+    y, x = args
+    zero = s.constant(x.type, 0)
+    at_origin = s.op("arith.andi", s.cmpf("oeq", y, zero), s.cmpf("oeq", x, zero))
+    beside = s.op("math.copysign", s.constant(x.type, 1), x)
+    return s.op("math.atan2", y, s.select(at_origin, beside, x))
+
+
 def negate(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     (x,) = args
     return s.op("arith.negf", x) if is_float(x.type) else s.op("arith.subi", s.constant(x.type, 0), x)

@@ -6,11 +6,14 @@ shifts by the width and more, floats out of an integer's range), the wanted valu
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from programs import FLOATS, INTEGERS, SIGNED, TYPES, UNSIGNED, Program
 from values import edges, pairs, small, spread
 
+import hloom
 from hloom.runtime.dtypes import numpy_dtype
 
 EXACT = "abs negate sign ceil floor round_nearest_afz round_nearest_even sqrt".split()
@@ -324,3 +327,18 @@ def test_division_by_one_number(interpreter, element):
     columns = p.op("broadcast_in_dim", [sums], rows.shape, attributes="broadcast_dimensions = array<i64: 0, 1>")
     p.check("row by row", p.op("divide", [rows, columns]))
     p.verify(interpreter)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim:sm_90a"])
+def test_angles_of_constants_that_are_zero(target):
+    """MLIR would fold each of them to NaN."""
+    lines = [f"%{name} = stablehlo.constant dense<{value}> : tensor<3xf32>" for name, value in (("p", "0.0"), ("m", "-0.0"))]
+    pairs = list(itertools.product("pm", repeat=2))
+    lines += [f"%{y}{x} = stablehlo.atan2 %{y}, %{x} : tensor<3xf32>" for y, x in pairs]
+    names, kinds = ", ".join(f"%{y}{x}" for y, x in pairs), ", ".join(["tensor<3xf32>"] * 4)
+    text = f"func.func @main() -> ({kinds}) {{\n" + "\n".join(lines) + f"\nreturn {names} : {kinds}\n}}"
+    results = hloom.compile(text, target=target).flat([])
+    for (y, x), got in zip(pairs, results):
+        wanted = np.arctan2(*(np.full(3, -0.0 if sign == "m" else 0.0, np.float32) for sign in (y, x)))
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
+        np.testing.assert_allclose(got, wanted, rtol=1e-7)
