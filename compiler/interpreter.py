@@ -3,9 +3,9 @@
     interpret(text, [x, y]) → [array, …]
 
 The program is prepared first for what the interpreter does not take or takes wrongly: chlo ops are legalised, constants of `arith` and of
-resources become dense ones, and half-precision contractions accumulate in f32 as hloom's do (it would round every partial sum). It is slow,
-about 0.4 µs an element of an elementwise op and 0.6 µs a multiply-add: contractions outside of loops that are larger than `HEAVY` are
-computed by NumPy in f64.
+resources become dense ones, upstream's passes make integers of quantized types (signed ones), and half-precision contractions accumulate in
+f32 as hloom's do (it would round every partial sum). It is slow, about 0.4 µs an element of an elementwise op and 0.6 µs a multiply-add:
+contractions outside of loops that are larger than `HEAVY` are computed by NumPy in f64.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from torch_mlir import ir
@@ -31,6 +31,8 @@ _PREPARATION = (
     "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce,"
     "func.func(chlo-legalize-to-stablehlo,stablehlo-canonicalize-dynamism,stablehlo-legalize-deprecated-ops{fail-on-unused=false})"
 )
+_QUANTIZED = "func.func(stablehlo-legalize-quantized-op-to-qdq,stablehlo-legalize-quant-to-math)"
+_UNSIGNED = re.compile(r"!quant\.uniform<u\d")
 _HALF = ("f16", "bf16")
 _RESOURCE = re.compile(r'(\w+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
 _DENSE_RESOURCE = re.compile(r"dense_resource<(.*)> : tensor<")
@@ -79,11 +81,28 @@ def _prepare(module: ir.Module, function: str) -> ir.Operation:
     found[function].attributes["sym_name"] = ir.StringAttr.get("main")
     for name, op in found.items():
         op.attributes["sym_visibility"] = ir.StringAttr.get("public" if name == function else "private")
+    _make_plain(module)
     PassManager.parse(f"builtin.module({_PREPARATION})").run(module.operation)
     _make_constants_dense(module)
     for op in walk(module.operation, lambda op: op.name in CONTRACTIONS):
         _accumulate_in_f32(op)
     return main_function(module)
+
+
+def _make_plain(module: ir.Module) -> None:
+    """Quantized types as their integers, which upstream's passes compute on by f32."""
+    kinds = {str(value.type) for value in _values(module) if "!quant." in str(value.type)}
+    for kind in kinds:
+        if _UNSIGNED.search(kind):
+            raise CompileError(f"the interpreter does not run programs of {kind}: upstream's passes take its integers for signed ones")
+    if kinds:
+        PassManager.parse(f"builtin.module({_QUANTIZED})").run(module.operation)
+
+
+def _values(module: ir.Module) -> Iterator[ir.Value]:
+    for op in walk(module.operation):
+        yield from op.results
+        yield from (argument for region in op.regions for block in region.blocks for argument in block.arguments)
 
 
 def _make_constants_dense(module: ir.Module) -> None:

@@ -40,6 +40,21 @@ def test_resources_and_arith_constants(interpreter):
     assert first.tolist() == [-1, 2, 3, 4] and second.tolist() == [1, 2]
 
 
+QUANTIZED = """
+func.func @main(%x: tensor<3x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<3x!quant.uniform<i8:f32, 0.25:-1>> {
+  %0 = stablehlo.add %x, %x : tensor<3x!quant.uniform<i8:f32, 0.5:3>>
+  %1 = stablehlo.uniform_quantize %0 : (tensor<3x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<3x!quant.uniform<i8:f32, 0.25:-1>>
+  return %1 : tensor<3x!quant.uniform<i8:f32, 0.25:-1>> }
+"""
+
+
+def test_quantized_types(interpreter):
+    (result,) = interpreter.run(QUANTIZED, [np.array([3, 10, -20], np.int8)]).results
+    assert result.dtype == np.int8 and result.tolist() == [-1, 27, -93]
+    with pytest.raises(InterpreterError, match="does not run programs of tensor<3x!quant.uniform<u8:f32, .*its integers for signed"):
+        interpreter.run(QUANTIZED.replace("<i8", "<u8").replace(":-1>", ":1>"), [np.zeros(3, np.uint8)])
+
+
 def test_a_program_that_aborts_it(interpreter):
     call = "%0 = stablehlo.custom_call @foo(%x) : (tensor<1xf32>) -> tensor<1xf32>"
     one = np.ones(1, np.float32)
