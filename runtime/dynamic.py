@@ -15,6 +15,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -199,17 +200,21 @@ class DynamicExecutable:
 
     def _shapes(self, given: Any) -> Shapes:
         """A set of shapes as `specialise` takes it."""
-        if isinstance(given, Mapping) and all(isinstance(value, int) for value in given.values()):
-            return tuple(self.signature.shapes_of(given))
+        if isinstance(given, Mapping) and all(isinstance(value, Integral) for value in given.values()):
+            return tuple(self.signature.shapes_of({name: int(size) for name, size in given.items()}))
+        if isinstance(given, Mapping) and set(given) <= set(self.signature.names) and not any(map(_is_shape, given.values())):
+            raise _no_shapes(given)
         if _is_shape(given):
             given = (given,)
+        if not isinstance(given, (Mapping, Sequence)):
+            raise _no_shapes(given)
         if not isinstance(given, Mapping) and len(given) == len(self.signature.inputs) and all(map(_is_shape, given)):
             leaves = list(given)
         else:
             leaves = self._leaves(*(((), given) if isinstance(given, Mapping) else (given, {})))
         if not all(map(_is_shape, leaves)):
-            raise ShapeError(f"{given!r} is no set of shapes", remedy="give a shape or an array for each argument, or sizes by name")
-        shapes = tuple(tuple(getattr(leaf, "shape", leaf)) for leaf in leaves)
+            raise _no_shapes(given)
+        shapes = tuple(tuple(map(int, getattr(leaf, "shape", leaf))) for leaf in leaves)
         self.signature.check_shapes(shapes)
         return shapes
 
@@ -264,6 +269,10 @@ class DynamicExecutable:
         return f"<hloom.DynamicExecutable {self.interface.name}{self.signature}, {len(self._table)} compiled>"
 
 
+def _no_shapes(given: Any) -> ShapeError:
+    return ShapeError(f"{given!r} is no set of shapes", remedy="give a shape or an array for each argument, or sizes by name")
+
+
 def _is_shape(value: Any) -> bool:
     """Whether it is a shape, or an array that has one."""
-    return hasattr(value, "shape") or (isinstance(value, (tuple, list)) and all(isinstance(size, int) for size in value))
+    return hasattr(value, "shape") or (isinstance(value, (tuple, list)) and all(isinstance(size, Integral) for size in value))

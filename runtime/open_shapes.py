@@ -123,9 +123,9 @@ class OpenSignature:
     def shapes_of(self, sizes: Mapping[str, int]) -> list[Shape]:
         """The inputs' shapes where the names have these values. Raises ShapeError."""
         names = self.names
-        wrong = [str(name) for name in sizes if name not in names] or [name for name in names if name not in sizes]
-        if wrong:
-            raise ShapeError(f"sizes should be given for {', '.join(names) or 'nothing'}: {', '.join(wrong)}")
+        if set(sizes) != set(names):
+            told = ", ".join(map(str, sizes)) or "none"
+            raise ShapeError(f"sizes should be given for {', '.join(names) or 'nothing'}, got {told}", remedy=f"its signature: {self}")
         return [tuple(size if isinstance(size, int) else _value(size, sizes) for size in spec.shape) for spec in self.inputs]
 
     def largest(self) -> Shapes | None:

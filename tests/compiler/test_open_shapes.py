@@ -85,7 +85,7 @@ def test_a_wrong_call_compiles_nothing(compiles, inputs, error, said):
 
 
 def test_shapes_are_announced(compiles):
-    exe = hloom.compile(ROWS, shapes=[{"arg0[0]": 2}, ((3, 8), (8, 4)), (rows(4), W)])
+    exe = hloom.compile(ROWS, shapes=[{"arg0[0]": np.int64(2)}, ((3, 8), (8, 4)), (rows(4), W)])
     exe.wait()
     assert exe.pending == [] and compiles == [(2, 8), (3, 8), (4, 8)]
     told: list = []
@@ -103,6 +103,19 @@ def test_shapes_that_the_program_has_not(shapes):
     exe = hloom.compile(ROWS)
     with pytest.raises((hloom.ShapeError, hloom.ArityError)):
         exe.specialise(shapes)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"n": 3}, r"sizes should be given for arg0\[0\], got n"),
+        ({"arg0[0]": 2.5}, r"\{'arg0\[0\]': 2.5\} is no set of shapes"),
+        (3, "3 is no set of shapes"),
+    ],
+)
+def test_what_is_no_set_of_shapes_is_told(given, said):
+    with pytest.raises(hloom.ShapeError, match=said):
+        hloom.compile(ROWS).specialise(given)
 
 
 def test_what_fails_in_the_background_is_told_at_the_end():
