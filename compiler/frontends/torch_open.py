@@ -8,6 +8,7 @@ buffers are the same tensors in every export.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ import torch.utils._pytree as torch_pytree
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 from torch_mlir import ir
 
+from hloom.passes.errors import InvalidProgramError
 from hloom.runtime.errors import ShapeError
 from hloom.runtime.open_shapes import OpenSpec, Shape, Size
 from hloom.runtime.tensors import torch_name
@@ -84,7 +86,15 @@ class OpenExport(OpenProgram):
         arguments = user_inputs(self.exported)
         leaves = [argument.value if isinstance(argument, ConstantArgument) else next(given) for argument in arguments]
         args, kwargs = torch_pytree.tree_unflatten(leaves, self.exported.call_spec.in_spec)
-        return self.finish(exported_module(self.exported.module(), args, kwargs), context)
+        try:
+            return self.finish(exported_module(self.exported.module(), args, kwargs), context)
+        except InvalidProgramError as error:
+            if guard := re.search(r"Guard failed: (.*)", error.message):
+                raise ShapeError(f"the exported program holds where {guard[1]}", remedy=_OTHER_SHAPES) from error
+            raise
+
+
+_OTHER_SHAPES = "give arrays of such shapes, or export it with example inputs of other sizes"
 
 
 def _placeholders(exported: torch.export.ExportedProgram) -> dict[str, Any]:

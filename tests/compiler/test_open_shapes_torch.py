@@ -93,6 +93,17 @@ def test_sizes_out_of_range() -> None:
         exe(torch.zeros(10, 4))
 
 
+def test_sizes_that_the_export_has_not_in_mind() -> None:
+    class Halves(nn.Module):
+        def forward(self, x):
+            return x.view(x.shape[0] // 2, 2, -1).sum(1)
+
+    exe = hloom.compile(Halves(), torch.zeros(6, 4), dynamic_shapes=({0: 2 * Dim("n", min=1)},))
+    assert exe(torch.ones(10, 4)).shape == (5, 4)
+    with pytest.raises(hloom.ShapeError, match=r"the exported program holds where x\.size\(\)\[0\] // 2 != 1"):
+        exe(torch.zeros(2, 4))
+
+
 def test_torch_refuses_what_it_cannot_export() -> None:
     class Branches(nn.Module):
         def forward(self, x):
