@@ -16,8 +16,9 @@ to a device that none sends to. Must hold: nothing. Declined: nothing; groups, p
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import quant
 
-from ..common.rewriting import defining_op, element_of
+from ..common.rewriting import defining_op, element_of, value_of
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
@@ -46,7 +47,15 @@ def _permuted(op: ir.Operation) -> list[ir.Value]:
     pairs = [tuple(pair) for pair in _table(op, "source_target_pairs")]
     if any(device for pair in pairs for device in pair):
         raise _several(op, f"the pairs {', '.join(map(str, pairs))}")
-    return list(op.operands) if pairs else [build.zero(build.shape_of(v), element_of(v)) for v in op.results]
+    return list(op.operands) if pairs else [_zeros(v) for v in op.results]
+
+
+def _zeros(value: ir.Value) -> ir.Value:
+    """Of its type; quantized, the integers that stand for 0."""
+    shape, element = build.shape_of(value), element_of(value)
+    if not isinstance(element, quant.QuantizedType):
+        return build.zero(shape, element)
+    return value_of("stablehlo.uniform_quantize", value.type, [build.zero(shape, element.expressed_type)])
 
 
 def _done(op: ir.Operation) -> list[ir.Value] | None:

@@ -30,6 +30,17 @@ func.func @wider(%x: tensor<8xf16>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
+// Changed: Zeros of a quantized type are the integers that stand for 0.
+// CHECK-LABEL: func.func @quantized
+// CHECK-NEXT: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<8xf32>
+// CHECK-NEXT: %[[R:.*]] = stablehlo.uniform_quantize %[[Z]] : (tensor<8xf32>) -> tensor<8x!quant.uniform<i8:f32, 5.000000e-01:3>>
+// CHECK-NEXT: return %[[R]]
+func.func @quantized(%x: tensor<8x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<8x!quant.uniform<i8:f32, 0.5:3>> {
+  %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<> : tensor<0x2xi64>}>
+    : (tensor<8x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<8x!quant.uniform<i8:f32, 0.5:3>>
+  return %0 : tensor<8x!quant.uniform<i8:f32, 0.5:3>>
+}
+
 // Unchanged: No collective.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: %[[R:.*]] = stablehlo.rsqrt %arg0
