@@ -66,6 +66,7 @@ LOWER_KERNELS = [
     "isolate-kernels",
     # the kernels alone, in a module of their own: the host program beside it stays as it is
     "builtin.module(cse,canonicalize,cse)",
+    "branch-single-tiles",
     "copy-narrow-tails",
     "scale-to-avx512",
     "round-to-bf16",

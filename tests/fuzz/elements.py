@@ -112,6 +112,8 @@ def values(element: str, shape: tuple[int, ...], data: Data, seed: list[int]) ->
     if not is_float(element):
         low, high = int(ml_dtypes.iinfo(kind).min), int(ml_dtypes.iinfo(kind).max)
         return rng.integers(max(low, -7), min(high, 7) + 1, shape).astype(kind)
+    if element == "f8E8M0FNU":  # it has no zero and no sign
+        return np.exp2(rng.integers(-2 if data.kind == "tame" else 0, 2, shape).astype(np.float32)).astype(kind)
     if data.kind == "whole":
         return rng.integers(-3, 4, shape).astype(np.float32).astype(kind)
     return np.clip(rng.standard_normal(shape), -4, 4).astype(np.float32).astype(kind)

@@ -28,7 +28,7 @@ def all_reduce(g: Grower, name: str, element: str) -> Value:
 
 @recipe("reduce_scatter", by_xla=True)
 def reduce_scatter(g: Grower, name: str, element: str) -> Value:
-    x = g.any(element, low=1)
+    x = g.any(element, low=1, full=True)
     return g.emit(name, [x], None, f"scatter_dimension = 0 : i64, {ALONE}", [body(g, combining(element), element)], g.facts[x])
 
 

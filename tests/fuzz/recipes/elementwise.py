@@ -155,6 +155,8 @@ def bitcast(g: Grower, name: str, element: str) -> Value:
     source = g.element(*(t for t in g.limits.types if t != "i1" and t not in COMPLEX))
     if element in COMPLEX or element == "i1":
         source = element
+    if max(width(source), width(element)) % min(width(source), width(element)):  # of 6 bits
+        raise Unsuitable
     x = g.any(source, finite=True)
     ratio = width(source) / width(element)
     if ratio < 1:
