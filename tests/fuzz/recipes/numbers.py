@@ -166,4 +166,6 @@ def uniform(g: Grower, name: str, element: str) -> Value:
     x = g.any(element if element in ("f64", "f32", "f16", "bf16") else "f32", finite=True)
     kind = Type(x.shape, QUANTIZED.replace("f32", x.element))
     q = g.emit("uniform_quantize", [x], kind, facts=Facts(INFINITE))
+    if kind.element != QUANTIZED:  # no argument is of such a type
+        g.pool.remove(q)
     return g.emit("uniform_dequantize", [q], x.type, facts=Facts(128.0))
