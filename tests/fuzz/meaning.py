@@ -23,7 +23,8 @@ _QUANTIZED = re.compile(
 )
 _ALONE = "all_gather all_reduce all_to_all collective_broadcast cross-replica-sum reduce_scatter".split()
 _AS_THEY_ARE = (
-    "composite func.call constant convert bitcast_convert reduce_precision rng_bit_generator get_tuple_element tuple chlo.constant chlo.constant_like"
+    "composite func.call constant convert bitcast_convert reduce_precision rng_bit_generator get_tuple_element tuple "
+    "chlo.constant chlo.constant_like"
 ).split()
 _UNKNOWN = {f"stablehlo.{name}" for name in "collective_broadcast rng unary_einsum".split()}
 _UNKNOWN_OF_NARROW = {"chlo.bessel_i1e", "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma"}

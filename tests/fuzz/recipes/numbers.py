@@ -21,10 +21,10 @@ def batch_of_square(g: Grower) -> tuple[tuple[int, ...], int]:
 
 
 def definite(g: Grower, element: str) -> Value:
-    """A matrix that is positive definite: xᵀx + 4 n, the diagonal by iotas."""
+    """A matrix that is positive definite: xᵀx + 4 n, the diagonal by iotas; 4 alone in a type that it would leave."""
     batch, n = batch_of_square(g)
-    if 20 * n > largest(element) and not g.limits.lenient:  # an element of x is at most 4: nothing is infinite
-        raise Unsuitable
+    if 20 * n > largest(element):  # an element of x is at most 4
+        return diagonal(g, (*batch, n, n), element, 4)
     x = tame(g, (*batch, n, n), element)
     dims = list(range(len(batch)))
     numbers = f"""lhs_batching_dimensions = {dims}, rhs_batching_dimensions = {dims},
