@@ -197,7 +197,7 @@ class Grower:
     def region(self, kinds: Sequence[Type], body: Callable[..., Sequence[Value]], isolated: bool = True) -> Region:
         """A region with arguments of those types, of which nothing is known; `body` gives back what it returns. The reference interpreter
         has no quantized values in regions."""
-        if any(kind.element in QUANTIZED for kind in kinds):
+        if any(kind.element in QUANTIZED for kind in kinds) and not self.limits.lenient:
             raise Unsuitable
         arguments = [Value(kind) for kind in kinds]
         with self._scope(isolated):

@@ -28,7 +28,7 @@ _AS_THEY_ARE = (
 ).split()
 _UNKNOWN = {f"stablehlo.{name}" for name in "collective_broadcast rng unary_einsum".split()}
 _UNKNOWN_OF_NARROW = {"chlo.bessel_i1e", "chlo.digamma", "chlo.erf", "chlo.erf_inv", "chlo.erfc", "chlo.lgamma"}
-_BRANCHES = {f"stablehlo.{name}" for name in "while if case".split()}
+_BRANCHES = {f"stablehlo.{name}" for name in "while if case map".split()}
 _DIRECTION = "comparison_direction = #stablehlo<comparison_direction"
 
 

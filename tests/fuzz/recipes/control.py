@@ -27,7 +27,7 @@ def branch(g: Grower, kinds: list[Type]) -> tuple[Region, list[errors.Facts]]:
 
 def some_kinds(g: Grower, element: str) -> list[Type]:
     kinds = [Type(g.shape(), element), *(Type(g.shape(), g.element()) for _ in range(g.rng.randrange(2)))]
-    if any(kind.element in QUANTIZED for kind in kinds):
+    if any(kind.element in QUANTIZED for kind in kinds) and not g.limits.lenient:
         raise Unsuitable
     return kinds
 
