@@ -10,6 +10,7 @@ After:
       return %t10
 
 The elements of nested tuples stand one after the other, in order. Tokens order effects; a program that hloom compiles has none.
+A custom call that gives a tuple gives its elements.
 Must hold: nothing. Declined: nothing; UnsupportedOpError names an op whose effects a token orders, and what to do instead.
 """
 
@@ -23,14 +24,14 @@ from ..common.ops import remedy
 from ..common.rewriting import functions, integer, walk
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
-from .support.type_conversion import Conversion, Parts, convert_types
+from .support.type_conversion import Conversion, Parts, convert_types, retyped
 
 _TOKEN = "!stablehlo.token"
 _SOURCES = frozenset(
     f"stablehlo.{name}" for name in "after_all create_token custom_call infeed outfeed recv send tuple get_tuple_element".split()
 )
 """Tuples and tokens are results of these, or arguments of functions."""
-_EFFECTS = ("custom_call", "infeed", "outfeed", "recv", "send")
+_EFFECTS = ("infeed", "outfeed", "recv", "send")
 
 
 @register_pass("flatten-tuples", "replaces tuples by their elements, drops tokens")
@@ -83,10 +84,18 @@ def _refused(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
     raise UnsupportedOpError(what, op=op.name, loc=str(op.location), stage="input", remedy=remedy(op.name))
 
 
+def _custom_call(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
+    """Results in place of a tuple: a layout or an alias counts a tuple's elements as it counts results."""
+    if any(str(value.type) == _TOKEN for value in (*op.operands, *op.results)):
+        return _refused(op, operands)
+    return retyped(op, operands, Conversion(_elements))
+
+
 _RULES = {
     "stablehlo.tuple": _tuple,
     "stablehlo.get_tuple_element": _tuple_element,
     "stablehlo.after_all": _token,
     "stablehlo.create_token": _token,
+    "stablehlo.custom_call": _custom_call,
     **{f"stablehlo.{name}": _refused for name in _EFFECTS},
 }

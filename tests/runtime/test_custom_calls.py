@@ -95,6 +95,20 @@ def test_element_types_and_several_results():
         assert result.dtype == value.dtype and (result == value).all()
 
 
+def test_a_tuple_of_results():
+    hloom.custom_call("two", lambda x: (x + 1, (x > 0).astype(np.int32)))
+    text = """func.func @main(%x: tensor<3xf32>) -> (tensor<3xi32>, tensor<3xf32>) {
+      %0 = stablehlo.custom_call @two(%x) : (tensor<3xf32>) -> tuple<tensor<3xf32>, tensor<3xi32>>
+      %1 = stablehlo.get_tuple_element %0[1] : (tuple<tensor<3xf32>, tensor<3xi32>>) -> tensor<3xi32>
+      %2 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<3xf32>, tensor<3xi32>>) -> tensor<3xf32>
+      return %1, %2 : tensor<3xi32>, tensor<3xf32>
+    }"""
+    x = np.array([1, -2, 3], np.float32)
+    positive, more = hloom.compile(text, target="cpu")(x)
+    np.testing.assert_array_equal(positive, [1, 0, 1])
+    np.testing.assert_array_equal(more, x + 1)
+
+
 def test_layouts_and_aliases():
     """A column-major operand arrives transposed; a result that aliases its operand begins as a copy of it, and the argument stays."""
 

@@ -32,3 +32,15 @@ func.func @none(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.rsqrt %x : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+
+// Changed: A custom call gives a tuple's elements.
+// CHECK-LABEL: func.func @called
+// CHECK-NEXT: %[[R:.*]]:2 = stablehlo.custom_call @user.two(%arg0) : (tensor<3xf32>) -> (tensor<3xf32>, tensor<3xi32>)
+// CHECK-NEXT: return %[[R]]#1, %[[R]]#0
+func.func @called(%x: tensor<3xf32>) -> (tensor<3xi32>, tensor<3xf32>) {
+  %0 = stablehlo.custom_call @user.two(%x) : (tensor<3xf32>) -> tuple<tensor<3xf32>, tensor<3xi32>>
+  %1 = stablehlo.get_tuple_element %0[1] : (tuple<tensor<3xf32>, tensor<3xi32>>) -> tensor<3xi32>
+  %2 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<3xf32>, tensor<3xi32>>) -> tensor<3xf32>
+  return %1, %2 : tensor<3xi32>, tensor<3xf32>
+}
