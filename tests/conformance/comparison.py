@@ -29,7 +29,7 @@ def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
     if got.dtype.kind in "iub" or "int" in got.dtype.name:
         return got == wanted
     if got.itemsize == 1:
-        return _near_narrow(got, wanted, ulps)
+        return _near_narrow(got, wanted, ulps, absolute)
     if got.dtype.kind == "c":
         return agree_complex(got, wanted, ulps)
     with np.errstate(invalid="ignore"):  # ml_dtypes says so of NaN itself
@@ -43,14 +43,15 @@ def agree(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> 
     return np.where(nans[0] | nans[1], nans[0] & nans[1], same)
 
 
-def _near_narrow(got: np.ndarray, wanted: np.ndarray, ulps: float) -> np.ndarray:
-    """Of floats of a byte or less: so many numbers of the type apart, or both NaN."""
+def _near_narrow(got: np.ndarray, wanted: np.ndarray, ulps: float, absolute: float) -> np.ndarray:
+    """Of floats of a byte or less: so many numbers of the type apart, or both NaN. Absolute errors exceed such numbers: they admit zeros of
+    either sign alone."""
     a, b = got.astype(np.float32), wanted.astype(np.float32)
     finite = {"posinf": 3e38, "neginf": -3e38}
     numbers = np.unique(np.nan_to_num(np.arange(256, dtype=np.uint8).view(got.dtype).astype(np.float32), **finite))
     places = [np.searchsorted(numbers, np.nan_to_num(x, **finite)) for x in (a, b)]
     apart = np.abs(places[0] - places[1])
-    same = (apart <= ulps) & ((apart > 0) | (np.signbit(a) == np.signbit(b)))
+    same = (apart <= ulps) & ((apart > 0) | (absolute > 0) | (np.signbit(a) == np.signbit(b)))
     return np.where(np.isnan(a) | np.isnan(b), np.isnan(a) & np.isnan(b), same)
 
 

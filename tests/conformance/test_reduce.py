@@ -15,7 +15,7 @@ from values import edges, normals, small, spread
 from hloom.runtime.dtypes import numpy_dtype
 
 RANDOM = settings(max_examples=4, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-LT, GT, EQ = (f"comparison_direction = #stablehlo<comparison_direction {d}>" for d in ("LT", "GT", "EQ"))
+LT, GT, GE, EQ, NE = (f"comparison_direction = #stablehlo<comparison_direction {d}>" for d in ("LT", "GT", "GE", "EQ", "NE"))
 
 Body = Callable[..., "Value | Sequence[Value]"]
 
@@ -198,6 +198,29 @@ def test_bodies_that_change_signs_and_compare(interpreter, element):
     for body in (largest, smallest, chosen, whole):
         for dims in ([0], [1]):
             p.check(f"{body.__name__} over {dims}", reduce(p, [x], [start], dims, body)[0])
+    p.verify(interpreter)
+
+
+def test_elements_stand_in_order(interpreter):
+    """The first that is not zero: any two may be combined, and none swapped."""
+    p = Program()
+    zero = p.constant(np.int32(0))
+
+    def first(a: Value, b: Value) -> Value:
+        return p.op("select", [p.op("compare", [a, zero], element="i1", attributes=NE), a, b], element="i32")
+
+    def kept(x: Value, i: Value, y: Value, j: Value) -> Sequence[Value]:
+        stays = p.op("compare", [x, y], element="i1", attributes=GE)
+        return p.op("select", [stays, x, y], element=x.element), p.op("select", [stays, i, j], element=i.element)
+
+    low, none = p.constant(np.float32(-9)), p.constant(np.int32(-1))
+    for shape, dims in (((3, 5, 4), [1, 2]), ((2, 3, 3), [0, 1, 2]), ((7, 2, 9), [0, 2]), ((2, 40, 6, 3), [0, 1, 3]), ((70,), [0])):
+        x = np.random.default_rng(len(shape)).integers(1, 99, shape, dtype=np.int32)
+        x[x > 20] = 0
+        p.check(f"first of {list(shape)} over {dims}", reduce(p, [p.input(x)], [zero], dims, first)[0])
+        ties = p.input((x % 3).astype(np.float32))
+        places = p.op("reshape", [iota(p, (x.size,), "i32", 0)], shape)
+        p.check(f"place in {list(shape)} over {dims}", reduce(p, [ties, places], [low, none], dims, kept)[1])
     p.verify(interpreter)
 
 

@@ -97,8 +97,13 @@ def blocked(
     return Layout(tuple(tuple(fs) for fs in tile.dims))
 
 
-def serial(extents: Sequence[int], order: Sequence[int], *, vector: int, warps: int, registers: int, reduced: frozenset[int]) -> Layout:
-    """The layout in which each thread reduces for itself: threads share the kept dimensions, the reduced ones are loops or unrolled."""
+def serial(
+    extents: Sequence[int], order: Sequence[int], *, vector: int, warps: int, registers: int, reduced: frozenset[int], in_order: bool
+) -> Layout:
+    """The layout in which each thread reduces for itself: threads share the kept dimensions, the reduced ones are loops or unrolled.
+
+    `in_order`: elements follow each other as in memory, so inner dimensions alone are unrolled.
+    """
     tile = _Dealer(list(extents))
     kept = [d for d in order if d not in reduced]
     if kept:
@@ -108,9 +113,12 @@ def serial(extents: Sequence[int], order: Sequence[int], *, vector: int, warps: 
     for d in kept:
         tile.take(d, "r", tile.left[d])
     room = max(1, registers // vector // prod(f.size for fs in tile.dims for f in fs if f.kind == "r"))
-    for d in sorted(reduced, key=lambda d: extents[d]):
+    for d in sorted(reduced, reverse=True) if in_order else sorted(reduced, key=lambda d: extents[d]):
         kind = "r" if tile.left[d] <= room else "s"
-        room = max(1, room // tile.left[d]) if kind == "r" else room
+        if kind == "r":
+            room = max(1, room // tile.left[d])
+        elif in_order:
+            room = 0
         tile.take(d, kind, tile.left[d])
     return Layout(tuple(tuple(fs) for fs in tile.dims))
 

@@ -53,12 +53,12 @@ class Roots:
         outputs = prod(n for d, n in enumerate(bounds) if d not in reduced)
         warps = self.tile.threads.warps
         along = [d for d in reduced if bounds[d] > 1]
-        in_order = combiner is not None and not combiner.commutative
+        in_order = combiner is None or not combiner.commutative
         if combiner is None or outputs >= WARP * warps or (in_order and len(along) > 1):
             out = [d for d in map(dim_position, op.output_maps[0].results) if d is not None]
             kept = list(reversed(out)) + [d for d in range(len(bounds)) if d not in out]
             vector = self._fit(extents, kept[0], narrow, outputs) if out else 1
-            layout = serial(bounds, kept, vector=vector, warps=warps, registers=SERIAL_REGISTERS, reduced=reduced)
+            layout = serial(bounds, kept, vector=vector, warps=warps, registers=SERIAL_REGISTERS, reduced=reduced, in_order=in_order)
         elif in_order and along:
             layout = ordered(bounds, along[0], warps=warps)
         else:
