@@ -16,6 +16,7 @@ STABLEHLO = [
     "func.func(stablehlo-legalize-deprecated-ops)",
     "legalize-einsum",
     "legalize-index-select",
+    "legalize-broadcast-select",
     "legalize-batch-norm",
     "legalize-random-bits",
     "legalize-linear-algebra",

@@ -6,9 +6,10 @@ from functools import partial
 
 from torch_mlir import ir
 
-from ...common.rewriting import attributes_of, create, element_of, integers, value_of
+from ...common.rewriting import attributes_of, create, element_of, value_of
 from ..support import build
 from ..support.driver import Rule
+from ..support.spread import spread
 from .types import narrow_element
 
 _BROADCAST = "chlo.broadcast_"
@@ -22,16 +23,10 @@ def plain_rules(names: set[str]) -> dict[str, list[Rule]]:
 
 
 def _spread(op: ir.Operation, name: str) -> list[ir.Value] | None:
-    """Operands are broadcast to the shape of the result, by their last dimensions if nothing says otherwise."""
     if not any(narrow_element(value) for value in (*op.operands, *op.results)):
         return None
-    shape, values = build.shape_of(op.results[0]), []
-    for value in op.operands:
-        rank = len(build.shape_of(value))
-        last = list(range(len(shape) - rank, len(shape)))
-        values.append(build.broadcast(value, shape, last if rank == len(shape) else integers(op, "broadcast_dimensions", last)))
     attributes = {key: value for key, value in attributes_of(op).items() if key != "broadcast_dimensions"}
-    return list(create(name, [op.results[0].type], values, **attributes).results)
+    return list(create(name, [op.results[0].type], spread(op), **attributes).results)
 
 
 def _constant(op: ir.Operation) -> list[ir.Value] | None:
