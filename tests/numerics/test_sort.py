@@ -97,7 +97,9 @@ def test_the_first_elements_by_several_keys():
 def test_rows_together(dtype):
     mixed = spread((70, 33), dtype)
     mixed[40] = ties((33,), dtype)  # one row leaves its block to another sort
-    same(lambda *xs: [(jnp.sort(x), jnp.sort(x, descending=True)) for x in xs], spread((67, 20), dtype, 3), mixed)
+    same(
+        lambda *xs: [(jnp.sort(x), jnp.sort(x, descending=True)) for x in xs], spread((67, 20), dtype, 3), mixed, spread((300, 9), dtype, 4)
+    )
 
 
 @settings(max_examples=6, deadline=None)

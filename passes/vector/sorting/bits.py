@@ -24,9 +24,9 @@ class KeyBits:
 
     @staticmethod
     def tell(key: Key, arrays: list[Array]) -> bool:
-        """Whether a row is one array whose elements have as many bits as their keys."""
+        """Whether a row is one array whose elements have as many bits as their keys, whole bytes: vectors of i1 are packed in memory."""
         (first, *more), bits = arrays, key.bits
-        return not more and not first.constant and first.element.width == bits
+        return not more and not first.constant and first.element.width == bits and bits >= 8
 
     def signed(self, element: ir.Value) -> ir.Value:
         """The key as a signed integer."""
