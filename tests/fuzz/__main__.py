@@ -23,7 +23,7 @@ import numpy as np
 
 from .children import Crash
 from .elements import ALL
-from .grow import Limits
+from .grow import LARGE, Limits
 from .judge import Judge, Verdict
 from .known import all_types, compiles
 from .minimize import minimized
@@ -40,6 +40,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--ops", default="", help="names, by commas: of these ops only")
     parser.add_argument("--types", default="", help=f"element types, by commas, of {', '.join(ALL)}")
     parser.add_argument("--size", type=int, default=8, help="about so many ops a program")
+    parser.add_argument("--large", action="store_true", help="extents up to 513, values of 60,000 elements")
     parser.add_argument("--target", default="cpu", help="cpu, cpu-avx2, sim:sm_90a, …")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for what fails")
@@ -134,7 +135,8 @@ class Run:
 def grown(options: argparse.Namespace, number: int) -> Program:
     types = tuple(options.types.split(",")) if options.types else all_types()
     only = options.ops.split(",") if options.ops else ()
-    return random_program([options.seed, number], Limits(types), compiles(options.target), options.size, only)
+    limits = Limits(types, ranks=(1, 2, 2, 2, 3, 3, 4), extents=LARGE, most=60_000) if options.large else Limits(types)
+    return random_program([options.seed, number], limits, compiles(options.target), options.size, only)
 
 
 def cut_down(program: Program, verdict: Verdict, judge: Judge, options: argparse.Namespace) -> Program:

@@ -13,8 +13,7 @@ from .errors import Facts, Unsuitable
 from .program import Argument, Op, Program, Region, Type, Value, uses
 
 EXTENTS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 7, 8, 9, 13, 16, 17, 33, 64, 100)
-MOST = 4096
-"""Elements of a value."""
+LARGE = (1, 2, 3, 5, 7, 16, 31, 33, 64, 65, 100, 127, 257, 300, 513)
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,8 @@ class Limits:
     types: tuple[str, ...] = COMMON
     ranks: tuple[int, ...] = (0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
     extents: tuple[int, ...] = EXTENTS
+    most: int = 4096
+    """Elements of a value."""
     empty: float = 0.02
     """How often an extent is 0."""
     data: tuple[str, ...] = ("wild", "tame", "whole")
@@ -65,7 +66,7 @@ class Grower:
         shape: list[int] = []
         for _ in range(rank):
             extent = self.extent()
-            shape.append(extent if Type((*shape, extent), "i1").size <= MOST else 1)
+            shape.append(extent if Type((*shape, extent), "i1").size <= self.limits.most else 1)
         return tuple(shape)
 
     def element(self, *among: str) -> str:
@@ -122,7 +123,7 @@ class Grower:
         if self.isolated:
             raise Unsuitable
         kind = Type(tuple(shape), element)
-        if kind.size > MOST:
+        if kind.size > self.limits.most:
             raise Unsuitable
         if element in QUANTIZED:  # no program has them at its edge
             return self.emit("uniform_quantize", [self.argument(shape, "f32", Data("tame"))], kind)
@@ -174,7 +175,7 @@ class Grower:
         facts: Facts | Sequence[Facts] | None = None,
     ) -> list[Value]:
         """Facts are of all results, or of each."""
-        if any(kind.size > 4 * MOST for kind in results):
+        if any(kind.size > 4 * self.limits.most for kind in results):
             raise Unsuitable
         each = facts if isinstance(facts, Sequence) else [facts or Facts()] * len(results)
         made = [self._checked(known, kind.element) for known, kind in zip(each, results, strict=True)]
