@@ -31,8 +31,8 @@ compare. What StableHLO does not allow is empty. Found by `python -m tests.op_ta
 computes an op it is asked what the op means: on quantized types dequantize, op, quantize; on narrow floats the op in f32 (of f8E8M0FNU
 and of f6 and f4 with ml_dtypes' conversions); chlo.next_after of narrow floats the least of the numbers above. It tries tame
 values and edge values (zeros of both signs, subnormals, infinities, NaN, ends of integers, division by zero, wide shifts, indices out of
-bounds, rank 0, no elements); with the latter f32, narrow floats and quantized types were tried so far (on the CPU), other types with tame
-values.
+bounds, rank 0, no elements); with the latter all types were
+tried on the CPU, f32 on sm_90a, too.
 
 Where the specification leaves it open, or an oracle differs:
 
