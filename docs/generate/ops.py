@@ -78,6 +78,7 @@ exponential, log and sqrt, branch cuts with signed zeros too. Where others diffe
 | sqrt of -x-0i | -i·√x (as NumPy) | XLA: +i·√x |
 | sine, cosine, tan, tanh, exponential_minus_one | overflow where the result does | XLA overflows earlier and loses digits |
 | sine, cosine, tan, tanh, exponential_minus_one, logistic of infinities and NaN | NaN where C99 has an infinity or a zero beside NaN | |
+| atan2 | -i·log((x + i·y)/√(x² + y²)), as XLA: within some units of 1 where it is near 0, infinity or NaN at poles | NumPy has none |
 | power | 0^0 = 1, 0^y = 0 for y with a positive real part | XLA: NaN |
 | maximum, minimum, clamp | by real parts, then by imaginary parts | |
 | maximum, minimum where a NaN is compared | the first operand | XLA, the interpreter: the second; NumPy: the NaN |
