@@ -15,8 +15,7 @@ from dataclasses import replace
 
 from .elements import COMPLEX, FLOATS, SMALL_FLOATS, part
 from .narrow import FINITE, SCALE, from_scale, next_after, spread_to, to_finite, to_scale
-from .program import Op, Program, Region, Type, Value, walk
-from .recipes import load
+from .program import Op, Program, Region, Type, Value
 
 _QUANTIZED = re.compile(
     r"!quant\.uniform<(?P<sign>[iu])(?P<bits>\d+)(<(?P<low>-?\d+):(?P<high>\d+)>)?:(?P<expressed>\w+)(:(?P<axis>\d+))?, (?P<numbers>[^>]*)>"
@@ -46,9 +45,7 @@ def meaning(program: Program) -> Program | None:
     functions = {name: writer.region(region) for name, region in program.functions.items()}
     tolerances = {writer.new.get(value, value): (max(given[0], 1), given[1]) for value, given in program.tolerances.items()}
     returned = [writer.new.get(value, value) for value in program.returned]
-    recipes = load()
-    by_xla = any(found.by_xla for op in walk(ops) if (found := recipes.get(op.name.removeprefix("stablehlo."))))
-    return replace(program, ops=ops, returned=returned, tolerances=tolerances, functions=functions, by_xla=by_xla)
+    return replace(program, ops=ops, returned=returned, tolerances=tolerances, functions=functions)
 
 
 class _Writer:

@@ -46,7 +46,7 @@ def find(wanted: Sequence[Entry], tell: Tell, targets: Sequence[str] = TARGETS, 
     try:
         for group, target in product(_groups(wanted, alone), targets):
             found: dict[Entry, list[Verdict]] = {}
-            programs = [Case(entry, strict(program)) for entry in group for program in cases(*entry, target)]
+            programs = [Case(entry, program) for entry in group for program in cases(*entry, target)]
             _decide(judge, programs, target, lambda case, verdict, found=found: found.setdefault(case.entry, []).append(verdict))
             for entry, verdicts in found.items():
                 worst = min(verdicts, key=lambda verdict: _ORDER.index(_kind(verdict)))
@@ -73,14 +73,16 @@ def _decide(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Ca
 
 
 def _halved(judge: Judge, group: Sequence[Case], target: str, told: Callable[[Case, Verdict], None]) -> None:
-    verdict = judge(joined([case.program for case in group]), target)
+    verdict = judge(joined([strict(case.program) for case in group]), target)
     if (verdict.kind != "right" or verdict.why) and len(group) > 1:
         half = len(group) // 2
         _halved(judge, group[:half], target, told)
         return _halved(judge, group[half:], target, told)
     for case in group:
-        vague = verdict.kind == "wrong" and case.program.vague
-        told(case, Verdict("unknown") if vague else verdict)
+        if verdict.kind == "wrong" and case.program.vague:  # beyond its bound, as wide as that is, it stays wrong
+            loose = judge(case.program, target)
+            verdict = loose if loose.bad else Verdict("unknown")
+        told(case, verdict)
 
 
 def _kind(verdict: Verdict) -> str:
