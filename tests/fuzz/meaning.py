@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from .elements import COMPLEX, FLOATS, SMALL_FLOATS, part
-from .narrow import FINITE, SCALE, from_scale, next_after, spread_to, to_finite, to_scale
+from .narrow import FINITE, SCALE, from_scale, full, next_after, spread_to, to_finite, to_scale
 from .program import Op, Program, Region, Type, Value
 
 _QUANTIZED = re.compile(
@@ -80,7 +80,7 @@ class _Writer:
         return value
 
     def full(self, kind: Type, number: float) -> Value:
-        return self.emit("constant", [], kind, f"value = dense<{number:e}> : {kind}")
+        return full(self.emit, kind, number)
 
     def _type(self, kind: Type) -> Type:
         element = _QUANTIZED.sub(lambda match: match["expressed"], kind.element)

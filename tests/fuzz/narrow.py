@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from values import codes
 
-from .elements import largest
+from .elements import is_integer, largest
 from .program import Type, Value
 
 SCALE, FINITE = "f8E8M0FNU", ("f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
@@ -28,7 +28,7 @@ Emit = Callable[..., Value]
 def from_scale(emit: Emit, value: Value, element: str) -> Value:
     """A value of f8E8M0FNU as one of another type of floats."""
     code = emit("bitcast_convert", [value], Type(value.shape, "ui8"))
-    is_nan = emit("compare", [code, _full(emit, code.type, 255)], Type(value.shape, "i1"), f"{_DIRECTION} EQ>")
+    is_nan = emit("compare", [code, full(emit, code.type, 255)], Type(value.shape, "i1"), f"{_DIRECTION} EQ>")
     number = emit("convert", [value], Type(value.shape, "f64"))
     nan = emit("constant", [], number.type, f"value = dense<0x7FF8000000000000> : {number.type}")
     chosen = emit("select", [is_nan, nan, number], number.type)
@@ -41,21 +41,21 @@ def to_scale(emit: Emit, value: Value) -> Value:
     wide = value if value.element == "f64" else emit("convert", [value], Type(shape, "f64"))
     word = Type(shape, "i64")
     bits = emit("bitcast_convert", [wide], word)
-    rounded = emit("add", [bits, _full(emit, word, 1 << 51)], word)
-    power = emit("shift_right_logical", [rounded, _full(emit, word, 52)], word)
-    code = emit("maximum", [emit("subtract", [power, _full(emit, word, 1023 - 127)], word), _full(emit, word, 0)], word)
-    positive = emit("compare", [wide, _full(emit, wide.type, 0)], flag, f"{_DIRECTION} GT>")
-    small = emit("compare", [code, _full(emit, word, 255)], flag, f"{_DIRECTION} LT>")
-    code = emit("select", [emit("and", [positive, small], flag), code, _full(emit, word, 255)], word)
+    rounded = emit("add", [bits, full(emit, word, 1 << 51)], word)
+    power = emit("shift_right_logical", [rounded, full(emit, word, 52)], word)
+    code = emit("maximum", [emit("subtract", [power, full(emit, word, 1023 - 127)], word), full(emit, word, 0)], word)
+    positive = emit("compare", [wide, full(emit, wide.type, 0)], flag, f"{_DIRECTION} GT>")
+    small = emit("compare", [code, full(emit, word, 255)], flag, f"{_DIRECTION} LT>")
+    code = emit("select", [emit("and", [positive, small], flag), code, full(emit, word, 255)], word)
     return emit("bitcast_convert", [emit("convert", [code], Type(shape, "ui8"))], Type(shape, SCALE))
 
 
 def to_finite(emit: Emit, value: Value, element: str) -> Value:
     """Numbers as those of f6 or f4."""
     kind, end = value.type, largest(element)
-    within = emit("clamp", [_full(emit, kind, -end), value, _full(emit, kind, end)], kind)
+    within = emit("clamp", [full(emit, kind, -end), value, full(emit, kind, end)], kind)
     is_nan = emit("compare", [value, value], Type(kind.shape, "i1"), f"{_DIRECTION} NE>")
-    return emit("convert", [emit("select", [is_nan, _full(emit, kind, -0.0), within], kind)], Type(kind.shape, element))
+    return emit("convert", [emit("select", [is_nan, full(emit, kind, -0.0), within], kind)], Type(kind.shape, element))
 
 
 def next_after(emit: Emit, reduce: Callable[[str, Value, Value], Value], x: Value, y: Value, element: str) -> Value:
@@ -75,7 +75,7 @@ def next_after(emit: Emit, reduce: Callable[[str, Value, Value], Value], x: Valu
         found.append(reduce(name, emit("select", [beyond, table, _spread(emit, init, each, [])], each), init))
     rises = emit("compare", [x, y], flag, f"{_DIRECTION} LT>")
     moved = emit("select", [rises, *found], x.type)
-    zero = _full(emit, x.type, 0)
+    zero = full(emit, x.type, 0)
     signed = zero if element.endswith("UZ") else emit("multiply", [x, zero], x.type)
     moved = emit("select", [emit("compare", [moved, zero], flag, f"{_DIRECTION} EQ>"), signed, moved], x.type)
     for value, direction in ((y, "EQ"), (x, "NE"), (y, "NE")):
@@ -95,6 +95,7 @@ def _spread(emit: Emit, value: Value, kind: Type, dims: list[int]) -> Value:
     return emit("broadcast_in_dim", [value], kind, f"broadcast_dimensions = array<i64{': ' if dims else ''}{', '.join(map(str, dims))}>")
 
 
-def _full(emit: Emit, kind: Type, number: float) -> Value:
-    text = f"{number:e}" if kind.element.startswith("f") else str(number)
+def full(emit: Emit, kind: Type, number: float) -> Value:
+    """A splat."""
+    text = str(number) if is_integer(kind.element) else f"{number:e}"
     return emit("constant", [], kind, f"value = dense<{text}> : {kind}")
