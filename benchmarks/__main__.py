@@ -8,7 +8,8 @@ python -m benchmarks --quick                     one short round
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import contextlib
+import itertools
 import shutil
 import subprocess
 import sys
@@ -17,14 +18,15 @@ import time
 from .peers import PEERS
 from .report import DOCUMENT, Results, ratio, speed, write_section
 from .rows import ROWS
-from .session import Measured, run_round
+from .session import Measured, Session
 from .settings import BUILD, ROOT
+from .suite import load
 
 
 def main() -> int:
     options = _options()
     rows = [ROWS[name] for name in options.rows or ROWS]
-    peers = [name for name in options.peers.split(",") if _installed(name)]
+    peers = [name for name in options.peers.split(",") if PEERS[name].installed]
     rounds, slices, seconds = (1, 4, 0.08) if options.quick else (options.rounds, 6, 0.2)
     shutil.rmtree(BUILD, ignore_errors=True)  # torch.compile's cache too
     BUILD.mkdir(parents=True)
@@ -33,18 +35,14 @@ def main() -> int:
     start = time.monotonic()
     total = rounds * len(options.threads) * len(rows)
     done = 0
-    try:
-        for number in range(rounds):
-            for threads in options.threads:
-                for row in rows:
-                    takers = [name for name in peers if PEERS[name].takes(row)]
-                    known = {name: results.setdefault((row.name, threads, name), Measured()) for name in takers}
-                    run_round(row, takers, threads, slices, seconds, known, number)
-                    done += 1
-                    left = (time.monotonic() - start) / done * (total - done)
-                    print(f"[{done}/{total}, {left / 60:.0f} min left] {_line(results, row.name, threads, takers)}", flush=True)
-    except KeyboardInterrupt:
-        print("stopped; what was measured:")
+    with Session(load("workloads")) as session, contextlib.suppress(KeyboardInterrupt):
+        for number, threads, row in itertools.product(range(rounds), options.threads, rows):
+            takers = [name for name in peers if PEERS[name].takes(row)]
+            known = {name: results.setdefault((row.name, threads, name), Measured()) for name in takers}
+            session.run_round(row, takers, threads, slices, seconds, known, number)
+            done += 1
+            left = (time.monotonic() - start) / done * (total - done)
+            print(f"[{done}/{total}, {left / 60:.0f} min left] {_line(results, row.name, threads, takers)}", flush=True)
     text = speed(results, rounds, slices, seconds, " ".join(["python -m benchmarks", *sys.argv[1:]]))
     if options.write or not (options.rows or options.quick):
         write_section("speed", text)
@@ -68,10 +66,6 @@ def _options() -> argparse.Namespace:
             parser.error(f"no row or peer {name!r}")
     options.threads = [int(count) for count in options.threads.split(",")]
     return options
-
-
-def _installed(peer: str) -> bool:
-    return all(importlib.util.find_spec(module.partition(".")[0]) for module in PEERS[peer].modules)
 
 
 def _line(results: Results, row: str, threads: int, peers: list[str]) -> str:

@@ -24,8 +24,12 @@ FUNCTIONS = {
 
 
 def compile_c(program: str, folder: Path) -> ctypes.CDLL:
+    return compile_source(FUNCTIONS[program][0], folder)
+
+
+def compile_source(name: str, folder: Path) -> ctypes.CDLL:
     """Raises CalledProcessError where there is no gcc that takes these flags."""
-    source = SOURCES / FUNCTIONS[program][0]
+    source = SOURCES / name
     library = folder / f"{source.stem}.so"
     subprocess.run(["gcc", *FLAGS, str(source), "-o", str(library), "-lm"], check=True, capture_output=True)
     return ctypes.CDLL(str(library))

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .c_programs import FUNCTIONS, bind_c, compile_c
 from .numpy_programs import PROGRAMS as NUMPY
-from .rows import Row
+from .rows import ROWS, Row
 from .settings import BUILD
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A workload ready to be timed."""
-
-    call: Callable[[], object]
-    """One call, ended when its results are there; they are dropped at once, so that their memory serves the next call."""
-    results: list[np.ndarray]
-    compile_seconds: float
-
-
-@dataclass(frozen=True)
-class Peer:
-    name: str
-    title: str
-    modules: tuple[str, ...]
-    """Imported before anything is timed."""
-    prepare: Callable[[Row, int], Prepared]
-    takes: Callable[[Row], bool] = lambda row: True
+from .suite import Peer, Prepared, Suite
 
 
 def _hloom(row: Row, threads: int) -> Prepared:
@@ -135,6 +115,11 @@ def _weights_fit(row: Row) -> bool:
     return row.weights is not list and row.program != "simplemodel"
 
 
+def _same_numbers(row: Row) -> bool:
+    """torch has a generator of its own."""
+    return row.program != "cartpole_rng"
+
+
 def _torch_compile(row: Row, threads: int) -> Prepared:
     return _torch(row, threads, compiled=True)
 
@@ -147,11 +132,12 @@ PEERS = {
     peer.name: peer
     for peer in [
         Peer("hloom", "hloom", ("hloom.compiler.compile", "hloom.compiler.codegen"), _hloom),
-        Peer("torch", "torch eager", ("torch",), _torch),
-        Peer("compile", "torch.compile", ("torch", "torch._inductor.compile_fx"), _torch_compile),
+        Peer("torch", "torch eager", ("torch",), _torch, compares=_same_numbers),
+        Peer("compile", "torch.compile", ("torch", "torch._inductor.compile_fx"), _torch_compile, compares=_same_numbers),
         Peer("jax", "JAX", ("jax", "jax.numpy"), _jax),
         Peer("jax_closed", "JAX, weights constant", ("jax", "jax.numpy"), _jax_closed, _weights_fit),
         Peer("numpy", "NumPy", (), _numpy, lambda row: row.program in NUMPY),
         Peer("c", "C", (), _c, lambda row: row.program in FUNCTIONS),
     ]
 }
+SUITES = {"workloads": Suite("workloads", ROWS, PEERS, reference="jax")}

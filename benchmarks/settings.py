@@ -23,6 +23,8 @@ def environment(threads: int) -> dict[str, str]:
         "MKL_NUM_THREADS": count,
         "OPENBLAS_NUM_THREADS": count,
         "TORCHINDUCTOR_CACHE_DIR": str(BUILD / "inductor"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "OPENVINO_TELEMETRY": "0",
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }

@@ -1,4 +1,9 @@
-"""A process that measures one row with one peer. It does what the lines on its standard input say and answers each with a line of JSON."""
+"""A process that measures rows with one peer. It imports what the peer needs once and forks for each row, so that a row finds nothing of
+the ones before it, and waits for no import.
+
+It reads the name of a row; its child then does what the lines on its standard input say, and answers each with a line of JSON: first,
+when the row is prepared; then for each number of seconds with the times of calls; at an empty line it ends.
+"""
 
 from __future__ import annotations
 
@@ -7,58 +12,88 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
+from typing import IO, Any
 
 import numpy as np
 
-from .peers import PEERS
-from .rows import ROWS
 from .settings import BUILD, pin
+from .suite import Peer, load
 
 _MOST_SAMPLES = 5000
+_MOST_COMPARED = 1 << 21
+_SHORTEST_SAMPLE = 5e-5
+"""Seconds: calls that are shorter are timed several at a time, for a clock costs some of a microsecond."""
 
 
-def main(row_name: str, peer_name: str, threads: int) -> None:
+def main(suite_name: str, peer_name: str, threads: int) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # libraries print to standard output: that is for answers alone
-
-    def answer(**values: object) -> None:
-        print(json.dumps(values), file=answers, flush=True)
-
-    row, peer = ROWS[row_name], PEERS[peer_name]
+    suite = load(suite_name)
+    peer = suite.peers[peer_name]
     for module in peer.modules:
         importlib.import_module(module)
+    peer.warm()
     pin(threads)
-    answer(imported=True)
-    if not sys.stdin.readline():
-        return
-    prepared = peer.prepare(row, threads)
-    results = BUILD / f"results.{peer_name}.npz"
-    np.savez(results, *map(_floats, prepared.results))
-    answer(compile_seconds=prepared.compile_seconds, results=str(results))
-    for line in sys.stdin:
-        answer(milliseconds=sample(prepared.call, float(line)))
+    _answer(answers, imported=True)
+    while line := sys.stdin.readline():
+        child = os.fork()
+        if not child:
+            os._exit(_measure(suite.rows[line.strip()], peer, threads, answers))
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        _answer(answers, ended=status)
+
+
+def _answer(answers: IO[str], **values: object) -> None:
+    print(json.dumps(values), file=answers, flush=True)
+
+
+def _measure(row: Any, peer: Peer, threads: int, answers: IO[str]) -> int:
+    try:
+        prepared = peer.prepare(row, threads)
+        results = BUILD / f"results.{peer.name}.npz"
+        np.savez(results, *map(_floats, prepared.results))
+        shapes = [np.shape(array) for array in prepared.results]
+        _answer(answers, compile_seconds=prepared.compile_seconds, note=prepared.note, results=str(results), shapes=shapes)
+        while line := sys.stdin.readline().strip():
+            wall, processor = sample(prepared.call, float(line))
+            _answer(answers, wall=wall, processor=processor)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
 
 
 def _floats(array: np.ndarray) -> np.ndarray:
-    """An array to compare; the parts of complex numbers side by side."""
-    array = np.asarray(array)
+    """What is compared of an array: the elements in a row, of a large one some; the parts of complex numbers side by side."""
+    array = np.asarray(array).reshape(-1)
+    array = array[:: array.size // _MOST_COMPARED | 1]
     return np.ascontiguousarray(array, np.complex64).view(np.float32) if array.dtype.kind == "c" else array.astype(np.float32)
 
 
-def sample(call: Callable[[], object], seconds: float) -> list[float]:
-    """Times of single calls, at least three, for about so long. The first calls bring the data back into the caches and do not count."""
-    warm_until = time.perf_counter() + seconds / 8
+def sample(call: Callable[[], object], seconds: float) -> tuple[list[float], list[float]]:
+    """Milliseconds of calls, at least three, for about so long: by the clock, and of the processor, all threads together. The first
+    calls bring the data back into the caches and do not count."""
+    start = time.perf_counter()
+    warm_until = start + seconds / 8
     call()
-    while time.perf_counter() < warm_until:
+    warm = 1
+    while (now := time.perf_counter()) < warm_until:
         call()
-    times: list[float] = []
+        warm += 1
+    at_once = range(max(1, round(_SHORTEST_SAMPLE * warm / (now - start))))
+    scale = 1e3 / len(at_once)
+    wall: list[float] = []
+    processor: list[float] = []
     until = time.perf_counter() + seconds
-    while len(times) < 3 or (time.perf_counter() < until and len(times) < _MOST_SAMPLES):
-        start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e3)
-    return times
+    while len(wall) < 3 or (time.perf_counter() < until and len(wall) < _MOST_SAMPLES):
+        busy, start = time.process_time(), time.perf_counter()
+        for _ in at_once:
+            call()
+        wall.append((time.perf_counter() - start) * scale)
+        processor.append((time.process_time() - busy) * scale)
+    return wall, processor
 
 
 if __name__ == "__main__":

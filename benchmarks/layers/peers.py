@@ -1,0 +1,164 @@
+"""The peers of torch modules: how each takes one, compiles it and is called. And the machine's own limits, which are peers too."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..c_programs import compile_source
+from ..settings import BUILD
+from ..suite import Peer, Prepared
+from ..worker import sample
+from .table import Layer
+
+_TRIAL_SECONDS = 0.05
+"""For the choice of a memory format."""
+
+
+def _hloom(row: Layer, threads: int) -> Prepared:
+    import hloom
+
+    from .modules import make, tensors
+
+    hloom.set_threads(threads)
+    module, inputs = make(row), tensors(row)
+    start = time.perf_counter()
+    exe = hloom.compile(module, *inputs)
+    seconds = time.perf_counter() - start
+    results = exe.flat(inputs)
+    return Prepared(lambda: exe.flat(inputs), [_numpy(result) for result in results], seconds)
+
+
+def _numpy(result: Any) -> np.ndarray:
+    import torch
+
+    if isinstance(result, torch.Tensor):
+        result = (result.float() if result.is_floating_point() else result).numpy()
+    return np.asarray(result)
+
+
+def _eager(row: Layer, threads: int) -> Prepared:
+    """In the better of both memory formats."""
+    import torch
+
+    from .modules import leaves, make, tensors
+
+    torch.set_num_threads(threads)
+    module, inputs = make(row), tensors(row)
+    results = [_numpy(leaf) for leaf in leaves(module(*inputs))]
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    by_ranks = {rank: memory for rank, memory in formats.items() if any(tensor.dim() == rank for tensor in inputs)}
+    calls: dict[str, Callable[[], object]] = {"contiguous": lambda: module(*inputs)}
+    for rank, memory in by_ranks.items():
+        turned = make(row).to(memory_format=memory)
+        last = [tensor.contiguous(memory_format=memory) if tensor.dim() == rank else tensor for tensor in inputs]
+        calls["channels last"] = lambda turned=turned, last=last: turned(*last)
+    if len(calls) == 1:
+        return Prepared(calls["contiguous"], results, 0.0)
+    times = {name: statistics.median(sample(call, _TRIAL_SECONDS)[1]) for name, call in calls.items()}
+    best = min(times, key=times.__getitem__)
+    return Prepared(calls[best], results, 0.0, note=best)
+
+
+def _compile(row: Layer, threads: int) -> Prepared:
+    """Weights are constants, as they are for hloom and OpenVINO."""
+    import torch
+
+    from .modules import leaves, make, tensors
+
+    torch.set_num_threads(threads)
+    torch._inductor.config.freezing = True
+    module, inputs = make(row), tensors(row)
+    start = time.perf_counter()
+    compiled = torch.compile(module, dynamic=False)
+    results = compiled(*inputs)
+    seconds = time.perf_counter() - start
+    return Prepared(lambda: compiled(*inputs), [_numpy(leaf) for leaf in leaves(results)], seconds)
+
+
+def _warm_inductor() -> None:
+    """Finds out once what the C++ compiler can do, for every row's process."""
+    from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+    pick_vec_isa()
+
+
+def _openvino(row: Layer, threads: int) -> Prepared:
+    import openvino
+
+    from .modules import make, tensors
+
+    module, inputs = make(row), tensors(row)
+    start = time.perf_counter()
+    model = openvino.convert_model(module, example_input=inputs, input=[list(tensor.shape) for tensor in inputs])
+    settings = {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+    }
+    request = openvino.Core().compile_model(model, "CPU", settings).create_infer_request()
+    seconds = time.perf_counter() - start
+    arrays = [tensor.numpy() for tensor in inputs]
+    for index, array in enumerate(arrays):
+        request.set_input_tensor(index, openvino.Tensor(array, shared_memory=True))
+    request.infer()
+    results = [np.array(request.get_output_tensor(index).data) for index in range(len(model.outputs))]
+    return Prepared(lambda: (request.infer(), arrays), results, seconds)
+
+
+def _fma(row: Layer, threads: int) -> Prepared:
+    """As many flops as the row's products have, in registers."""
+    from .modules import cost
+
+    flops, _, _ = cost(row)
+    chains = _ceiling("fma_chains")
+    return Prepared(lambda: chains(ctypes.c_long(flops), ctypes.c_float(0.5), ctypes.c_float(1.0)), [], 0.0, note=str(flops))
+
+
+def _bandwidth(row: Layer, threads: int) -> Prepared:
+    """As many bytes read and written as the row has at least."""
+    from .modules import cost
+
+    _, read, written = cost(row)
+    source, target = np.zeros(read + 64, np.uint8), np.zeros(written + 64, np.uint8)
+    source[:], target[:] = 0, 0  # pages of their own
+    stream = _ceiling("stream")
+    arguments = (source.ctypes.data, read, target.ctypes.data, written)
+    given = [kind(value) for kind, value in zip((ctypes.c_void_p, ctypes.c_long) * 2, arguments)]
+    return Prepared(lambda: (stream(*given), source, target), [], 0.0, note=str(read + written))
+
+
+def _ceiling(name: str) -> Any:
+    function = getattr(compile_source("ceilings.c", BUILD), name)
+    function.restype = ctypes.c_float
+    return function
+
+
+def _never(row: Layer) -> bool:
+    return False
+
+
+_INDUCTOR = ("torch", "torch.export", "torch._inductor.compile_fx", "torch._inductor.freezing", "torch._dynamo")
+_MODULES = ("torch", "benchmarks.layers.modules")
+_HLOOM = ("hloom.compiler.compile", "hloom.compiler.codegen", "hloom.compiler.frontends.torch", "torch.export")
+
+PEERS = {
+    peer.name: peer
+    for peer in [
+        Peer("hloom", "hloom", (*_MODULES, *_HLOOM), _hloom),
+        Peer("eager", "torch eager", _MODULES, _eager),
+        Peer("compile", "torch.compile", (*_MODULES, *_INDUCTOR), _compile, warm=_warm_inductor),
+        Peer(
+            "openvino", "OpenVINO", (*_MODULES, "openvino"), _openvino, takes=lambda row: all(each.dtype != "bf16" for each in row.inputs)
+        ),
+        Peer("fma", "FMAs", _MODULES, _fma, compares=_never),
+        Peer("bandwidth", "bandwidth", _MODULES, _bandwidth, compares=_never),
+    ]
+}
+LIMITS = ("fma", "bandwidth")

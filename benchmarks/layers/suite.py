@@ -1,0 +1,11 @@
+"""The suites of torch modules: layers and models, each beside every peer that takes a torch module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..suite import Suite
+from .peers import PEERS
+from .table import read
+
+SUITES = {name: Suite(name, read(Path(__file__).parent / f"{name}.txt"), PEERS, reference="eager") for name in ("layers", "models")}

@@ -1,0 +1,82 @@
+"""The tables of layers and models: text files, a row a line. Each says how torch makes the module; flops and bytes are counted from it.
+
+    family | name | module | inputs
+
+The module is a torch expression (`Conv2d(64, 64, 3)`), or a function of the inputs `x`, `y` and `z` (`x.cumsum(-1)`). Inputs are their
+shapes, f32 unless they say `:bf16`, `:f16` or, of indices, below what they are (`8,128:i64<30522`). A row whose shapes have an `N` is
+two: of batch 1 (its name), and of batch 16 (its name and `_b16`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+_INPUT = re.compile(r"(?P<shape>[\d,]*)(:(?P<dtype>bf16|f16|i64<(?P<most>\d+)))?")
+BATCHES = {1: "", 16: "_b16"}
+
+
+@dataclass(frozen=True)
+class Input:
+    shape: tuple[int, ...]
+    dtype: str
+    most: int = 0
+    """Of indices: they are below it."""
+
+    @classmethod
+    def of(cls, text: str) -> Input:
+        match = _INPUT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is no shape")
+        shape = tuple(int(size) for size in match["shape"].split(",") if size)
+        return cls(shape, "i64" if match["most"] else match["dtype"] or "f32", int(match["most"] or 0))
+
+    def array(self, seed: int) -> np.ndarray:
+        """In f32 where it is a float; NumPy has no bf16."""
+        random = np.random.default_rng(seed)
+        return random.integers(0, self.most, self.shape) if self.most else random.standard_normal(self.shape, np.float32)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One row."""
+
+    family: str
+    name: str
+    module: str
+    inputs: tuple[Input, ...]
+    chaotic: bool = False
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-3 if all(each.dtype in ("f32", "i64") for each in self.inputs) else 0.05
+
+    def arrays(self) -> list[np.ndarray]:
+        return [each.array(seed) for seed, each in enumerate(self.inputs)]
+
+
+def read(path: Path) -> dict[str, Layer]:
+    """The rows of a table, by name."""
+    rows: dict[str, Layer] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) != 4:
+            raise ValueError(f"{path}:{number}: {len(cells)} cells in place of 4")
+        for row in _rows(*cells):
+            if row.name in rows:
+                raise ValueError(f"{path}:{number}: a second {row.name}")
+            rows[row.name] = row
+    return rows
+
+
+def _rows(family: str, name: str, module: str, inputs: str) -> list[Layer]:
+    batches = BATCHES if "N" in inputs else {1: ""}
+    return [
+        Layer(family, name + suffix, module, tuple(Input.of(text.replace("N", str(batch))) for text in inputs.split()))
+        for batch, suffix in batches.items()
+    ]
