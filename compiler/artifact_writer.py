@@ -42,7 +42,7 @@ class ArtifactWriter:
         described = {"name": target.name, "kind": target.kind, "triple": target.triple, "cpu": target.cpu}
         self.manifest = {
             **source,
-            "target": {**described, "features": [] if on_gpu else _required_features(target)},
+            "target": {**described, "features": [] if on_gpu else target.required_features},
             "init_results": [spec.json() for spec in self.packed],
             "entries": self.entries,
             "programs": programs(module),
@@ -93,13 +93,3 @@ def _text(module: ir.Operation) -> bytes:
         return copy.get_asm(use_local_scope=True).encode()
     finally:
         copy.erase()
-
-
-def _required_features(target: TargetView) -> list[str]:
-    """What a CPU must have to run the code: LLVM may use whatever it was told of."""
-    named = {word[1:] for word in target.features.split(",") if word.startswith("+")}
-    wide = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} if target.vector_bits >= 512 else {"avx2"}
-    flags = {"fma": target.fma, "f16c": target.f16_convert, "amx-bf16": target.amx_bf16, "amx-int8": target.amx_int8}
-    flags |= {"avx512fp16": target.f16_arithmetic, "avx512bf16": target.bf16_dot, "amx-tile": target.amx_bf16 or target.amx_int8}
-    flags["avx512vnni" if target.vector_bits >= 512 else "avxvnni"] = target.int8_dot
-    return sorted(named | wide | {name for name, has in flags.items() if has})

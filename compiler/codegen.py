@@ -10,7 +10,7 @@ from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.rewriting import inner_ops
 from hloom.passes.errors import CompileError, PassFailure
 from hloom.runtime.interrupts import uninterrupted
-from hloom.runtime.llvm import initialise
+from hloom.runtime.llvm import initialise_all
 from hloom.runtime.manifest import INTERFACE
 
 from .llvm_passes import optimise
@@ -58,7 +58,7 @@ def to_llvm_ir(module: ir.Operation) -> str:
 
 
 def _machine(target: TargetView) -> llvm.TargetMachine:
-    initialise()
+    initialise_all()
     found = llvm.Target.from_triple(target.triple)
     return found.create_target_machine(cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default")
 

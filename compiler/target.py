@@ -15,6 +15,7 @@ from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.errors import CompileError
 from hloom.runtime.cuda.requirements import runs_on
 from hloom.runtime.errors import ExecutionError
+from hloom.runtime.processor import host_features, runs_code_of
 
 try:
     import tomllib
@@ -92,30 +93,27 @@ def _load(path: Path, seen: tuple[Path, ...]) -> Target:
 
 
 def host() -> Target:
-    """This machine's processor: the file of its vector extension, with its name, features, cores and caches filled in."""
+    """This machine's processor: the file that fits it best, with its name, features, cores and caches filled in."""
     import llvmlite.binding as llvm
 
-    features = dict(llvm.get_host_cpu_features())
-    return describe_host(features, cpu=llvm.get_host_cpu_name(), cores=len(os.sched_getaffinity(0)), caches=_cache_bytes())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # macOS has none
+    triple = llvm.get_process_triple()
+    return describe_host(host_features(), cpu=llvm.get_host_cpu_name(), cores=cores, caches=_cache_bytes(), triple=triple)
 
 
-def describe_host(features: dict[str, bool], *, cpu: str, cores: int, caches: dict[str, int]) -> Target:
-    """The target for a processor with those LLVM features. Raises TargetError if it lacks AVX2 or FMA."""
-    if not (features.get("avx2") and features.get("fma")):
-        raise TargetError(f"the processor {cpu!r} has no AVX2 with FMA", remedy="name the target to compile for another machine")
-    wide = all(features.get(name) for name in ("avx512f", "avx512bw", "avx512dq", "avx512vl"))
-    amx = wide and all(features.get(name) for name in ("amx-tile", "amx-bf16", "amx-int8"))
-    base = load_target("cpu-amx" if amx else "cpu-avx512" if wide else "cpu-avx2")
-    found = {
-        "cpu": cpu,
-        "features": ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items())),
-        "cores": cores,
-        "f16_convert": bool(features.get("f16c")),
-        "f16_arithmetic": wide and bool(features.get("avx512fp16")),
-        "bf16_dot": wide and bool(features.get("avx512bf16")),
-        "int8_dot": bool(features.get("avx512vnni" if wide else "avxvnni")),
-    }
-    return base.with_entries({**found, **caches})
+def describe_host(features: dict[str, bool], *, cpu: str, cores: int, caches: dict[str, int], triple: str = Target.triple) -> Target:
+    """The target for a processor with those LLVM features. Raises TargetError if it has not what any file for such processors needs."""
+    known = [load_target(name) for name in known_targets()]
+    files = [target for target in known if target.kind == "cpu" and runs_code_of(triple, target.triple)]
+    fit = [target for target in files if all(map(features.get, target.needs.split(",")))]
+    if not fit:
+        wanted = "; ".join(f"{target.name} needs {target.needs.replace(',', ', ')}" for target in files) or f"there is none for {triple}"
+        remedy = "name the target to compile for another machine"
+        raise TargetError(f"no known target fits the processor {cpu!r}: {wanted}", remedy=remedy)
+    base = max(fit, key=lambda target: (target.vector_bits, len(target.needs)))
+    found = {entry: bool(features.get(name)) for entry, name in base.extension_features.items()}
+    named = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
+    return base.with_entries({"cpu": cpu, "features": named, "cores": cores, **found, **caches})
 
 
 def _cache_bytes() -> dict[str, int]:

@@ -14,6 +14,8 @@ from typing import Any
 
 from torch_mlir import ir
 
+from hloom.runtime.processor import machine_of
+
 ATTRIBUTE = "hloom.target"
 
 
@@ -27,18 +29,24 @@ class TargetView:
     cpu: str = "skylake-avx512"
     """LLVM's name of the processor, and beside it LLVM's feature string, which adds to what the name implies."""
     features: str = ""
+    needs: str = "avx512bw,avx512dq,avx512f,avx512vl,fma"
+    """LLVM's names of what any such processor has: this machine is described by the file whose needs it meets."""
+    extensions: str = "f16_convert=f16c,f16_arithmetic=avx512fp16,bf16_dot=avx512bf16,int8_dot=avx512vnni"
+    """What only some of them have: entries of this description that are true or false, with LLVM's names of what they stand for."""
 
     vector_bits: int = 512
     vector_registers: int = 32
+    masked_bits: int = 8
+    """The narrowest elements that are loaded and stored under a mask by an instruction (on AVX2 those of 32 bits); 0 where none are."""
     fma: bool = True
     f16_convert: bool = True
     """f16 ↔ f32 conversion instructions (F16C)."""
     f16_arithmetic: bool = False
-    """Arithmetic in f16 (AVX512-FP16)."""
+    """Arithmetic in f16 (AVX512-FP16; on AArch64 FP16)."""
     bf16_dot: bool = False
-    """Dot products of bf16 pairs in vector registers (AVX512-BF16)."""
+    """Dot products of bf16 pairs in vector registers (AVX512-BF16; on AArch64 BF16)."""
     int8_dot: bool = False
-    """Dot products of four bytes in vector registers (AVX512-VNNI; of 256 bits AVX-VNNI)."""
+    """Dot products of four bytes in vector registers (AVX512-VNNI; of 256 bits AVX-VNNI; on AArch64 DotProd)."""
     amx_bf16: bool = False
     amx_int8: bool = False
 
@@ -79,6 +87,27 @@ class TargetView:
     shared_bytes_per_multiprocessor: int = 0
     shared_bytes_per_block: int = 0
     """The most that a block may have; more than 48 KB of it must be dynamic."""
+
+    @property
+    def machine(self) -> str:
+        """The instruction set, as LLVM's triples begin: "x86_64", "aarch64"."""
+        return machine_of(self.triple)
+
+    def masks(self, bits: int) -> bool:
+        """Whether elements of so many bits are loaded and stored under a mask by an instruction."""
+        return 0 < self.masked_bits <= bits
+
+    @property
+    def required_features(self) -> list[str]:
+        """LLVM's names of what a CPU must have to run the code: LLVM may use whatever it was told of."""
+        named = {word[1:] for word in self.features.split(",") if word.startswith("+")}
+        had = {feature for entry, feature in self.extension_features.items() if getattr(self, entry)}
+        return sorted(named | had | set(filter(None, self.needs.split(","))))
+
+    @property
+    def extension_features(self) -> dict[str, str]:
+        """`extensions` by their entries."""
+        return dict(pair.split("=") for pair in self.extensions.split(",") if pair)
 
     @property
     def multiplies_f8(self) -> bool:

@@ -1,4 +1,4 @@
-"""hloom: compiles StableHLO programs to x86 and CUDA. The front door; everything behind it is imported on first use."""
+"""hloom: compiles StableHLO programs to x86, AArch64 and CUDA. The front door; everything behind it is imported on first use."""
 
 from __future__ import annotations
 

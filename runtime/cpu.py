@@ -16,7 +16,7 @@ from .artifact import Buffer
 from .custom_calls import SYMBOL, addresses, checked
 from .errors import ArityError
 from .library import profile_events
-from .linking import LinkedCode, require_features
+from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import LoadedProgram, Slot
@@ -66,19 +66,22 @@ class CpuDevice:
     def __init__(self, program: LoadedProgram):
         self.program = program
         self.signature = program.signature
-        require_features(program.target["features"])
-        code = [bytes(blob) for name, blob in program.blobs.items() if name.startswith("code")]
-        outside, checks = addresses(program.manifest) if any(SYMBOL.encode() in blob for blob in code) else ({}, set())
-        linked = LinkedCode(code, program.symbols.values(), outside)
-        check_made_for(interface(program.manifest, program.blobs), linked.interface, "the machine code")
-        functions = {kind: linked.entries[name] for kind, name in program.symbols.items()}
-        self._functions = {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
-        self._code = linked
+        self._functions = self._link(program)
         self._kept: dict[str, Buffer] = {}
         self._main: _Entry | None = None
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
         self._factories = [result_factory(spec) for spec in program.signature.outputs]
+
+    def _link(self, program: LoadedProgram) -> Mapping[str, Any]:
+        """The entries as functions of a frame's address."""
+        require(program.target)
+        code = [bytes(blob) for name, blob in program.blobs.items() if name.startswith("code")]
+        outside, checks = addresses(program.manifest) if any(SYMBOL.encode() in blob for blob in code) else ({}, set())
+        self._code = LinkedCode(code, program.symbols.values(), outside)
+        check_made_for(interface(program.manifest, program.blobs), self._code.interface, "the machine code")
+        functions = {kind: self._code.entries[name] for kind, name in program.symbols.items()}
+        return {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
 
     # Calling.
 

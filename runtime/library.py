@@ -11,7 +11,8 @@ from pathlib import Path
 
 from .errors import ExecutionError, LoadError
 
-_NAME = "libhloom_native.so"
+_SUFFIX = "dylib" if sys.platform == "darwin" else "so"
+_NAME = f"libhloom_native.{_SUFFIX}"
 _SYMBOLS = (
     "hloom_parallel_for", "hloom_gemm_f32", "hloom_gemm_f64", "hloom_profile_begin", "hloom_profile_end", "hloom_out_of_bounds",
 )  # fmt: skip
@@ -58,7 +59,7 @@ def blas() -> ctypes.CDLL | None:
     spec = importlib.util.find_spec("scipy_openblas32")
     folders = (spec.submodule_search_locations or []) if spec else []
     for folder in folders:
-        path = Path(folder) / "lib" / "libscipy_openblas.so"
+        path = Path(folder) / "lib" / f"libscipy_openblas.{_SUFFIX}"
         if path.exists():
             library = ctypes.CDLL(str(path))
             native().hloom_set_blas(library.scipy_cblas_sgemm, library.scipy_cblas_dgemm)

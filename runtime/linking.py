@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -15,19 +15,19 @@ from .interrupts import uninterrupted
 from .library import blas, enable_amx, symbols
 from .llvm import initialise
 from .manifest import INTERFACE
+from .processor import host_features, runs_code_of
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-@functools.cache
-def _host_features() -> frozenset[str]:
-    return frozenset(name for name, has in llvm.get_host_cpu_features().items() if has)
-
-
-def require_features(features: Iterable[str]) -> None:
-    """Checks that this CPU (and the system, for AMX) has them. Raises CpuFeatureError that names those missing."""
-    wanted = sorted(features)
-    missing = [name for name in wanted if name not in _host_features()]
+def require(target: Mapping[str, Any]) -> None:
+    """Checks that this CPU (and the system, for AMX) is of the target's kind and has its features. Raises CpuFeatureError that names what
+    is missing."""
+    here = llvm.get_process_triple()
+    if not runs_code_of(here, target.get("triple", here)):
+        raise CpuFeatureError(f"the program is for {target['triple']}, this machine is {here}", remedy="compile it for this machine")
+    wanted = sorted(target["features"])
+    missing = [name for name in wanted if not host_features().get(name)]
     if missing:
         raise CpuFeatureError(f"the program needs {', '.join(missing)}, which this CPU lacks", remedy="compile it for this machine")
     if any(name.startswith("amx") for name in wanted) and not enable_amx():

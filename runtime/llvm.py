@@ -1,4 +1,4 @@
-"""llvmlite's LLVM, for this machine."""
+"""llvmlite's LLVM, for this machine or for another."""
 
 from __future__ import annotations
 
@@ -17,3 +17,10 @@ def initialise() -> None:
     """Readies LLVM's code generator for this machine's processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+
+
+@functools.cache
+def initialise_all() -> None:
+    """Readies it for every processor that it knows."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()

@@ -10,6 +10,7 @@ import functools
 import zlib
 from pathlib import Path
 
+import aarch64
 import pytest
 
 from hloom.compiler.target import Target, host, load_target
@@ -27,15 +28,25 @@ def runnable() -> dict[str, str]:
 
 def runs_here(target: Target) -> bool:
     here = host()
-    return target.vector_bits <= here.vector_bits and all(getattr(here, name) or not getattr(target, name) for name in _EXTENSIONS)
+    if target.machine != here.machine or target.vector_bits > here.vector_bits:
+        return False
+    return all(getattr(here, name) or not getattr(target, name) for name in _EXTENSIONS)
 
 
 @pytest.fixture(autouse=True)
 def any_cpu(request, monkeypatch):
     """Names the target of `target="auto"`; it is printed where the test fails."""
+    if request.config.getoption("--cpu") == Path(aarch64.TARGET).stem:
+        monkeypatch.setenv("HLOOM_TARGET", aarch64.TARGET)
+        if aarch64.MISSING:
+            pytest.skip(aarch64.MISSING)
+        with aarch64.emulated():
+            yield
+        return
     names = list(runnable())
     name = request.config.getoption("--cpu") or names[zlib.crc32(request.node.nodeid.encode()) % len(names)]
     if request.node.get_closest_marker("host_cpu"):
         name = "cpu"
     monkeypatch.setenv("HLOOM_TARGET", runnable()[name])
     print(f"compiled for {name}: pytest --cpu={name}")
+    yield

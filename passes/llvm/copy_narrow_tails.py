@@ -12,11 +12,11 @@ After, with a buffer for each type of vector at the function's begin:
     vector.store %x, %room[%c0]
     scf.for %k = %c0 to %live step %c1 { %b[%i + %k] = %room[%k] }
 
-Before AVX-512 x86 has masked accesses of 32 and 64 bits alone. LLVM makes a branch a lane of others: of a vector of many registers each
-branch hands on all of them, and code generation takes seconds. The loops become calls of memcpy.
+Before AVX-512 x86 has masked accesses of 32 and 64 bits alone, NEON has none (the target's masked_bits). LLVM makes a branch a lane of
+others: of a vector of many registers each branch hands on all of them, and code generation takes seconds. The loops become calls of memcpy.
 
-Must hold: a buffer is of one dimension. Declined: targets with AVX-512; elements of 32 bits and more; a single register, where LLVM's
-branches are fewer and equal loads become one; masks that are not of the first lanes.
+Must hold: a buffer is of one dimension. Declined: elements that the target has masked accesses of; a single register, where LLVM's branches
+are fewer and equal loads become one; masks that are not of the first lanes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, vector
 
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.control_flow import each_value
 from ..common.rewriting import defining_op, index_constant, walk
@@ -35,23 +35,21 @@ _OPS = ("vector.maskedload", "vector.maskedstore")
 
 @register_pass("copy-narrow-tails", "loads and stores the first lanes of narrow elements by way of the stack", ops=_OPS)
 def copy_narrow_tails(module: ir.Operation) -> None:
-    register = target_of(module).vector_bits
-    if register >= 512:
-        return
+    target = target_of(module)
     for function in walk(module, "func.func"):
         rooms: dict[ir.Type, ir.Value] = {}
         for op in walk(function, lambda op: op.name in _OPS):
-            live = _live_lanes(op, register)
+            live = _live_lanes(op, target)
             if live is not None:
                 _copy(op, live, _room(function, op.operands[-1].type, rooms))
 
 
-def _live_lanes(op: ir.Operation, register: int) -> ir.Value | None:
-    """How many lanes of a masked access of registers of narrow elements are live, the first ones; None for others."""
+def _live_lanes(op: ir.Operation, target: TargetView) -> ir.Value | None:
+    """How many lanes of a masked access of several registers are live, the first ones; None where there is an instruction for it."""
     *_, mask, value = op.operands
     made, kind = defining_op(mask), ir.VectorType(value.type)
     width = kind.element_type.width
-    if width >= 32 or width * kind.shape[0] <= register or made is None or made.name != "vector.create_mask":
+    if target.masks(width) or width * kind.shape[0] <= target.vector_bits or made is None or made.name != "vector.create_mask":
         return None
     return made.operands[0]
 

@@ -51,7 +51,8 @@ _FORMATS = {
 
 @register_pass("scale-to-avx512", "turns scaling by powers of two into AVX-512 vscalef")
 def scale_to_avx512(module: ir.Operation) -> None:
-    if target_of(module).vector_bits != 512:
+    target = target_of(module)
+    if target.machine != "x86_64" or target.vector_bits != 512:
         return
     for op in walk(module, "arith.mulf"):
         type_ = op.results[0].type

@@ -87,7 +87,7 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         alone = key if first == length else None
         together = alone is not None and NetworkSort.fits(alone, inputs, length, prod(outer), target.vector_bits)
         if alone is not None and KeySort.fits(alone, inputs, length, target.vector_bits):
-            quick = QuickSort(s, function, alone.bits, length, target.vector_bits)
+            quick = QuickSort(s, function, alone.bits, length, target)
             together, sort = False, KeySort(KeyBits(s, alone), quick, length, sort).emit
 
         def sort_row(row: ir.Value) -> None:

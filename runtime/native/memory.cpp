@@ -35,7 +35,9 @@ size_t rounded(size_t bytes) {
 void *fresh(size_t size) {
   size_t align = size >= kHugeFrom ? kHugePage : kAlign;
   void *block = std::aligned_alloc(align, size);
+#ifdef MADV_HUGEPAGE
   if (block && align == kHugePage) madvise(block, size, MADV_HUGEPAGE);
+#endif
   return block;
 }
 

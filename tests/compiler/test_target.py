@@ -12,14 +12,15 @@ from hloom.dialects.context import make_context
 from hloom.dialects.target import target_of
 from hloom.runtime.cuda import driver
 from hloom.runtime.errors import MissingDriverError
+from hloom.runtime.processor import linux_features, macos_features
 
 AVX2 = {"avx2": True, "fma": True, "f16c": True}
 AVX512 = {**AVX2, "avx512f": True, "avx512bw": True, "avx512dq": True, "avx512vl": True}
 AMX = {**AVX512, "amx-tile": True, "amx-bf16": True, "amx-int8": True, "avx512fp16": True, "avx512bf16": True}
 
 
-def describe(features, **caches):
-    return describe_host(features, cpu="some-cpu", cores=3, caches=caches)
+def describe(features, triple=Target.triple, **caches):
+    return describe_host(features, cpu="some-cpu", cores=3, caches=caches, triple=triple)
 
 
 def test_the_default_target_is_the_avx512_file():
@@ -74,8 +75,41 @@ def test_hosts_are_told_apart_by_their_features():
     assert not describe({**AVX2, "avx512vnni": True}).int8_dot
     assert describe(AVX512, l2_bytes=12345).l2_bytes == 12345
     assert describe({**AVX2, "sse4a": False}).features == "+avx2,+f16c,+fma,-sse4a"
-    with pytest.raises(TargetError, match="AVX2"):
+    with pytest.raises(TargetError, match="cpu-avx2 needs avx2, fma"):
         describe({"avx2": True})
+
+
+CPUINFO = """processor\t: 0
+BogoMIPS\t: 50.00
+Features\t: fp asimd evtstrm aes crc32 atomics fphp asimdhp cpuid asimddp {}
+CPU implementer\t: 0x41
+"""
+
+
+def test_aarch64_hosts_are_told_apart_by_their_features():
+    graviton2, grace = (linux_features(CPUINFO.format(more)) for more in ("", "sve i8mm bf16"))
+    found = describe(graviton2, triple="aarch64-unknown-linux-gnu")
+    assert found.name == "cpu-neon" and found.int8_dot and found.f16_arithmetic and not found.bf16_dot
+    assert found.required_features == ["dotprod", "fullfp16", "neon"]
+    assert describe(grace, triple="aarch64-unknown-linux-gnu").bf16_dot
+    old = describe(linux_features("Features : fp asimd"), triple="aarch64-unknown-linux-gnu")
+    assert not old.int8_dot and not old.f16_arithmetic and old.required_features == ["neon"]
+    flags = {"hw.optional.AdvSIMD": 1, "hw.optional.arm.FEAT_DotProd": 1, "hw.optional.arm.FEAT_FP16": 1}
+    mac = describe(macos_features(lambda name: flags.get(name, 0)), triple="arm64-apple-darwin23.1.0")
+    assert mac.name == "cpu-apple" and mac.int8_dot and not mac.bf16_dot
+    with pytest.raises(TargetError, match="cpu-neon needs neon"):
+        describe(linux_features("no features"), triple="aarch64-unknown-linux-gnu")
+    with pytest.raises(TargetError, match="there is none for riscv64"):
+        describe({}, triple="riscv64-unknown-linux-gnu")
+
+
+@pytest.mark.parametrize("name", [name for name in known_targets() if name.startswith("cpu-")])
+def test_extensions_are_entries(name):
+    target = load_target(name)
+    assert all(type(getattr(target, entry)) is bool for entry in target.extension_features)
+    named = {word[1:] for word in target.features.split(",") if word}
+    wanted = {feature for entry, feature in target.extension_features.items() if getattr(target, entry)}
+    assert not named or wanted <= named  # LLVM may use what the passes use
 
 
 class _Gpu:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import aarch64
 import guards
 import numpy as np
 import pytest
@@ -151,8 +153,9 @@ class Program:
         asked = any(check.wanted is None for check in self.checks)
         expected = interpreter.run(text, self.inputs).results if asked else [None] * len(self.checks)
         faults = []
-        for target in ["auto"] if cpu_only else _targets():
-            got = hloom.compile(text, target=target).flat(self.inputs)
+        for target in _targets(text, cpu_only):
+            with aarch64.emulated():
+                got = hloom.compile(text, target=target).flat(self.inputs)
             for check, actual, reference in zip(self.checks, got, expected):
                 wanted = reference if check.wanted is None else check.wanted
                 fault = difference(actual, wanted, self.inputs, ulps=check.ulps, absolute=check.absolute)
@@ -161,9 +164,13 @@ class Program:
             pytest.fail("\n".join([f"{len(faults)} of {len(self.checks)} results differ", *faults[:10]]), pytrace=False)
 
 
-def _targets() -> list[str]:
-    """The CPU that conftest.py chooses, and a simulated GPU unless the mode is of CPUs alone."""
-    return ["auto"] if os.environ.get("HLOOM_DEBUG") == "bounds" or guards.installed() else ["auto", "sim:sm_90a"]
+def _targets(text: str, cpu_only: bool) -> list[str]:
+    """The CPU that conftest.py chooses; unless the mode is of this machine's CPU alone, a simulated GPU, and for one program of five an
+    emulated AArch64."""
+    if os.environ.get("HLOOM_DEBUG") == "bounds" or guards.installed() or aarch64.is_chosen():
+        return ["auto"]
+    emulated = [] if aarch64.MISSING or zlib.crc32(text.encode()) % 5 else [aarch64.TARGET]
+    return ["auto", *([] if cpu_only else ["sim:sm_90a"]), *emulated]
 
 
 def element_name(array: np.ndarray) -> str:

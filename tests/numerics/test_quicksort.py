@@ -128,7 +128,7 @@ def test_what_would_take_a_quadratic_number_of_steps_takes_another_sort():
 
 def test_of_512_bits(monkeypatch):
     """The code for AVX-512, run with a processor's own instructions: LLVM expands what this one may lack."""
-    monkeypatch.setattr(hloom.runtime.cpu, "require_features", lambda features: None)
+    monkeypatch.setattr(hloom.runtime.cpu, "require", lambda target: None)
     wide = load_target("cpu-avx2").with_entries({"vector_bits": 512, "vector_registers": 32})
     exe = hloom.compile(program([f"{LENGTH}xf32", f"{LENGTH}xi64", "2x100xi32"]), target=wide)
     for x, y in zip(rows(LENGTH, "f32"), rows(LENGTH, "i64")):

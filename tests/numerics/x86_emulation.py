@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from hloom.compiler import artifact_writer, codegen
+from hloom.compiler import codegen
 from hloom.compiler.target import Target, host
 
 _QUADS = {f"llvm.x86.avx512.vpdpbusd.{32 * lanes}": lanes for lanes in (4, 8, 16)}
@@ -22,8 +22,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch, like: Target) -> Target:
     """A target whose kernels are those of `like`, and run here while `monkeypatch` lasts."""
     translated = codegen.to_llvm_ir
     monkeypatch.setattr(codegen, "to_llvm_ir", lambda module: emulated(translated(module)))
-    monkeypatch.setattr(artifact_writer, "_required_features", lambda target: [])
-    return like.with_entries({"cpu": host().cpu, "features": host().features, "cores": 1})
+    return like.with_entries({"cpu": host().cpu, "features": host().features, "needs": "", "extensions": "", "cores": 1})
 
 
 def emulated(text: str) -> str:

@@ -1,10 +1,12 @@
 """Instructions that multiply lanes of 32 bits element by element and add up the products of a lane: neighbours in depth of a contraction.
 
-    Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); bytes are widened while they are packed
+    Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); two smlal on AArch64. Bytes are widened while
+                               they are packed
     Quads    four bytes        vpdpbusd, with AVX512-VNNI or AVX-VNNI: unsigned bytes times signed ones
+                               sdot, udot, with DotProd of AArch64: bytes that both have signs, or both have none
 
-Where both operands of quads have signs, or both have none, the left one is moved by 128 while it is packed. The sums are then off by 128
-times the sum of the right operand's column, which is the product of a left operand of nothing but 128.
+Where the signs of quads are others, the left operand is moved by 128 while it is packed. The sums are then off by 128 times the sum of the
+right operand's column, which is the product of a left operand of nothing but 128.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from .integer_panels import Grouping
 
 _PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
 _QUADS = {lanes: f"llvm.x86.avx512.vpdpbusd.{32 * lanes}" for lanes in (4, 8, 16)}
+_ALIKE = "llvm.aarch64.neon.{}dot.v4i32.v16i8"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Pairs:
     left: Grouping
     right: Grouping
     lanes: int
+    machine: str
 
     @property
     def moves(self) -> bool:
@@ -41,6 +45,8 @@ class Pairs:
 
     def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
         """`total` and the products of all lanes."""
+        if self.machine != "x86_64":
+            return _add_widened(total, left, right)
         halves = ir.IntegerType.get_signless(16)
         products = []
         for _, *values in _registers(self.lanes, total, left, right):
@@ -52,11 +58,12 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Quads:
-    """The same; `swapped`: the right operand is the unsigned one."""
+    """The same. The instructions of x86 multiply unsigned bytes by signed ones; `swapped`: the right operand is the unsigned one."""
 
     left: Grouping
     right: Grouping
     lanes: int
+    machine: str
     swapped: bool
 
     def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -65,8 +72,11 @@ class Quads:
         for before, *values in _registers(self.lanes, total, left, right):
             lanes = ir.VectorType(before.type).shape[0]
             operands = [vector.bitcast(vector_of(4 * lanes, ir.IntegerType.get_signless(8)), value) for value in values]
-            sums.append(intrinsic(_QUADS[lanes], before.type, [before, *(operands[::-1] if self.swapped else operands)]))
+            sums.append(intrinsic(self._name(lanes), before.type, [before, *(operands[::-1] if self.swapped else operands)]))
         return _joined(sums)
+
+    def _name(self, lanes: int) -> str:
+        return _QUADS[lanes] if self.machine == "x86_64" else _ALIKE.format("s" if self.right.signed else "u")
 
     @property
     def moves(self) -> bool:
@@ -87,9 +97,21 @@ def multiplier(product: IntegerProduct, target: TargetView) -> Multiplier:
     lanes = target.lanes(32)
     signs = product.left_signed, product.right_signed
     if product.bits > 8 or not target.int8_dot:
-        return Pairs(Grouping(2, 16, signs[0], lanes), Grouping(2, 16, signs[1], lanes), lanes)
-    left = Grouping(4, 8, signs[0], lanes, flips=signs[0] == signs[1])
-    return Quads(left, Grouping(4, 8, signs[1], lanes), lanes, swapped=not signs[1])
+        return Pairs(Grouping(2, 16, signs[0], lanes), Grouping(2, 16, signs[1], lanes), lanes, target.machine)
+    mixes = target.machine == "x86_64"
+    left = Grouping(4, 8, signs[0], lanes, flips=mixes == (signs[0] == signs[1]))
+    return Quads(left, Grouping(4, 8, signs[1], lanes), lanes, target.machine, swapped=mixes and not signs[1])
+
+
+def _add_widened(total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+    """`total` and the products of the halves of each lane, where no instruction adds up neighbours."""
+    halves = vector_of(ir.VectorType(total.type).shape[0], ir.IntegerType.get_signless(16))
+    sixteen = splat(total.type, 16)
+    lower = [arith.trunci(halves, value) for value in (left, right)]
+    upper = [arith.trunci(halves, arith.shrui(value, sixteen)) for value in (left, right)]
+    for pair in (lower, upper):
+        total = arith.addi(total, arith.muli(*(arith.extsi(total.type, half) for half in pair)))
+    return total
 
 
 def _registers(most: int, *values: ir.Value) -> list[list[ir.Value]]:

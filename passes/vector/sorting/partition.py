@@ -4,9 +4,9 @@
       those up to the bound to target[left : ], the others to target[ : right]; left, right move towards each other
 
 Between left and right there is always as much room as keys are left, so a whole vector may be stored at either end, of which what is too
-much is overwritten later. With 256 bits the lanes that are above the bound are the number of a permutation, which a table holds: it brings
-the others to the front, in order (vpermd). With 512 bits each side is compressed for itself (vpcompressd), the upper one stored under a
-mask. Source: M. Blacher, J. Giesen, L. Kühne, Fast and robust vectorized in-place sorting of primitive types, 2021.
+much is overwritten later. With AVX2 or NEON the lanes that are above the bound are the number of a permutation, which a table holds: it
+brings the others to the front, in order (vpermd, tbl). With 512 bits each side is compressed for itself (vpcompressd), the upper one stored
+under a mask. Source: M. Blacher, J. Giesen, L. Kühne, Fast and robust vectorized in-place sorting of primitive types, 2021.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math, memref, vector
+
+from hloom.dialects.target import TargetView
 
 from ...common.control_flow import loop
 from ...common.rewriting import index_constant, intrinsic, symbol_name, value_of
@@ -71,6 +73,28 @@ def _bit() -> ir.Type:
     return ir.IntegerType.get_signless(1)
 
 
+@dataclass(frozen=True)
+class _Permutation:
+    """An instruction that gathers `count` units of so many bits, each by its own index of as many, from one register."""
+
+    intrinsic: str
+    count: int
+    bits: int
+
+    @property
+    def kind(self) -> ir.Type:
+        return vector_of(self.count, ir.IntegerType.get_signless(self.bits))
+
+    def apply(self, value: ir.Value, order: ir.Value) -> ir.Value:
+        units = vector.bitcast(self.kind, value)
+        return vector.bitcast(value.type, intrinsic(self.intrinsic, self.kind, [units, order]))
+
+
+_PERMUTATIONS = {
+    ("x86_64", 256): _Permutation("llvm.x86.avx2.permd", 8, 32),
+    ("aarch64", 128): _Permutation("llvm.aarch64.neon.tbl1.v16i8", 16, 8),
+}
+
 Place = Callable[[ir.Value, ir.Value, ir.Value, ir.Value, ir.Value], list[ir.Value]]
 """Stores a vector's keys at both ends of the room in a buffer, given its lanes that are above the bound; the room that is left."""
 
@@ -78,11 +102,12 @@ Place = Callable[[ir.Value, ir.Value, ir.Value, ir.Value, ir.Value], list[ir.Val
 class Partition:
     """`emit` parts runs of keys. A table that it needs becomes a constant of the kernel `function`."""
 
-    def __init__(self, function: ir.Operation, lanes: Lanes):
+    def __init__(self, function: ir.Operation, lanes: Lanes, target: TargetView):
         self.lanes = lanes
-        self.place: Place = self._permuted if lanes.integer.width * lanes.count == 256 else self._compressed
-        if self.place == self._permuted:
-            self.table = _table(function, lanes)
+        self.permutation = _PERMUTATIONS.get((target.machine, lanes.integer.width * lanes.count))
+        self.place: Place = self._compressed if self.permutation is None else self._permuted
+        if self.permutation is not None:
+            self.table = _table(function, lanes, self.permutation)
 
     def emit(self, source: ir.Value, target: ir.Value, start: ir.Value, end: ir.Value, bound: ir.Value) -> ir.Value:
         """Where in `target` those above `bound` begin, which lie from start to end, as in `source`."""
@@ -112,11 +137,12 @@ class Partition:
         return loop(many, whole, step, room, lambda place, room: list(vectors(place.value(), room, 1)))[0]
 
     def _permuted(self, keys: ir.Value, above: ir.Value, target: ir.Value, left: ir.Value, right: ir.Value) -> list[ir.Value]:
+        by = self.permutation
+        assert by is not None
         number = _mask_number(above)
         count = index_constant(self.lanes.count)
-        words = vector_of(8, ir.IntegerType.get_signless(32))
-        order = vector.load(words, self.table, [arith.muli(number, index_constant(8))])
-        parted = vector.bitcast(keys.type, _permd(vector.bitcast(words, keys), order))
+        order = vector.load(by.kind, self.table, [arith.muli(number, index_constant(by.count))])
+        parted = by.apply(keys, order)
         self.lanes.store(parted, target, left)
         self.lanes.store(parted, target, arith.subi(right, count))
         many = math.ctpop(number)
@@ -142,22 +168,18 @@ def _mask_number(mask: ir.Value) -> ir.Value:
     return value_of("arith.index_castui", ir.IndexType.get(), [extract(vector.bitcast(vector_of(1, bits), mask), 0)])
 
 
-def _permd(value: ir.Value, order: ir.Value) -> ir.Value:
-    return intrinsic("llvm.x86.avx2.permd", value.type, [value, order])
-
-
 def _compress(value: ir.Value, mask: ir.Value) -> ir.Value:
     """The lanes of `value` that the mask has, in front."""
     return intrinsic("llvm.experimental.vector.compress", value.type, [value, mask, value])
 
 
-def _table(function: ir.Operation, lanes: Lanes) -> ir.Value:
-    """For each set of lanes the permutation of eight words that brings these lanes behind the others."""
+def _table(function: ir.Operation, lanes: Lanes, by: _Permutation) -> ir.Value:
+    """For each set of lanes the permutation that brings these lanes behind the others."""
     numbers = np.arange(1 << lanes.count)[:, None] >> np.arange(lanes.count) & 1
     orders = np.argsort(numbers, axis=1, kind="stable")
-    words = 8 // lanes.count
-    raw = (orders[:, :, None] * words + np.arange(words)).astype(np.int32).reshape(-1)
-    buffer, name = ir.MemRefType.get([raw.size], ir.IntegerType.get_signless(32)), f"{symbol_name(function)}_constant_orders"
+    units = by.count // lanes.count
+    raw = (orders[:, :, None] * units + np.arange(units)).astype(f"int{by.bits}").reshape(-1)
+    buffer, name = ir.MemRefType.get([raw.size], ir.IntegerType.get_signless(by.bits)), f"{symbol_name(function)}_constant_orders"
     value = ir.DenseElementsAttr.get(raw)
     with ir.InsertionPoint(function):
         memref.global_(name, ir.TypeAttr.get(buffer), sym_visibility="private", initial_value=value, constant=True, alignment=64)

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
 
+from hloom.dialects.target import TargetView
+
 from ...common.control_flow import each_value, if_else, while_loop
 from ...common.rewriting import index_constant
 from ...common.scalars import Scalars
@@ -59,13 +61,13 @@ class _Run:
 class QuickSort:
     """`emit` sorts `length` keys, signed integers of so many bits. A table that it needs becomes a constant of the kernel `function`."""
 
-    def __init__(self, s: Scalars, function: ir.Operation, bits: int, length: int, vector_bits: int):
+    def __init__(self, s: Scalars, function: ir.Operation, bits: int, length: int, target: TargetView):
         self.s, self.length, self.integer = s, length, ir.IntegerType.get_signless(bits)
-        self.lanes = Lanes(self.integer, vector_bits // bits)
+        self.lanes = Lanes(self.integer, target.lanes(bits))
         self.short = REGISTERS * self.lanes.count
         self.room = memref.alloca(ir.MemRefType.get([self.short], self.integer), [], [], alignment=64)
         if length > self.short:
-            self.partition = Partition(function, self.lanes)
+            self.partition = Partition(function, self.lanes, target)
             self.waiting = memref.alloca(ir.MemRefType.get([3 * _WAITING], ir.IndexType.get()), [], [], alignment=64)
 
     def emit(self, buffer: ir.Value, other: ir.Value, start: ir.Value) -> ir.Value:

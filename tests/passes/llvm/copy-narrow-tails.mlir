@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --split-input-file --copy-narrow-tails | filecheck %s
 
-module attributes {hloom.target = {name = "cpu-avx2", kind = "cpu", vector_bits = 256 : i64}} {
+module attributes {hloom.target = {name = "cpu-avx2", kind = "cpu", vector_bits = 256 : i64, masked_bits = 32 : i64}} {
   // Changed: The first lanes of i16, loaded and stored by one buffer.
   // CHECK-LABEL: func.func @tail
   // CHECK-NEXT: %[[ROOM:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xi16>
@@ -83,5 +83,20 @@ module attributes {hloom.target = {name = "cpu-avx512", kind = "cpu", vector_bit
     %mask = vector.create_mask %n : vector<128xi1>
     %x = vector.maskedload %a[%i], %mask, %zero : memref<100xi8>, vector<128xi1>, vector<128xi8> into vector<128xi8>
     return %x : vector<128xi8>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {name = "cpu-neon", kind = "cpu", vector_bits = 128 : i64, masked_bits = 0 : i64}} {
+  // Changed: NEON has no masks at all: f32, too.
+  // CHECK-LABEL: func.func @no_masks
+  // CHECK-NEXT: memref.alloca() {alignment = 64 : i64} : memref<16xf32>
+  // CHECK-NOT: vector.maskedload
+  // CHECK: scf.for
+  func.func @no_masks(%a: memref<100xf32>, %i: index, %n: index, %zero: vector<16xf32>) -> vector<16xf32> {
+    %mask = vector.create_mask %n : vector<16xi1>
+    %x = vector.maskedload %a[%i], %mask, %zero : memref<100xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+    return %x : vector<16xf32>
   }
 }

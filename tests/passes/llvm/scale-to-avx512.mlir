@@ -63,3 +63,16 @@ module attributes {hloom.target = {vector_bits = 256 : i64}} {
     return %a : vector<16xf32>
   }
 }
+
+// -----
+
+// Declined: registers of 512 bits of another processor.
+// CHECK-LABEL: func.func @aarch64
+// CHECK-NOT: call_intrinsic
+// CHECK: return
+module attributes {hloom.target = {triple = "aarch64-unknown-linux-gnu", vector_bits = 512 : i64}} {
+  func.func @aarch64(%x: vector<16xf32>) -> vector<16xf32> {
+    %a = math.exp %x : vector<16xf32>
+    return %a : vector<16xf32>
+  }
+}
