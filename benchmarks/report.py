@@ -22,7 +22,9 @@ INTRODUCTION = """# Benchmarks
     python -m benchmarks                         run times and compile times beside the peers: the first section
     python -m benchmarks.memory FOLDER --write   arenas, repeated calls, calls from two threads: the second
     python -m benchmarks.compile_time --write    hloom's compile time by stage, and of long chains: the third
-    python -m benchmarks.gpu                     correctness and run times on an NVIDIA GPU: the last
+    python -m benchmarks.gpu                     correctness and run times on an NVIDIA GPU: the last section
+    python -m benchmarks.layers                  single layers of well-known models: build/benchmarks/layers.json
+    python -m benchmarks.models                  whole models with random weights: build/benchmarks/models.json
 
 They need the extras `torch` and `jax` and gcc; a peer that is not installed is left out. `--quick` and names of rows print only.
 
@@ -34,6 +36,18 @@ the StableHLO that JAX exports, SimpleModel from torch's export, and binds the w
 thresholds raised, so that memory is kept and does not fault again. The results of a call are dropped before the next, so every peer reuses
 their memory: hloom through its cache (plain calls, no outputs given), torch and JAX through malloc, C by construction. All get the same
 arrays and must give the numbers that JAX gives; what does not is listed. Machines are shared: look at the least times too.
+
+**Layers and models.** `benchmarks/layers/layers.txt` and `models.txt` are tables of torch modules with the sizes of real models, a row a
+line: family, name, how torch makes it, shapes, and the same as a JAX function. Peers are eager (the better of both memory formats),
+torch.compile with frozen weights, OpenVINO (f32, one stream, latency), JAX and onnxruntime, and two limits, timed in the same slices:
+FMAs in registers for the row's flops, and one read and one write of its bytes. Results must be eager's. They need the extra `bench`.
+
+    python -m benchmarks.layers                             one short round of all rows; --list shows them, --full is for a night
+    python -m benchmarks.layers conv3x3 'resnet*' --peers hloom,eager   families and rows by name; --batch 1, --threads 2, -o FILE
+    python -m benchmarks.layers.page FILE… -o FOLDER        pages with pictures: bars by family, the rows under the machine's roof
+    python -m benchmarks.layers.compare BEFORE AFTER        names what got slower between two commits, by what else was measured
+
+At one thread ratios are of the processor's time, so a machine may be shared: what waits does not count. Caches and memory still do.
 
 **GPU.** Compiling needs no GPU and measuring no compiler, so they may happen on two machines:
 

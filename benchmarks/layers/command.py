@@ -48,6 +48,7 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", metavar="NAME", help="rows or families, `*` and `?` allowed; all where there is none")
     parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; {', '.join(QUICK)} if not --full")
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
+    parser.add_argument("--batch", type=int, help="only rows of this batch, 1 or 16")
     parser.add_argument("--full", action="store_true", help="three rounds of long slices and every peer")
     parser.add_argument("--rounds", type=int, help="fresh processes each")
     parser.add_argument("--slices", type=int, help="turns of each peer in a round")
@@ -65,6 +66,7 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
         if not any(_named(row, pattern) for row in suite.rows.values()):
             parser.error(f"no row or family {pattern!r}: see --list")
     options.rows = [row for row in suite.rows.values() if not options.rows or any(_named(row, each) for each in options.rows)]
+    options.rows = [row for row in options.rows if options.batch in (None, row.batch)]
     if options.list:
         parser.exit(message="".join(f"{row.family:12} {row.name:32} {row.module}\n" for row in options.rows))
     return options

@@ -14,7 +14,7 @@ from ..c_programs import compile_source
 from ..settings import BUILD
 from ..suite import Peer, Prepared
 from ..worker import sample
-from .table import Layer
+from .table import Input, Layer
 
 _TRIAL_SECONDS = 0.05
 """For the choice of a memory format."""
@@ -81,13 +81,6 @@ def _compile(row: Layer, threads: int) -> Prepared:
     return Prepared(lambda: compiled(*inputs), [_numpy(leaf) for leaf in leaves(results)], seconds)
 
 
-def _warm_inductor() -> None:
-    """Finds out once what the C++ compiler can do, for every row's process."""
-    from torch._inductor.cpu_vec_isa import pick_vec_isa
-
-    pick_vec_isa()
-
-
 def _openvino(row: Layer, threads: int) -> Prepared:
     import openvino
 
@@ -110,6 +103,46 @@ def _openvino(row: Layer, threads: int) -> Prepared:
     request.infer()
     results = [np.array(request.get_output_tensor(index).data) for index in range(len(model.outputs))]
     return Prepared(lambda: (request.infer(), arrays), results, seconds)
+
+
+def _jax(row: Layer, threads: int) -> Prepared:
+    """With weights as arguments: as constants of the program large ones take XLA minutes."""
+    import jax
+
+    from .jax_modules import jax_function
+    from .modules import make, tensors
+
+    module = make(row)
+    function = jax_function(row, module)
+    if function is None:
+        raise NotImplementedError("no such function in JAX here")
+    inputs = [jax.device_put(_numpy(tensor)) for tensor in tensors(row)]
+    parameters = {name: jax.device_put(each.numpy()) for name, each in [*module.named_parameters(), *module.named_buffers()]}
+    start = time.perf_counter()
+    compiled = jax.jit(function).lower(parameters, *inputs).compile()
+    seconds = time.perf_counter() - start
+    results = jax.tree_util.tree_leaves(compiled(parameters, *inputs))
+    return Prepared(lambda: jax.block_until_ready(compiled(parameters, *inputs)), [np.asarray(result) for result in results], seconds)
+
+
+def _onnx(row: Layer, threads: int) -> Prepared:
+    import io
+
+    import onnxruntime
+    import torch
+
+    from .modules import make, tensors
+
+    module, inputs = make(row), tensors(row)
+    start = time.perf_counter()
+    program = io.BytesIO()
+    torch.onnx.export(module, inputs, program, dynamo=True, external_data=False, verbose=False)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = onnxruntime.InferenceSession(program.getvalue(), options, providers=["CPUExecutionProvider"])
+    seconds = time.perf_counter() - start
+    given = {each.name: tensor.numpy() for each, tensor in zip(session.get_inputs(), inputs)}
+    return Prepared(lambda: session.run(None, given), session.run(None, given), seconds)
 
 
 def _fma(row: Layer, threads: int) -> Prepared:
@@ -140,6 +173,23 @@ def _ceiling(name: str) -> Any:
     return function
 
 
+def _warm(peer: Callable[[Layer, int], Prepared]) -> Callable[[], object]:
+    """What a compiler imports and finds out at the first program of a process, it has then done for every row's."""
+    return lambda: peer(Layer("", "", "ReLU()", (Input((1,), "f32"),)), 1)
+
+
+def _warm_openvino() -> None:
+    """Not by a model: its threads would be lost when the process forks."""
+    import torch
+
+    torch.jit.trace(torch.nn.ReLU(), torch.zeros(1))
+
+
+def _has_no_bf16(row: Layer) -> bool:
+    """NumPy, by which these are fed, has none."""
+    return all(each.dtype != "bf16" for each in row.inputs)
+
+
 def _never(row: Layer) -> bool:
     return False
 
@@ -147,16 +197,20 @@ def _never(row: Layer) -> bool:
 _INDUCTOR = ("torch", "torch.export", "torch._inductor.compile_fx", "torch._inductor.freezing", "torch._dynamo")
 _MODULES = ("torch", "benchmarks.layers.modules")
 _HLOOM = ("hloom.compiler.compile", "hloom.compiler.codegen", "hloom.compiler.frontends.torch", "torch.export")
+_OPENVINO = (*_MODULES, "openvino", "openvino.frontend.pytorch.ts_decoder", "openvino.frontend.pytorch.fx_decoder")
+_JAX = (*_MODULES, "jax", "jax.numpy", "jax.nn", "jax.image", "benchmarks.layers.jax_modules")
 
 PEERS = {
     peer.name: peer
     for peer in [
-        Peer("hloom", "hloom", (*_MODULES, *_HLOOM), _hloom),
+        Peer("hloom", "hloom", (*_MODULES, *_HLOOM), _hloom, warm=_warm(_hloom)),
         Peer("eager", "torch eager", _MODULES, _eager),
-        Peer("compile", "torch.compile", (*_MODULES, *_INDUCTOR), _compile, warm=_warm_inductor),
+        Peer("compile", "torch.compile", (*_MODULES, *_INDUCTOR), _compile, warm=_warm(_compile)),
         Peer(
             "openvino", "OpenVINO", (*_MODULES, "openvino"), _openvino, takes=lambda row: all(each.dtype != "bf16" for each in row.inputs)
         ),
+        Peer("jax", "JAX", _JAX, _jax, takes=_has_no_bf16),
+        Peer("onnx", "onnxruntime", (*_MODULES, "onnxruntime", "onnxscript"), _onnx, takes=_has_no_bf16),
         Peer("fma", "FMAs", _MODULES, _fma, compares=_never),
         Peer("bandwidth", "bandwidth", _MODULES, _bandwidth, compares=_never),
     ]

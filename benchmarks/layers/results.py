@@ -46,6 +46,11 @@ class Results:
         times = [(time, peer) for peer in BEST if (time := self.time(row, threads, peer)) is not None]
         return min(times, default=None)
 
+    def work(self, row: str, threads: int, limit: str) -> int | None:
+        """The flops (`fma`) or bytes (`bandwidth`) of a call."""
+        found = self.measured.get((row, threads, limit))
+        return int(found.note) if found and found.note else None
+
     def ratio(self, row: str, threads: int) -> float | None:
         """hloom's time over the best peer's."""
         ours, best = self.time(row, threads, "hloom"), self.best(row, threads)

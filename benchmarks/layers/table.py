@@ -1,10 +1,11 @@
 """The tables of layers and models: text files, a row a line. Each says how torch makes the module; flops and bytes are counted from it.
 
-    family | name | module | inputs
+    family | name | module | inputs | jax
 
-The module is a torch expression (`Conv2d(64, 64, 3)`), or a function of the inputs `x`, `y` and `z` (`x.cumsum(-1)`). Inputs are their
+The module is a torch expression (`Conv2d(64, 64, 3)`), or a function of the inputs `x`, `y` and `z` (`x.cumsum(-1)`). The last cell, which
+need not be there, says it as a function of JAX; jax_modules.py knows many modules by itself. Inputs are their
 shapes, f32 unless they say `:bf16`, `:f16` or, of indices, below what they are (`8,128:i64<30522`). A row whose shapes have an `N` is
-two: of batch 1 (its name), and of batch 16 (its name and `_b16`).
+two: of batch 1 (its name), and of a larger one (its name and `_b16`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 _INPUT = re.compile(r"(?P<shape>[\d,]*)(:(?P<dtype>bf16|f16|i64<(?P<most>\d+)))?")
-BATCHES = {1: "", 16: "_b16"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Layer:
     name: str
     module: str
     inputs: tuple[Input, ...]
+    jax: str = ""
+    batch: int = 1
     chaotic: bool = False
 
     @property
@@ -58,25 +60,25 @@ class Layer:
         return [each.array(seed) for seed, each in enumerate(self.inputs)]
 
 
-def read(path: Path) -> dict[str, Layer]:
-    """The rows of a table, by name."""
+def read(path: Path, many: int) -> dict[str, Layer]:
+    """The rows of a table, by name; `many` is the larger batch."""
     rows: dict[str, Layer] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) != 4:
-            raise ValueError(f"{path}:{number}: {len(cells)} cells in place of 4")
-        for row in _rows(*cells):
+        if len(cells) not in (4, 5):
+            raise ValueError(f"{path}:{number}: {len(cells)} cells in place of 4 or 5")
+        for row in _rows(many, *cells):
             if row.name in rows:
                 raise ValueError(f"{path}:{number}: a second {row.name}")
             rows[row.name] = row
     return rows
 
 
-def _rows(family: str, name: str, module: str, inputs: str) -> list[Layer]:
-    batches = BATCHES if "N" in inputs else {1: ""}
+def _rows(many: int, family: str, name: str, module: str, inputs: str, jax: str = "") -> list[Layer]:
+    batches = {1: "", many: f"_b{many}"} if "N" in inputs else {1: ""}
     return [
-        Layer(family, name + suffix, module, tuple(Input.of(text.replace("N", str(batch))) for text in inputs.split()))
+        Layer(family, name + suffix, module, tuple(Input.of(text.replace("N", str(batch))) for text in inputs.split()), jax, batch)
         for batch, suffix in batches.items()
     ]

@@ -19,7 +19,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_a_row_of_batch_n_is_two(tmp_path: Path):
-    rows = read(write(tmp_path, "conv | a | Conv2d(3, 8, 3) | N,3,9,9 N,4:i64<7\n"))
+    rows = read(write(tmp_path, "conv | a | Conv2d(3, 8, 3) | N,3,9,9 N,4:i64<7\n"), 16)
     assert list(rows) == ["a", "a_b16"]
     assert rows["a_b16"].inputs == (Input((16, 3, 9, 9), "f32"), Input((16, 4), "i64", 7))
     assert rows["a"].inputs[1].array(0).max() < 7
@@ -28,14 +28,14 @@ def test_a_row_of_batch_n_is_two(tmp_path: Path):
 @pytest.mark.parametrize("text", ["conv | a | Conv2d(3, 8, 3)", "a | b | c | 1x2", "a | b | c | 1\na | b | c | 1"])
 def test_what_is_no_row_is_refused_with_its_line(tmp_path: Path, text: str):
     with pytest.raises(ValueError, match="cells|no shape|a second b"):
-        read(write(tmp_path, text))
+        read(write(tmp_path, text), 16)
 
 
 def test_the_cost_of_a_convolution(tmp_path: Path):
     pytest.importorskip("torch")
     from benchmarks.layers.modules import cost
 
-    row = read(write(tmp_path, "conv | a | Conv2d(3, 8, 3, bias=False) | 2,3,10,12"))["a"]
+    row = read(write(tmp_path, "conv | a | Conv2d(3, 8, 3, bias=False) | 2,3,10,12"), 16)["a"]
     flops, read_bytes, written = cost(row)
     assert flops == 2 * 2 * 8 * 8 * 10 * 27
     assert read_bytes == 4 * (2 * 3 * 10 * 12 + 8 * 27)
@@ -46,5 +46,5 @@ def test_every_layer_can_be_made():
     pytest.importorskip("torch")
     from benchmarks.layers.modules import cost
 
-    for row in read(TABLES / "layers.txt").values():
+    for row in read(TABLES / "layers.txt", 16).values():
         assert all(cost(row)[1:]), row.name

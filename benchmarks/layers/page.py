@@ -1,0 +1,96 @@
+"""Writes results as a page with pictures.
+
+    python -m benchmarks.layers.page build/benchmarks/layers.json -o FOLDER
+
+FOLDER gets a page in Markdown and its pictures, named by the suite. Needs matplotlib (the extra `bench`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..report import table
+from ..suite import Suite, load
+from .peers import LIMITS
+from .pictures import draw
+from .results import Results, load_results, summary
+
+CONDITIONS = """Milliseconds of a call, the least median of a slice / the least call: at one thread of the processor's time, for the machine
+may be shared, at several by the clock. Best: of eager (the better of both memory formats), torch.compile (weights frozen) and OpenVINO
+(f32, one stream, latency). Limit: hloom's part of what the machine does at most, FMAs in registers for the row's flops or one read and
+one write of its bytes from where they lie, whichever takes longer, timed in the same slices."""
+_UNREMARKABLE = 0.6
+"""Of the limit: what is below is named."""
+
+
+def write_page(results: Results, folder: Path) -> Path:
+    """Returns the page's file."""
+    suite = load(results.suite)
+    folder.mkdir(parents=True, exist_ok=True)
+    counts = sorted({threads for _, threads in results.keys()})
+    parts = [
+        f"# hloom beside its peers: {suite.name}",
+        f"{results.machine} Commit {results.commit}; {results.how}.",
+        CONDITIONS,
+    ]
+    for threads in counts:
+        parts += [f"## {threads} thread{'s' * (threads > 1)}"] if len(counts) > 1 else []
+        parts += [f"![{path.stem}]({path.name})" for path in draw(results, suite, threads, folder)]
+        for family in dict.fromkeys(row.family for row in suite.rows.values()):
+            rows = [row for row, count in results.keys() if count == threads and suite.rows[row].family == family]
+            lines = [_line(results, row, threads) for row in rows]
+            if lines:
+                parts += [f"### {family}", table(["row", *_titles(results, suite), "hloom / best", "limit", "compile, s"], lines)]
+    parts += ["## Summary", summary(results, suite), _far_from_limit(results)]
+    path = folder / f"{suite.name}.md"
+    path.write_text("\n\n".join(parts) + "\n")
+    return path
+
+
+def _peers(results: Results) -> list[str]:
+    return [peer for peer in dict.fromkeys(peer for _, _, peer in results.measured) if peer not in LIMITS]
+
+
+def _titles(results: Results, suite: Suite) -> list[str]:
+    return [suite.peers[peer].title for peer in _peers(results)]
+
+
+def _line(results: Results, row: str, threads: int) -> list[str]:
+    cells = [row, *(_cell(results, row, threads, peer) for peer in _peers(results))]
+    ratio, limit = results.ratio(row, threads), results.of_limit(row, threads)
+    cells.append(f"**{ratio:.2f}**" if ratio and ratio > 1 else f"{ratio:.2f}" if ratio else "–")
+    cells.append(f"{limit[0]:.0%} of {limit[1]}" if limit else "–")
+    ours = results.measured.get((row, threads, "hloom"))
+    cells.append(f"{ours.compile_seconds:.2f}" if ours and ours.compile_seconds else "–")
+    return cells
+
+
+def _cell(results: Results, row: str, threads: int, peer: str) -> str:
+    found, time = results.measured.get((row, threads, peer)), results.time(row, threads, peer)
+    if found is None or time is None:
+        return "failed" if found and found.error else "–"
+    least = found.processor_least if threads == 1 else found.least
+    return f"{time:.3g} / {least:.3g}" + " differs" * bool(found.differs)
+
+
+def _far_from_limit(results: Results) -> str:
+    found = [(limit[0], row) for row, threads in results.keys() if threads == 1 and (limit := results.of_limit(row, threads))]
+    below = [f"{row} {part:.0%}" for part, row in sorted(found) if part < _UNREMARKABLE]
+    return f"Below {_UNREMARKABLE:.0%} of the limit: {', '.join(below)}." if below else ""
+
+
+def main() -> int:
+    shape = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m benchmarks.layers.page", description=__doc__, formatter_class=shape)
+    parser.add_argument("results", type=Path, nargs="+")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
+    options = parser.parse_args()
+    for path in options.results:
+        print(write_page(load_results(path), options.output))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
