@@ -11,6 +11,7 @@ from torch_mlir.dialects import arith, math
 from torch_mlir.dialects.vector import CombiningKind
 
 from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import target_of
 
 from ...common.control_flow import if_else
 from ...common.linear_index import LinearIndex
@@ -19,6 +20,9 @@ from ...common.scalar_body import ScalarBody, affine, clone_on
 from ...common.storage import Storage
 from ...common.vectors import element_of, is_vector, reduced
 from .lanes import Lanes, Rep
+
+_SLOW_DIVISION_BITS = 512
+"""Vectors of so many bits are multiplied by the reciprocal of a scalar rather than divided by it."""
 
 Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""
@@ -69,13 +73,14 @@ class LanesBody(ScalarBody):
         return self.lanes.load(storage, linear if rest is None else arith.addi(rest, self.lanes.widen(linear)))
 
     def emit(self, op: ir.Operation, operands: list[Rep]) -> list[ir.Value]:
-        if op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1]):
+        scalar_divisor = op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1])
+        if scalar_divisor and target_of(op).vector_bits >= _SLOW_DIVISION_BITS:
             return [self._divide_by_scalar(op, self.values(operands), operands[1])]
         return super().emit(op, operands)
 
     def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
-        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division: a vector division costs as much as an
-        exponential.
+        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division: a division of wide vectors costs as much
+        as an exponential, one of 256 bits less than the correction.
 
         q = x * (1 / c), then q + (x - q * c) / c, which is the quotient as long as no step leaves the normal numbers. Where it might (c
         very large or small; any lane's quotient zero, infinite, NaN, very large or small) the chunk is divided.

@@ -31,7 +31,7 @@ from .nests import vector_loop
 from .rows import emit_row_sums, sums_along
 from .work import Work, shifted
 
-_STREAM_AHEAD_BYTES = 1024
+_STREAM_AHEAD_BYTES = 512
 
 
 def build_kernel(function: ir.Operation, target: TargetView) -> None:
