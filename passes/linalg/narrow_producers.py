@@ -72,7 +72,10 @@ def _loops_read(source: Generic) -> Box:
             loop = dim_position(expression)
             if loop is not None and dim is not None:
                 box[loop] = _hull(box[loop], dim)
-    return [(0, extent) if wanted is None else wanted for wanted, extent in zip(box, source.extents)]
+    return [
+        (0, extent) if wanted is None else (wanted[0] if kind == generic.PARALLEL else 0, wanted[1])  # a scan begins at its first element
+        for wanted, extent, kind in zip(box, source.extents, source.iterators)
+    ]
 
 
 def _dims_read(value: ir.Value) -> list[tuple[int, int] | None]:

@@ -13,7 +13,8 @@ reduce_window is padded with its initial values. What the only window along a di
 of it.
 
 Must hold: nothing. Declined: for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded alike on
-both sides; should the planner choose a generated kernel for one after all, it comes back here.
+both sides; should the planner choose a generated kernel for one after all, it comes back here. For a CPU target, scans (common/scans.py),
+which are no windows to their kernels.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs
+from ..common.scans import scan_dim
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
@@ -40,7 +42,12 @@ Values = list[ir.Value] | None
 )
 def extract_padding(module: ir.Operation) -> None:
     convolution = _unless_a_library_pads if target_of(module).kind == "cuda" else without_padding
-    rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [_reduce_window]})
+    window = _reduce_window if target_of(module).kind == "cuda" else _unless_a_scan
+    rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [window]})
+
+
+def _unless_a_scan(op: ir.Operation) -> Values:
+    return _reduce_window(op) if scan_dim(op) is None else None
 
 
 def _unless_a_library_pads(op: ir.Operation) -> Values:

@@ -10,6 +10,13 @@ After:
 A window of a·b elements is b windows of a elements, a apart: a + b steps an element instead of a·b. Of a cumulative reduction, whose window
 reaches beyond the first (or last) element wherever it stands, the window may as well be longer, so its length need not be a product.
 
+For a CPU target a scan, as cumulative sums are, stays as it is, from the first element on: one from the last on is turned around
+
+    %0 = reduce_window(%x, %zero) {window_dimensions = [1, 1024], padding = [[0, 0], [0, 1023]]} : add
+    %r = stablehlo.reverse %x, dims = [1]
+    %s = reduce_window(%r, %zero) {window_dimensions = [1, 1024], padding = [[0, 0], [1023, 0]]} : add
+    %0 = stablehlo.reverse %s, dims = [1]
+
 Must hold: one operand; an associative and commutative body with its neutral element as the initial value, which more windows than one
 take in; one dimension with a window, without strides and dilations. Declined: all else, and windows of at most 16 elements, or whose length
 has no factors of at most 32.
@@ -18,14 +25,17 @@ has no factors of at most 32.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ..common.rewriting import i64_array, integers, padding_pairs
+from ..common.scans import scan_dim, starts_neutral
 from ..registry import register_pass
 from .support import build
-from .support.constants import splat_value
 from .support.driver import rewrite, with_region
 
 _LONG = 16
@@ -38,11 +48,24 @@ _RADIX = 8
     "split-windows", "turns long windowed reductions, such as cumulative sums, into several short ones", ops=("stablehlo.reduce_window",)
 )
 def split_windows(module: ir.Operation) -> None:
-    rewrite(module, {"stablehlo.reduce_window": [_split]})
+    scans = target_of(module).kind != "cuda"
+    rewrite(module, {"stablehlo.reduce_window": [*([_turned] if scans else []), partial(_split, scans=scans)]})
 
 
-def _split(op: ir.Operation) -> list[ir.Value] | None:
-    if len(op.operands) != 2 or not _neutral(op):
+def _turned(op: ir.Operation) -> list[ir.Value] | None:
+    """A scan from the last element on, as one from the first on."""
+    dim = scan_dim(op, backwards=True)
+    if dim is None:
+        return None
+    turned = build.reverse(op.operands[0], [dim])
+    pairs = [pair[::-1] for pair in padding_pairs(op, len(build.shape_of(turned)))]
+    padding = ir.DenseElementsAttr.get(np.array(pairs, np.int64))
+    scan = with_region(op, [turned, op.operands[1]], [op.results[0].type], padding=padding)
+    return [build.reverse(scan.results[0], [dim])]
+
+
+def _split(op: ir.Operation, scans: bool) -> list[ir.Value] | None:
+    if len(op.operands) != 2 or not starts_neutral(op) or (scans and scan_dim(op) is not None):
         return None
     operand, init = op.operands
     shape, window = build.shape_of(operand), integers(op, "window_dimensions")
@@ -96,20 +119,6 @@ def _factors(length: int) -> list[int]:
         else:
             parts.append(factor)
     return parts if max(parts) <= _LONGEST_PART and len(parts) > 1 else []
-
-
-def _neutral(op: ir.Operation) -> bool:
-    """Whether the body is one associative op on its arguments, and the initial value the element that it leaves as it is."""
-    block = op.regions[0].blocks[0]
-    ops, element, value = list(block.operations), build.element_of(op.operands[0]), splat_value(op.operands[1])
-    if len(ops) != 2 or value is None or list(ops[0].operation.operands) not in (list(block.arguments), list(block.arguments)[::-1]):
-        return False
-    name = ops[0].operation.name.removeprefix("stablehlo.")
-    if isinstance(element, ir.FloatType):
-        known = {"add": 0.0, "multiply": 1.0, "maximum": -math.inf, "minimum": math.inf}
-        return known.get(name) == value
-    known = {"add": 0, "multiply": 1, "or": 0}
-    return isinstance(element, ir.IntegerType) and known.get(name) == value
 
 
 def _window(op: ir.Operation, value: ir.Value, init: ir.Value, dim: int, length: int, step: int, pairs: list[tuple[int, int]]) -> ir.Value:

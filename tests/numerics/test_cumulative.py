@@ -1,4 +1,4 @@
-"""Cumulative and sliding reductions, which are split into several short ones, against numpy."""
+"""Cumulative reductions, which are scans, and sliding ones, which are split into several short ones, against numpy."""
 
 from __future__ import annotations
 
@@ -50,3 +50,43 @@ def test_sliding_sums(length, low, high):
     expected = np.array([padded[i : i + length].sum() for i in range(len(padded) - length + 1)])
     found = hloom.compile(windowed(x.shape, (length,), [[low, high]], "add", "0.0", expected.shape))(x)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 33), (5, 8, 41), (1, 2, 2)])
+@pytest.mark.parametrize("element", ["f64", "f16", "i8"])
+def test_along_each_dimension(shape, element):
+    kind = np.dtype({"f": "float", "i": "int"}[element[0]] + element[1:])
+    x = np.random.default_rng(0).integers(-3, 4, shape).astype(kind)
+    for dim, extent in enumerate(shape):
+        window, padding = [1] * len(shape), [[0, 0] for _ in shape]
+        window[dim], padding[dim] = extent, [extent - 1, 0]
+        zero = 0 if element[0] == "i" else "0.0"
+        found = hloom.compile(windowed(shape, window, padding, "add", zero, shape, element))(x)
+        np.testing.assert_array_equal(found, np.cumsum(x, axis=dim, dtype=kind))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_of_what_is_no_number(backwards):
+    """From a NaN on all is NaN; an infinity is a maximum as any other number is."""
+    x = np.random.default_rng(0).standard_normal((4, 50)).astype(np.float32)
+    x[0, 7], x[1, 0], x[2, 49], x[3, 20], x[3, 30] = np.nan, np.nan, np.nan, np.inf, -np.inf
+    padding = [[0, 0], [0, 49] if backwards else [49, 0]]
+    for op, (init, function) in BODIES.items():
+        init = init if isinstance(init, str) else f"{init}.0"
+        found = hloom.compile(windowed(x.shape, (1, 50), padding, op, init, x.shape))(x)
+        with np.errstate(invalid="ignore"):
+            expected = function(x[:, ::-1], axis=1)[:, ::-1] if backwards else function(x, axis=1)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_between_other_ops():
+    """What is masked before, and combined with the elements after: an exclusive sum, of one kernel."""
+    text = windowed((6, 300), (1, 300), [[0, 0], [299, 0]], "add", "0.0", (6, 300))
+    text = text.replace(
+        '%r = "stablehlo.reduce_window"(%x,', '%m = stablehlo.multiply %x, %x : tensor<6x300xf32>\n%w = "stablehlo.reduce_window"(%m,'
+    )
+    text = text.replace("return %r", "%r = stablehlo.subtract %w, %m : tensor<6x300xf32>\nreturn %r")
+    exe = hloom.compile(text)
+    x = np.random.default_rng(0).integers(-3, 4, (6, 300)).astype(np.float32)
+    np.testing.assert_array_equal(exe(x), np.cumsum(x * x, axis=1) - x * x)
+    assert len(exe.report.data["groups"]) == 1

@@ -1,62 +1,56 @@
-"""Running products, maxima and minima, in log2(n) steps: each combines an element with the one 1, 2, 4, … places before."""
+"""Running products, maxima and minima: windows that reach back to the first element, which the compiler knows to be scans."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
-from torch import Tensor
+from torch_mlir import ir
 
-from ..torch_registry import torch_decomposition
+from hloom.passes.stablehlo.support import build
 
-
-@torch_decomposition("aten.cumprod")
-def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
-    if dtype is None:
-        dtype = x.dtype if x.dtype.is_floating_point or x.dtype.is_complex else torch.int64
-    wide = torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
-    (made,) = _scan((x.to(dtype).to(wide),), dim, lambda before, now: (before[0] * now[0],))
-    return made.to(dtype)
+from ..torch_registry import TorchOp, torch_lowering
 
 
-@torch_decomposition("aten.cummax")
-def cummax(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    return _running(x, dim, torch.ge)
+@torch_lowering("aten.cumprod")
+def cumprod(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = None) -> ir.Value:
+    return _scan("multiply", build.convert(x, op.element), dim, 1)
 
 
-@torch_decomposition("aten.cummin")
-def cummin(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    return _running(x, dim, torch.le)
+@torch_lowering("aten.cummax")
+def cummax(op: TorchOp, x: ir.Value, dim: int) -> list[ir.Value]:
+    return _extremes(op, x, dim, "maximum", -1)
 
 
-def _running(x: Tensor, dim: int, better: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-    """The best element so far and its index. Of equal elements the last is the best; a NaN is better than all before it."""
-    if x.dim() == 0:
-        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    shape = [1] * x.dim()
-    shape[dim] = -1
-    places = torch.arange(x.shape[dim], device=x.device).reshape(shape).expand(x.shape)
-
-    def combine(before: tuple[Tensor, ...], now: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        takes = better(now[0], before[0])
-        if x.dtype.is_floating_point:
-            takes = takes & ~before[0].isnan() | now[0].isnan()
-        return torch.where(takes, now[0], before[0]), torch.where(takes, now[1], before[1])
-
-    values, indices = _scan((x, places), dim, combine)
-    return values, indices
+@torch_lowering("aten.cummin")
+def cummin(op: TorchOp, x: ir.Value, dim: int) -> list[ir.Value]:
+    return _extremes(op, x, dim, "minimum", 1)
 
 
-def _scan(
-    values: tuple[Tensor, ...], dim: int, combine: Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Tensor, ...]]
-) -> tuple[Tensor, ...]:
-    if values[0].dim() == 0:
-        return values
-    length, step = values[0].shape[dim], 1
-    while step < length:
-        before = tuple(value.narrow(dim, 0, length - step) for value in values)
-        now = tuple(value.narrow(dim, step, length - step) for value in values)
-        first = (value.narrow(dim, 0, step) for value in values)
-        values = tuple(torch.cat(pair, dim) for pair in zip(first, combine(before, now)))
-        step *= 2
-    return values
+def _extremes(op: TorchOp, x: ir.Value, dim: int, name: str, sign: int) -> list[ir.Value]:
+    """The best element so far and its index. Of equal elements the last is the best; a NaN is better than all before it.
+
+    An element's index counts where it equals the best so far: the index is the greatest that has counted.
+    """
+    places, shape = op.results[1].element_type, build.shape_of(x)
+    if not shape:
+        return [x, build.zero([], places)]
+    best = _scan(name, x, dim, build.extreme(build.element_of(x), sign))
+    counts = build.compare("EQ", x, best)
+    if isinstance(build.element_of(x), ir.FloatType):
+        counts = build.elementwise("or", counts, build.compare("NE", x, x))
+    place = build.iota(shape, places, dim % len(shape))
+    counted = build.select(counts, place, build.zero(shape, places))
+    return [best, _scan("maximum", counted, dim, build.extreme(places, -1))]
+
+
+def _scan(name: str, x: ir.Value, dim: int, start: float) -> ir.Value:
+    """All elements up to each place along `dim`, combined by the op `name`, to which `start` is neutral."""
+    shape = build.shape_of(x)
+    rank = len(shape)
+    if not rank or 0 in shape:
+        return x
+    dim %= rank
+    window = [shape[d] if d == dim else 1 for d in range(rank)]
+    padding = [(shape[d] - 1, 0) if d == dim else (0, 0) for d in range(rank)]
+    first = build.full(build.tensor([], build.element_of(x)), start)
+    ones = [1] * rank
+    return build.reduce_window([x], [first], window, ones, ones, padding, lambda a, b: [build.elementwise(name, a, b)])[0]

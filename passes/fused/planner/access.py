@@ -17,6 +17,7 @@ from ...common.fourier_plan import FourierPlan
 from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_time_index
 from ...common.ops import OPS, Kind, is_elementwise, kind_of, name_in_table
 from ...common.rewriting import integer, integers, padding_pairs
+from ...common.scans import scan_dim
 from ...errors import UnsupportedOpError
 from .axes import var
 from .records import IDENTITY, SCALAR, AccessMap, Value
@@ -32,6 +33,7 @@ class Facts:
     work: int = 1
     row: bool = False
     overwrites: bool = False
+    scanned: int | None = None
 
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -180,6 +182,10 @@ def _reduce(op: ir.Operation, number: int, operands: Sequence[Value], results: S
 
 
 def _reduce_window(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    dim = scan_dim(op)
+    if dim is not None:
+        row = not any(extent != 1 for extent in results[0].shape[dim + 1 :])
+        return Facts(Kind.REDUCE, (IDENTITY, SCALAR), work=_body_work(op), row=row, scanned=dim)
     window = integers(op, "window_dimensions")
     ones, rank, half = [1] * len(window), len(window), len(operands) // 2
     strides, base, dilation = (integers(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))

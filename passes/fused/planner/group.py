@@ -90,7 +90,8 @@ class Group:
 
 
 def seed(op: Op, program: Program) -> Group:
-    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range. A call has none."""
+    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range. A call has none. What is
+    scanned stays whole in a tile, as a reduced row does."""
     axes: dict[int, Axis] = {}
 
     def axis_of(extent: int, reduced: bool) -> Expr:
@@ -100,7 +101,8 @@ def seed(op: Op, program: Program) -> Group:
         return var(len(axes) - 1, extent)
 
     iterates = op.kind is not Kind.CALL
-    result = tuple(axis_of(extent, False) for extent in program.values[op.results[0]].shape) if iterates else ()
+    shape = program.values[op.results[0]].shape
+    result = tuple(axis_of(extent, d == op.scanned) for d, extent in enumerate(shape)) if iterates else ()
     ranges = tuple(axis_of(extent, True) for extent in op.ranges)
     point = result + ranges
     reads: dict[int, tuple[Signature, ...]] = {}

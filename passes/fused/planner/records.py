@@ -73,7 +73,8 @@ class Op:
     """One op, also a call.
 
     `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
-    dimension; `overwrites`: the value that a dynamic_update_slice may update in place.
+    dimension; `overwrites`: the value that a dynamic_update_slice may update in place; `scanned`: the dimension of its result along which
+    each element needs all before it.
     """
 
     id: int
@@ -89,6 +90,7 @@ class Op:
     node: bool
     overwrites: int | None
     loc: str
+    scanned: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

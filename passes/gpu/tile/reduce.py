@@ -15,13 +15,13 @@ from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.affine import dim_position
 from ...common.axes import TileOp
+from ...common.combiner import Combiner
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import ops_in
 from ...common.vectors import from_lanes, is_vector, lane_of, widened
 from ..support.emit import barrier, shuffle
 from ..support.layout import Factor, Key, Layout
 from .body import ThreadBody
-from .combiner import Combiner
 from .extents import Extent
 from .loops import nest
 from .tile_values import TileValues

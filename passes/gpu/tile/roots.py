@@ -11,11 +11,11 @@ from hloom.dialects.storage import element_bytes
 
 from ...common.affine import dim_position
 from ...common.axes import TileOp
+from ...common.combiner import split
 from ...common.linear_index import LinearIndex
 from ...tiled.schedules.gpu_tile_sizes import vector_elements
 from ..support.emit import WARP, barrier
 from ..support.layout import Layout, blocked, ordered, serial
-from .combiner import split
 from .extents import Extent, shape_of
 from .loops import nest
 from .memory import NoRoom
@@ -46,7 +46,7 @@ class Roots:
         """Emits a reduction."""
         bounds = [e.bound for e in extents]
         reduced = frozenset(d for d, parallel in enumerate(op.parallel) if not parallel)
-        combiner = split(op)
+        combiner = split(op.op.regions[0].blocks[0], len(op.inputs), len(op.inits))
         found = accesses(self.tile.env, op)
         most = hero(found, bounds)
         order = memory_order(most.strides, bounds) if most is not None else list(reversed(range(len(bounds))))

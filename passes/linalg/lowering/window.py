@@ -12,11 +12,13 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scalars import signless
+from ...common.scans import scan_dim
 from . import generic
 from .computed_reads import padded
 from .contraction import contract
 from .lowering import Lowering
 from .reduction import accumulator, narrowed, reducer
+from .scan import lower_scan
 
 
 def _grown(low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequence[tuple[int, int]], dilation: Sequence[int]) -> ir.Value:
@@ -30,6 +32,10 @@ def _grown(low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequen
 
 
 def _reduce_window(low: Lowering, op: ir.Operation) -> None:
+    dim = scan_dim(op)
+    if dim is not None:
+        lower_scan(low, op, dim)
+        return
     count = len(op.operands) // 2
     operands, inits = list(op.operands)[:count], list(op.operands)[count:]
     rank = len(operands[0].type.shape)

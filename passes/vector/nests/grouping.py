@@ -14,6 +14,7 @@ from ...common.rewriting import walk
 from ...common.storage import Storage
 from .nests import vector_loop
 from .rows import sums_along
+from .scans import scans
 from .work import Work, stride_along
 
 _ROWS_AHEAD = 8
@@ -81,6 +82,8 @@ def _only_an_init(work: Work, inserted: set[ir.Value]) -> bool:
 def _joins(group: list[Work], work: Work, pending: list[Work]) -> bool:
     """Whether `work` can run in the group's nest: equal loops, and it reads the group's values only at its own point."""
     first = group[0]
+    if scans(first) or scans(work):
+        return False
     if not _same_extents(first.extents, work.extents):
         return False
     if any(w.reduces for w in [*group, work]) and not _row_nest([*group, work]):

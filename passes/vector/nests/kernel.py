@@ -29,6 +29,7 @@ from .integer_dots import emit_integer_dots
 from .lanes import Lanes
 from .nests import vector_loop
 from .rows import emit_row_sums, sums_along
+from .scans import emit_scan, scans
 from .work import Work, shifted
 
 _STREAM_AHEAD_BYTES = 512
@@ -290,6 +291,9 @@ class _Kernel:
         reducing = [w for w in group if w.reduces]
         if not reducing:
             emit_elementwise(group, self._captured, self.target, self._scratch)
+            return
+        if scans(group[0]):
+            emit_scan(group[0], self._captured, self.target)
             return
         if len(group) == 1 and emit_amx(group[0], self.target, self._scratch):
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
@@ -115,11 +116,16 @@ class Point:
         self.lanes, self.indices, self.captured = lanes, indices, captured
         self.known: dict[ir.Value, Rep] = known if known is not None else {}
 
-    def evaluate(self, work: Work, accumulators: list[Rep] | None = None) -> list[Rep]:
+    def evaluate(self, work: Work, accumulators: Sequence[Rep] | None = None) -> list[Rep]:
         """What the work yields here. `accumulators` are a reduction's; other inits are read where the body uses them."""
-        body = LanesBody(self.lanes, self.indices, self.captured)
         if work.block is None:
-            return [self._input(work, body, 0)]
+            return [self._input(work, LanesBody(self.lanes, self.indices, self.captured), 0)]
+        return self.body(work, accumulators).yielded(work.block)
+
+    def body(self, work: Work, accumulators: Sequence[Rep] | None = None) -> LanesBody:
+        """The work's body here, of which nothing but the arguments is known yet."""
+        body = LanesBody(self.lanes, self.indices, self.captured)
+        assert work.block is not None
         arguments: list[Rep] = [self._input(work, body, i) for i in range(len(work.inputs))]
         for number in range(len(work.outputs)):
             if accumulators is not None:
@@ -129,7 +135,7 @@ class Point:
             else:
                 arguments.append(LinearIndex())
         body.reps.update(zip(work.block.arguments, arguments))
-        return body.yielded(work.block)
+        return body
 
     def compute(self, work: Work) -> None:
         """Evaluates the work: other works of the nest know its results here, and those that have a place are stored."""

@@ -50,6 +50,20 @@ func.func @pool(%x: tensor<8xf32>, %i: tensor<f32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
+// Declined: A scan, whose window reaches back to the first element.
+// CHECK-LABEL: func.func @scan(
+// CHECK-NOT: stablehlo.pad
+// CHECK: "stablehlo.reduce_window"(%arg0, %{{.*}}) <{padding = dense<{{\[\[}}7, 0]]>
+func.func @scan(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 8>, padding = dense<[[7, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
 // Unchanged: No padding.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: stablehlo.convolution

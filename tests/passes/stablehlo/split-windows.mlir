@@ -1,12 +1,30 @@
 // RUN: hloom-opt %s --split-windows --split-input-file | filecheck %s
 
-// Changed: A cumulative sum: three windows that together reach 1024 elements back, or more, where there are zeros alone.
-// CHECK-LABEL: func.func @cumulative(
-// CHECK: %[[A:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [10, 0]]>{{.*}}window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 1, 11>
-// CHECK: %[[B:.*]] = "stablehlo.reduce_window"(%[[A]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [99, 0]]>{{.*}}window_dilations = array<i64: 1, 11>, window_dimensions = array<i64: 1, 10>
-// CHECK: %[[C:.*]] = "stablehlo.reduce_window"(%[[B]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [990, 0]]>{{.*}}window_dilations = array<i64: 1, 110>, window_dimensions = array<i64: 1, 10>
-// CHECK: return %[[C]]
-func.func @cumulative(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
+module attributes {hloom.target = {kind = "cuda"}} {
+  // Changed: A cumulative sum for a GPU: three windows that together reach 1024 elements back, or more, where there are zeros alone.
+  // CHECK-LABEL: func.func @cumulative(
+  // CHECK: %[[A:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [10, 0]]>{{.*}}window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 1, 11>
+  // CHECK: %[[B:.*]] = "stablehlo.reduce_window"(%[[A]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [99, 0]]>{{.*}}window_dilations = array<i64: 1, 11>, window_dimensions = array<i64: 1, 10>
+  // CHECK: %[[C:.*]] = "stablehlo.reduce_window"(%[[B]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [990, 0]]>{{.*}}window_dilations = array<i64: 1, 110>, window_dimensions = array<i64: 1, 10>
+  // CHECK: return %[[C]]
+  func.func @cumulative(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1023, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1024>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<4x1024xf32>, tensor<f32>) -> tensor<4x1024xf32>
+    return %0 : tensor<4x1024xf32>
+  }
+}
+
+// -----
+
+// Unchanged: A cumulative sum for a CPU is a scan.
+// CHECK-LABEL: func.func @scan(
+// CHECK: %[[S:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{padding = dense<{{\[\[}}0, 0], [1023, 0]]>{{.*}}window_dimensions = array<i64: 1, 1024>
+// CHECK: return %[[S]]
+func.func @scan(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1023, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1024>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -14,6 +32,24 @@ func.func @cumulative(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
     stablehlo.return %s : tensor<f32>
   }) : (tensor<4x1024xf32>, tensor<f32>) -> tensor<4x1024xf32>
   return %0 : tensor<4x1024xf32>
+}
+
+// -----
+
+// Changed: A product from the last element on: the scan of the elements turned around.
+// CHECK-LABEL: func.func @backwards(
+// CHECK: %[[R:.*]] = stablehlo.reverse %arg0, dims = [0]
+// CHECK: %[[S:.*]] = "stablehlo.reduce_window"(%[[R]], %{{.*}}) <{padding = dense<{{\[\[}}7, 0], [0, 0]]>{{.*}}window_dimensions = array<i64: 8, 1>
+// CHECK: %[[T:.*]] = stablehlo.reverse %[[S]], dims = [0]
+// CHECK: return %[[T]]
+func.func @backwards(%x: tensor<8x3xi32>) -> tensor<8x3xi32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[0, 7], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 8, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.multiply %b, %a : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<8x3xi32>, tensor<i32>) -> tensor<8x3xi32>
+  return %0 : tensor<8x3xi32>
 }
 
 // -----

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from ...common.axes import TileOp
-from ...common.reductions import neutral_element
-from ...common.rewriting import defining_op, ops_in
+from .reductions import neutral_element
+from .rewriting import defining_op, ops_in
 
 _IDEMPOTENT = {
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
@@ -57,10 +56,10 @@ class Combiner:
         return [arith.constant(value.type, attribute) for value, attribute in zip(self.values, found)]
 
 
-def split(op: TileOp) -> Combiner | None:
-    """The combiner of a reduction, or None where partial results cannot be combined by ops of its body."""
-    block = op.op.regions[0].blocks[0]
-    accumulators = list(block.arguments)[len(op.inputs) :]
+def split(block: ir.Block, inputs: int, count: int) -> Combiner | None:
+    """The combiner of the reduction or scan with that body, so many inputs and `count` accumulators after them, or None where partial
+    results cannot be combined by ops of its body."""
+    accumulators = list(block.arguments)[inputs : inputs + count]
     ops = ops_in(block)[:-1]
     dependent = set(accumulators)
     before, combining = [], []
@@ -86,7 +85,7 @@ def split(op: TileOp) -> Combiner | None:
         values.append(partners.pop())
     if set(values) != crossing or len(set(values)) != len(accumulators):
         return None
-    returned = list(block.operations)[-1].operation.operands
+    returned = list(list(block.operations)[-1].operation.operands)[: len(accumulators)]
     if any(o.regions and len(list(o.regions)) for o in combining) or not all(v in dependent for v in returned):
         return None
     return Combiner(before, combining, values, list(returned))

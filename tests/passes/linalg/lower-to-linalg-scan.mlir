@@ -1,0 +1,37 @@
+// RUN: hloom-opt %s --lower-to-linalg --split-input-file | filecheck %s
+
+// Changed: A scan has two results, the total so far and what it is at each element; the scanned loop is a reduction's.
+// CHECK-DAG: #[[ALL:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func private @rows(
+// CHECK: %[[ZEROS:.*]] = linalg.fill
+// CHECK: %[[S:.*]]:2 = linalg.generic {indexing_maps = [#[[ALL]], #[[ROW]], #[[ALL]]], iterator_types = ["parallel", "reduction"]} ins(%arg0 : tensor<4x16xf32>) outs(%[[ZEROS]], %{{.*}} : tensor<4xf32>, tensor<4x16xf32>)
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[TOTAL:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[SUM:.*]] = arith.addf %[[TOTAL]], %[[X]]
+// CHECK: linalg.yield %[[SUM]], %[[SUM]]
+// CHECK: return %[[S]]#1
+func.func private @rows(%x: tensor<4x16xf32>) -> tensor<4x16xf32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [15, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 16>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+// Unchanged: A window that starts from 1, which adding does not leave as it is.
+// CHECK-LABEL: func.func private @window(
+// CHECK-NOT: linalg.generic {{.*}}outs({{.*}}, {{.*}})
+// CHECK: return
+func.func private @window(%x: tensor<19xf32>) -> tensor<16xf32> attributes {hloom.kind = "reduce"} {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %one) <{window_dimensions = array<i64: 4>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<19xf32>, tensor<f32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
