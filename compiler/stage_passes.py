@@ -53,6 +53,7 @@ STABLEHLO = [
     "cse",
     "sort-scatters",
     "partial-sorts",
+    "grow-concatenations",
     "check-canonical",
     # targets that are GPUs: reductions with few results
     "split-reductions",

@@ -22,6 +22,9 @@ from ...errors import UnsupportedOpError
 from .axes import var
 from .records import IDENTITY, SCALAR, AccessMap, Value
 
+GROWS = "hloom.grows"
+"""On a dynamic_update_slice: its operand dies there, and is updated in place, in a kernel of its own."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -34,6 +37,7 @@ class Facts:
     row: bool = False
     overwrites: bool = False
     scanned: int | None = None
+    grows: bool = False
 
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -125,7 +129,7 @@ def _dynamic_update_slice(op: ir.Operation, number: int, operands: Sequence[Valu
         d + run_time_index(start.id, whole - size + 1) * -1
         for d, start, whole, size in zip(_dims(results[0]), starts, source.shape, update.shape, strict=True)
     )
-    return _facts(op, (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True)
+    return _facts(op, (IDENTITY, AccessMap(index, masked=True), *(SCALAR for _ in starts)), overwrites=True, grows=GROWS in op.attributes)
 
 
 def _concatenate(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:

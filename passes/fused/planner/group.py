@@ -32,7 +32,7 @@ class Bucket:
 class Group:
     """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
     its contraction. `phases`: how many reductions feed one another at most. `row`: its reductions are over the contiguous dimension.
-    `alone`: its op shares a kernel with no other.
+    `alone`, `grows`: its op shares a kernel with no other.
     """
 
     axes: dict[int, Axis]
@@ -49,6 +49,7 @@ class Group:
     contraction: int | None = None
     packed: frozenset[int] = frozenset()
     overwrites: frozenset[int] = frozenset()
+    grows: bool = False
 
     @property
     def parallel(self) -> list[int]:
@@ -124,6 +125,7 @@ def seed(op: Op, program: Program) -> Group:
         contraction=op.id if op.kind.contracts else None,
         packed=frozenset(read.value for read in op.reads if read.packed),
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
+        grows=op.grows,
     )
 
 

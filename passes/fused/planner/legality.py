@@ -35,6 +35,8 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
     if p.alone or c.alone:
         return Refusal(Code.ALONE, "a sort, a scatter or a call of outside code shares its kernel with no other op")
+    if p.grows or c.grows:
+        return Refusal(Code.ALONE, "what grows a buffer in place shares its kernel with no other op")
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
         return Refusal(Code.INSTANCE_LIMIT, f"{union.instances} instances of {p.ops + c.ops} ops", union.instances / (p.ops + c.ops))
     reduced = {i for i, axis in union.axes.items() if axis.reduced}

@@ -181,7 +181,7 @@ class _Reader:
         node = facts.kind is not Kind.CONTROL and draft.name != CONSTANT and (not draft.free or wanted)
         return Op(
             number, draft.name, facts.kind, draft.operands, draft.results, reads, facts.ranges, facts.work, facts.row, draft.free, node,
-            draft.operands[0] if facts.overwrites else None, draft.loc, facts.scanned,
+            draft.operands[0] if facts.overwrites else None, draft.loc, facts.scanned, facts.grows,
         )  # fmt: skip
 
     def with_captures(self, op: Op, ops: list[Op]) -> Op:

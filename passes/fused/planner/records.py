@@ -74,7 +74,7 @@ class Op:
 
     `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
     dimension; `overwrites`: the value that a dynamic_update_slice may update in place; `scanned`: the dimension of its result along which
-    each element needs all before it.
+    each element needs all before it; `grows`: it updates in place, in a kernel of its own.
     """
 
     id: int
@@ -91,6 +91,7 @@ class Op:
     overwrites: int | None
     loc: str
     scanned: int | None = None
+    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
