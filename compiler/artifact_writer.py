@@ -5,7 +5,7 @@ For a CPU the code is an object that the host programs were compiled into; for a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch_mlir import ir
@@ -76,9 +76,10 @@ class ArtifactWriter:
         """What the machine code takes for granted of the manifest."""
         return interface(self.manifest, self.constants)
 
-    def artifact(self, code: bytes, report: Mapping[str, Any]) -> Artifact:
-        """The artifact of an object or a cubin, as the manifest's target wants."""
-        blobs = {"cubin" if self.manifest["target"]["kind"] == "cuda" else "code": code, **self.constants}
+    def artifact(self, code: Sequence[bytes], report: Mapping[str, Any]) -> Artifact:
+        """The artifact of objects or a cubin, as the manifest's target wants."""
+        name = "cubin" if self.manifest["target"]["kind"] == "cuda" else "code"
+        blobs = {f"{name}.{number}" if number else name: part for number, part in enumerate(code)} | self.constants
         if self._module is not None:
             blobs["module"] = self._module
         return Artifact({**self.manifest, "report": report, "made_for": made_for(self.manifest, blobs)}, blobs)

@@ -1,4 +1,4 @@
-"""llvm → object: the LLVM-dialect module as an ELF object for the target, through llvmlite."""
+"""llvm → object: the LLVM-dialect module as ELF objects for the target, through llvmlite."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.llvm import initialise_all
 from hloom.runtime.manifest import INTERFACE
 
-from .llvm_passes import optimise
+from .llvm_passes import Job, objects_of, optimise
+from .llvm_split import split
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
 
 @uninterrupted()
-def emit_object(module: ir.Operation, interface: str) -> bytes:
-    """The ELF object of a module in the LLVM dialect, which holds `interface` (runtime/manifest.py) at the symbol of that name.
+def emit_objects(module: ir.Operation, interface: str) -> list[bytes]:
+    """The ELF objects of a module in the LLVM dialect; the first holds `interface` (runtime/manifest.py) at the symbol of that name.
 
     Raises CompileError where an op of another dialect is left.
     """
-    with _optimised(module, text_global(INTERFACE, interface)) as made:
-        return _machine(target_of(module)).emit_object(made)
+    first, *others = split(to_llvm_ir(module))
+    target = target_of(module)
+    return objects_of([_job(text, target) for text in (first + text_global(INTERFACE, interface), *others)])
 
 
 def text_global(name: str, value: str) -> str:
@@ -35,8 +37,9 @@ def text_global(name: str, value: str) -> str:
 @uninterrupted()
 def emit_assembly(module: ir.Operation) -> str:
     """The same as assembly text, to be read."""
-    with _optimised(module) as made:
-        return _machine(target_of(module)).emit_assembly(made)
+    job = _job(to_llvm_ir(module), target_of(module))
+    optimise(job.module, job.machine, job.options)
+    return job.machine.emit_assembly(job.module)
 
 
 def to_llvm_ir(module: ir.Operation) -> str:
@@ -73,15 +76,13 @@ def parse_verified(text: str) -> llvm.ModuleRef:
     return parsed
 
 
-def _optimised(module: ir.Operation, more: str = "") -> llvm.ModuleRef:
-    machine = _machine(target_of(module))
-    parsed = parse_verified(to_llvm_ir(module) + more)
-    parsed.triple = target_of(module).triple
-    parsed.data_layout = str(machine.target_data)
+def _job(text: str, target: TargetView) -> Job:
+    machine, module = _machine(target), parse_verified(text)
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.slp_vectorization = True
     options.loop_vectorization = True
     # LLVM's unroller unrolls loops of few vector chunks wholly, and spills
     options.loop_unrolling = False
-    optimise(parsed, machine, options)
-    return parsed
+    return Job(module, machine, options)

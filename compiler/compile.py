@@ -169,20 +169,20 @@ class Compilation:
         code = self._machine_code(writer.interface, report)
         return writer.artifact(code, report.finish(writer.manifest, code, writer.constants, self.timing))
 
-    def _machine_code(self, interface: str, report: ReportBuilder) -> bytes:
+    def _machine_code(self, interface: str, report: ReportBuilder) -> list[bytes]:
         if self.simulated:
-            return b""
-        return self._cubin(report) if self.machine.kind == "cuda" else self._object(interface)
+            return [b""]
+        return [self._cubin(report)] if self.machine.kind == "cuda" else self._objects(interface)
 
-    def _object(self, interface: str) -> bytes:
-        """Kernels and host program as an ELF object."""
+    def _objects(self, interface: str) -> list[bytes]:
+        """Kernels and host program as ELF objects."""
         self.to("llvm")
         with process_lock:
-            from .codegen import emit_object  # LLVM is needed for machine code alone
+            from .codegen import emit_objects  # LLVM is needed for machine code alone
 
         self.timing.begin_stage("object")
         with self.timing.measure("emit-object"):
-            return emit_object(self.module, interface)
+            return emit_objects(self.module, interface)
 
     def _cubin(self, report: ReportBuilder) -> bytes:
         """The kernels as a cubin; the host program stays as thunks. Empty where libraries do everything."""

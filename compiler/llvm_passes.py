@@ -1,9 +1,36 @@
-"""LLVM's passes over a module of llvmlite's."""
+"""LLVM's passes over modules of llvmlite's, on as many cores as there are modules.
+
+llvmlite lets one thread into LLVM at a time. LLVM itself asks only that threads share no context: each module has its own.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import string_at
+from dataclasses import dataclass
+
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
+
+from hloom.passes.errors import PassFailure
+from hloom.runtime.forking import hold_over_forks
+
+_running = threading.RLock()
+"""Held while threads are in LLVM that do not hold llvmlite's lock: a child that is forked meanwhile would find LLVM stopped halfway."""
+hold_over_forks(_running)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A module to optimise and to emit."""
+
+    module: llvm.ModuleRef
+    machine: llvm.TargetMachine
+    options: llvm.PipelineTuningOptions
 
 
 def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: llvm.PipelineTuningOptions) -> None:
@@ -17,6 +44,45 @@ def run_passes(passes: llvm.ModulePassManager, module: llvm.ModuleRef, builder: 
     try:
         passes.run(module, builder)
     finally:
-        # llvmlite 0.50 never frees one: ObjectRef's empty _dispose hides NewPassManager's (72 KB a module)
-        NewPassManager._dispose(passes)
-        passes.detach()
+        _dispose(passes)
+
+
+def objects_of(jobs: Sequence[Job]) -> list[bytes]:
+    """The ELF object of each module, optimised as `optimise` does and then closed. The jobs share no module, context or machine."""
+    builders = [llvm.create_pass_builder(job.machine, job.options) for job in jobs]
+    passes = [builder.getModulePassManager() for builder in builders]
+    errors = [ffi.OutputString() for _ in jobs]
+    try:
+        with _running, ThreadPoolExecutor(min(len(jobs), len(os.sched_getaffinity(0)))) as pool:
+            buffers = list(pool.map(_optimise_and_emit, jobs, builders, passes, errors))
+    finally:
+        for each, job in zip(passes, jobs):
+            _dispose(each)
+            job.module.close()  # before its context, whatever an error's traceback holds
+    return [_contents(buffer, error) for buffer, error in zip(buffers, errors)]
+
+
+_unlocked_run = ffi.lib.LLVMPY_RunNewModulePassManager._cfn
+_unlocked_emit = ffi.lib.LLVMPY_TargetMachineEmitToMemory._cfn
+
+
+def _optimise_and_emit(job: Job, builder: llvm.PassBuilder, passes: llvm.ModulePassManager, error: ffi.OutputString) -> int | None:
+    """The address of a buffer of LLVM's; None, and the error, where it fails."""
+    _unlocked_run(passes, job.module, builder)
+    return _unlocked_emit(job.machine, job.module, 1, error)
+
+
+def _contents(buffer: int | None, error: ffi.OutputString) -> bytes:
+    with error:
+        if not buffer:
+            raise PassFailure(f"LLVM emits no code: {error if error else 'it does not say why'}", stage="object")
+    try:
+        return string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _dispose(passes: llvm.ModulePassManager) -> None:
+    # llvmlite 0.50 never frees one: ObjectRef's empty _dispose hides NewPassManager's (72 KB a module)
+    NewPassManager._dispose(passes)
+    passes.detach()

@@ -4,7 +4,7 @@ became at `thunk`, on a GPU each kernel and each library call beside the limits 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -142,13 +142,13 @@ class ReportBuilder:
             row["cost_ps"] = integer(op, "cost_ps")
         rows[entry, f"{key} {kernel}"] = row
 
-    def finish(self, manifest: Mapping[str, Any], code: bytes, constants: Mapping[str, bytes], timing: Timing) -> dict[str, Any]:
+    def finish(self, manifest: Mapping[str, Any], code: Sequence[bytes], constants: Mapping[str, bytes], timing: Timing) -> dict[str, Any]:
         """Adds what the manifest says of the program, how large its parts are and how long its passes took, and returns the whole."""
         signature, packed = Signature.of(manifest), map(TensorSpec.of, manifest["init_results"])
         named = {"name": manifest["name"], "target": manifest["target"]["name"]}
         self.data["program"] = {**named, "inputs": listed(signature.inputs), "outputs": listed(signature.outputs)}
         bound = sum(spec.nbytes for spec in signature.bound.values())
-        self.data["memory"] |= {"code": len(code), "constants": sum(map(len, constants.values())), "bound": bound}
+        self.data["memory"] |= {"code": sum(map(len, code)), "constants": sum(map(len, constants.values())), "bound": bound}
         self.data["memory"]["packed"] = sum(spec.nbytes for spec in packed)
         self.data["timing"] = [[f"{stage}: {name}" if stage else name, seconds] for stage, name, seconds in timing.rows]
         return self.data

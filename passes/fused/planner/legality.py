@@ -33,10 +33,9 @@ class Refusal:
 
 def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
-    if p.alone or c.alone:
-        return Refusal(Code.ALONE, "a sort, a scatter or a call of outside code shares its kernel with no other op")
-    if p.grows or c.grows:
-        return Refusal(Code.ALONE, "what grows a buffer in place shares its kernel with no other op")
+    if p.alone or c.alone or p.grows or c.grows:
+        what = "a sort, a scatter or a call of outside code" if p.alone or c.alone else "what grows a buffer in place"
+        return Refusal(Code.ALONE, f"{what} shares its kernel with no other op")
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
         return Refusal(Code.INSTANCE_LIMIT, f"{union.instances} instances of {p.ops + c.ops} ops", union.instances / (p.ops + c.ops))
     reduced = {i for i, axis in union.axes.items() if axis.reduced}

@@ -1,0 +1,87 @@
+"""LLVM IR text of many functions as texts of some functions each, which LLVM compiles at once on all cores.
+
+Before:
+    @table = private constant [4 x i64] …
+    define internal void @fusion_0_body(i64 %0, i64 %1, ptr noalias %2) #0 { … @table … }
+    define void @fusion_0(i64 %0, i64 %1, ptr %2) #0 { call void @fusion_0_body(…) }
+    define void @hloom_main(ptr %0) #0 { … @fusion_0 … }
+After, if the last has no place beside the others:
+    @table = …, @fusion_0_body and @fusion_0 as before
+    @table = …, define void @hloom_main(ptr %0) #0 { … }, declare void @fusion_0(i64, i64, ptr)
+
+How a text is split depends on the text alone, not on how many cores there are: a program's code is the same everywhere. A function of
+internal linkage stays with those that use it. Declined: a text with variables, which the parts would have to share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LINES = 3000
+"""A text gets no further function once it has so many lines: some tenths of a second of LLVM's time."""
+_DEFINITION = re.compile(
+    r"^define (?P<linkage>internal |private )?(?P<kind>.*?)@(?P<name>[\w.$-]+)\((?P<parameters>.*?)\)[^()]*\{\n.*?^\}\n", re.S | re.M
+)
+_SYMBOL = re.compile(r"@([\w.$-]+)")
+_VARIABLE = re.compile(r"^@.* global ", re.M)
+
+
+@dataclass(frozen=True)
+class _Function:
+    name: str
+    text: str
+    local: bool
+    declaration: str
+    uses: frozenset[str]
+
+
+def split(text: str, most: int = LINES) -> list[str]:
+    """The texts of modules that together define what `text` does, each of about `most` lines."""
+    if text.count("\n") <= most or _VARIABLE.search(text):
+        return [text]
+    functions = [_function(found) for found in _DEFINITION.finditer(text)]
+    declarations = {function.name: function.declaration for function in functions}
+    rest = _DEFINITION.sub("", text)
+    parts: list[list[_Function]] = [[]]
+    lines = 0
+    for together in _together(functions):
+        if lines > most:
+            parts.append([])
+            lines = 0
+        parts[-1] += together
+        lines += sum(function.text.count("\n") for function in together)
+    return [_module(part, rest, declarations) for part in parts]
+
+
+def _function(found: re.Match[str]) -> _Function:
+    parameters = re.sub(r" %[\w.]+(?=,|$)", "", found["parameters"])
+    declaration = f"declare {found['kind']}@{found['name']}({parameters})\n"
+    uses = frozenset(_SYMBOL.findall(found[0])) - {found["name"]}
+    return _Function(found["name"], found[0], found["linkage"] is not None, declaration, uses)
+
+
+def _together(functions: list[_Function]) -> Iterator[list[_Function]]:
+    """The functions in order, each with the local ones that it uses and whoever shares these."""
+    leader = {function.name: function.name for function in functions}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name] = leader[leader[name]]
+        return name
+
+    local = {function.name for function in functions if function.local}
+    for function in functions:
+        for used in function.uses & local:
+            leader[find(used)] = find(function.name)
+    groups: dict[str, list[_Function]] = {}
+    for function in functions:
+        groups.setdefault(find(function.name), []).append(function)
+    yield from groups.values()
+
+
+def _module(part: list[_Function], rest: str, declarations: dict[str, str]) -> str:
+    own = {function.name for function in part}
+    outside = sorted(set().union(*(function.uses for function in part)) & declarations.keys() - own)
+    return "".join([rest, *(declarations[name] for name in outside), *(function.text for function in part)])

@@ -1,0 +1,101 @@
+"""Machine code in parts, which LLVM compiles on all cores."""
+
+from __future__ import annotations
+
+import re
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+import hloom
+from hloom.compiler import codegen, llvm_passes
+from hloom.compiler.llvm_split import split
+from hloom.passes.errors import PassFailure
+
+TEXT = """
+@table = private constant [2 x i64] [i64 1, i64 2]
+declare i64 @llvm.smax.i64(i64, i64) #0
+define internal i64 @a_body(i64 %0, ptr noalias %1) #1 {
+  %3 = load i64, ptr @table
+  %4 = call i64 @llvm.smax.i64(i64 %0, i64 %3)
+  ret i64 %4
+}
+
+define i64 @a(i64 %0, ptr %1) #1 {
+  %3 = call i64 @a_body(i64 %0, ptr %1)
+  ret i64 %3
+}
+
+define internal i64 @b_body(i64 %0) {
+  ret i64 %0
+}
+
+define i64 @main(i64 %0, ptr %1) #1 {
+  %3 = call i64 @a(i64 %0, ptr %1)
+  %4 = call i64 @b(i64 %3)
+  ret i64 %4
+}
+
+define i64 @b(i64 %0) {
+  %2 = call i64 @b_body(i64 %0)
+  ret i64 %2
+}
+
+attributes #0 = { nounwind }
+attributes #1 = { "prefer-vector-width"="256" }
+"""
+
+
+def _defined(text: str) -> list[str]:
+    return re.findall(r"^define .*?@(\w+)\(", text, re.M)
+
+
+def test_local_functions_stay_with_their_users() -> None:
+    parts = split(TEXT, 1)
+    assert sorted(map(_defined, parts)) == [["a_body", "a"], ["b_body", "b"], ["main"]]
+    (main,) = (part for part in parts if _defined(part) == ["main"])
+    assert "declare i64 @a(i64, ptr)\n" in main
+    assert "declare i64 @b(i64)\n" in main
+    for part in parts:
+        llvm.parse_assembly(part, llvm.create_context()).verify()
+
+
+def test_what_is_short_stays_whole() -> None:
+    assert split(TEXT) == [TEXT]
+
+
+def test_variables_are_not_split() -> None:
+    text = TEXT.replace("private constant", "private global")
+    assert split(text, 1) == [text]
+
+
+def _layers(count: int) -> str:
+    lines = ["func.func @main(%x0: tensor<24x24xf32>) -> tensor<24x24xf32> {"]
+    for n in range(count):
+        lines += [
+            f"  %y{n} = stablehlo.dot_general %x{n}, %x0, contracting_dims = [1] x [{n % 2}] : "
+            "(tensor<24x24xf32>, tensor<24x24xf32>) -> tensor<24x24xf32>",
+            f"  %x{n + 1} = stablehlo.{('tanh', 'abs', 'cosine', 'logistic')[n % 4]} %y{n} : tensor<24x24xf32>",
+        ]
+    return "\n".join([*lines, f"  return %x{count} : tensor<24x24xf32>", "}"])
+
+
+def test_a_program_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It computes what it does in one, and its code does not depend on how many threads compile."""
+    x = np.random.default_rng(0).standard_normal((24, 24), np.float32)
+    whole = hloom.compile(_layers(8), target="cpu")
+    monkeypatch.setattr(codegen, "split", lambda text: split(text, 100))
+    parts = hloom.compile(_layers(8), target="cpu")
+    code = {name: blob for name, blob in parts.artifact().blobs.items() if name.startswith("code")}
+    assert list(code)[:2] == ["code", "code.1"]
+    np.testing.assert_array_equal(parts(x), whole(x))
+    monkeypatch.setattr(llvm_passes.os, "sched_getaffinity", lambda _: {0})
+    alone = hloom.compile(_layers(8), target="cpu")
+    assert {name: bytes(alone.artifact().blobs[name]) for name in code} == {name: bytes(blob) for name, blob in code.items()}
+
+
+def test_what_llvm_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm_passes, "_unlocked_emit", lambda *_: None)
+    with pytest.raises(PassFailure, match="LLVM emits no code"):
+        hloom.compile(_layers(1), target="cpu")
