@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..c_programs import compile_source
@@ -30,16 +31,23 @@ def _hloom(row: Layer, threads: int) -> Prepared:
     start = time.perf_counter()
     exe = hloom.compile(module, *inputs)
     seconds = time.perf_counter() - start
-    results = exe.flat(inputs)
-    return Prepared(lambda: exe.flat(inputs), [_numpy(result) for result in results], seconds)
+    arrays = [_array(tensor) for tensor in inputs]
+    results = exe.flat(arrays)
+    return Prepared(lambda: exe.flat(arrays), [np.asarray(result) for result in results], seconds)
+
+
+def _array(tensor: Any) -> np.ndarray:
+    """What shares a tensor's memory; NumPy has bf16 by ml_dtypes."""
+    import torch
+
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
 
 
 def _numpy(result: Any) -> np.ndarray:
-    import torch
-
-    if isinstance(result, torch.Tensor):
-        result = (result.float() if result.is_floating_point() else result).numpy()
-    return np.asarray(result)
+    """For comparison."""
+    return (result.float() if result.is_floating_point() else result).numpy()
 
 
 def _eager(row: Layer, threads: int) -> Prepared:
