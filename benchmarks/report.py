@@ -25,6 +25,7 @@ INTRODUCTION = """# Benchmarks
     python -m benchmarks.gpu                     correctness and run times on an NVIDIA GPU: the last section
     python -m benchmarks.layers                  single layers of well-known models: build/benchmarks/layers.json
     python -m benchmarks.models                  whole models with random weights: build/benchmarks/models.json
+    python -m benchmarks.functions               JAX functions: build/benchmarks/functions.json
 
 They need the extras `torch` and `jax` and gcc; a peer that is not installed is left out. `--quick` and names of rows print only.
 
@@ -37,10 +38,11 @@ thresholds raised, so that memory is kept and does not fault again. The results 
 their memory: hloom through its cache (plain calls, no outputs given), torch and JAX through malloc, C by construction. All get the same
 arrays and must give the numbers that JAX gives; what does not is listed. Machines are shared: look at the least times too.
 
-**Layers and models.** `benchmarks/layers/layers.txt` and `models.txt` are tables of torch modules with the sizes of real models, a row a
-line: family, name, how torch makes it, shapes, and the same as a JAX function. Peers are eager (the better of both memory formats),
-torch.compile with frozen weights, OpenVINO (f32, one stream, latency), JAX and onnxruntime, and two limits, timed in the same slices:
-FMAs in registers for the row's flops, and one read and one write of its bytes. Results must be eager's. They need the extra `bench`.
+**Layers, models and functions.** `benchmarks/layers/layers.txt` and `models.txt` are tables of torch modules with the sizes of real
+models, a row a line: family, name, how torch makes it, shapes, and the same as a JAX function; `benchmarks/functions/functions.txt` is one
+of JAX functions. Peers are eager (the better of both memory formats), torch.compile with frozen weights, OpenVINO (f32, one stream,
+latency), JAX and onnxruntime, and two limits, timed in the same slices: FMAs in registers for the row's flops, and one read and one
+write of its bytes. Results must be eager's, those of functions jax.jit's. They need the extra `bench`.
 
     python -m benchmarks.layers                             one short round of all rows; --list shows them, --full is for a night
     python -m benchmarks.layers conv3x3 'resnet*' --peers hloom,eager   families and rows by name; --batch 1, --threads 2, -o FILE

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-_MODULES = {"workloads": "benchmarks.peers", "layers": "benchmarks.layers.suite", "models": "benchmarks.layers.suite"}
+_MODULES = {
+    "workloads": "benchmarks.peers",
+    "layers": "benchmarks.layers.suite",
+    "models": "benchmarks.layers.suite",
+    "functions": "benchmarks.functions.suite",
+}
 """By a suite's name: the module whose SUITES has it."""
 
 
@@ -55,6 +60,8 @@ class Suite:
     peers: Mapping[str, Peer]
     reference: str
     """The peer whose results the others' must be."""
+    best: tuple[str, ...] = ()
+    """The peers whose best hloom is held against."""
 
 
 def load(name: str) -> Suite:

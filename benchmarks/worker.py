@@ -23,8 +23,8 @@ from .suite import Peer, load
 
 _MOST_SAMPLES = 5000
 _MOST_COMPARED = 1 << 21
-_SHORTEST_SAMPLE = 5e-5
-"""Seconds: calls that are shorter are timed several at a time, for a clock costs some of a microsecond."""
+_SHORTEST_SAMPLE = 0.05
+"""Milliseconds: calls that are shorter are timed several at a time, for a clock costs some of a microsecond."""
 
 
 def main(suite_name: str, peer_name: str, threads: int) -> None:
@@ -73,26 +73,30 @@ def _floats(array: np.ndarray) -> np.ndarray:
 
 
 def sample(call: Callable[[], object], seconds: float) -> tuple[list[float], list[float]]:
-    """Milliseconds of calls, at least three, for about so long: by the clock, and of the processor, all threads together. The first
-    calls bring the data back into the caches and do not count."""
-    start = time.perf_counter()
-    warm_until = start + seconds / 8
-    call()
-    warm = 1
-    while (now := time.perf_counter()) < warm_until:
-        call()
-        warm += 1
-    at_once = range(max(1, round(_SHORTEST_SAMPLE * warm / (now - start))))
-    scale = 1e3 / len(at_once)
+    """Milliseconds of calls, for about so long: by the clock, and of the processor, all threads together. At least three, after some
+    that bring the data back into the caches and do not count; but a call that is longer than all that is enough by itself."""
     wall: list[float] = []
     processor: list[float] = []
+
+    def run(count: int) -> None:
+        busy, start = time.process_time(), time.perf_counter()
+        for _ in range(count):
+            call()
+        wall.append((time.perf_counter() - start) / count * 1e3)
+        processor.append((time.process_time() - busy) / count * 1e3)
+
+    run(1)
+    if wall[0] > seconds * 1e3:
+        return wall, processor
+    warm_until = time.perf_counter() + seconds / 8
+    while time.perf_counter() < warm_until:
+        run(1)
+    at_once = max(1, round(_SHORTEST_SAMPLE / min(wall)))
+    wall.clear()
+    processor.clear()
     until = time.perf_counter() + seconds
     while len(wall) < 3 or (time.perf_counter() < until and len(wall) < _MOST_SAMPLES):
-        busy, start = time.process_time(), time.perf_counter()
-        for _ in at_once:
-            call()
-        wall.append((time.perf_counter() - start) * scale)
-        processor.append((time.process_time() - busy) * scale)
+        run(at_once)
     return wall, processor
 
 

@@ -12,16 +12,14 @@ from pathlib import Path
 from ..session import Measured, Session
 from ..settings import BUILD
 from ..suite import Suite, load
-from .peers import LIMITS
+from .limits import LIMITS
 from .results import Results, line, save, summary
-
-QUICK = ("hloom", "eager", "compile", "openvino", *LIMITS)
 
 
 def main(suite_name: str, description: str) -> int:
     suite = load(suite_name)
     options = _options(suite, description)
-    rounds, slices, seconds = (3, 6, 0.2) if options.full else (1, 4, 0.05)
+    rounds, slices, seconds = (3, 6, 0.2) if options.full else (1, 3, 0.04)
     rounds, slices, seconds = options.rounds or rounds, options.slices or slices, options.seconds or seconds
     BUILD.mkdir(parents=True, exist_ok=True)
     results = Results.empty(suite_name, f"{rounds} rounds, {slices} slices of {seconds:g} s")
@@ -46,7 +44,7 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
         f"python -m benchmarks.{suite.name}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("rows", nargs="*", metavar="NAME", help="rows or families, `*` and `?` allowed; all where there is none")
-    parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; {', '.join(QUICK)} if not --full")
+    parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; onnxruntime and, beside torch, JAX with --full only")
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
     parser.add_argument("--batch", type=int, help="only rows of this batch, 1 or 16")
     parser.add_argument("--full", action="store_true", help="three rounds of long slices and every peer")
@@ -56,7 +54,8 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     parser.add_argument("-o", "--output", type=Path, default=BUILD / f"{suite.name}.json", help="results, for --compare and the page")
     parser.add_argument("--list", action="store_true", help="print the rows and do nothing")
     options = parser.parse_args()
-    names = options.peers.split(",") if options.peers else list(suite.peers if options.full else QUICK)
+    quick = ("hloom", *suite.best, *LIMITS)
+    names = options.peers.split(",") if options.peers else [name for name in suite.peers if options.full or name in quick]
     for name in names:
         if name not in suite.peers:
             parser.error(f"no peer {name!r}: they are {', '.join(suite.peers)}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..report import table
-from .peers import LIMITS
+from .limits import LIMITS
 from .results import Key, Results, load_results, mean
 
 _SECONDS_MATTER = 0.2

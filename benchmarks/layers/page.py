@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..report import table
 from ..suite import Suite, load
-from .peers import LIMITS
+from .limits import LIMITS
 from .pictures import draw
 from .results import Results, load_results, summary
 

@@ -1,8 +1,7 @@
-"""The peers of torch modules: how each takes one, compiles it and is called. And the machine's own limits, which are peers too."""
+"""The peers of torch modules: how each takes one, compiles it and is called."""
 
 from __future__ import annotations
 
-import ctypes
 import statistics
 import time
 from collections.abc import Callable
@@ -11,10 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..c_programs import compile_source
-from ..settings import BUILD
 from ..suite import Peer, Prepared
 from ..worker import sample
+from .limits import limits
 from .table import Input, Layer
 
 _TRIAL_SECONDS = 0.05
@@ -153,34 +151,6 @@ def _onnx(row: Layer, threads: int) -> Prepared:
     return Prepared(lambda: session.run(None, given), session.run(None, given), seconds)
 
 
-def _fma(row: Layer, threads: int) -> Prepared:
-    """As many flops as the row's products have, in registers."""
-    from .modules import cost
-
-    flops, _, _ = cost(row)
-    chains = _ceiling("fma_chains")
-    return Prepared(lambda: chains(ctypes.c_long(flops), ctypes.c_float(0.5), ctypes.c_float(1.0)), [], 0.0, note=str(flops))
-
-
-def _bandwidth(row: Layer, threads: int) -> Prepared:
-    """As many bytes read and written as the row has at least."""
-    from .modules import cost
-
-    _, read, written = cost(row)
-    source, target = np.zeros(read + 64, np.uint8), np.zeros(written + 64, np.uint8)
-    source[:], target[:] = 0, 0  # pages of their own
-    stream = _ceiling("stream")
-    arguments = (source.ctypes.data, read, target.ctypes.data, written)
-    given = [kind(value) for kind, value in zip((ctypes.c_void_p, ctypes.c_long) * 2, arguments)]
-    return Prepared(lambda: (stream(*given), source, target), [], 0.0, note=str(read + written))
-
-
-def _ceiling(name: str) -> Any:
-    function = getattr(compile_source("ceilings.c", BUILD), name)
-    function.restype = ctypes.c_float
-    return function
-
-
 def _warm(peer: Callable[[Layer, int], Prepared]) -> Callable[[], object]:
     """What a compiler imports and finds out at the first program of a process, it has then done for every row's."""
     return lambda: peer(Layer("", "", "ReLU()", (Input((1,), "f32"),)), 1)
@@ -196,10 +166,6 @@ def _warm_openvino() -> None:
 def _has_no_bf16(row: Layer) -> bool:
     """NumPy, by which these are fed, has none."""
     return all(each.dtype != "bf16" for each in row.inputs)
-
-
-def _never(row: Layer) -> bool:
-    return False
 
 
 _INDUCTOR = ("torch", "torch.export", "torch._inductor.compile_fx", "torch._inductor.freezing", "torch._dynamo")
@@ -219,8 +185,6 @@ PEERS = {
         ),
         Peer("jax", "JAX", _JAX, _jax, takes=_has_no_bf16),
         Peer("onnx", "onnxruntime", (*_MODULES, "onnxruntime", "onnxscript"), _onnx, takes=_has_no_bf16),
-        Peer("fma", "FMAs", _MODULES, _fma, compares=_never),
-        Peer("bandwidth", "bandwidth", _MODULES, _bandwidth, compares=_never),
+        *limits("benchmarks.layers.modules"),
     ]
 }
-LIMITS = ("fma", "bandwidth")

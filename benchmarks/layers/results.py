@@ -11,12 +11,10 @@ from pathlib import Path
 from ..report import machine, table
 from ..session import Measured
 from ..settings import ROOT
-from ..suite import Suite
-from .peers import LIMITS
+from ..suite import Suite, load
+from .limits import LIMITS
 
 Key = tuple[str, int, str]
-BEST = ("eager", "compile", "openvino")
-"""The peers whose best hloom is held against."""
 
 
 @dataclass
@@ -43,7 +41,7 @@ class Results:
 
     def best(self, row: str, threads: int) -> tuple[float, str] | None:
         """The best peer's time and name."""
-        times = [(time, peer) for peer in BEST if (time := self.time(row, threads, peer)) is not None]
+        times = [(time, peer) for peer in load(self.suite).best if (time := self.time(row, threads, peer)) is not None]
         return min(times, default=None)
 
     def work(self, row: str, threads: int, limit: str) -> int | None:

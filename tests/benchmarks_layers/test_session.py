@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -37,6 +38,12 @@ def test_short_calls_are_timed_together():
     assert len(wall) == len(processor) >= 3
     assert len(calls) > 3 * len(wall)
     assert 0 < np.median(wall) < 0.01
+
+
+def test_a_long_call_is_enough():
+    calls = []
+    wall, _ = sample(lambda: (calls.append(1), time.sleep(0.01)), 0.005)
+    assert len(calls) == len(wall) == 1 and wall[0] >= 10
 
 
 @pytest.mark.parametrize(

@@ -48,3 +48,13 @@ def test_every_layer_can_be_made():
 
     for row in read(TABLES / "layers.txt", 16).values():
         assert all(cost(row)[1:]), row.name
+
+
+def test_every_function_can_be_made():
+    pytest.importorskip("jax")
+    from benchmarks.functions.functions import cost
+
+    costs = {row.name: cost(row) for row in read(ROOT / "benchmarks" / "functions" / "functions.txt", 16).values()}
+    assert all(all(each[1:]) for each in costs.values())
+    assert costs["nhwc_3x3_64_56"][0] == 2 * 56 * 56 * 64 * 64 * 9
+    assert costs["elman_256_64"][0] == 64 * 2 * 32 * 256 * 256
