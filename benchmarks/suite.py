@@ -19,6 +19,9 @@ _MODULES = {
 """By a suite's name: the module whose SUITES has it."""
 
 
+GONE = "no longer in the table"
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A row ready to be timed."""
@@ -62,6 +65,14 @@ class Suite:
     """The peer whose results the others' must be."""
     best: tuple[str, ...] = ()
     """The peers whose best hloom is held against."""
+
+    def families(self) -> list[str]:
+        """Of all rows, in the table's order."""
+        return list(dict.fromkeys([*(row.family for row in self.rows.values()), GONE]))
+
+    def family(self, name: str) -> str:
+        """Of a row, which an older table may have had."""
+        return self.rows[name].family if name in self.rows else GONE
 
 
 def load(name: str) -> Suite:

@@ -38,8 +38,8 @@ def write_page(results: Results, folder: Path) -> Path:
     for threads in counts:
         parts += [f"## {threads} thread{'s' * (threads > 1)}"] if len(counts) > 1 else []
         parts += [f"![{path.stem}]({path.name})" for path in draw(results, suite, threads, folder)]
-        for family in dict.fromkeys(row.family for row in suite.rows.values()):
-            rows = [row for row, count in results.keys() if count == threads and suite.rows[row].family == family]
+        for family in suite.families():
+            rows = [row for row, count in results.keys() if count == threads and suite.family(row) == family]
             lines = [_line(results, row, threads) for row in rows]
             if lines:
                 parts += [f"### {family}", table(["row", *_titles(results, suite), "hloom / best", "limit", "compile, s"], lines)]

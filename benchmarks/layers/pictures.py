@@ -10,7 +10,7 @@ from ..suite import Suite
 from .results import Results, mean
 
 _OURS, _THEIRS = "tab:blue", "tab:orange"
-_TICKS = {0.125: "⅛", 0.25: "¼", 0.5: "½", 1: "1", 2: "2", 4: "4", 8: "8"}
+_TICKS = {1 / 64: "1/64", 1 / 16: "1/16", 1 / 4: "1/4", 1 / 2: "1/2", 1: "1", 2: "2", 4: "4", 16: "16", 64: "64"}
 
 
 def draw(results: Results, suite: Suite, threads: int, folder: Path) -> list[Path]:
@@ -36,11 +36,11 @@ def _bars(plt: Any, results: Results, suite: Suite, threads: int) -> Any:
     for row, count in results.keys():
         ratio = results.ratio(row, threads) if count == threads else None
         if ratio:
-            ratios.setdefault(suite.rows[row].family, []).append(ratio)
+            ratios.setdefault(suite.family(row), []).append(ratio)
     families = sorted(ratios, key=lambda family: -mean(ratios[family]))
     figure, axes = plt.subplots(figsize=(8, 1 + 0.28 * len(families)))
     means = [mean(ratios[family]) for family in families]
-    axes.barh(families, means, color=[_OURS if each <= 1 else _THEIRS for each in means], alpha=0.6)
+    axes.barh(families, [each - 1 for each in means], left=1, color=[_OURS if each <= 1 else _THEIRS for each in means], alpha=0.6)
     for place, family in enumerate(families):
         axes.scatter(ratios[family], [place] * len(ratios[family]), s=8, color="black", zorder=3)
     axes.axvline(1, color="black", linewidth=1)
@@ -67,14 +67,15 @@ def _roofline(plt: Any, results: Results, suite: Suite, threads: int) -> Any:
         line = sorted({*ends, min(max(peak / slowest, ends[0]), ends[1])})
         left.plot(line, [min(peak, place * slowest) for place in line], color="black", linewidth=1, label="the machine")
     left.set(xscale="log", yscale="log", xlabel="flops a byte", ylabel="GFLOP/s", title="products and convolutions")
-    left.legend()
     others = {row: float(work) for row, work in moved.items() if row not in flops}
     _dots(right, results, threads, others, moved)
     roof = sorted((others[row], widths[row]) for row in others if row in widths)
     if roof:
         right.plot(*zip(*roof), color="black", linewidth=1, label="the machine")
     right.set(xscale="log", yscale="log", xlabel="bytes of a call", ylabel="GB/s", title="all else")
-    right.legend()
+    for axes in (left, right):
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
     return figure
 
 

@@ -98,12 +98,11 @@ def mean(ratios: list[float]) -> float:
 def summary(results: Results, suite: Suite) -> str:
     """By family: the mean and the worst of the ratios; then what failed."""
     lines = []
-    families = list(dict.fromkeys(row.family for row in suite.rows.values()))
-    for family in [*families, "all"]:
+    for family in [*suite.families(), "all"]:
         found = [
             (ratio, row)
             for row, threads in results.keys()
-            if family in ("all", suite.rows[row].family) and (ratio := results.ratio(row, threads))
+            if family in ("all", suite.family(row)) and (ratio := results.ratio(row, threads))
         ]
         if found:
             worst = max(found)

@@ -77,3 +77,11 @@ def test_the_page(tmp_path):
     assert "| sum_all_4m | 2 / 2 | 1 / 1 | – | – | **2.00** | 50% of bandwidth | 0.10 |" in said
     assert "Below 60% of the limit: sum_all_4m 50%." in said
     assert {path.name for path in tmp_path.glob("*.svg")} == {"layers-bars.svg", "layers-roofline.svg"}
+
+
+def test_a_row_that_left_the_table_is_still_told(tmp_path):
+    pytest.importorskip("matplotlib")
+    found = results(0.5)
+    found.measured["an_old_one", 1, "hloom"], found.measured["an_old_one", 1, "eager"] = measured(1), measured(2)
+    assert "### no longer in the table\n\n" in write_page(found, tmp_path).read_text()
+    assert "| no longer in the table | 1 | 0.50 |" in summary(found, load("layers"))
