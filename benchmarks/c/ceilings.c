@@ -1,4 +1,4 @@
-// What one core can do at most: FMAs in registers, and reading and writing memory once.
+// What a processor can do at most: FMAs in registers, and reading and writing memory once, by so many threads.
 
 #ifdef __AVX512F__
 typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias));
@@ -13,7 +13,7 @@ enum { WIDTH = sizeof(lanes) / sizeof(float), CHAINS = 12 };
 #define STEP(i) sum##i = sum##i * factors + terms; __asm__ volatile("" : "+v"(sum##i));
 #define END(i) +sum##i[0]
 
-float fma_chains(long flops, float factor, float term)
+static float chains(long flops, float factor, float term)
 {
     lanes factors = factor - (lanes){}, terms = term - (lanes){};
     EACH(BEGIN)
@@ -23,8 +23,7 @@ float fma_chains(long flops, float factor, float term)
     return 0 EACH(END);
 }
 
-// Reads `read` bytes and writes `written` ones.
-float stream(const char *source, long read, char *target, long written)
+static float once(const char *source, long read, char *target, long written)
 {
     lanes sums[8] = {};
     long step = sizeof(lanes) * 8, i = 0;
@@ -38,4 +37,24 @@ float stream(const char *source, long read, char *target, long written)
         __asm__ volatile("" ::: "memory");  // no memset, which would write past the caches
     }
     return sum[0];
+}
+
+// Returns what nobody can foresee, so that nothing is left out.
+float fma_chains(long flops, int threads, float factor, float term)
+{
+    float sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum) if (threads > 1)
+    sum += chains(flops / threads, factor, term);
+    return sum;
+}
+
+// Reads `read` bytes and writes `written` ones, each thread its part.
+float stream(const char *source, long read, char *target, long written, int threads)
+{
+    float sum = 0;
+    read /= threads, written /= threads;
+#pragma omp parallel for num_threads(threads) reduction(+ : sum) if (threads > 1)
+    for (int i = 0; i < threads; i++)
+        sum += once(source + i * read, read, target + i * written, written);
+    return sum;
 }

@@ -23,8 +23,8 @@ def limits(module: str) -> list[Peer]:
         return importlib.import_module(module).cost(row)
 
     return [
-        Peer("fma", "FMAs", (module,), lambda row, threads: _fma(*cost(row)), compares=_never),
-        Peer("bandwidth", "bandwidth", (module,), lambda row, threads: _bandwidth(*cost(row)), compares=_never),
+        Peer("fma", "FMAs", (module,), lambda row, threads: _fma(threads, *cost(row)), compares=_never),
+        Peer("bandwidth", "bandwidth", (module,), lambda row, threads: _bandwidth(threads, *cost(row)), compares=_never),
     ]
 
 
@@ -32,21 +32,24 @@ def _never(row: Layer) -> bool:
     return False
 
 
-def _fma(flops: int, read: int, written: int) -> Prepared:
+def _fma(threads: int, flops: int, read: int, written: int) -> Prepared:
     """As many flops as the row's products have, in registers."""
     chains = _ceiling("fma_chains")
-    given = ctypes.c_long(flops), ctypes.c_float(0.5), ctypes.c_float(1.0)
+    given = ctypes.c_long(flops), threads, ctypes.c_float(0.5), ctypes.c_float(1.0)
     return Prepared(lambda: chains(*given), [], 0.0, note=str(flops))
 
 
-def _bandwidth(flops: int, read: int, written: int) -> Prepared:
+def _bandwidth(threads: int, flops: int, read: int, written: int) -> Prepared:
     """As many bytes read and written as the row has at least."""
     source, target = np.zeros(read + 64, np.uint8), np.zeros(written + 64, np.uint8)
     source[:], target[:] = 0, 0  # pages of their own
     stream = _ceiling("stream")
-    arguments = (source.ctypes.data, read, target.ctypes.data, written)
-    given = [kind(value) for kind, value in zip((ctypes.c_void_p, ctypes.c_long) * 2, arguments)]
+    given = (*_block(source, read), *_block(target, written), threads)
     return Prepared(lambda: (stream(*given), source, target), [], 0.0, note=str(read + written))
+
+
+def _block(array: np.ndarray, size: int) -> tuple[ctypes.c_void_p, ctypes.c_long]:
+    return ctypes.c_void_p(array.ctypes.data), ctypes.c_long(size)
 
 
 def _ceiling(name: str) -> Any:

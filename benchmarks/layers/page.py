@@ -63,7 +63,7 @@ def _line(results: Results, row: str, threads: int) -> list[str]:
     cells.append(f"**{ratio:.2f}**" if ratio and ratio > 1 else f"{ratio:.2f}" if ratio else "–")
     cells.append(f"{limit[0]:.0%} of {limit[1]}" if limit else "–")
     ours = results.measured.get((row, threads, "hloom"))
-    cells.append(f"{ours.compile_seconds:.2f}" if ours and ours.compile_seconds else "–")
+    cells.append(f"{ours.compile_seconds:.2f}" + f" ({ours.note})" * bool(ours.note) if ours and ours.compile_seconds else "–")
     return cells
 
 

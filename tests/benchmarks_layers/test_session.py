@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 
 import numpy as np
 import pytest
 
-from benchmarks.layers.table import Layer
+from benchmarks.layers.table import Input, Layer
 from benchmarks.session import Measured, Results, Session, _difference
 from benchmarks.settings import BUILD
 from benchmarks.suite import load
@@ -76,3 +77,18 @@ def test_workers_leave_nothing_behind():
     assert process.poll() is not None
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+def test_limits_do_the_work_that_they_say():
+    pytest.importorskip("torch")
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    peers = load("layers").peers
+    row = Layer("", "", "Linear(64, 128, bias=False)", (Input((4096, 64), "f32"),))
+    fma, stream = (peers[name].prepare(row, 2) for name in ("fma", "bandwidth"))
+    assert int(fma.note) == 2 * 4096 * 64 * 128
+    assert int(stream.note) == 4 * (4096 * 64 + 64 * 128 + 4096 * 128)
+    seconds = min(sample(fma.call, 0.005)[1]) * 1e-3
+    assert 1e9 < int(fma.note) / seconds < 1e12  # FLOP/s of one core, or two
+    stream.call()
