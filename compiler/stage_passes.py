@@ -59,6 +59,8 @@ STABLEHLO = [
     "split-reductions",
     # bound arguments
     "pack-weights",
+    "fold-scales",
+    "pack-filters",
     "turn-byte-weights",
     "split-init",
     "canonicalize",

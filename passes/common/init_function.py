@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from .rewriting import clone_with, create, functions, i64_attr, ops_in, symbol_name, update_signature
+from .rewriting import captured_values, clone_with, create, functions, i64_attr, ops_in, symbol_name, update_signature
 
 
 def entry(module: ir.Operation, name: str) -> ir.Operation | None:
@@ -43,6 +43,28 @@ def mark_arguments(function: ir.Operation, indices: Iterable[int], name: str) ->
         for index in indices:
             attributes[index][name] = ir.UnitAttr.get()
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])
+
+
+def early_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
+    """Values that are made of bound arguments and constants, with a bound argument among them; none behind an optimization_barrier."""
+    return _known_values(block, bound)[0]
+
+
+def known_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
+    """Values that are made of bound arguments and constants; none behind an optimization_barrier."""
+    early, fixed = _known_values(block, bound)
+    return early | fixed
+
+
+def _known_values(block: ir.Block, bound: set[ir.Value]) -> tuple[set[ir.Value], set[ir.Value]]:
+    """Values made of bound arguments and constants, and those made of constants alone."""
+    fixed: set[ir.Value] = set()
+    early = set(bound)
+    for op in ops_in(block)[:-1]:
+        reads = [*op.operands, *captured_values(op)]
+        if op.name != "stablehlo.optimization_barrier" and all(v in early or v in fixed for v in reads):
+            (early if any(v in early for v in reads) else fixed).update(op.results)
+    return early, fixed
 
 
 def compute_once(module: ir.Operation, main: ir.Operation, ops: Sequence[ir.Operation], values: Sequence[ir.Value]) -> None:

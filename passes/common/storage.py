@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
+from typing import TypeAlias
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
@@ -14,6 +16,8 @@ from ..errors import PassFailure
 from .linear_index import LinearIndex
 from .vectors import is_vector
 
+Bounds: TypeAlias = "tuple[LinearIndex, LinearIndex]"
+
 
 @dataclass(frozen=True)
 class Storage:
@@ -22,6 +26,9 @@ class Storage:
     `element` is the type of the tensor's elements; i1 is stored as one byte. `root` is the number of the kernel's result that
     the storage is part of, or None. Sizes are ints, or values where a tile is cut at an edge. `ahead` is the prefetch distance in
     elements, 0 for none: of contiguous loads where the storage is read-only, of contiguous stores where it is writable.
+
+    `bounds` has, for each dim, the first index that exists and the one behind the last; None for all of them. Elsewhere the elements are
+    zeros that are nowhere in memory: who reads such a storage leaves them out.
     """
 
     base: ir.Value
@@ -32,6 +39,7 @@ class Storage:
     writable: bool = False
     root: int | None = None
     ahead: int = 0
+    bounds: tuple[Bounds | None, ...] = ()
 
     @staticmethod
     def whole(base: ir.Value, tensor: ir.Type, writable: bool = False) -> Storage:
@@ -41,11 +49,24 @@ class Storage:
 
     def slice(self, offsets: list[LinearIndex], sizes: tuple[int | ir.Value, ...]) -> Storage:
         """The part of these sizes that begins at `offsets`."""
-        """The part of `sizes` that starts at `offsets`."""
-        return replace(self, offset=self.address(offsets), sizes=sizes)
+        bounds = tuple(pair and (pair[0] - start, pair[1] - start) for pair, start in zip(self.bounds, offsets))
+        return replace(self, offset=self.address(offsets), sizes=sizes, bounds=bounds)
+
+    def surrounded(self, low: Sequence[int], high: Sequence[int]) -> Storage:
+        """The same elements with so many zeros before and after them along each dim."""
+        sizes = [size for size in self.sizes if isinstance(size, int)]
+        starts = [LinearIndex(constant=-before) for before in low]
+        bounds = [
+            (LinearIndex(constant=before), LinearIndex(constant=before + size)) if before or after else None
+            for before, size, after in zip(low, sizes, high, strict=True)
+        ]
+        whole = tuple(before + size + after for before, size, after in zip(low, sizes, high))
+        return replace(self, offset=self.address(starts), sizes=whole, bounds=tuple(bounds))
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
         """The same elements under another shape. Raises PassFailure where dims become one that do not lie in one piece."""
+        if any(self.bounds):
+            return self._without_units(shape)
         if self.strides == row_major(tuple(size for size in self.sizes if isinstance(size, int))):
             return replace(self, strides=row_major(shape), sizes=shape)
         wide = [(size, stride) for size, stride in zip(self.sizes, self.strides) if size != 1]
@@ -69,9 +90,18 @@ class Storage:
                     inside = 1
         return replace(self, strides=tuple(strides), sizes=shape)
 
+    def _without_units(self, shape: tuple[int, ...]) -> Storage:
+        """The same with other dims of one element; those that are surrounded stay."""
+        dims = [d for d, size in enumerate(self.sizes) if size != 1]
+        if [self.sizes[d] for d in dims] != [size for size in shape if size != 1]:
+            raise PassFailure(f"a view of shape {shape} of {self.sizes} elements with zeros around them")
+        wide = iter(dims)
+        kept = [next(wide) if size != 1 else None for size in shape]
+        strides = tuple(0 if d is None else self.strides[d] for d in kept)
+        return replace(self, strides=strides, sizes=shape, bounds=tuple(None if d is None else self.bounds[d] for d in kept))
+
     def address(self, indices: list[LinearIndex]) -> LinearIndex:
         """The index into the base of the element at `indices`."""
-        """Where the element at `indices` lies in `base`."""
         return sum((index * stride for index, stride in zip(indices, self.strides)), self.offset)
 
 

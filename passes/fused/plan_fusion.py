@@ -72,7 +72,7 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
             decisions.append((block.id, [*planner.decisions(), *notes]))
         kernels = [item for items in blocks.values() for item in items if isinstance(item, Kernel)]
         reasons = {each.ops[0]: each.reason for _, records in decisions for each in records if each.code in KERNEL_CODES}
-        if give_back(kernels, reasons, program, handles):
+        if target.kind == "cuda" and give_back(kernels, reasons, program, handles):
             return plan_fusion(module, max_instances=max_instances, library_percent=library_percent)
         outliner = Outliner(module, program, handles)
         outliner.rewrite(blocks)

@@ -28,7 +28,7 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, used_dims
 from ..common.index_expression import loops_of
-from ..common.rewriting import erase_unused, i64_attr, integer, ops_in, producer, replace, value_of, walk
+from ..common.rewriting import erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
@@ -147,7 +147,10 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
 
 
 def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
-    """Whether `value` is a slice whose elements along `following` do not lie beside those of the next index of `dim`."""
+    """Whether `value` is a slice whose elements along `following` do not lie beside those of the next index of `dim`; or has zeros."""
+    if (pad := producer(value, "tensor.pad")) is not None:
+        around = list(zip(integers(pad, "static_low"), integers(pad, "static_high")))
+        return any(map(any, around[dim : following + 1]))
     op = producer(value, "tensor.extract_slice")
     if op is None:
         return False

@@ -1,4 +1,4 @@
-"""channels-last: for CUDA targets, convolutions take activations and weights with the channels last, as tensor cores want them.
+"""channels-last: convolutions take activations and weights with the channels last, as tensor cores and vectors of channels want them.
 
 Before:
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1] …
@@ -13,21 +13,25 @@ After:
     %2 = stablehlo.convolution(%1, %c) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f] …
     %3 = stablehlo.transpose %2, dims = [0, 3, 1, 2]
 
+For a CPU the weights are [0, 1, i, o]: output channels are the lanes of its kernel, and padding stays with the convolution.
+
 The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
 anyway, windowed reductions, pads, slices, concatenations, reductions), until they meet the next convolution's and both go.
 
-Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: other targets; convolutions that
-no library takes (library_calls/conv.py), which become generated kernels that read any layout.
+Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: on CUDA, convolutions that no
+library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py). Their kernels read any
+layout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import Kind, named
 from ..common.rewriting import attributes_of, i64_array, integer, integers, padding_pairs, producer, value_of, walk
@@ -36,17 +40,19 @@ from ..registry import register_pass
 from .rules.shapes import SHAPES
 from .support import build, constants
 from .support.dimensions import ConvDims
+from .support.direct_convolution import channels_last_dims, direct_convolution
 from .support.driver import Rule, merged, rewrite, with_region
 
 Values = list[ir.Value] | None
 
 
-@register_pass("channels-last", "gives convolutions of CUDA targets the channels as their last dimension", ops=("stablehlo.convolution",))
+@register_pass("channels-last", "gives convolutions the channels as their last dimension", ops=("stablehlo.convolution",))
 def channels_last(module: ir.Operation) -> None:
-    if target_of(module).kind != "cuda" or not any(conv_of(op) for op in walk(module, "stablehlo.convolution")):
+    target = target_of(module)
+    if not any(_taken(op, target) for op in walk(module, "stablehlo.convolution")):
         return
     rules: dict[str, list[Rule]] = {
-        "stablehlo.convolution": [_convolution],
+        "stablehlo.convolution": [partial(_convolution, target)],
         "stablehlo.transpose": SHAPES["stablehlo.transpose"],
         "stablehlo.pad": [_pad],
         "stablehlo.slice": [_slice],
@@ -81,14 +87,18 @@ def _source(value: ir.Value) -> ir.Value | None:
     return op.operands[0] if len(permutation) > 2 and permutation == _to_first(len(permutation)) else None
 
 
-def _convolution(op: ir.Operation) -> Values:
-    if conv_of(op) is None:
+def _taken(op: ir.Operation, target: TargetView) -> bool:
+    return (conv_of(op) if target.kind == "cuda" else direct_convolution(op, target)) is not None
+
+
+def _convolution(target: TargetView, op: ir.Operation) -> Values:
+    if not _taken(op, target):
         return None
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0]) + 2
     orders = [
         [dims.first[0], *dims.spatial[0], dims.second[0]],
-        [dims.second[1], *dims.spatial[1], dims.first[1]],
+        [dims.second[1], *dims.spatial[1], dims.first[1]] if target.kind == "cuda" else [*dims.spatial[1], dims.first[1], dims.second[1]],
         [dims.first[2], *dims.spatial[2], dims.second[2]],
     ]
     if all(order == list(range(rank)) for order in orders):
@@ -96,7 +106,7 @@ def _convolution(op: ir.Operation) -> Values:
     x, w = (build.transpose(value, order) for value, order in zip(op.operands, orders))
     shape = [build.shape_of(op.results[0])[d] for d in orders[2]]
     spatial = tuple(range(1, rank - 1))
-    last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3)
+    last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3) if target.kind == "cuda" else channels_last_dims(rank - 2)
     y = last.emit(op, x, w, build.tensor(shape, build.element_of(op.results[0])))
     return [build.transpose(y, [orders[2].index(d) for d in range(rank)])]
 

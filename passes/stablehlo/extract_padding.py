@@ -12,17 +12,19 @@ the kernel. Batch groups become feature groups: the batch splits into (group, re
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
 
-Must hold: nothing. Declined: for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded alike on
-both sides; should the planner choose a generated kernel for one after all, it comes back here. For a CPU target, scans (common/scans.py),
-which are no windows to their kernels.
+Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out (support/direct_convolution.py) and scans
+(common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions that a library can take (library_calls/conv.py)
+and that are padded alike on both sides; should the planner choose a generated kernel for one after all, it comes back here.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs
 from ..common.scans import scan_dim
@@ -30,6 +32,7 @@ from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
+from .support.direct_convolution import direct_convolution, pads_in_kernel
 from .support.driver import rewrite, with_region
 
 Values = list[ir.Value] | None
@@ -41,13 +44,19 @@ Values = list[ir.Value] | None
     ops=("stablehlo.convolution", "stablehlo.reduce_window"),
 )
 def extract_padding(module: ir.Operation) -> None:
-    convolution = _unless_a_library_pads if target_of(module).kind == "cuda" else without_padding
-    window = _reduce_window if target_of(module).kind == "cuda" else _unless_a_scan
+    target = target_of(module)
+    convolution = _unless_a_library_pads if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
+    window = _reduce_window if target.kind == "cuda" else _unless_a_scan
     rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [window]})
 
 
 def _unless_a_scan(op: ir.Operation) -> Values:
     return _reduce_window(op) if scan_dim(op) is None else None
+
+
+def _unless_its_kernel_pads(target: TargetView, op: ir.Operation) -> Values:
+    conv = direct_convolution(op, target)
+    return without_padding(op) if conv is None or not pads_in_kernel(conv) else None
 
 
 def _unless_a_library_pads(op: ir.Operation) -> Values:

@@ -11,7 +11,7 @@ After:
 
 A module in which nothing is left to compute gets no @init. Must hold: calls are inlined. Declined: results that are larger than what they
 are made of (broadcasts, converts to a wider type) and views (reshape, slice, bytes seen as floats) stay in @main: there they cost nothing,
-in memory they would.
+in memory they would. What stands behind an optimization_barrier (pack-filters makes them; all are dropped) stays in @main too.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.byte_floats import sees_floats
-from ..common.init_function import bound_arguments, compute_once, entry
+from ..common.init_function import bound_arguments, compute_once, early_values, entry
 from ..common.ops import FREE
-from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in
+from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in, replace, walk
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import drop_dead
@@ -33,25 +33,17 @@ def split_init(module: ir.Operation) -> None:
     if main is None or entry(module, "init") is not None:
         return
     block = main.regions[0].blocks[0]
-    early = _early_values(block, {block.arguments[i] for i in bound_arguments(main)})
-    results = _frontier(block, early)
-    if not results:
-        return
-    wanted = _producers(results)
-    ops = [op for op in ops_in(block) if any(result in wanted for result in op.results)]
-    compute_once(module, main, ops, results)
-    drop_dead(main)
-
-
-def _early_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
-    """Values that are made of bound arguments and constants, with a bound argument among them."""
-    fixed: set[ir.Value] = set()
-    early = set(bound)
-    for op in ops_in(block)[:-1]:
-        reads = [*op.operands, *captured_values(op)]
-        if all(v in early or v in fixed for v in reads):
-            (early if any(v in early for v in reads) else fixed).update(op.results)
-    return early
+    early = early_values(block, {block.arguments[i] for i in bound_arguments(main)})
+    barriers = walk(main, "stablehlo.optimization_barrier")
+    asked = [value for barrier in barriers for value in barrier.operands]
+    results = list(dict.fromkeys([*_frontier(block, early), *(value for value in asked if not is_block_argument(value))]))
+    if results:
+        wanted = _producers(results)
+        ops = [op for op in ops_in(block) if any(result in wanted for result in op.results)]
+        compute_once(module, main, ops, results)
+        drop_dead(main)
+    for barrier in walk(main, "stablehlo.optimization_barrier"):
+        replace(barrier, list(barrier.operands))
 
 
 def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:

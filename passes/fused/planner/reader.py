@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from ...common.byte_floats import sees_floats
 from ...common.ops import FLOAT, FREE, Kind, name_in_table, named
-from ...common.rewriting import captured_values, functions, symbol_name
+from ...common.rewriting import captured_values, functions, is_block_argument, symbol_name
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
 from .records import IDENTITY, SCALAR, AccessMap, Block, Op, Program, Read, Value
@@ -21,7 +21,7 @@ CONTROL = named(Kind.CONTROL) | {"func.call"}
 TERMINATORS = named(Kind.TERMINATOR) | {"func.return"}
 CONSTANT = "stablehlo.constant"
 VIEWS = FREE & named(Kind.MOVEMENT)
-_READ_THROUGH = VIEWS | {"stablehlo.convert", "stablehlo.bitcast_convert"}
+_READ_THROUGH = VIEWS | {"stablehlo.convert", "stablehlo.bitcast_convert", "stablehlo.transpose"}
 """The free ops through which a contraction reads its operands."""
 SCALAR_CHAIN = 32
 """A chain of scalar ops is cloned into its users while it is no longer than this, and none of its ops costs more than a division."""
@@ -77,6 +77,23 @@ def read_program(module: ir.Operation) -> tuple[Program, Handles]:
 def captures(op: ir.Operation) -> list[ir.Value]:
     """What the bodies of a reduction use from outside, as constants that upstream's canonicaliser moved out; they count as operands."""
     return [] if op.name in CONTROL else captured_values(op)
+
+
+def _unpacks_filter(op: ir.Operation) -> bool:
+    """Whether a transpose of an argument, split from there on, is read by convolutions as their weights: an index of what is packed."""
+    if op.name != "stablehlo.transpose" or not is_block_argument(op.operands[0]):
+        return False
+    uses = list(op.results[0].uses)
+    if not uses or any(use.owner.operation.name != "stablehlo.reshape" for use in uses):
+        return False
+    while uses:
+        use = uses.pop()
+        user = use.owner.operation
+        if user.name in ("stablehlo.reshape", "stablehlo.slice"):
+            uses += list(user.results[0].uses)
+        elif user.name != "stablehlo.convolution" or use.operand_number != 1:
+            return False
+    return True
 
 
 class _Reader:
@@ -142,7 +159,7 @@ class _Reader:
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
-        if op.name in FREE or sees_floats(op):
+        if op.name in FREE or sees_floats(op) or _unpacks_filter(op):
             return True
         if op.name == "stablehlo.convert" and {operands[0].element, results[0].element} <= FLOAT and operands[0].bits < results[0].bits:
             return True

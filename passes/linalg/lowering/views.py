@@ -8,7 +8,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.index_expression import Expr, Point, linearise
-from ...common.rewriting import defining_op, value_of
+from ...common.rewriting import create, defining_op, i64_array, value_of
 from ...common.slices import extract_slice
 from .generic import element_of, shape_of
 
@@ -47,6 +47,25 @@ def window(source: ir.Value, offsets: Sequence[int], shape: Sequence[int]) -> ir
     if list(shape) == shape_of(source):
         return source
     return extract_slice(source, offsets, shape)
+
+
+def surround(source: ir.Value, pairs: Sequence[tuple[int, int]], zero: ir.Value) -> ir.Value:
+    """`source` with so many zeros before and after it along each dim, as a tensor.pad."""
+    shape = [before + extent + after for extent, (before, after) in zip(shape_of(source), pairs)]
+    low, high = ([pair[side] for pair in pairs] for side in range(2))
+    padded = create(
+        "tensor.pad",
+        [ir.RankedTensorType.get(shape, element_of(source))],
+        [source],
+        regions=1,
+        static_low=i64_array(low),
+        static_high=i64_array(high),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 0]),
+    )
+    block = padded.regions[0].blocks.append(*[ir.IndexType.get()] * len(shape))
+    with ir.InsertionPoint(block):
+        create("tensor.yield", [], [zero])
+    return padded.results[0]
 
 
 def _reassociation(groups: Sequence[Group]) -> ir.ArrayAttr:

@@ -10,15 +10,20 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from hloom.dialects.target import target_of
+
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scalars import signless
 from ...common.scans import scan_dim
+from ...stablehlo.support.dimensions import ConvDims
+from ...stablehlo.support.direct_convolution import direct_convolution, is_channels_last, pads_in_kernel
 from . import generic
 from .computed_reads import padded
 from .contraction import contract
 from .lowering import Lowering
 from .reduction import accumulator, narrowed, reducer
 from .scan import lower_scan
+from .views import at_edge, surround
 
 
 def _grown(low: Lowering, old: ir.Value, padding: ir.Value | None, pairs: Sequence[tuple[int, int]], dilation: Sequence[int]) -> ir.Value:
@@ -78,7 +83,7 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
     for d, pair, step in zip(numbers.input_spatial_dimensions, padding_pairs(op, spatial), base):
         pairs[d], steps[d] = pair, step
     elements = [lhs.type.element_type, rhs.type.element_type]
-    grown = _grown(low, lhs, None, pairs, steps)
+    grown = _surrounded(low, lhs, pairs) if _pads_in_kernel(op) and at_edge(low.tensor(lhs)) else _grown(low, lhs, None, pairs, steps)
     low.set(grown, grown)
 
     loops = generic.dims(range(rank + spatial + 1))
@@ -102,6 +107,18 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
     iterators = [generic.PARALLEL] * rank + [generic.REDUCTION] * (spatial + 1)
     out_map = generic.affine_map(len(loops), loops[:rank])
     low.set(op.results[0], contract(low, [(grown, maps[0]), (rhs, maps[1])], elements, kind, out_map, iterators))
+
+
+def _pads_in_kernel(op: ir.Operation) -> bool:
+    """Whether the CPU's kernel leaves the padding out of what it sums."""
+    conv = direct_convolution(op, target_of(op))
+    return conv is not None and pads_in_kernel(conv) and is_channels_last(ConvDims.of(op))
+
+
+def _surrounded(low: Lowering, old: ir.Value, pairs: Sequence[tuple[int, int]]) -> ir.Value:
+    """The new tensor of `old`, an argument of the group, with zeros around it that are nowhere in memory: a tensor.pad."""
+    source = low.tensor(old)
+    return surround(source, pairs, low.scalars.constant(source.type.element_type, 0)) if any(map(any, pairs)) else source
 
 
 def _floordiv(x: ir.AffineExpr, divisor: int) -> ir.AffineExpr:

@@ -6,15 +6,15 @@ leaves out is whole in every tile. The order of the returned dictionary is the o
 
 from __future__ import annotations
 
-from math import ceil, prod
-
-from torch_mlir import ir
+from math import prod
 
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
 from ...common.contraction import input_loops, integer_product, is_contraction, multiplies_bf16
+from .convolution import convolution_schedule, has_windows
+from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 
 LOOP_TILE_POINTS = 8192
@@ -31,7 +31,8 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
     ops = axes.ops
     heroes = [op for op in ops if is_contraction(op)]
     if heroes:
-        return contraction_schedule(max(heroes, key=lambda op: op.points), axes, target)
+        hero = max(heroes, key=lambda op: op.points)
+        return convolution_schedule(hero, axes) if has_windows(hero) else contraction_schedule(hero, axes, target)
     if any(not all(op.parallel) for op in ops):
         return reduction_schedule(axes)
     return loop_schedule(axes)
@@ -51,13 +52,13 @@ def loop_schedule(axes: Axes) -> dict[int, int]:
         return {}
     root = max(axes.ops, key=lambda op: op.points)
     order = _in_loop_order(axes, root)
-    inner = root.axes[-1] if root.axes else None
-    crossing = {_innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if inner in _outer_axes(op, number)} - {None}
+    last = root.axes[-1] if root.axes else None
+    crossing = {innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if last in _outer_axes(op, number)} - {None}
     room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
-        side = SQUARE_TILE_SIDE if crossing and axis in (*crossing, inner) else extent
+        side = SQUARE_TILE_SIDE if crossing and axis in (*crossing, last) else extent
         sizes[axis] = min(extent, room, side)
         room = max(1, room // sizes[axis])
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
@@ -99,20 +100,20 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         if axis in axes.tileable:
             sizes[axis] = 1
     if row_count < 8:
-        panel = 4096 if _innermost(hero, 1) in columns else 8
-        _cut(sizes, axes, columns, panel)
+        panel = 4096 if innermost(hero, 1) in columns else 8
+        cut(sizes, axes, columns, panel)
         return sizes
     column_count = prod(axes.extent[a] for a in columns)
     if column_count < 8:
-        _cut(sizes, axes, rows, 8)
+        cut(sizes, axes, rows, 8)
         return sizes
-    panels = _panels(hero)
+    packed = panels(hero)
     for axis in columns:
-        if axis in panels and axis in axes.tileable:
-            sizes[axis] = panels[axis]
-    wide, high = _block(hero, target, bool(panels))
-    _cut(sizes, axes, [a for a in columns if a not in sizes], wide)
-    _cut(sizes, axes, rows, high)
+        if axis in packed and axis in axes.tileable:
+            sizes[axis] = packed[axis]
+    wide, high = _block(hero, target, bool(packed))
+    cut(sizes, axes, [a for a in columns if a not in sizes], wide)
+    cut(sizes, axes, rows, high)
     return sizes
 
 
@@ -139,41 +140,7 @@ def _tile_element(hero: TileOp, target: TargetView) -> int:
     return 1 if product is not None and product.bits == 8 else 0
 
 
-def _panels(hero: TileOp) -> dict[int, int]:
-    """The panel width of each axis along which an operand is packed: read as `loop floordiv width` and `loop mod width`."""
-    widths = {}
-    for m in hero.maps[: len(hero.inputs)]:
-        for expr in m.results:
-            if isinstance(expr, ir.AffineModExpr):
-                loop, width = dim_position(ir.AffineModExpr(expr).lhs), ir.AffineModExpr(expr).rhs
-                if loop is not None and isinstance(width, ir.AffineConstantExpr):
-                    widths[hero.axes[loop]] = ir.AffineConstantExpr(width).value
-    return widths
-
-
-def _cut(sizes: dict[int, int], axes: Axes, group: list[int], points: int) -> None:
-    """Cuts the innermost of `group` into even pieces of about `points`, and the others one by one, until tiles have so many points."""
-    for axis in reversed(group):
-        if axis not in axes.tileable:
-            continue
-        extent = axes.extent[axis]
-        if extent <= points:
-            points //= extent
-            continue
-        pieces = ceil(extent / max(points, 1))
-        size = max(1, ceil(extent / pieces))
-        sizes[axis] = min(extent, points) if points >= 64 else size
-        points = 1
-
-
 def _outer_axes(op: TileOp, operand: int) -> list[int]:
     """The axes along which `operand` lies in pieces."""
     positions = [dim_position(expr) for expr in list(op.maps[operand].results)[:-1]]
     return [op.axes[position] for position in positions if position is not None]
-
-
-def _innermost(hero: TileOp, operand: int) -> int | None:
-    """The axis along which `operand` is contiguous."""
-    results = hero.maps[operand].results
-    position = dim_position(results[len(results) - 1]) if len(results) else None
-    return None if position is None else hero.axes[position]

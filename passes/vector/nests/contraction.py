@@ -15,14 +15,14 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import for_each, nest, nest_each
+from ...common.control_flow import LoopBound, NestBody, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
@@ -30,8 +30,13 @@ from .body import Captured
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .packing import Scratch, pack, packable, summed
+from .windows import windows_of
 from .work import Point, Work, stride_along
 
+_LEAST_ROWS = 4
+"""Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
+Taps = list[int] | tuple[LoopBound, LoopBound]
+"""What a reduced loop runs over: the taps that are unrolled, or bounds."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
 """Adds what one point of the reduced loops gives to the accumulators."""
 
@@ -63,16 +68,20 @@ def contraction_loop(work: Work, target: TargetView) -> int | None:
 
 
 def jam_loop(work: Work, vector: int | None) -> int | None:
-    """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows."""
-    best, best_still = None, 0
-    for dim in range(len(work.extents)):
-        if dim == vector or not work.parallel[dim] or work.extents[dim] == 1:
+    """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows.
+
+    A loop whose rows reach into zeros in a way that is known only at run time is none.
+    """
+    unknown = {d for window in windows_of(work) for d in window.steps if not window.is_known(d)}
+    best: tuple[int, bool, int] | None = None
+    for dim, extent in enumerate(work.extents):
+        if dim in (vector, *unknown) or not work.parallel[dim] or extent == 1:
             continue
         inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
-        still = [stride_along(m, s, dim) == 0 and (vector is None or stride_along(m, s, vector) != 0) for m, s in inputs]
-        if sum(still) > best_still:
-            best, best_still = dim, sum(still)
-    return best
+        still = sum(stride_along(m, s, dim) == 0 and (vector is None or stride_along(m, s, vector) != 0) for m, s in inputs)
+        found = still, size_bound(extent) >= _LEAST_ROWS, dim
+        best = max(best or found, found)
+    return best[2] if best and best[0] else None
 
 
 class _Contraction:
@@ -83,6 +92,10 @@ class _Contraction:
         self.jam = jam_loop(work, vector)
         self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
         self.reduced = [d for d in range(self.rank) if not work.parallel[d]]
+        windows = windows_of(work)
+        self.across = [w for w in windows if w.step(self.jam)]
+        self.along = [w for w in windows if not w.step(self.jam)]
+        self.one = max(1, target.vector_bits // work.widest())
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -96,16 +109,14 @@ class _Contraction:
                 self._pack(fixed, self.vector)
             registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
             count = lane_count([self.work], self.vector, self.target, registers)
-            one = max(1, self.target.vector_bits // self.work.widest())
-            chunks(extents[self.vector], count, one, lambda start, lanes: self._rows(fixed, start, lanes))
+            chunks(extents[self.vector], count, self.one, lambda start, lanes: self._rows(fixed, start, lanes))
 
         nest_each([extents[d] for d in self.outer], at)
 
     def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
-        one = max(1, self.target.vector_bits // self.work.widest())
         for number in range(len(self.work.inputs)):
             if packable(self.work, number, vector, self.jam, self.target):
-                self.work = pack(self.work, number, summed(self.work, number), vector, fixed, one, self.scratch)
+                self.work = pack(self.work, number, summed(self.work, number), vector, fixed, self.one, self.scratch)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
@@ -113,18 +124,36 @@ class _Contraction:
             self._block(fixed, start, lanes, 1, LinearIndex())
             return
         extent = self.work.extents[self.jam]
+        if isinstance(extent, int):
+            for lower, upper, rows in self._blocks(lanes, extent):
+                for_each(lower, upper, rows, partial(self._block, fixed, start, lanes, rows))
+            return
         done: int | ir.Value = 0
-        for rows in self._block_sizes(lanes, extent):
-            if isinstance(extent, int) and isinstance(done, int):
-                upper: int | ir.Value = done + (extent - done) // rows * rows
-            else:
-                left = (LinearIndex.of(extent) - LinearIndex.of(done)).value()
-                upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
+        for rows in self._falling_sizes(lanes):
+            left = (LinearIndex.of(extent) - LinearIndex.of(done)).value()
+            upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
             for_each(done, upper, rows, partial(self._block, fixed, start, lanes, rows))
             done = upper
 
+    def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
+        """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that reach into zeros alone."""
+        rows = _even(extent, self._most_rows(max(1, lanes.count // self.one)))
+        inner = range(extent)
+        for window in self.across:
+            found = window.inner_rows(extent)
+            inner = range(max(inner.start, found.start), min(inner.stop, found.stop))
+        loops: list[tuple[int, int, int]] = []
+        for first in range(0, extent, rows):
+            end = min(first + rows, extent)
+            inside = first >= inner.start and end <= inner.stop
+            if inside and loops and loops[-1][2] == end - first and loops[-1][0] >= inner.start:
+                loops[-1] = (loops[-1][0], end, rows)
+            else:
+                loops.append((first, end, end - first))
+        return loops
+
     def _columns(self) -> int:
-        """Registers along the vector loop: where a block of columns × rows loads the least for what it computes."""
+        """Registers along the vector loop: where blocks of columns × rows take the least time, then the fewest loads."""
         return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / self._most_rows(registers))
 
     def _most_rows(self, registers: int) -> int:
@@ -132,16 +161,9 @@ class _Contraction:
         rows = (self.target.vector_registers - 1) // registers - 1
         return min(12, max(1, rows // len(self.work.outputs)))
 
-    def _block_sizes(self, lanes: Lanes, extent: int | ir.Value) -> list[int]:
-        """Rows of the blocks, each for what the one before leaves; of a known extent as few blocks as can be, equal but for the last."""
-        one = max(1, self.target.vector_bits // self.work.widest())
-        registers = max(1, lanes.count // one)
-        most = self._most_rows(registers)
-        if isinstance(extent, int):
-            fewest = -(-extent // most)
-            rows = -(-extent // fewest)
-            return [rows, extent % rows] if extent % rows else [rows]
-        sizes = [most]
+    def _falling_sizes(self, lanes: Lanes) -> list[int]:
+        """Rows of the blocks where their number is not known, each for what the one before leaves."""
+        sizes = [self._most_rows(max(1, lanes.count // self.one))]
         while sizes[-1] > 1:
             sizes.append(max(1, sizes[-1] // 3))
         return sizes
@@ -170,15 +192,66 @@ class _Contraction:
 
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
+            taps = dict(zip(self.reduced, indices))
             for u in range(rows):
-                point = self._point(fixed, start, lanes, row + u, indices)
                 sums = values[u * outputs : (u + 1) * outputs]
-                results = point.evaluate(work, sums) if self.step is None else self.step(point, sums)
-                updated += [lanes.widen(r) for r in results]
+                if self._exists(row + u, taps):
+                    point = self._point(fixed, start, lanes, row + u, indices)
+                    results = point.evaluate(work, sums) if self.step is None else self.step(point, sums)
+                    sums = [lanes.widen(r) for r in results]
+                updated += sums
             return updated
 
-        totals = nest([work.extents[d] for d in self.reduced], accumulators, step)
+        totals = _sum(self._loops(fixed, row, rows), accumulators, step)
         for u in range(rows):
             point = self._point(fixed, start, lanes, row + u, [])
             for number in range(outputs):
                 point.store(work, number, totals[u * outputs + number])
+
+    def _exists(self, row: LinearIndex, taps: dict[int, LinearIndex]) -> bool:
+        """Whether a row has the taps. Where a tap or the row is in a loop, it has."""
+        known = [w for w in self.across if row.is_constant and taps[w.tap].is_constant]
+        return all(w.exists(row.constant, taps[w.tap].constant) for w in known)
+
+    def _loops(self, fixed: dict[int, LinearIndex], row: LinearIndex, rows: int) -> list[Taps]:
+        """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have."""
+        loops: dict[int, Taps] = {d: (0, self.work.extents[d]) for d in self.reduced}
+        loops |= {w.tap: w.existing(fixed) for w in self.along}
+        for window in self.across if row.is_constant else ():
+            has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
+            if not all(map(all, has)):
+                loops[window.tap] = [tap for tap, found in enumerate(has) if any(found)]
+        for outer, inner in zip(self.reduced, self.reduced[1:]):
+            if (
+                loops[outer] == (0, self.work.extents[outer])
+                and loops[inner] == (0, self.work.extents[inner])
+                and self._line_up(outer, inner)
+            ):
+                loops |= {outer: (0, 1), inner: (0, self.work.extents[outer] * self.work.extents[inner])}
+        return list(loops.values())
+
+    def _line_up(self, outer: int, inner: int) -> bool:
+        """Whether two loops walk every input as one would: at the end of the inner one, it stands where the outer one goes on."""
+        inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if isinstance(s, Storage)]
+        extent = self.work.extents[inner]
+        if not isinstance(extent, int) or not isinstance(self.work.extents[outer], int):
+            return False
+        steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
+        return all(a is not None and b is not None and a == b * extent for a, b in steps)
+
+
+def _sum(loops: Sequence[Taps], carried: list[ir.Value], body: NestBody, at: tuple[LinearIndex, ...] = ()) -> list[ir.Value]:
+    """Loops over all of `loops`, the first outermost; what is a list is unrolled. `body(indices, carried)` returns what is carried on."""
+    if not loops:
+        return body(list(at), carried)
+    first, *others = loops
+    if isinstance(first, tuple):
+        return for_loop(*first, 1, carried, lambda index, values: _sum(others, values, body, (*at, index)))
+    for tap in first:
+        carried = _sum(others, carried, body, (*at, LinearIndex(constant=tap)))
+    return carried
+
+
+def _even(extent: int, most: int) -> int:
+    """The size of the fewest, most equal pieces of `extent` that are at most `most`."""
+    return -(-extent // -(-extent // most))

@@ -16,7 +16,7 @@ from ...common.affine import dim_position
 from ...common.axes import read_tile_op
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, mixed, ops_in, symbol_name, value_of
+from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, integers, mixed, ops_in, symbol_name, value_of
 from ...common.storage import Storage, stack_buffer
 from ...common.tiled_function import TiledFunction, size_bound
 from ...errors import PassFailure
@@ -30,6 +30,7 @@ from .lanes import Lanes
 from .nests import vector_loop
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
+from .windows import is_surrounded
 from .work import Work, shifted
 
 _STREAM_AHEAD_BYTES = 512
@@ -114,6 +115,9 @@ class _Kernel:
             offsets = [LinearIndex.of(v) for v in ir.DenseI64ArrayAttr(op.attributes["static_offsets"])]
             source = self.storage[op.operands[0]]
             self.storage[op.results[0]] = source.slice(offsets, tuple(ir.RankedTensorType(op.results[0].type).shape))
+        elif op.name == "tensor.pad":
+            low, high = (integers(op, f"static_{side}") for side in ("low", "high"))
+            self.storage[op.results[0]] = self.storage[op.operands[0]].surrounded(low, high)
         elif op.name == "tensor.empty":
             self.empties.add(op.results[0])
         elif op.name == "tensor.extract":
@@ -294,6 +298,9 @@ class _Kernel:
             return
         if scans(group[0]):
             emit_scan(group[0], self._captured, self.target)
+            return
+        if is_surrounded(group[0]):
+            emit_contraction(group[0], contraction_loop(group[0], self.target), self._captured, self.target, self._scratch)
             return
         if len(group) == 1 and emit_amx(group[0], self.target, self._scratch):
             return

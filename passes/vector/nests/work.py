@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
@@ -100,13 +100,13 @@ def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
 
 def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
     """The same access with constants that a map adds to a loop moved into the storage's offset."""
-    offset, results = storage.offset, []
-    for expr, stride in zip(m.results, storage.strides):
+    offsets, results = [LinearIndex()] * len(m.results), []
+    for d, expr in enumerate(m.results):
         if isinstance(expr, ir.AffineAddExpr) and isinstance(ir.AffineAddExpr(expr).rhs, ir.AffineConstantExpr):
-            offset = offset + ir.AffineConstantExpr(ir.AffineAddExpr(expr).rhs).value * stride
+            offsets[d] = LinearIndex(constant=ir.AffineConstantExpr(ir.AffineAddExpr(expr).rhs).value)
             expr = ir.AffineAddExpr(expr).lhs
         results.append(expr)
-    return ir.AffineMap.get(m.n_dims, 0, results), replace(storage, offset=offset)
+    return ir.AffineMap.get(m.n_dims, 0, results), storage.slice(offsets, storage.sizes)
 
 
 class Point:

@@ -72,3 +72,16 @@ func.func @none(%x: tensor<1x1x8xf32>, %w: tensor<1x1x3xf32>) -> tensor<1x1x6xf3
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x8xf32>, tensor<1x1x3xf32>) -> tensor<1x1x6xf32>
   return %0 : tensor<1x1x6xf32>
 }
+
+// Declined: The CPU's direct kernel leaves padding out. A dimension with one window is padded as ever.
+// CHECK-LABEL: func.func @direct(
+// CHECK-NOT: stablehlo.pad
+// CHECK: stablehlo.convolution({{.*}}pad = {{\[}}[1, 1], [1, 1]]
+// CHECK: stablehlo.pad
+func.func @direct(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x16xf32>, %z: tensor<1x1x8x16xf32>) -> (tensor<1x8x8x16xf32>, tensor<1x1x8x16xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x8x8x16xf32>
+  %1 = stablehlo.convolution(%z, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x8x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x1x8x16xf32>
+  return %0, %1 : tensor<1x8x8x16xf32>, tensor<1x1x8x16xf32>
+}

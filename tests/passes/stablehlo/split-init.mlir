@@ -86,3 +86,23 @@ func.func @main(%x: tensor<8x16xui8>, %w: tensor<16x4xui8> {hloom.bound}) -> ten
   %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x16xf8E5M2>, tensor<16x4xf8E5M2>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+// Changed: What stands behind a barrier stays in @main, and the barrier goes; what stands before it moves, a constant's packing too.
+// CHECK-LABEL: func.func public @main(
+// CHECK-SAME: {{.*}}%[[P:[a-z0-9]+]]: tensor<4x2xf32> {hloom.init_result = 0 : i64}, %[[C:[a-z0-9]+]]: tensor<2x4xf32> {hloom.init_result = 1 : i64})
+// CHECK-NEXT: %[[U:.*]] = stablehlo.transpose %[[P]], dims = [1, 0]
+// CHECK-NEXT: stablehlo.add %[[U]], %[[C]]
+// CHECK: func.func public @init
+// CHECK-NOT: stablehlo.optimization_barrier
+func.func public @main(%w: tensor<2x4xf32> {hloom.bound}) -> tensor<2x4xf32> {
+  %c = stablehlo.constant dense<[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]> : tensor<4x2xf32>
+  %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %1 = stablehlo.transpose %c, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
+  %2 = stablehlo.optimization_barrier %0 : tensor<4x2xf32>
+  %3 = stablehlo.optimization_barrier %1 : tensor<2x4xf32>
+  %4 = stablehlo.transpose %2, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
+  %5 = stablehlo.add %4, %3 : tensor<2x4xf32>
+  return %5 : tensor<2x4xf32>
+}

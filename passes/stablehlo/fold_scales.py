@@ -1,0 +1,120 @@
+"""fold-scales: what scales each output channel of a convolution with bound weights goes into the weights, what shifts it is added once.
+
+Before (a batch norm; %w, %m, %s, %b: made of bound arguments and constants):
+    %0 = stablehlo.convolution(%x, %w) … -> tensor<1x56x56x64xf32>
+    %1 = stablehlo.subtract %0, %M                          // %M = stablehlo.broadcast_in_dim %m, dims = [3], and likewise %S, %B
+    %2 = stablehlo.multiply %1, %S
+    %3 = stablehlo.add %2, %B
+After:
+    %v = stablehlo.multiply %w, %S'                         // %S' = stablehlo.broadcast_in_dim %s, dims = [3]
+    %t = -%m * %s + %b                                      // split-init moves both to @init
+    %0 = stablehlo.convolution(%x, %v) … -> tensor<1x56x56x64xf32>
+    %3 = stablehlo.add %0, %T                               // %T = stablehlo.broadcast_in_dim %t, dims = [3]
+
+Results change by a rounding or two, as those of any order of sums do. Must hold: channels-last has run, so that nothing stands between.
+Declined: weights that are given at each call, elements narrower than 32 bits, convolutions with other readers, chains that neither scale
+nor shift twice.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ..common.init_function import bound_arguments, entry, known_values
+from ..common.rewriting import has_one_use, integers, producer, replace, value_of, walk
+from ..registry import register_pass
+from .support import build, constants
+from .support.dimensions import ConvDims
+from .support.driver import drop_dead
+
+_STEPS = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide")
+
+
+@register_pass(
+    "fold-scales", "folds what scales and shifts the channels of a convolution into its bound weights", ops=("stablehlo.convolution",)
+)
+def fold_scales(module: ir.Operation) -> None:
+    main = entry(module, "main")
+    if main is None:
+        return
+    body = main.regions[0].blocks[0]
+    early = known_values(body, {body.arguments[index] for index in bound_arguments(main)})
+    for op in walk(main, "stablehlo.convolution"):
+        wide = isinstance(build.element_of(op.results[0]), ir.F32Type | ir.F64Type)
+        if wide and op.operands[1] in early and op.block == body:
+            _fold(op, early)
+    drop_dead(main)
+
+
+def _fold(convolution: ir.Operation, early: set[ir.Value]) -> None:
+    feature = ConvDims.of(convolution).second[2]
+    chain: list[tuple[ir.Operation, ir.Value]] = []
+    value = convolution.results[0]
+    while has_one_use(value):
+        user = next(iter(value.uses)).owner.operation
+        vector = _vector(user, value, feature, early)
+        if vector is None or user.block != convolution.block:
+            break
+        chain.append((user, vector))
+        value = user.results[0]
+    scales = [user for user, _ in chain if user.name in _STEPS[2:]]
+    if not scales and len(chain) < 2:
+        return
+    last = chain[-1][0]
+    with last.location, ir.InsertionPoint(last):
+        replace(last, [_scaled(convolution, chain, feature)])
+
+
+def _vector(user: ir.Operation, value: ir.Value, feature: int, early: set[ir.Value]) -> ir.Value | None:
+    """The other operand of a step on `value`, one element a channel or one for all; None for what is no such step."""
+    if user.name not in _STEPS or user.operands[0] == user.operands[1]:
+        return None
+    swapped = user.operands[1] == value
+    if swapped and user.name in ("stablehlo.subtract", "stablehlo.divide"):
+        return None
+    other = user.operands[0 if swapped else 1]
+    if constants.splat_attribute(other) is not None:
+        return other
+    broadcast = producer(other, "stablehlo.broadcast_in_dim")
+    if broadcast is None or broadcast.operands[0] not in early:
+        return None
+    return broadcast.operands[0] if integers(broadcast, "broadcast_dimensions") in ([feature], []) else None
+
+
+def _scaled(convolution: ir.Operation, chain: list[tuple[ir.Operation, ir.Value]], feature: int) -> ir.Value:
+    """The last result of `chain`, from a convolution with scaled weights."""
+    x, weights = convolution.operands
+    kind, dims = ir.RankedTensorType(convolution.results[0].type), ConvDims.of(convolution)
+    per_channel = build.tensor([kind.shape[feature]], kind.element_type)
+    scale: ir.Value | None = None
+    shift: ir.Value | None = None
+    for step, vector in chain:
+        operand = _per_channel(vector, per_channel)
+        if step.name in _STEPS[2:]:
+            scale = operand if scale is None and step.name == _STEPS[2] else _step(step, _or_one(scale, per_channel), operand)
+            shift = shift and _step(step, shift, operand)
+        else:
+            shift = _step(step, _or_zero(shift, per_channel), operand)
+    if scale is not None:
+        weights = value_of("stablehlo.multiply", weights.type, [weights, build.broadcast(scale, build.shape_of(weights), [dims.second[1]])])
+    result = dims.emit(convolution, x, weights, kind)
+    return result if shift is None else build.add(result, build.broadcast(shift, list(kind.shape), [feature]))
+
+
+def _step(step: ir.Operation, left: ir.Value, right: ir.Value) -> ir.Value:
+    return value_of(step.name, left.type, [left, right])
+
+
+def _or_one(value: ir.Value | None, kind: ir.Type) -> ir.Value:
+    return value or build.splat(kind, ir.FloatAttr.get(kind.element_type, 1.0))
+
+
+def _or_zero(value: ir.Value | None, kind: ir.Type) -> ir.Value:
+    return value or build.splat(kind, ir.FloatAttr.get(kind.element_type, 0.0))
+
+
+def _per_channel(vector: ir.Value, kind: ir.Type) -> ir.Value:
+    attribute = constants.splat_attribute(vector)
+    if attribute is not None:
+        return build.splat(kind, attribute)
+    return vector if build.shape_of(vector) else build.broadcast(vector, list(kind.shape), [])

@@ -1,0 +1,70 @@
+"""pack-filters: convolutions with bound weights read them in blocks of output channels, which the kernel then reads from front to back.
+
+Before:
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] … : (…, tensor<3x3x64x120xf32>) -> …
+After:                                                                  // %w: made of bound arguments and constants; block = 32
+    %p = stablehlo.pad %w …                                             // 120 → 128 output channels
+    %r = stablehlo.reshape %p : … -> tensor<3x3x64x4x32xf32>
+    %t = stablehlo.transpose %r, dims = [3, 0, 1, 2, 4] : … -> tensor<4x3x3x64x32xf32>
+    %b = stablehlo.optimization_barrier %t
+    %u = stablehlo.transpose %b, dims = [1, 2, 3, 0, 4] : … -> tensor<3x3x64x4x32xf32>
+    %v = stablehlo.reshape %u : … -> tensor<3x3x64x128xf32>
+    %s = stablehlo.slice %v [0:3, 0:3, 0:64, 0:120]
+    %0 = stablehlo.convolution(%x, %s) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] …
+
+split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
+it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
+`hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), groups that are
+no whole blocks. Weights of one block lie right.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.init_function import bound_arguments, entry, known_values
+from ..common.rewriting import value_of, walk
+from ..registry import register_pass
+from .support import build
+from .support.dimensions import ConvDims
+from .support.direct_convolution import direct_convolution, is_channels_last
+
+
+@register_pass("pack-filters", "blocks bound weights of convolutions", ops=("stablehlo.convolution",))
+def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
+    main, target = entry(module, "main"), target_of(module)
+    if main is None or target.kind != "cpu":
+        return
+    body = main.regions[0].blocks[0]
+    early = known_values(body, {body.arguments[index] for index in bound_arguments(main)})
+    packed: dict[tuple[ir.Value, int], ir.Value] = {}
+    for op in walk(main, "stablehlo.convolution"):
+        conv, weights = direct_convolution(op, target), op.operands[1]
+        if conv is None or weights not in early or not is_channels_last(ConvDims.of(op)):
+            continue
+        features = conv.output[1] // conv.groups
+        if features <= block or (conv.groups > 1 and features % block):
+            continue
+        if (weights, block) not in packed:
+            with op.location, ir.InsertionPoint(op):
+                packed[weights, block] = _unpacked(_packed(weights, block), build.shape_of(weights))
+        op.operands[1] = packed[weights, block]
+
+
+def _packed(weights: ir.Value, block: int) -> ir.Value:
+    """[blocks, taps…, channels, block] of [taps…, channels, features]."""
+    *inner, features = build.shape_of(weights)
+    blocks = -(-features // block)
+    padded = build.pad_with_zeros(weights, [0] * (len(inner) + 1), [*[0] * len(inner), blocks * block - features])
+    blocked = build.reshape(padded, [*inner, blocks, block])
+    outermost = build.transpose(blocked, [len(inner), *range(len(inner)), len(inner) + 1])
+    return value_of("stablehlo.optimization_barrier", outermost.type, [outermost])
+
+
+def _unpacked(packed: ir.Value, shape: list[int]) -> ir.Value:
+    blocks, *inner, block = build.shape_of(packed)
+    innermost = build.transpose(packed, [*range(1, len(inner) + 1), 0, len(inner) + 1])
+    flat = build.reshape(innermost, [*inner, blocks * block])
+    return build.slice_(flat, [0] * len(shape), shape)

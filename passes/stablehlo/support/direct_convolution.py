@@ -1,0 +1,46 @@
+"""Which convolutions the CPU's direct kernel takes: vectors of output channels, padding left out, operands with the channels last.
+
+The choice depends on sizes alone, so that the passes that prepare such a convolution agree with those that lower it.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
+from ...library_calls.conv import Conv, conv_of
+from .dimensions import ConvDims
+
+_LANE_BITS = 32
+"""Products are summed in f32."""
+
+
+def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
+    """Sizes of a convolution that the direct kernel computes; None for others.
+
+    Its features are at least a vector, in each group or as groups of one channel. AMX has its own kernel of bf16.
+    """
+    conv = conv_of(op) if target.kind == "cpu" else None
+    if conv is None or (target.amx_bf16 and str(op.operands[0].type.element_type) == "bf16"):
+        return None
+    features = conv.output[1]
+    wide = features if conv.input[1] == conv.groups == features else features // conv.groups
+    return conv if wide >= target.vector_bits // _LANE_BITS else None
+
+
+def pads_in_kernel(conv: Conv) -> bool:
+    """Whether the kernel leaves padding out: a dimension that is padded has several windows of several taps."""
+    padded = [low or high for low, high in zip(conv.padding_low, conv.padding_high)]
+    return all(not pad or min(taps, count) > 1 for pad, taps, count in zip(padded, conv.filter[2:], conv.output[2:]))
+
+
+def channels_last_dims(rank: int) -> ConvDims:
+    """[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], for `rank` spatial dimensions."""
+    inside, taps = tuple(range(1, rank + 1)), tuple(range(rank))
+    return ConvDims((0, rank, 0), (rank + 1, rank + 1, rank + 1), (inside, taps, inside))
+
+
+def is_channels_last(dims: ConvDims) -> bool:
+    """Whether a convolution has these dimension numbers."""
+    return dims == channels_last_dims(len(dims.spatial[0]))

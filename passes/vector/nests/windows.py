@@ -1,0 +1,102 @@
+"""Windows that reach into zeros around an operand, which are nowhere in memory: taps there are left out.
+
+    y[ow] = sum over kw of x[ow * s + kw * d - p] * w[kw]
+
+Where the parallel loop is not jammed, the loop over taps runs over those that exist, between bounds known when it is entered. Rows of the
+jammed loop that reach into zeros are known while code is emitted: their blocks are emitted one by one with the taps unrolled, and a product
+with a zero is not emitted. Blocks between them are a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from ...common.control_flow import LoopBound
+from ...common.linear_index import LinearIndex, linear_results
+from ...common.storage import Storage
+from ...errors import PassFailure
+from .work import Work
+
+
+def is_surrounded(work: Work) -> bool:
+    """Whether some input has zeros around it that are nowhere in memory."""
+    return any(isinstance(s, Storage) and any(s.bounds) for s in work.inputs)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One dim of an operand with zeros around it: element `sum(steps[loop] * index) + tap * dilation` exists from `low` to before `high`.
+
+    `steps` are those of the parallel loops; `taps` is the extent of the loop `tap`.
+    """
+
+    steps: Mapping[int, int]
+    tap: int
+    taps: int
+    dilation: int
+    low: LinearIndex
+    high: LinearIndex
+
+    def is_known(self, loop: int) -> bool:
+        """Whether it is known while code is emitted which rows of a parallel loop reach into zeros."""
+        return set(self.steps) <= {loop} and self.low.is_constant and self.high.is_constant
+
+    def step(self, loop: int | None) -> int:
+        """How far the window moves along a loop."""
+        return 0 if loop is None else self.steps.get(loop, 0)
+
+    def inner_rows(self, extent: int) -> range:
+        """The rows of its one parallel loop, of `extent`, all of whose taps exist."""
+        (step,) = self.steps.values()
+        reach = (self.taps - 1) * self.dilation
+        first = max(0, -(-self.low.constant // step))
+        return range(first, max(first, min(extent, (self.high.constant - 1 - reach) // step + 1)))
+
+    def exists(self, row: int, tap: int) -> bool:
+        """Whether a tap of a row of its one parallel loop exists."""
+        (step,) = self.steps.values()
+        return self.low.constant <= step * row + tap * self.dilation < self.high.constant
+
+    def existing(self, at: Mapping[int, LinearIndex]) -> tuple[LoopBound, LoopBound]:
+        """The first tap that exists where the parallel loops are `at`, and the one behind the last."""
+        start = sum((at[loop] * step for loop, step in self.steps.items()), LinearIndex())
+        return self._first(self.low - start), self._first(self.high - start)
+
+    def _first(self, distance: LinearIndex) -> LoopBound:
+        """The first tap that is at least so far, at most all of them."""
+        if distance.is_constant:
+            return min(self.taps, max(0, -(-distance.constant // self.dilation)))
+        ahead = arith.maxsi((distance + (self.dilation - 1)).value(), LinearIndex().value())
+        if self.dilation > 1:
+            ahead = arith.divui(ahead, LinearIndex(constant=self.dilation).value())
+        return arith.minui(ahead, LinearIndex(constant=self.taps).value())
+
+
+def windows_of(work: Work) -> list[Window]:
+    """The windows of `work` that reach into zeros. Raises PassFailure where zeros are read otherwise than through a window."""
+    found = []
+    for m, storage in zip(work.maps, work.inputs):
+        if isinstance(storage, Storage) and any(storage.bounds):
+            found += _windows(work, m, storage)
+    return found
+
+
+def _windows(work: Work, m: ir.AffineMap, storage: Storage) -> list[Window]:
+    found = []
+    results = linear_results(m, [LinearIndex({dim: 1}) for dim in range(m.n_dims)])
+    for index, bounds in zip(results or [LinearIndex()] * len(storage.bounds), storage.bounds):
+        if bounds is None:
+            continue
+        steps = {loop: step for loop, step in index.terms.items() if work.parallel[loop]}
+        taps = [loop for loop in index.terms if not work.parallel[loop]]
+        count = work.extents[taps[0]] if len(taps) == 1 else None
+        if not isinstance(count, int) or min(index.terms.values()) < 0:
+            where = {"op": work.op.name, "loc": str(work.op.location), "stage": "vector"}
+            raise PassFailure("zeros around an operand are read otherwise than by the taps of a window", **where)
+        low, high = (bound - index.constant for bound in bounds)
+        found.append(Window(steps, taps[0], count, index.terms[taps[0]], low, high))
+    return found

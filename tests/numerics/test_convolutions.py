@@ -1,0 +1,156 @@
+"""Convolutions on the CPU's direct kernel: channels last, padding left out, packed weights, scales in the weights; against XLA in f64."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jax import lax
+
+import hloom
+from hloom.compiler.target import host, load_target
+
+TARGETS = ["cpu-avx2"] + (["cpu-avx512"] if host().vector_bits >= load_target("cpu-avx512").vector_bits else [])
+LETTERS = "DHW"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution of any rank, with the channels first, as PyTorch has them, or last."""
+
+    size: tuple[int, ...]
+    channels: int
+    features: int
+    taps: tuple[int, ...]
+    stride: int = 1
+    padding: tuple[tuple[int, int], ...] = ()
+    dilation: int = 1
+    batch: int = 1
+    groups: int = 1
+    first: bool = True
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        inner = self.channels // self.groups
+        if self.first:
+            shapes = (self.batch, self.channels, *self.size), (self.features, inner, *self.taps)
+        else:
+            shapes = (self.batch, *self.size, self.channels), (*self.taps, inner, self.features)
+        x, w = (np.random.default_rng(sum(shape)).standard_normal(shape, np.float32) for shape in shapes)
+        return x, (w / np.sqrt(inner * np.prod(self.taps))).astype(np.float32)
+
+    def apply(self, x: Any, w: Any) -> Any:
+        inside = LETTERS[-len(self.size) :]
+        names = (f"NC{inside}", f"OI{inside}", f"NC{inside}") if self.first else (f"N{inside}C", f"{inside}IO", f"N{inside}C")
+        rank = len(self.size)
+        return lax.conv_general_dilated(
+            x,
+            w,
+            (self.stride,) * rank,
+            self.padding or ((0, 0),) * rank,
+            rhs_dilation=(self.dilation,) * rank,
+            dimension_numbers=names,
+            feature_group_count=self.groups,
+        )
+
+
+def around(pixels: int, rank: int = 2) -> tuple[tuple[int, int], ...]:
+    return ((pixels, pixels),) * rank
+
+
+LAYERS = [
+    Layer((14, 14), 16, 64, (3, 3), padding=around(1)),
+    Layer((7, 7), 40, 72, (3, 3), padding=around(1), batch=2),
+    Layer((9, 13), 3, 24, (7, 7), stride=2, padding=around(3), first=False),
+    Layer((8, 8), 8, 16, (1, 1), stride=2),
+    Layer((5, 6), 16, 33, (1, 3), padding=((0, 0), (1, 1))),
+    Layer((6, 6), 16, 16, (3, 3), padding=((2, 0), (0, 2)), first=False),
+    Layer((12, 11), 16, 16, (3, 3), padding=around(4), dilation=4),
+    Layer((30,), 16, 48, (5,), padding=((4, 0),), first=False),
+    Layer((40,), 16, 32, (3,), stride=2, batch=3),
+    Layer((3, 6, 5), 8, 16, (3, 3, 3), padding=around(1, 3)),
+    Layer((13, 13), 64, 64, (3, 3), padding=around(1), groups=64),
+    Layer((13, 9), 24, 24, (5, 5), stride=2, padding=around(2), groups=24, first=False),
+    Layer((10, 10), 64, 96, (3, 3), padding=around(1), groups=2),
+    Layer((10, 10), 16, 32, (3, 3), padding=around(1), groups=16),
+    Layer((4, 4), 16, 16, (3, 3), padding=around(3)),
+    Layer((1, 9), 16, 16, (3, 3), padding=around(1)),
+    Layer((8, 8), 16, 3, (3, 3), padding=around(1)),
+    Layer((5, 120), 16, 16, (3, 3), padding=around(1)),
+    Layer((5, 5), 16, 16, (3, 3), padding=around(1), stride=3),
+]
+
+
+def check(layers: list[Layer], target: str, bound: bool) -> None:
+    """One program of all layers, with weights that are bound or given at each call."""
+    arrays = [layer.arrays() for layer in layers]
+    xs, ws = [x for x, _ in arrays], [w for _, w in arrays]
+
+    def program(*arrays: Any) -> Any:
+        return [layer.apply(x, w) for layer, x, w in zip(layers, arrays, arrays[len(layers) :])]
+
+    with jax.enable_x64(True):
+        expected = jax.jit(program)(*(array.astype(np.float64) for array in [*xs, *ws]))
+    bind = {len(xs) + number: w for number, w in enumerate(ws)}
+    exe = hloom.compile(program, *xs, *ws, target=target, bind=bind if bound else None)
+    found = exe(*xs) if bound else exe(*xs, *ws)
+    for layer, result, exact in zip(layers, found, expected, strict=True):
+        np.testing.assert_allclose(result, exact, rtol=2e-5, atol=2e-5, err_msg=str(layer))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
+def test_layers(target, bound):
+    check(LAYERS, target, bound)
+
+
+sizes = st.integers(1, 9)
+
+
+@st.composite
+def any_layer(draw) -> Layer:
+    rank = draw(st.integers(1, 3))
+    taps = tuple(draw(st.lists(st.integers(1, 4), min_size=rank, max_size=rank)))
+    dilation = draw(st.integers(1, 2))
+    padding = tuple(draw(st.lists(st.tuples(*[st.integers(0, 4)] * 2), min_size=rank, max_size=rank)))
+    reach = [(t - 1) * dilation + 1 for t in taps]
+    size = tuple(max(draw(sizes), r - sum(p)) for r, p in zip(reach, padding))
+    groups = draw(st.sampled_from([1, 1, 2, 8]))
+    channels, features = (groups * draw(st.integers(1, most)) for most in (5, 20))
+    return Layer(
+        size, channels, features, taps, draw(st.integers(1, 3)), padding, dilation, draw(st.integers(1, 2)), groups, draw(st.booleans())
+    )
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(any_layer(), min_size=5, max_size=5), st.booleans())
+def test_any_layer(layers, bound):
+    check(layers, "cpu-avx2", bound)
+
+
+def test_batch_norm_goes_into_the_weights():
+    """What scales and shifts the channels is one addition at run time, as is what several such layers leave."""
+    one = Layer((9, 9), 8, 24, (3, 3), padding=around(1), first=False)
+    x, w = one.arrays()
+    mean, variance, scale, bias = (np.random.default_rng(seed).uniform(0.5, 2, 24).astype(np.float32) for seed in range(4))
+
+    def normed(x: Any) -> Any:
+        y = one.apply(x, w) + bias
+        y = (y - mean) / np.sqrt(variance + 1e-5) * scale + bias
+        return jax.nn.relu(2 * y - 1)
+
+    found = hloom.compile(normed, x)(x)
+    np.testing.assert_allclose(found, jax.jit(normed)(x), rtol=2e-5, atol=2e-5)
+
+
+def test_a_tap_on_padding_is_no_product():
+    """An infinite weight over padding gives no NaN: the tap is left out, where XLA multiplies it by zero."""
+    layer = Layer((4, 4), 8, 8, (3, 3), padding=around(1), first=False)
+    x, w = layer.arrays()
+    w[0, 0] = np.inf
+    found = hloom.compile(layer.apply, np.abs(x), w, target="cpu-avx2")(np.abs(x), w)
+    assert not np.isnan(found).any() and np.isinf(found[0, 1:, 1:]).all() and np.isfinite(found[0, 0]).all()

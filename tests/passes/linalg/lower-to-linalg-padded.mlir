@@ -1,0 +1,27 @@
+// RUN: hloom-opt %s --split-input-file --lower-to-linalg --collapse-loop-dims | filecheck %s
+
+// Changed: Zeros around the input of a direct convolution are a tensor.pad, which lies nowhere in memory; its dims stay apart.
+// CHECK-LABEL: func.func private @direct(
+// CHECK: %[[P:.*]] = tensor.pad %{{.*}} low[0, 1, 2, 0] high[0, 0, 1, 0]
+// CHECK: tensor.yield %{{.*}} : f32
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[P]] {{\[}}[0, 1], [2], [3]] : tensor<1x9x11x16xf32> into tensor<9x11x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[C]],
+func.func private @direct(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x16xf32>) -> tensor<1x7x9x16xf32> attributes {hloom.kind = "conv"} {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 0], [2, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x7x9x16xf32>
+  return %0 : tensor<1x7x9x16xf32>
+}
+
+// -----
+
+// Declined: A kernel of another layout reads what is padded before.
+// CHECK-LABEL: func.func private @channels_first(
+// CHECK-NOT: tensor.pad
+// CHECK: arith.select
+// CHECK-NOT: tensor.pad
+// CHECK: return
+func.func private @channels_first(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> attributes {hloom.kind = "conv"} {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+  return %0 : tensor<1x16x8x8xf32>
+}

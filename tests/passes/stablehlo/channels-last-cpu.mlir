@@ -1,0 +1,49 @@
+// RUN: hloom-opt %s --channels-last --cse | filecheck %s
+
+// Changed: For a CPU the weights have the output channels last, which are the lanes of its kernel. The padding stays.
+// CHECK-LABEL: func.func @chain(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x16x8x8xf32>, %[[W:[a-z0-9]+]]: tensor<16x16x3x3xf32>
+// CHECK-DAG: %[[XL:.*]] = stablehlo.transpose %[[X]], dims = [0, 2, 3, 1]
+// CHECK-DAG: %[[WL:.*]] = stablehlo.transpose %[[W]], dims = [2, 3, 1, 0]
+// CHECK: %[[C:.*]] = stablehlo.convolution(%[[XL]], %[[WL]]) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = {{\[}}[1, 1], [1, 1]]}
+// CHECK: %[[D:.*]] = stablehlo.convolution(%[[C]], %[[WL]]) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+// CHECK: %[[S:.*]] = stablehlo.add %[[D]], %[[XL]]
+// CHECK: %[[Y:.*]] = stablehlo.transpose %[[S]], dims = [0, 3, 1, 2]
+// CHECK: return %[[Y]]
+func.func @chain(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+  %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+  %2 = stablehlo.add %1, %x : tensor<1x16x8x8xf32>
+  return %2 : tensor<1x16x8x8xf32>
+}
+
+// Changed: One channel a group.
+// CHECK-LABEL: func.func @depthwise(
+// CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]{{.*}}feature_group_count = 16 : i64
+func.func @depthwise(%x: tensor<1x16x8xf32>, %w: tensor<16x1x3xf32>) -> tensor<1x16x6xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x16x8xf32>, tensor<16x1x3xf32>) -> tensor<1x16x6xf32>
+  return %0 : tensor<1x16x6xf32>
+}
+
+// Declined: Fewer output channels than a vector has lanes.
+// CHECK-LABEL: func.func @few(
+// CHECK-NOT: stablehlo.transpose
+// CHECK: return
+func.func @few(%x: tensor<1x16x8x8xf32>, %w: tensor<3x16x3x3xf32>) -> tensor<1x3x6x6xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<3x16x3x3xf32>) -> tensor<1x3x6x6xf32>
+  return %0 : tensor<1x3x6x6xf32>
+}
+
+// Unchanged: The channels are last.
+// CHECK-LABEL: func.func @last(
+// CHECK-NEXT: stablehlo.convolution
+// CHECK-NEXT: return
+func.func @last(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x16xf32>) -> tensor<1x6x6x16xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x6x6x16xf32>
+  return %0 : tensor<1x6x6x16xf32>
+}

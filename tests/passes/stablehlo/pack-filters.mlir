@@ -1,0 +1,51 @@
+// RUN: hloom-opt %s --pack-filters --split-input-file | filecheck %s
+
+// Changed: 72 bound output channels are three blocks of 32, the last one filled with zeros. A constant is packed likewise.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x8x8x16xf32>, %[[W:[a-z0-9]+]]: tensor<3x3x16x72xf32>
+// CHECK: %[[P:.*]] = stablehlo.pad %[[W]], {{.*}}high = [0, 0, 0, 24]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<3x3x16x96xf32>) -> tensor<3x3x16x3x32xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [3, 0, 1, 2, 4]
+// CHECK: %[[B:.*]] = stablehlo.optimization_barrier %[[T]] : tensor<3x3x3x16x32xf32>
+// CHECK: %[[U:.*]] = stablehlo.transpose %[[B]], dims = [1, 2, 3, 0, 4]
+// CHECK: %[[V:.*]] = stablehlo.reshape %[[U]] : (tensor<3x3x16x3x32xf32>) -> tensor<3x3x16x96xf32>
+// CHECK: %[[S:.*]] = stablehlo.slice %[[V]] [0:3, 0:3, 0:16, 0:72]
+// CHECK: stablehlo.convolution(%[[X]], %[[S]])
+// CHECK: stablehlo.convolution(%[[X]], %[[S]])
+// CHECK: stablehlo.optimization_barrier
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x64xf32>) {
+  %c = stablehlo.constant dense<1.0> : tensor<1x1x16x64xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x8x8x72xf32>
+  %2 = stablehlo.convolution(%x, %c) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x16x64xf32>) -> tensor<1x8x8x64xf32>
+  return %0, %1, %2 : tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x64xf32>
+}
+
+// -----
+
+// Declined: Weights that are given at each call. Groups of 24, which are no whole blocks.
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: stablehlo.optimization_barrier
+// CHECK: return
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32>, %g: tensor<3x3x8x48xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x6x6x48xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
+  %1 = stablehlo.convolution(%x, %g) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x8x48xf32>) -> tensor<1x6x6x48xf32>
+  return %0, %1 : tensor<1x6x6x72xf32>, tensor<1x6x6x48xf32>
+}
+
+// -----
+
+// Unchanged: One block lies as its kernel reads it.
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT: stablehlo.convolution
+// CHECK-NEXT: return
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x32xf32> {hloom.bound}) -> tensor<1x6x6x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x32xf32>) -> tensor<1x6x6x32xf32>
+  return %0 : tensor<1x6x6x32xf32>
+}

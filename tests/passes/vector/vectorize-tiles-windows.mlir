@@ -1,0 +1,55 @@
+// RUN: hloom-opt %s --vectorize-tiles | filecheck %s
+
+#x = affine_map<(oh, ow, o, kh, kw, i) -> (oh + kh, ow + kw, i)>
+#w = affine_map<(oh, ow, o, kh, kw, i) -> (kh, kw, i, o)>
+#y = affine_map<(oh, ow, o, kh, kw, i) -> (oh, ow, o)>
+
+// Changed: A convolution with zeros around its input. The taps of a column run between bounds that depend on the line. The first block of
+// pixels lacks one tap of its first pixel: its three taps are unrolled, and the first has a product less. The last block lacks one likewise.
+// The block between is a loop over the 3 × 8 taps and channels of a line, which lie in one piece.
+// CHECK-LABEL: func.func private @padded(
+// CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<2304xf32>, %[[W:.*]]: memref<1152xf32>, %[[Y:.*]]: memref<4608xf32>
+// CHECK: scf.for
+// CHECK: %[[FIRST:.*]] = arith.minui
+// CHECK: %[[LAST:.*]] = arith.minui
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[LAST]]
+// CHECK-COUNT-11: arith.mulf
+// CHECK: scf.yield
+// CHECK-COUNT-12: arith.mulf
+// CHECK: scf.yield
+// CHECK-COUNT-12: arith.mulf
+// CHECK: scf.yield
+// CHECK: %c24 = arith.constant 24 : index
+// CHECK-COUNT-12: arith.mulf
+// CHECK: scf.yield
+// CHECK-COUNT-12: arith.mulf
+// CHECK: scf.yield
+// CHECK-COUNT-12: arith.mulf
+// CHECK: scf.yield
+// CHECK-COUNT-11: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func private @padded(%x: tensor<8x36x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<8x36x16xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1, 1, 0] high[1, 1, 0] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<8x36x8xf32> to tensor<10x38x8xf32>
+  %e = tensor.empty() : tensor<8x36x16xf32>
+  %r = scf.forall (%h) = (0) to (8) step (1) shared_outs(%o = %e) -> (tensor<8x36x16xf32>) {
+    %s = tensor.extract_slice %p[%h, 0, 0] [3, 38, 8] [1, 1, 1] : tensor<10x38x8xf32> to tensor<3x38x8xf32>
+    %t = tensor.extract_slice %o[%h, 0, 0] [1, 36, 16] [1, 1, 1] : tensor<8x36x16xf32> to tensor<1x36x16xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%t : tensor<1x36x16xf32>) -> tensor<1x36x16xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%s, %w : tensor<3x38x8xf32>, tensor<3x3x8x16xf32>) outs(%f : tensor<1x36x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<1x36x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[%h, 0, 0] [1, 36, 16] [1, 1, 1] : tensor<1x36x16xf32> into tensor<8x36x16xf32>
+    }
+  }
+  return %r : tensor<8x36x16xf32>
+}
