@@ -41,6 +41,7 @@ STABLEHLO = [
     "fold-converts-into-dots",
     "fold-transposes",
     "split-windows",
+    "split-extremes",
     "extract-padding",
     "channels-last",
     # what the above has opened up
