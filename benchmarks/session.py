@@ -233,7 +233,7 @@ def _apart(found: np.ndarray, expected: np.ndarray) -> float:
         return float("inf")
     largest = float(np.max(np.abs(expected), where=finite, initial=0.0))
     apart = float(np.max(np.abs(found - expected), where=finite, initial=0.0))
-    return apart / largest if largest else float("inf") * bool(apart)
+    return apart / largest if largest else float("inf") if apart else 0.0
 
 
 def _progress(text: str) -> None:

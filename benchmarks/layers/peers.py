@@ -90,12 +90,17 @@ def _compile(row: Layer, threads: int) -> Prepared:
 
 def _openvino(row: Layer, threads: int) -> Prepared:
     import openvino
+    import torch
 
     from .modules import make, tensors
 
     module, inputs = make(row), tensors(row)
     start = time.perf_counter()
-    model = openvino.convert_model(module, example_input=inputs, input=[list(tensor.shape) for tensor in inputs])
+    try:
+        model = openvino.convert_model(module, example_input=inputs, input=[list(tensor.shape) for tensor in inputs])
+    except Exception:  # of what it does not know by name, it may know what torch makes of it
+        exported = torch.export.export(module, inputs).run_decompositions()
+        model = openvino.convert_model(exported)
     settings = {
         "INFERENCE_PRECISION_HINT": "f32",
         "INFERENCE_NUM_THREADS": threads,
@@ -172,7 +177,7 @@ def _has_no_bf16(row: Layer) -> bool:
 _INDUCTOR = ("torch", "torch.export", "torch._inductor.compile_fx", "torch._inductor.freezing", "torch._dynamo")
 _MODULES = ("torch", "benchmarks.layers.modules")
 _HLOOM = ("hloom.compiler.compile", "hloom.compiler.codegen", "hloom.compiler.frontends.torch", "torch.export")
-_OPENVINO = (*_MODULES, "openvino", "openvino.frontend.pytorch.ts_decoder", "openvino.frontend.pytorch.fx_decoder")
+_OPENVINO = (*_MODULES, "torch.export", "openvino", "openvino.frontend.pytorch.ts_decoder", "openvino.frontend.pytorch.fx_decoder")
 _JAX = (*_MODULES, "jax", "jax.numpy", "jax.nn", "jax.image", "benchmarks.layers.jax_modules")
 
 PEERS = {

@@ -56,6 +56,7 @@ def test_a_long_call_is_enough():
         ([np.inf, 2.0], [1.0, 2.0], "differ by inf"),
         ([1.0, 2.0], [np.inf, 2.0], "differ by inf"),
         ([0.1], [0.0], "differ by inf"),
+        ([0.0], [0.0], ""),
         ([], [], ""),
     ],
 )
