@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from hloom.compiler.target import load_target
 from hloom.runtime import executable
 from hloom.runtime.cpu import CpuDevice
 from hloom.runtime.custom_calls import SYMBOL
@@ -89,7 +90,12 @@ class EmulatedDevice(CpuDevice):
 
 def is_chosen() -> bool:
     """Whether tests compile for it where they would choose a processor of this machine's: `pytest --cpu=small-neon`."""
-    return os.environ.get("HLOOM_TARGET") == TARGET
+    return is_emulated(os.environ.get("HLOOM_TARGET", ""))
+
+
+def is_emulated(target: str) -> bool:
+    """Whether that is the file of such a target."""
+    return target.endswith(".toml") and load_target(target).machine == "aarch64"
 
 
 @contextmanager

@@ -36,8 +36,9 @@ def runs_here(target: Target) -> bool:
 @pytest.fixture(autouse=True)
 def any_cpu(request, monkeypatch):
     """Names the target of `target="auto"`; it is printed where the test fails."""
-    if request.config.getoption("--cpu") == Path(aarch64.TARGET).stem:
-        monkeypatch.setenv("HLOOM_TARGET", aarch64.TARGET)
+    chosen = str(_FOLDER / f"{request.config.getoption('--cpu')}.toml")
+    if request.config.getoption("--cpu") not in (None, "cpu") and aarch64.is_emulated(chosen):
+        monkeypatch.setenv("HLOOM_TARGET", chosen)
         if aarch64.MISSING:
             pytest.skip(aarch64.MISSING)
         with aarch64.emulated():

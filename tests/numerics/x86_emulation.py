@@ -14,6 +14,7 @@ from hloom.compiler import codegen
 from hloom.compiler.target import Target, host
 
 _QUADS = {f"llvm.x86.avx512.vpdpbusd.{32 * lanes}": lanes for lanes in (4, 8, 16)}
+_HALVES = {f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}": lanes for lanes in (4, 8, 16)}
 _SIGNS = {"ss": ("sext", "sext"), "su": ("sext", "zext"), "us": ("zext", "sext"), "uu": ("zext", "zext")}
 _TILE = "[16 x <16 x i32>]"
 
@@ -28,6 +29,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch, like: Target) -> Target:
 def emulated(text: str) -> str:
     """LLVM IR whose intrinsics of such instructions are functions."""
     functions = {name: _sum_of_quads(name, lanes, "zext", "sext") for name, lanes in _QUADS.items()}
+    functions |= {name: _sum_of_halves(name, lanes) for name, lanes in _HALVES.items()}
     functions |= {f"llvm.x86.tdpb{signs}d.internal": _tile_product(signs) for signs in _SIGNS}
     functions |= {"llvm.x86.tilezero.internal": _TILE_ZERO, "llvm.x86.tileloadd64.internal": _tile_load()}
     functions["llvm.x86.tilestored64.internal"] = _tile_store()
@@ -47,6 +49,20 @@ def _sum_of_quads(name: str, lanes: int, left: str, right: str) -> str:
     lines += [f"%s{byte} = add {sums} {'%acc' if byte == 0 else f'%s{byte - 1}'}, %p{byte}" for byte in range(4)]
     products = [f"%l = {left} {bytes_} %left to {wide}", f"%r = {right} {bytes_} %right to {wide}", f"%p = mul {wide} %l, %r"]
     return _function(f"{sums} @emulated_{name}({sums} %acc, {bytes_} %left, {bytes_} %right)", [*products, *lines, f"ret {sums} %s3"])
+
+
+def _sum_of_halves(name: str, lanes: int) -> str:
+    """Two products of bf16 are added to each lane, that of the upper ones first: vdpbf16ps, but for what is below the normal numbers."""
+    words, sums, halves = f"<{lanes} x i32>", f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
+    sixteen, upper = (f"{words} <{', '.join([f'i32 {number}'] * lanes)}>" for number in (16, -65536))
+    lines = []
+    for side in ("left", "right"):
+        lines += [f"%{side}.w = bitcast {halves} %{side} to {words}"]
+        lines += [f"%{side}.u = and {upper}, %{side}.w", f"%{side}.l = shl {words} %{side}.w, {sixteen.removeprefix(words)}"]
+        lines += [f"%{side}.{half}f = bitcast {words} %{side}.{half} to {sums}" for half in "ul"]
+    for total, half, made in (("%acc", "u", "%first"), ("%first", "l", "%second")):
+        lines += [f"{made}.p = fmul {sums} %left.{half}f, %right.{half}f", f"{made} = fadd {sums} {total}, {made}.p"]
+    return _function(f"{sums} @emulated_{name}({sums} %acc, {halves} %left, {halves} %right)", [*lines, f"ret {sums} %second"])
 
 
 def _tile_product(signs: str) -> str:

@@ -25,8 +25,8 @@ from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction
 from .elementwise import emit_elementwise
 from .grouping import grouped, look_ahead
-from .integer_dots import emit_integer_dots
 from .lanes import Lanes
+from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
@@ -304,7 +304,7 @@ class _Kernel:
             return
         if len(group) == 1 and emit_amx(group[0], self.target, self._scratch):
             return
-        if len(group) == 1 and emit_integer_dots(group[0], self._captured, self.target, self._scratch):
+        if len(group) == 1 and emit_narrow_dots(group[0], self._captured, self.target, self._scratch):
             return
         vector = contraction_loop(group[0], self.target) if len(group) == 1 else None
         if vector is None:

@@ -28,8 +28,8 @@ from .packing import Scratch, transpose_square
 
 @dataclass(frozen=True)
 class Grouping:
-    """How elements of an operand become lanes: `count` of them, each `bits` wide after it is extended, with its sign or not; `flips` moves
-    them by half of their range, which exchanges signed and unsigned ones."""
+    """How elements of an operand become lanes: `count` of them, each `bits` wide after it is extended, with its sign or not (a float is its
+    bits); `flips` moves them by half of their range, which exchanges signed and unsigned ones."""
 
     count: int
     bits: int
@@ -42,7 +42,9 @@ class Grouping:
         """Vectors of elements as lanes; the elements of a lane are neighbours."""
         kind = ir.VectorType(value.type)
         wide = vector_of(kind.shape[0], ir.IntegerType.get_signless(self.bits))
-        if wide != kind:
+        if isinstance(kind.element_type, ir.FloatType):
+            value = vector.bitcast(wide, value)
+        elif wide != kind:
             value = (arith.extsi if self.signed else arith.extui)(wide, value)
         if self.flips:
             value = arith.xori(value, splat(wide, -1 << self.bits - 1))

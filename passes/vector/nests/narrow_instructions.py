@@ -1,9 +1,12 @@
 """Instructions that multiply lanes of 32 bits element by element and add up the products of a lane: neighbours in depth of a contraction.
 
+    Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32
     Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); two smlal on AArch64. Bytes are widened while
                                they are packed
     Quads    four bytes        vpdpbusd, with AVX512-VNNI or AVX-VNNI: unsigned bytes times signed ones
                                sdot, udot, with DotProd of AArch64: bytes that both have signs, or both have none
+
+The instructions for bf16 take what is below the normal numbers for 0.
 
 Where the signs of quads are others, the left operand is moved by 128 while it is packed. The sums are then off by 128 times the sum of the
 right operand's column, which is the product of a left operand of nothing but 128.
@@ -19,13 +22,17 @@ from torch_mlir.dialects import arith, vector
 
 from hloom.dialects.target import TargetView
 
-from ...common.contraction import IntegerProduct
+from ...common.contraction import IntegerProduct, integer_product, multiplies_bf16
 from ...common.rewriting import intrinsic
 from ...common.vectors import part, splat, vector_of
-from .integer_panels import Grouping
+from .narrow_panels import Grouping
 
 _PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
 _QUADS = {lanes: f"llvm.x86.avx512.vpdpbusd.{32 * lanes}" for lanes in (4, 8, 16)}
+_HALVES = {
+    **{("x86_64", lanes): f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}" for lanes in (4, 8, 16)},
+    ("aarch64", 4): "llvm.aarch64.neon.bfdot.v4f32.v8bf16",
+}
 _ALIKE = "llvm.aarch64.neon.{}dot.v4i32.v16i8"
 
 
@@ -84,12 +91,47 @@ class Quads:
         return self.left.flips
 
 
+@dataclass(frozen=True)
+class Halves:
+    """The same; the sums are f32."""
+
+    left: Grouping
+    right: Grouping
+    lanes: int
+    machine: str
+
+    @property
+    def moves(self) -> bool:
+        """No operand is moved."""
+        return False
+
+    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes."""
+        sums = []
+        for before, *values in _registers(self.lanes, total, left, right):
+            lanes = ir.VectorType(before.type).shape[0]
+            operands = [vector.bitcast(vector_of(2 * lanes, ir.BF16Type.get()), value) for value in values]
+            sums.append(intrinsic(_HALVES[self.machine, lanes], before.type, [before, *operands]))
+        return _joined(sums)
+
+
 def moved_by(kind: ir.Type) -> ir.Value:
     """Lanes of the number that is added to each byte of a left operand that is moved."""
     return splat(kind, -0x7F7F7F80)
 
 
-Multiplier: TypeAlias = "Pairs | Quads"
+Multiplier: TypeAlias = "Halves | Pairs | Quads"
+
+
+def multipliers(block: ir.Block, target: TargetView) -> tuple[Multiplier, Multiplier] | None:
+    """The instruction of `target` for what a body multiplies, with the rows of its first operand and with those of its second; None of
+    other bodies."""
+    if target.bf16_dot and multiplies_bf16(block):
+        lanes = target.lanes(32)
+        halves = Halves(Grouping(2, 16, True, lanes), Grouping(2, 16, True, lanes), lanes, target.machine)
+        return halves, halves
+    product = integer_product(block)
+    return None if product is None else (multiplier(product, target), multiplier(product.swapped(), target))
 
 
 def multiplier(product: IntegerProduct, target: TargetView) -> Multiplier:

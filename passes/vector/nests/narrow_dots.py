@@ -1,14 +1,15 @@
-"""Sums of products of small integers in i32, several products an instruction.
+"""Sums of products of small integers in i32, and of bf16 in f32, several products an instruction.
 
-Operands of i8 (signed or not) or i16 are packed into lanes of 32 bits, neighbours in depth side by side (integer_panels.py). What is left
-is a contraction of lanes (contraction.py), whose step is an instruction (integer_instructions.py):
+Operands of i8 (signed or not), i16 or bf16 are packed into lanes of 32 bits, neighbours in depth side by side (narrow_panels.py). What is left
+is a contraction of lanes (contraction.py), whose step is an instruction (narrow_instructions.py):
 
     for n in chunks: for m in blocks of U:
       acc[0..U) = init
       for k in groups: b = load B[k, n…]; for u: acc[u] += dot(broadcast A[m+u, k], b)
       store acc
 
-All sums are exact modulo 2^32, so the order of depth does not matter.
+All sums of integers are exact modulo 2^32, so the order of depth does not matter. Products of bf16 are exact in f32; their sums are as good
+as sums in another order.
 
 Declined (other code then computes the contraction): other bodies and types, maps that are not linear, results whose columns are not
 contiguous, few rows or columns, a short depth, panels that the cache does not hold.
@@ -25,7 +26,6 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
-from ...common.contraction import IntegerProduct, integer_product
 from ...common.control_flow import for_each, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
@@ -34,20 +34,20 @@ from ...common.vectors import splat
 from .access import Access
 from .body import Captured, LanesBody
 from .contraction import emit_contraction
-from .integer_instructions import Multiplier, moved_by, multiplier
-from .integer_panels import Panel, Source, pack_panel
 from .lanes import Lanes, Rep
+from .narrow_instructions import Multiplier, moved_by, multipliers
+from .narrow_panels import Panel, Source, pack_panel
 from .packing import Scratch, unless_repeated
 from .work import Point, Work, starts_from_zero
 
 _LEAST_ROWS, _LEAST_COLUMNS, _LEAST_DEPTH = 4, 4, 4
 
 
-def emit_integer_dots(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
+def emit_narrow_dots(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
     """Emits `work` by dot products of integers, or returns False if it is not for them."""
-    product = None if work.block is None or not work.reduces else integer_product(work.block)
-    plan = None if product is None else _plan(work, product, target)
-    if product is None or plan is None:
+    found = None if work.block is None or not work.reduces else multipliers(work.block, target)
+    plan = None if found is None else _plan(work, found, target)
+    if plan is None:
         return False
     _Dots(work, plan, captured, target, scratch).emit()
     return True
@@ -71,14 +71,14 @@ class _Plan:
     summed: list[int]
 
 
-def _plan(work: Work, product: IntegerProduct, target: TargetView) -> _Plan | None:
+def _plan(work: Work, by: tuple[Multiplier, Multiplier], target: TargetView) -> _Plan | None:
     loops = range(len(work.extents))
     accesses = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     left, right, out = accesses
     if left is None or right is None or out is None or any(not isinstance(work.extents[d], int) for d in loops if not work.parallel[d]):
         return None
-    plan = _with_rows(work, left, right, out, multiplier(product, target))
-    plan = plan or _with_rows(work, right, left, out, multiplier(product.swapped(), target))
+    plan = _with_rows(work, left, right, out, by[0])
+    plan = plan or _with_rows(work, right, left, out, by[1])
     if plan is None or (plan.by.moves and not starts_from_zero(work)):
         return None
     groups = prod(size_bound(work.extents[d]) for d in (plan.depth, *plan.summed)) // plan.by.left.count
