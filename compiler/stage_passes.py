@@ -73,6 +73,7 @@ LOWER_KERNELS = [
     "builtin.module(cse,canonicalize,cse)",
     "branch-single-tiles",
     "copy-narrow-tails",
+    "split-known-tails",
     "scale-to-avx512",
     "round-to-bf16",
     "bf16-as-bits",

@@ -1,7 +1,7 @@
 """Sums of products of small integers in i32, and of bf16 in f32, several products an instruction.
 
-Operands of i8 (signed or not), i16 or bf16 are packed into lanes of 32 bits, neighbours in depth side by side (narrow_panels.py). What is left
-is a contraction of lanes (contraction.py), whose step is an instruction (narrow_instructions.py):
+Operands of i8 (signed or not), i16 or bf16 are packed into lanes of 32 bits, neighbours in depth side by side (narrow_panels.py). What is
+left is a contraction of lanes (contraction.py), whose step is an instruction (narrow_instructions.py):
 
     for n in chunks: for m in blocks of U:
       acc[0..U) = init
