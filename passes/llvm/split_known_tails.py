@@ -11,8 +11,7 @@ After, in parts of a power of two:
     vector.store (vector.extract_strided_slice %x {offsets = [0], sizes = [4], strides = [1]}), %b[%i] : memref<100xf32>, vector<4xf32>
     memref.store (vector.extract %x[4]), %b[%i + 4] : memref<100xf32>
 
-For targets without masked accesses (masked_bits is 0), where LLVM goes lane by lane. On x86 it joins the lanes again: elements too narrow for
-a masked access take a tenth less time so.
+For targets without masked accesses (masked_bits is 0), where LLVM goes lane by lane. On x86 it joins the lanes again.
 
 Must hold: a buffer is of one dimension. Declined: targets with masked accesses; masks that are not known, or not of the first lanes.
 """
