@@ -1,4 +1,4 @@
-"""llvm → object: the LLVM-dialect module as ELF objects for the target, through llvmlite."""
+"""llvm → object: the LLVM-dialect module as objects for the target (ELF, Mach-O for macOS), through llvmlite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .llvm_text import bfloat_as_bits, fix_float_literals
 
 @uninterrupted()
 def emit_objects(module: ir.Operation, interface: str) -> list[bytes]:
-    """The ELF objects of a module in the LLVM dialect; the first holds `interface` (runtime/manifest.py) at the symbol of that name.
+    """The objects of a module in the LLVM dialect; the first holds `interface` (runtime/manifest.py) at the symbol of that name.
 
     Raises CompileError where an op of another dialect is left.
     """

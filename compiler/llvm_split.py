@@ -68,7 +68,8 @@ def _together(functions: list[_Function]) -> Iterator[list[_Function]]:
 
     def find(name: str) -> str:
         while leader[name] != name:
-            name = leader[name] = leader[leader[name]]
+            leader[name] = leader[leader[name]]
+            name = leader[name]
         return name
 
     local = {function.name for function in functions if function.local}

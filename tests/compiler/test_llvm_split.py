@@ -51,6 +51,14 @@ def _defined(text: str) -> list[str]:
     return re.findall(r"^define .*?@(\w+)\(", text, re.M)
 
 
+def test_what_shares_a_local_function_stays_together() -> None:
+    body = "define internal i64 @{0}_body() {{\n  %1 = call i64 @shared()\n  ret i64 %1\n}}\n"
+    user = "define i64 @{0}() {{\n  %1 = call i64 @{0}_body()\n  ret i64 %1\n}}\n"
+    shared = "define internal i64 @shared() {\n  ret i64 1\n}\n"
+    text = shared + "".join(form.format(name) for name in "abcd" for form in (body, user))
+    assert len(split(text, 1)) == 1
+
+
 def test_local_functions_stay_with_their_users() -> None:
     parts = split(TEXT, 1)
     assert sorted(map(_defined, parts)) == [["a_body", "a"], ["b_body", "b"], ["main"]]
