@@ -19,7 +19,7 @@ from .peers import PEERS
 from .report import DOCUMENT, Results, ratio, speed, write_section
 from .rows import ROWS
 from .session import Measured, Session
-from .settings import BUILD, ROOT
+from .settings import BUILD, INDUCTOR, ROOT
 from .suite import load
 
 
@@ -28,8 +28,8 @@ def main() -> int:
     rows = [ROWS[name] for name in options.rows or ROWS]
     peers = [name for name in options.peers.split(",") if PEERS[name].installed]
     rounds, slices, seconds = (1, 4, 0.08) if options.quick else (options.rounds, 6, 0.2)
-    shutil.rmtree(BUILD, ignore_errors=True)  # torch.compile's cache too
-    BUILD.mkdir(parents=True)
+    shutil.rmtree(INDUCTOR, ignore_errors=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "benchmarks.export", *(row.name for row in rows)], check=True, cwd=ROOT)
     results: Results = {}
     start = time.monotonic()

@@ -49,7 +49,8 @@ write of its bytes. Results must be eager's, those of functions jax.jit's. They 
     python -m benchmarks.layers.page FILE… -o FOLDER        pages with pictures: bars by family, the rows under the machine's roof
     python -m benchmarks.layers.compare BEFORE AFTER        names what got slower between two commits, by what else was measured
 
-At one thread ratios are of the processor's time, so a machine may be shared: what waits does not count. Caches and memory still do.
+hloom is held against the best of eager, torch.compile and OpenVINO, of JAX too where products of matrices dominate. At one thread ratios
+are of the processor's time, so a machine may be shared: what waits does not count. Caches and memory still do.
 
 **GPU.** Compiling needs no GPU and measuring no compiler, so they may happen on two machines:
 

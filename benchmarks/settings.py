@@ -7,6 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "benchmarks"
+INDUCTOR = BUILD / "inductor"
+"""torch.compile's cache: a run begins without, for it times the compiler."""
 
 # 32 MiB is the largest threshold that glibc takes; every array of these workloads but SimpleModel's weights is smaller. Without it, each
 # fresh result is mapped and its pages fault, which costs up to three times the work.
@@ -22,7 +24,7 @@ def environment(threads: int) -> dict[str, str]:
         "OMP_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
         "OPENBLAS_NUM_THREADS": count,
-        "TORCHINDUCTOR_CACHE_DIR": str(BUILD / "inductor"),
+        "TORCHINDUCTOR_CACHE_DIR": str(INDUCTOR),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "OPENVINO_TELEMETRY": "0",
         "JAX_PLATFORMS": "cpu",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,12 @@ class Suite:
     """The peer whose results the others' must be."""
     best: tuple[str, ...] = ()
     """The peers whose best hloom is held against."""
+    best_too: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """More of them, by family."""
+
+    def best_of(self, name: str) -> tuple[str, ...]:
+        """The peers whose best hloom is held against in a row."""
+        return (*self.best, *self.best_too.get(self.family(name), ()))
 
     def families(self) -> list[str]:
         """Of all rows, in the table's order."""

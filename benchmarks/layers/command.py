@@ -6,11 +6,13 @@ import argparse
 import contextlib
 import fnmatch
 import itertools
+import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 from ..session import Measured, Session
-from ..settings import BUILD
+from ..settings import BUILD, INDUCTOR
 from ..suite import Suite, load
 from .limits import LIMITS
 from .results import Results, line, save, summary
@@ -22,12 +24,13 @@ def main(suite_name: str, description: str) -> int:
     rounds, slices, seconds = (3, 6, 0.2) if options.full else (1, 3, 0.04)
     rounds, slices, seconds = options.rounds or rounds, options.slices or slices, options.seconds or seconds
     BUILD.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(INDUCTOR, ignore_errors=True)
     results = Results.empty(suite_name, f"{rounds} rounds, {slices} slices of {seconds:g} s")
     start, done = time.monotonic(), 0
     todo = list(itertools.product(range(rounds), options.threads, options.rows))
     with Session(suite) as session, contextlib.suppress(KeyboardInterrupt):
         for number, threads, row in todo:
-            takers = [name for name in options.peers if suite.peers[name].takes(row)]
+            takers = [name for name in _peers(suite, options, row) if suite.peers[name].installed and suite.peers[name].takes(row)]
             known = {name: results.measured.setdefault((row.name, threads, name), Measured()) for name in takers}
             session.run_round(row, takers, threads, slices, seconds, known, number)
             done += 1
@@ -44,7 +47,7 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
         f"python -m benchmarks.{suite.name}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("rows", nargs="*", metavar="NAME", help="rows or families, `*` and `?` allowed; all where there is none")
-    parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; onnxruntime and, beside torch, JAX with --full only")
+    parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; onnxruntime and most of JAX with --full only")
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
     parser.add_argument("--batch", type=int, help="only rows of this batch, 1 or 16")
     parser.add_argument("--full", action="store_true", help="three rounds of long slices and every peer")
@@ -54,12 +57,10 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     parser.add_argument("-o", "--output", type=Path, default=BUILD / f"{suite.name}.json", help="results, for --compare and the page")
     parser.add_argument("--list", action="store_true", help="print the rows and do nothing")
     options = parser.parse_args()
-    quick = ("hloom", *suite.best, *LIMITS)
-    names = options.peers.split(",") if options.peers else [name for name in suite.peers if options.full or name in quick]
-    for name in names:
+    options.peers = options.peers.split(",") if options.peers else []
+    for name in options.peers:
         if name not in suite.peers:
             parser.error(f"no peer {name!r}: they are {', '.join(suite.peers)}")
-    options.peers = [name for name in names if suite.peers[name].installed]
     options.threads = [int(count) for count in options.threads.split(",")]
     for pattern in options.rows:
         if not any(_named(row, pattern) for row in suite.rows.values()):
@@ -69,6 +70,11 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     if options.list:
         parser.exit(message="".join(f"{row.family:12} {row.name:32} {row.module}\n" for row in options.rows))
     return options
+
+
+def _peers(suite: Suite, options: argparse.Namespace, row: Any) -> list[str]:
+    quick = ("hloom", *suite.best_of(row.name), *LIMITS)
+    return options.peers or [name for name in suite.peers if options.full or name in quick]
 
 
 def _named(row: object, pattern: str) -> bool:

@@ -41,7 +41,7 @@ class Results:
 
     def best(self, row: str, threads: int) -> tuple[float, str] | None:
         """The best peer's time and name."""
-        times = [(time, peer) for peer in load(self.suite).best if (time := self.time(row, threads, peer)) is not None]
+        times = [(time, peer) for peer in load(self.suite).best_of(row) if (time := self.time(row, threads, peer)) is not None]
         return min(times, default=None)
 
     def work(self, row: str, threads: int, limit: str) -> int | None:

@@ -12,8 +12,13 @@ _MANY = {"layers": 16, "models": 8}
 """By suite: the larger batch."""
 
 _BEST = ("eager", "compile", "openvino")
+_PRODUCTS = {"linear": ("jax",), "attention": ("jax",)}
+"""Where products of matrices dominate: torch's library of them is slow on some processors."""
 
-SUITES = {
-    name: Suite(name, read(Path(__file__).parent / f"{name}.txt", many), PEERS, reference="eager", best=_BEST)
-    for name, many in _MANY.items()
-}
+
+def _suite(name: str, many: int) -> Suite:
+    rows = read(Path(__file__).parent / f"{name}.txt", many)
+    return Suite(name, rows, PEERS, reference="eager", best=_BEST, best_too=_PRODUCTS)
+
+
+SUITES = {name: _suite(name, many) for name, many in _MANY.items()}

@@ -85,3 +85,12 @@ def test_a_row_that_left_the_table_is_still_told(tmp_path):
     found.measured["an_old_one", 1, "hloom"], found.measured["an_old_one", 1, "eager"] = measured(1), measured(2)
     assert "### no longer in the table\n\n" in write_page(found, tmp_path).read_text()
     assert "| no longer in the table | 1 | 0.50 |" in summary(found, load("layers"))
+
+
+def test_where_products_dominate_jax_counts():
+    found = results(0.5)
+    for row in (CONVOLUTION, "square_1024"):
+        found.measured[row, 1, "hloom"], found.measured[row, 1, "eager"] = measured(1), measured(2)
+        found.measured[row, 1, "jax"] = measured(0.5)
+    assert found.best("square_1024", 1) == (pytest.approx(0.5), "jax")
+    assert found.best(CONVOLUTION, 1) == (pytest.approx(1), "openvino")
