@@ -1,4 +1,4 @@
-"""split-reductions: a reduction with too few results to fill a GPU becomes one of parts, and one of their results.
+"""split-reductions: a reduction with too few results to fill a GPU, or a CPU's threads, becomes one of parts, and one of their results.
 
 Before:
     %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<100000x64xf32>, …) -> tensor<64xf32>
@@ -8,14 +8,17 @@ After:
     %0 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : … -> tensor<64xf32>
 
 Whatever computes %x goes with the parts. The longest reduced dimension is split, into a divisor of its extent; the parts start from the
-neutral value, so that an initial value counts once.
+neutral value, so that an initial value counts once. For a CPU, reduced dimensions side by side are one, so that a part lies in one piece;
+how many parts there are depends on the shape alone, so that results are the same on any number of threads. Sums and products of f16 and
+bf16 are split in f32 there, to be rounded once.
 
-Must hold: nothing. Declined: targets that are no GPUs; reductions by anything but one op that has a neutral value (sums, products,
+Must hold: nothing. Declined: reductions by anything but one op that has a neutral value (sums, products,
 extremes, logic); those that have blocks enough, or elements so few that a second kernel costs more.
 """
 
 from __future__ import annotations
 
+from itertools import groupby
 from math import prod
 
 from torch_mlir import ir
@@ -24,7 +27,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import BOOL, FLOAT, OPS, SIGNED
 from ..common.reductions import neutral_element
-from ..common.rewriting import i64_array, ops_in
+from ..common.rewriting import ops_in
 from ..common.scalar_code import Typed
 from ..registry import register_pass
 from .support import build
@@ -38,13 +41,16 @@ LEAST_PART = 1 << 11
 """Elements a part must have."""
 COLUMNS = 32
 """Columns that a block reduces."""
+THREADS_ELEMENTS, THREADS_PARTS = 1 << 18, (1 << 13, 1 << 10)
+"""Elements that are worth several threads, and that a part has, at least: so many if a divisor allows, else fewer."""
+TILE_COLUMNS, MOST_TILES = 256, 4
+"""Columns of a CPU's tile, and tiles that are threads enough without a split."""
 
 
-@register_pass("split-reductions", "splits reductions with too few results to fill a GPU", ops=("stablehlo.reduce",))
+@register_pass("split-reductions", "splits reductions with too few results to fill a GPU or a CPU's threads", ops=("stablehlo.reduce",))
 def split_reductions(module: ir.Operation) -> None:
     target = target_of(module)
-    if target.kind == "cuda":
-        rewrite(module, {"stablehlo.reduce": [lambda op: _split(op, target)]})
+    rewrite(module, {"stablehlo.reduce": [lambda op: _split(op, target)]})
 
 
 def _split(op: ir.Operation, target: TargetView) -> Values:
@@ -55,12 +61,52 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
     shape, element = build.shape_of(operand), build.element_of(operand)
     neutral = _neutral(combining, element)
     dims = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-    if neutral is None or not dims:
+    if neutral is None or not dims or 0 in shape:
         return None
+    if target.kind != "cuda":
+        return _split_for_threads(op, combining, operand, init, dims)
     dim = max(dims, key=lambda d: shape[d])
     parts = _parts(shape, dims, dim, target)
     if parts == 1:
         return None
+    return _in_parts(op, operand, init, neutral, dims, dim, parts)
+
+
+def _split_for_threads(op: ir.Operation, combining: str, operand: ir.Value, init: ir.Value, dims: list[int]) -> Values:
+    shape, element = build.shape_of(operand), build.element_of(operand)
+    runs = [list(run) for _, run in groupby(range(len(shape)), lambda d: d in dims)]
+    joined = [prod(shape[d] for d in run) for run in runs]
+    reduced = [n for n, run in enumerate(runs) if run[0] in dims]
+    dim = max(reduced, key=lambda n: joined[n])
+    parts = _parts_for_threads(joined, reduced, dim)
+    if parts == 1:
+        return None
+    halves = isinstance(element, ir.FloatType) and element.width == 16 and combining in ("stablehlo.add", "stablehlo.multiply")
+    wide = ir.F32Type.get() if halves else element
+    neutral = _neutral(combining, wide)
+    assert neutral is not None
+    whole = build.reshape(build.convert(operand, wide), joined)
+    (total,) = _in_parts(op, whole, build.convert(init, wide), neutral, reduced, dim, parts)
+    return [build.reshape(build.convert(total, element), build.shape_of(op.results[0]))]
+
+
+def _parts_for_threads(shape: list[int], dims: list[int], dim: int) -> int:
+    """Into how many parts `dim` is split for threads: the largest divisor that leaves parts of enough elements; 1 leaves it whole."""
+    reduced = prod(shape[d] for d in dims)
+    kept = prod(n for d, n in enumerate(shape) if d not in dims)
+    along = len(shape) - 1 in dims
+    if reduced * kept < THREADS_ELEMENTS or (kept if along else -(-kept // TILE_COLUMNS)) >= MOST_TILES:
+        return 1
+    elements = reduced if along else reduced * kept
+    found = (next((n for n in range(min(elements // part, shape[dim] // 2), 1, -1) if shape[dim] % n == 0), 1) for part in THREADS_PARTS)
+    return next((n for n in found if n > 1), 1)
+
+
+def _in_parts(
+    op: ir.Operation, operand: ir.Value, init: ir.Value, neutral: ir.Attribute, dims: list[int], dim: int, parts: int
+) -> list[ir.Value]:
+    """The reduction of `operand` along `dims`, of which `dim` is split into so many parts."""
+    shape, element = build.shape_of(operand), build.element_of(operand)
     split = build.reshape(operand, [*shape[:dim], parts, shape[dim] // parts, *shape[dim + 1 :]])
     inner = sorted(d + 1 if d >= dim else d for d in dims)
     first = _reduce(op, split, build.splat(build.tensor([], element), neutral), inner)
@@ -99,9 +145,5 @@ def _neutral(name: str, element: ir.Type) -> ir.Attribute | None:
 
 def _reduce(op: ir.Operation, operand: ir.Value, init: ir.Value, dims: list[int]) -> ir.Value:
     """`op` on another operand."""
-    made = op.clone()
-    made.operands[0], made.operands[1] = operand, init
-    made.attributes["dimensions"] = i64_array(dims)
-    kept = [n for d, n in enumerate(build.shape_of(operand)) if d not in dims]
-    made.results[0].set_type(build.tensor(kept, build.element_of(operand)))
-    return made.results[0]
+    name = (_combining_op(op) or "").removeprefix("stablehlo.")
+    return build.reduce([operand], [init], dims, lambda a, b: [build.elementwise(name, a, b)])[0]

@@ -51,13 +51,32 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 132 : i64}} 
 
 // -----
 
-// Declined: On a CPU nothing is split.
+// Changed: On a CPU, dimensions that lie together are split as one, into parts of 1,439 elements here, and sums of halves are f32.
 // CHECK-LABEL: func.func public @on_a_cpu
+// CHECK: %[[W:.*]] = stablehlo.convert %{{.*}} : (tensor<1453x1439xbf16>) -> tensor<1453x1439xf32>
+// CHECK: %[[J:.*]] = stablehlo.reshape %[[W]] : (tensor<1453x1439xf32>) -> tensor<2090867xf32>
+// CHECK: %[[P:.*]] = stablehlo.reshape %[[J]] : (tensor<2090867xf32>) -> tensor<1453x1439xf32>
+// CHECK: %[[A:.*]] = stablehlo.reduce(%[[P]] init: %{{.*}}) applies stablehlo.add across dimensions = [1] {{.*}} -> tensor<1453xf32>
+// CHECK: %[[B:.*]] = stablehlo.reduce(%[[A]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] {{.*}} -> tensor<f32>
+// CHECK: %[[R:.*]] = stablehlo.convert %[[B]] : (tensor<f32>) -> tensor<bf16>
+// CHECK: return %[[R]]
+func.func public @on_a_cpu(%x: tensor<1453x1439xbf16>) -> tensor<bf16> {
+  %c = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<1453x1439xbf16>, tensor<bf16>) -> tensor<bf16>
+  return %0 : tensor<bf16>
+}
+
+// -----
+
+// Declined: On a CPU, few elements, rows enough for all threads, and a prime number of elements.
+// CHECK-LABEL: func.func public @declined_on_a_cpu
 // CHECK-NOT: stablehlo.reshape
-func.func public @on_a_cpu(%x: tensor<200000xf32>) -> tensor<f32> {
+func.func public @declined_on_a_cpu(%x: tensor<200000xf32>, %y: tensor<4x100000xf32>, %z: tensor<300007xf32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>) {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<200000xf32>, tensor<f32>) -> tensor<f32>
-  return %0 : tensor<f32>
+  %1 = stablehlo.reduce(%y init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x100000xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.reduce(%z init: %c) applies stablehlo.add across dimensions = [0] : (tensor<300007xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %2 : tensor<f32>, tensor<4xf32>, tensor<f32>
 }
 
 // -----
