@@ -44,8 +44,9 @@ of JAX functions. Peers are eager (the better of both memory formats), torch.com
 latency), JAX and onnxruntime, and two limits, timed in the same slices: FMAs in registers for the row's flops, and one read and one
 write of its bytes. Results must be eager's, those of functions jax.jit's. They need the extra `bench`.
 
-    python -m benchmarks.layers                             one short round of all rows; --list shows them, --full is for a night
+    python -m benchmarks.layers                             one short round, about a quarter of an hour; --full is for a night
     python -m benchmarks.layers conv3x3 'resnet*' --peers hloom,eager   families and rows by name; --batch 1, --threads 2, -o FILE
+    python -m benchmarks.models --batch 1                   batch 1 alone, a quarter of an hour too
     python -m benchmarks.layers.page FILE… -o FOLDER        pages with pictures: bars by family, the rows under the machine's roof
     python -m benchmarks.layers.compare BEFORE AFTER        names what got slower between two commits, by what else was measured
 

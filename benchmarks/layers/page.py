@@ -22,7 +22,7 @@ may be shared, at several by the clock. Best: of eager (the better of both memor
 (f32, one stream, latency). Limit: hloom's part of what the machine does at most, FMAs in registers for the row's flops or one read and
 one write of its bytes from where they lie, whichever takes longer, timed in the same slices."""
 _UNREMARKABLE = 0.6
-"""Of the limit: what is below is named."""
+"""Of the limit: what is below is named, with the reason where reasons.txt has it."""
 
 
 def write_page(results: Results, folder: Path) -> Path:
@@ -43,7 +43,7 @@ def write_page(results: Results, folder: Path) -> Path:
             lines = [_line(results, row, threads) for row in rows]
             if lines:
                 parts += [f"### {family}", table(["row", *_titles(results, suite), "hloom / best", "limit", "compile, s"], lines)]
-    parts += ["## Summary", summary(results, suite), _far_from_limit(results)]
+    parts += ["## Summary", summary(results, suite), _far_from_limit(results, suite)]
     path = folder / f"{suite.name}.md"
     path.write_text("\n\n".join(parts) + "\n")
     return path
@@ -75,10 +75,18 @@ def _cell(results: Results, row: str, threads: int, peer: str) -> str:
     return f"{time:.3g} / {least:.3g}" + " differs" * bool(found.differs)
 
 
-def _far_from_limit(results: Results) -> str:
-    found = [(limit[0], row) for row, threads in results.keys() if threads == 1 and (limit := results.of_limit(row, threads))]
-    below = [f"{row} {part:.0%}" for part, row in sorted(found) if part < _UNREMARKABLE]
-    return f"Below {_UNREMARKABLE:.0%} of the limit: {', '.join(below)}." if below else ""
+def _far_from_limit(results: Results, suite: Suite) -> str:
+    found = [(limit, row) for row, threads in results.keys() if threads == 1 and (limit := results.of_limit(row, threads))]
+    below = sorted((part, name, row) for (part, name), row in found if part < _UNREMARKABLE)
+    reasons = _reasons()
+    lines = [[row, f"{part:.0%} of {name}", reasons.get(row, reasons.get(suite.family(row), "–"))] for part, name, row in below]
+    return f"## Below {_UNREMARKABLE:.0%} of the limit\n\n{table(['row', 'limit', 'why'], lines)}" if lines else ""
+
+
+def _reasons() -> dict[str, str]:
+    """By row or family."""
+    lines = (Path(__file__).parent / "reasons.txt").read_text(encoding="utf-8").splitlines()
+    return dict((part.strip() for part in line.split("|", 1)) for line in lines if line.strip() and not line.startswith("#"))
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.layers.compare import changes, text
-from benchmarks.layers.page import write_page
+from benchmarks.layers.page import _reasons, write_page
 from benchmarks.layers.results import Results, load_results, save, summary
 from benchmarks.session import Measured
 from benchmarks.suite import load
@@ -75,7 +75,7 @@ def test_the_page(tmp_path):
     said = page.read_text()
     assert "| resnet_3x3_64_56 | 0.5 / 0.5 | 2 / 2 | 4 / 4 | 1 / 1 | 0.50 | 80% of fma | 0.10 |" in said
     assert "| sum_all_4m | 2 / 2 | 1 / 1 | – | – | **2.00** | 50% of bandwidth | 0.10 |" in said
-    assert "Below 60% of the limit: sum_all_4m 50%." in said
+    assert "## Below 60% of the limit" in said and "| sum_all_4m | 50% of bandwidth | – |" in said
     assert {path.name for path in tmp_path.glob("*.svg")} == {"layers-bars.svg", "layers-roofline.svg"}
 
 
@@ -94,3 +94,8 @@ def test_where_products_dominate_jax_counts():
         found.measured[row, 1, "jax"] = measured(0.5)
     assert found.best("square_1024", 1) == (pytest.approx(0.5), "jax")
     assert found.best(CONVOLUTION, 1) == (pytest.approx(1), "openvino")
+
+
+def test_reasons_are_of_what_there_is():
+    suite = load("layers")
+    assert set(_reasons()) <= {*suite.rows, *suite.families()}
