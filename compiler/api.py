@@ -13,9 +13,11 @@ from hloom.runtime.executable import Executable
 
 from .compile import Compilation
 from .frontend import name_of, read_program
+from .garbage import known_objects_kept
 from .open_program import OpenProgram
 
 
+@known_objects_kept()
 def compile(
     source: Any,
     *example_inputs: Any,

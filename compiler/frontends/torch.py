@@ -23,6 +23,7 @@ from hloom.passes.errors import CompileError, InvalidProgramError
 from ..open_program import OpenProgram
 from ..source_program import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
+from .torch_decompose import decomposed
 from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items
@@ -54,7 +55,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
-            exported = without_items(exported).run_decompositions(with_own_decompositions(get_decomposition_table()))
+            exported = decomposed(without_items(exported), with_own_decompositions(get_decomposition_table()))
     except CompileError:
         raise
     except Exception as error:

@@ -1,0 +1,216 @@
+"""An exported program with each op decomposed by itself, and equal ones once.
+
+Before, in the exported graph:
+    conv = aten.conv2d(x, w);  norm = aten.batch_norm(conv, …);  relu_ = aten.relu_(norm);  y = aten.add.Tensor(relu_, x)
+After:
+    convolution = aten.convolution(x, w, …);  sub = …;  add = …;  relu = aten.relu(add);  y = aten.add.Tensor(relu, x)
+
+torch's run_decompositions runs the whole program again, twice, under its modes: a millisecond and more an op. Here an op that the tables
+leave as it is stays what it is, and any other is traced once for each kind of arguments that it is called with. What changes its operand
+in place becomes the op that does not; what was the operand is the result from there on.
+
+Declined, and left to run_decompositions: programs that change their inputs or state, or what a view of is read; ops of higher order;
+numbers that the program computes.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.utils._pytree as torch_pytree
+from torch._dispatch.python import enable_python_dispatcher
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export.exported_program import _override_composite_implicit_decomp, _split_decomp_table_to_cia_and_python_decomp
+from torch.export.graph_signature import OutputKind
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.traceback import preserve_node_meta
+
+Table = Mapping[Any, Callable[..., Any]]
+
+
+def decomposed(exported: torch.export.ExportedProgram, table: dict[Any, Callable[..., Any]]) -> torch.export.ExportedProgram:
+    """A new program, whose ops are those that `table` does not name."""
+    graph = None
+    if _is_plain(exported):
+        cia, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
+        with torch.no_grad(), _override_composite_implicit_decomp(cia), enable_python_dispatcher():
+            graph = _Decomposition(cia, python).of(exported.graph)
+    if graph is None:
+        return exported.run_decompositions(table)
+    made = copy.copy(exported)
+    made._graph_module = GraphModule(exported.graph_module, graph)
+    return made
+
+
+def _is_plain(exported: torch.export.ExportedProgram) -> bool:
+    """Whether it computes tensors of known shapes with ops alone, and changes nothing that outlives a call."""
+    if any(spec.kind is not OutputKind.USER_OUTPUT for spec in exported.graph_signature.output_specs):
+        return False
+    nodes = exported.graph.nodes
+    if any(node.op in ("get_attr", "call_module", "call_method") for node in nodes):
+        return False
+    calls = [node for node in nodes if node.op == "call_function"]
+    if any(not isinstance(node.target, torch._ops.OpOverload) and node.target is not operator.getitem for node in calls):
+        return False
+    values = (value for node in nodes for value in torch_pytree.tree_leaves(node.meta.get("val")))
+    return not any(isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) for value in values)
+
+
+_OWN = ("val", "tensor_meta", "original_aten")
+"""What a node's metadata say of itself; the rest is of the op that it came from."""
+
+
+_SAME = {torch.ops.aten.lift_fresh_copy.default: torch.ops.aten.clone.default}
+"""Ops that are others where nothing runs."""
+_SAME_VALUE = (torch.ops.aten.alias.default, torch.ops.aten.detach.default)
+
+
+class _Declined(Exception):
+    """The program is one for run_decompositions."""
+
+
+class _Decomposition:
+    def __init__(self, cia: Table, python: Table):
+        self.cia, self.python = cia, python
+        self.graph = Graph()
+        self.made: dict[Node, Any] = {}
+        """What the program's nodes are in the new graph: nodes, or sequences of them."""
+        self.known: dict[Node, list[Node]] = {}
+        """The other way round."""
+        self.traced: dict[Any, Graph] = {}
+        self.mode = FakeTensorMode()
+
+    def of(self, graph: Graph) -> Graph | None:
+        """None where the program is declined."""
+        try:
+            for node in graph.nodes:
+                self.know(node, self.node(node))
+        except _Declined:
+            return None
+        self.graph.eliminate_dead_code()
+        return self.graph
+
+    def know(self, node: Node, made: Any) -> None:
+        self.made[node] = made
+        if isinstance(made, Node):
+            self.known.setdefault(made, []).append(node)
+
+    def node(self, node: Node) -> Any:
+        if node.op != "call_function":
+            copied = self.graph.node_copy(node, self.made.__getitem__)
+            copied.name = node.name  # by which the signature knows it
+            return copied
+        arguments: Any = torch.fx.node.map_arg((node.args, node.kwargs), self.made.__getitem__)
+        args, kwargs = arguments
+        if node.target is operator.getitem and not isinstance(args[0], Node):
+            return args[0][args[1]]
+        if not isinstance(node.target, torch._ops.OpOverload) or not node.target._schema.is_mutable:
+            made = self.kept if self.stays(node.target) else self.call
+            return made(node.target, args, kwargs, node.meta)
+        return self.changed(node, args, kwargs)
+
+    def changed(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
+        """The op without the change; whoever read its operand reads its result from here on."""
+        before, functional = args[0], _functional(node.target)
+        if functional is None or before.op != "call_function" or not _owns(before):
+            raise _Declined
+        after = self.call(functional, args, kwargs, node.meta)
+        if not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
+            raise _Declined
+        for known in self.known.pop(before):
+            self.know(known, after)
+        return after
+
+    def kept(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: dict[str, Any]) -> Node:
+        made = self.graph.call_function(_SAME.get(target, target), args, kwargs)
+        made.meta = {**meta, "original_aten": target} if isinstance(target, torch._ops.OpOverload) else dict(meta)
+        return made
+
+    def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: dict[str, Any]) -> Any:
+        """What the op decomposes into: itself, where the tables leave it."""
+        nodes, spec = torch_pytree.tree_flatten((args, kwargs))
+        key = (target, spec, tuple(map(_kind, (n.meta["val"] if isinstance(n, Node) else n for n in nodes))))
+        if key not in self.traced:
+            self.traced[key] = self.trace(target, nodes, spec)
+        inputs = iter(n for n in nodes if isinstance(n, Node))
+        made: dict[Node, Any] = {}
+        for inner in self.traced[key].nodes:
+            if inner.op == "placeholder":
+                made[inner] = next(inputs)
+            elif inner.op == "output":
+                return torch.fx.node.map_arg(inner.args[0], made.__getitem__)
+            elif inner.target in _SAME_VALUE:
+                made[inner] = made[inner.args[0]]
+            else:
+                made[inner] = self.graph.node_copy(inner, made.__getitem__)
+                made[inner].meta = {**meta, **{name: inner.meta[name] for name in _OWN if name in inner.meta}}
+        raise AssertionError("a graph has an output")
+
+    def stays(self, target: Any) -> bool:
+        if target is operator.getitem:
+            return True
+        if target in self.cia:
+            return getattr(self.cia[target], "__name__", "") == "_special_op_to_preserve_cia"
+        return target not in self.python and not target._can_decompose()
+
+    def trace(self, target: Any, leaves: list[Any], spec: Any) -> Graph:
+        """The op's graph; its placeholders are the tensors among `leaves`."""
+        given = [leaf.meta["val"] for leaf in leaves if isinstance(leaf, Node)]
+        if not all(isinstance(value, torch.Tensor) for value in given):
+            raise _Declined
+        with self.mode:  # the program's own values may be of several modes
+            tensors = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in given]
+
+        def function(*given: torch.Tensor) -> Any:
+            values = iter(given)
+            args, kwargs = torch_pytree.tree_unflatten([next(values) if isinstance(leaf, Node) else leaf for leaf in leaves], spec)
+            return target(*args, **kwargs)
+
+        try:
+            with preserve_node_meta():
+                graph = make_fx(function, decomposition_table=dict(self.python), tracing_mode="real")(*tensors).graph
+        except Exception as error:  # whatever torch's code raises: with the whole program it may not, or says more
+            raise _Declined from error
+        if any(not _is_functional(node) for node in graph.nodes):
+            raise _Declined
+        graph.eliminate_dead_code()
+        return graph
+
+
+def _is_functional(node: Node) -> bool:
+    if node.op != "call_function":
+        return node.op in ("placeholder", "output")
+    return node.target is operator.getitem or (isinstance(node.target, torch._ops.OpOverload) and not node.target._schema.is_mutable)
+
+
+def _functional(op: Any) -> torch._ops.OpOverload | None:
+    """The op that gives what `op` leaves in its first operand."""
+    name = op._schema.name.split("::")[1]
+    written = [argument.name for argument in op._schema.arguments if argument.alias_info is not None and argument.alias_info.is_write]
+    if not name.endswith("_") or written != [op._schema.arguments[0].name]:
+        return None
+    packet = getattr(getattr(torch.ops, op.namespace), name[:-1], None)
+    return getattr(packet, op._overloadname, None)
+
+
+def _owns(node: Node) -> bool:
+    """Whether what an op gives has memory that no other value shares."""
+    return not any(_shares(each) for each in (node, *node.users))
+
+
+def _shares(node: Node) -> bool:
+    return node.op == "call_function" and (
+        not isinstance(node.target, torch._ops.OpOverload) or any(result.alias_info is not None for result in node.target._schema.returns)
+    )
+
+
+def _kind(value: Any) -> Any:
+    """What a trace depends on."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.stride(), value.dtype, value.device
+    return type(value), str(value)

@@ -1,0 +1,41 @@
+"""Collections while a program is compiled pass over what was there before."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import hloom
+from hloom.compiler import api
+
+ADD = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.add %x, %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}"
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many objects are frozen while a program is read."""
+    counts: list[int] = []
+    read = api.read_program
+    monkeypatch.setattr(api, "read_program", lambda *given, **more: counts.append(gc.get_freeze_count()) or read(*given, **more))
+    return counts
+
+
+def test_only_while_a_program_is_compiled(frozen: list[int]) -> None:
+    hloom.compile(ADD, target="cpu")
+    with pytest.raises(hloom.CompileError):
+        hloom.compile("func.func", target="cpu")
+    assert len(frozen) == 2
+    assert all(count > 1000 for count in frozen)
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_a_process_froze_stays_frozen(frozen: list[int]) -> None:
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        hloom.compile(ADD, target="cpu")
+        assert before // 2 < frozen[0] <= before
+        assert gc.get_freeze_count() > before // 2  # those that nobody refers to go
+    finally:
+        gc.unfreeze()

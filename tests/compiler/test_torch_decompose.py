@@ -1,0 +1,135 @@
+"""Programs decomposed an op at a time: the graph is run_decompositions', and equal ops are traced once."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch_mlir.extras.fx_decomp_util import get_decomposition_table  # noqa: E402
+
+import hloom  # noqa: E402
+from hloom.compiler.frontends import torch_decompose  # noqa: E402
+from hloom.compiler.frontends.torch_export import exported_module  # noqa: E402
+from hloom.compiler.frontends.torch_registry import own_decompositions_first, with_own_decompositions  # noqa: E402
+
+nn = torch.nn
+
+
+class Residual(nn.Module):
+    """Ops in place, ops of several results, ops that give their operand back."""
+
+    def __init__(self, channels: int = 8):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(channels, channels, 3, padding=1), nn.BatchNorm2d(channels)
+        self.relu, self.drop = nn.ReLU(inplace=True), nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.drop(self.relu(self.norm(self.conv(x))))
+        y += x
+        return nn.functional.max_pool2d(self.relu(y), 3, stride=1, padding=1)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, activation="gelu")
+
+    def forward(self, x):
+        top, places = self.layer(x).flatten(1).topk(3)
+        return top, places, torch.nn.functional.softmax(x, -1, dtype=torch.float64).cumsum(1), x.std(0), torch.tensor([1, 2]) + 1
+
+
+def _graphs(module: Any, *inputs: Any) -> tuple[Any, Any, Any]:
+    exported = exported_module(module.eval(), inputs, {})
+    with own_decompositions_first():
+        table = with_own_decompositions(get_decomposition_table())
+        return exported, torch_decompose.decomposed(exported, table), exported.run_decompositions(table)
+
+
+def _listed(exported: Any) -> list[Any]:
+    """The nodes with their operands by position, their types, and what else they are given."""
+    places: dict[Any, int] = {}
+    found = []
+    for node in exported.graph.nodes:
+        operands: list[int] = []
+        rest = torch.fx.node.map_arg((node.args, dict(node.kwargs)), lambda n, operands=operands: operands.append(places[n]))
+        value = node.meta.get("val")
+        found.append((node.op, str(node.target) if node.op == "call_function" else node.name, operands, str(rest), str(value)))
+        places[node] = len(places)
+    return [*found[:-1], found[-1][2]]  # the output's name is anything
+
+
+@pytest.mark.parametrize(
+    ("module", "inputs"),
+    [(nn.Sequential(Residual(), Residual()), (torch.randn(2, 8, 6, 6),)), (Attention(), (torch.randn(3, 4, 16),))],
+    ids=["residual", "attention"],
+)
+def test_the_graph_is_that_of_run_decompositions(module: Any, inputs: Any) -> None:
+    _, new, old = _graphs(module, *inputs)
+    assert _listed(new) == _listed(old)
+    assert [spec.arg.name for spec in new.graph_signature.input_specs] == [n.name for n in new.graph.nodes if n.op == "placeholder"]
+
+
+def test_equal_ops_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[Any] = []
+    trace = torch_decompose._Decomposition.trace
+    monkeypatch.setattr(torch_decompose._Decomposition, "trace", lambda self, *given: traced.append(given[0]) or trace(self, *given))
+    counts = []
+    for layers in (2, 8):
+        traced.clear()
+        _graphs(nn.Sequential(*[Residual() for _ in range(layers)]), torch.randn(2, 8, 6, 6))
+        counts.append(len(traced))
+    assert counts[0] == counts[1] > 0
+
+
+def test_the_users_program_stays_as_it_is() -> None:
+    exported = exported_module(Residual().eval(), (torch.randn(1, 8, 4, 4),), {})
+    before = _listed(exported)
+    hloom.compile(exported, torch.randn(1, 8, 4, 4))
+    assert _listed(exported) == before
+
+
+class Window(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        y[:, 1:].add_(1)
+        return y.relu_()
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(3))
+
+    def forward(self, x):
+        self.seen.add_(1)
+        return x + self.seen
+
+
+class ViewFirst(nn.Module):
+    def forward(self, x):
+        y = x + 1
+        seen = y.view(-1)
+        y.mul_(3)
+        return seen
+
+
+class Narrow(nn.Module):
+    def forward(self, x):
+        return (x.to(torch.int32) * 2).mul_(x.to(torch.int64)).abs_()
+
+
+@pytest.mark.parametrize("module", [Window(), Counts(), ViewFirst(), Narrow()])
+def test_changes_that_others_see_are_left_to_torch(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole: list[Any] = []
+    run = torch.export.ExportedProgram.run_decompositions
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", lambda self, table: whole.append(self) or run(self, table))
+    x = torch.arange(6.0).reshape(2, 3)
+    expected = copy.deepcopy(module)(x)
+    exe = hloom.compile(module, x)
+    assert whole
+    assert torch.equal(torch.as_tensor(exe(x)), expected)
