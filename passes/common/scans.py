@@ -9,6 +9,9 @@ from .reductions import neutral_element
 from .rewriting import defining_op, integers, ops_in, padding_pairs
 from .scalar_code import Typed
 
+ASSOCIATIVE = "hloom.associative"
+"""On a windowed reduction: its body is associative, and its initial value neutral."""
+
 
 def scan_dim(op: ir.Operation, backwards: bool = False) -> int | None:
     """The dimension along which a reduce_window is a scan (`backwards`: from the last element on); None where it is another window.
@@ -31,7 +34,11 @@ def scan_dim(op: ir.Operation, backwards: bool = False) -> int | None:
 
 
 def starts_neutral(op: ir.Operation) -> bool:
-    """Whether the body of a windowed reduction of one operand is one associative op on its arguments, and the initial value neutral."""
+    """Whether the body of a windowed reduction of one operand is one associative op on its arguments, and the initial value neutral; or
+    whoever built the op says so, of a longer body.
+    """
+    if ASSOCIATIVE in op.attributes:
+        return True
     block = op.regions[0].blocks[0]
     ops, owner = ops_in(block), defining_op(op.operands[1])
     if len(ops) != 2 or list(ops[0].operands) not in (list(block.arguments), list(block.arguments)[::-1]):

@@ -23,6 +23,21 @@ class Running(torch.nn.Module):
         return [*x.cummax(0), *x.cummax(1), *x.cummin(-1), x.cumprod(0)]
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
+def test_running_logarithm_of_sums(kind):
+    """Of elements far apart, too, whose exponentials overflow or vanish beside others."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return x.logcumsumexp(1), x.logcumsumexp(0)
+
+    torch.manual_seed(0)
+    x = (torch.randn(5, 43) * 100).to(kind)
+    x[0, 0], x[1, :3], x[2, 9], x[3, 5], x[4, 7] = -torch.inf, -torch.inf, torch.inf, torch.nan, -torch.inf
+    for got, wanted in zip(hloom.compile(Module(), x)(x), Module()(x), strict=True):
+        torch.testing.assert_close(got, wanted, equal_nan=True)
+
+
 @pytest.mark.parametrize("module", [Extremes, Running])
 @pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.int64, torch.uint8, torch.bool])
 def test_as_eager(module, kind):

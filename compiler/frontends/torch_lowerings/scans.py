@@ -1,10 +1,14 @@
-"""Running products, maxima and minima: windows that reach back to the first element, which the compiler knows to be scans."""
+"""Running products, extremes and logarithms of sums: windows that reach back to the first element, which the compiler knows to be scans."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import torch
 from torch_mlir import ir
 
+from hloom.passes.common.scans import ASSOCIATIVE
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
@@ -23,6 +27,25 @@ def cummax(op: TorchOp, x: ir.Value, dim: int) -> list[ir.Value]:
 @torch_lowering("aten.cummin")
 def cummin(op: TorchOp, x: ir.Value, dim: int) -> list[ir.Value]:
     return _extremes(op, x, dim, "minimum", 1)
+
+
+@torch_lowering("aten.logcumsumexp")
+def logcumsumexp(op: TorchOp, x: ir.Value, dim: int) -> ir.Value:
+    """log(e^a + e^b) is the larger of a and b and log1p(e^-|a - b|); of equal infinities, it is they."""
+    if not isinstance(op.element, ir.FloatType):
+        return NotImplemented
+
+    def combine(a: ir.Value, b: ir.Value) -> ir.Value:
+        most, apart = build.elementwise("maximum", a, b), build.elementwise("abs", build.subtract(a, b))
+        rest = build.elementwise("log_plus_one", build.elementwise("exponential", build.elementwise("negate", apart)))
+        infinite = build.compare("EQ", build.elementwise("abs", most), build.full_like(most, math.inf))
+        return build.select(infinite, most, build.add(most, rest))
+
+    wide = build.convert(x, ir.F32Type.get()) if op.element.width == 16 else x
+    scanned = _scan_with(combine, wide, dim, -math.inf)
+    if scanned != wide:
+        scanned.owner.attributes[ASSOCIATIVE] = ir.UnitAttr.get()
+    return build.convert(scanned, op.element)
 
 
 def _extremes(op: TorchOp, x: ir.Value, dim: int, name: str, sign: int) -> list[ir.Value]:
@@ -44,6 +67,10 @@ def _extremes(op: TorchOp, x: ir.Value, dim: int, name: str, sign: int) -> list[
 
 def _scan(name: str, x: ir.Value, dim: int, start: float) -> ir.Value:
     """All elements up to each place along `dim`, combined by the op `name`, to which `start` is neutral."""
+    return _scan_with(lambda a, b: build.elementwise(name, a, b), x, dim, start)
+
+
+def _scan_with(combine: Callable[[ir.Value, ir.Value], ir.Value], x: ir.Value, dim: int, start: float) -> ir.Value:
     shape = build.shape_of(x)
     rank = len(shape)
     if not rank or 0 in shape:
@@ -53,4 +80,4 @@ def _scan(name: str, x: ir.Value, dim: int, start: float) -> ir.Value:
     padding = [(shape[d] - 1, 0) if d == dim else (0, 0) for d in range(rank)]
     first = build.full(build.tensor([], build.element_of(x)), start)
     ones = [1] * rank
-    return build.reduce_window([x], [first], window, ones, ones, padding, lambda a, b: [build.elementwise(name, a, b)])[0]
+    return build.reduce_window([x], [first], window, ones, ones, padding, lambda a, b: [combine(a, b)])[0]

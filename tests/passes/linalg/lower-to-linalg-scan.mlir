@@ -22,6 +22,23 @@ func.func private @rows(%x: tensor<4x16xf32>) -> tensor<4x16xf32> attributes {hl
 
 // -----
 
+// Changed: A longer body, of which whoever built it says that it is associative.
+// CHECK-LABEL: func.func private @said(
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%arg0 : tensor<16xf32>) outs(%{{.*}}, %{{.*}} : tensor<f32>, tensor<16xf32>)
+func.func private @said(%x: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[15, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 16>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.abs %a : tensor<f32>
+    %d = stablehlo.abs %b : tensor<f32>
+    %s = stablehlo.add %c, %d : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {hloom.associative} : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// -----
+
 // Unchanged: A window that starts from 1, which adding does not leave as it is.
 // CHECK-LABEL: func.func private @window(
 // CHECK-NOT: linalg.generic {{.*}}outs({{.*}}, {{.*}})
