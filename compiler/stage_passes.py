@@ -61,6 +61,7 @@ STABLEHLO = [
     # bound arguments
     "pack-weights",
     "fold-scales",
+    "winograd-filters",
     "pack-filters",
     "turn-byte-weights",
     "split-init",

@@ -183,6 +183,7 @@ _ROWS = {
 _CALLS = {
     "hloom.dft": OpInfo(Kind.FOURIER, FULL, work=8, cpu_only=True),
     "hloom.cufft": OpInfo(Kind.FOURIER, FULL, work=8, library="fft"),
+    "hloom.winograd_filter": OpInfo(Kind.MOVEMENT, FULL, work=0, free=True, cpu_only=True),
 }
 OPS = {f"stablehlo.{name}": info for name, info in _ROWS.items()}
 OPS |= {f"stablehlo.custom_call @{target}": info for target, info in _CALLS.items()}

@@ -16,6 +16,15 @@ from ..errors import PassFailure
 from .linear_index import LinearIndex
 from .vectors import is_vector
 
+
+@dataclass(frozen=True)
+class Transform:
+    """What is in memory of a filter: [blocks, outputs + 2, outputs + 2, channels, block], for tiles of outputs × outputs."""
+
+    outputs: int
+    block: int
+
+
 Bounds: TypeAlias = "tuple[LinearIndex, LinearIndex]"
 
 
@@ -28,7 +37,8 @@ class Storage:
     elements, 0 for none: of contiguous loads where the storage is read-only, of contiguous stores where it is writable.
 
     `bounds` has, for each dim, the first index that exists and the one behind the last; None for all of them. Elsewhere the elements are
-    zeros that are nowhere in memory: who reads such a storage leaves them out.
+    zeros that are nowhere in memory: who reads such a storage leaves them out. `transformed` is of a filter that is in memory as Winograd's
+    transform alone: it begins where the storage does.
     """
 
     base: ir.Value
@@ -40,6 +50,7 @@ class Storage:
     root: int | None = None
     ahead: int = 0
     bounds: tuple[Bounds | None, ...] = ()
+    transformed: Transform | None = None
 
     @staticmethod
     def whole(base: ir.Value, tensor: ir.Type, writable: bool = False) -> Storage:
@@ -62,6 +73,12 @@ class Storage:
         ]
         whole = tuple(before + size + after for before, size, after in zip(low, sizes, high))
         return replace(self, offset=self.address(starts), sizes=whole, bounds=tuple(bounds))
+
+    def as_filter(self, shape: tuple[int, ...]) -> Storage:
+        """The filter of this shape [3, 3, channels, features] of which this is the transform; slices begin at whole blocks of features."""
+        _, side, _, channels, block = (size for size in self.sizes if isinstance(size, int))
+        step = side * side * channels
+        return replace(self, strides=(0, 0, 0, step), sizes=shape, transformed=Transform(side - 2, block))
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
         """The same elements under another shape. Raises PassFailure where dims become one that do not lie in one piece."""

@@ -32,6 +32,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import AT_EDGE, RESHAPES, before_edge, edge
 from ..common.rewriting import create, defining_op, erase_unused, functions, i64_array, ops_in, value_of, walk
+from ..common.winograd import is_transformed
 from ..errors import PassFailure
 from ..registry import register_pass
 from .emission.tile_body import TileBody
@@ -48,12 +49,16 @@ _ELSEWHERE = ("scf.forall", "stablehlo.sort", "stablehlo.scatter", "stablehlo.cu
 def tile_and_fuse(module: ir.Operation) -> None:
     target = target_of(module)
     for function in functions(module):
-        if "hloom.library" in function.attributes or walk(function, lambda op: op.name in _ELSEWHERE):
+        if "hloom.library" in function.attributes or walk(function, _is_tiled_elsewhere):
             continue
         if "hloom.kind" not in function.attributes and not walk(function, lambda op: op.name in _LINALG):
             continue
         with module.context, function.location:
             _tile(function, target)
+
+
+def _is_tiled_elsewhere(op: ir.Operation) -> bool:
+    return op.name in _ELSEWHERE and not any(map(is_transformed, op.results))
 
 
 def _tile(function: ir.Operation, target: TargetView) -> None:

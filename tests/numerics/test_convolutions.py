@@ -84,6 +84,17 @@ LAYERS = [
     Layer((5, 5), 16, 16, (3, 3), padding=around(1), stride=3),
 ]
 
+WINOGRAD = [
+    Layer((14, 14), 32, 64, (3, 3), padding=around(1)),
+    Layer((7, 7), 40, 72, (3, 3), padding=around(1), batch=2),
+    Layer((9, 13), 48, 33, (3, 3), padding=((2, 0), (0, 3)), first=False),
+    Layer((31, 6), 36, 96, (3, 3)),
+    Layer((19, 3), 32, 32, (3, 3), padding=around(1), batch=3, first=False),
+    Layer((40, 24), 64, 32, (3, 3), padding=around(1)),
+    Layer((7, 7), 512, 64, (3, 3), padding=around(1)),
+]
+"""3 × 3 windows of stride 1: where their weights are bound, by Winograd's algorithm, with edges of all kinds."""
+
 
 def check(layers: list[Layer], target: str, bound: bool) -> None:
     """One program of all layers, with weights that are bound or given at each call."""
@@ -106,6 +117,24 @@ def check(layers: list[Layer], target: str, bound: bool) -> None:
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
 def test_layers(target, bound):
     check(LAYERS, target, bound)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_winograd(target):
+    check(WINOGRAD, target, True)
+
+
+def test_who_asks_for_a_direct_sum_gets_it():
+    """HIGHEST precision, and a policy, forbid Winograd: the result is another, and nearer."""
+    layer = Layer((16, 16), 64, 64, (3, 3), padding=around(1), first=False)
+    x, w = layer.arrays()
+    usual = hloom.compile(layer.apply, x, w, bind={1: w})
+    direct = hloom.compile(layer.apply, x, w, bind={1: w}, policy={"kernel": [{"op": "convolution", "use": "direct"}]})
+    with jax.default_matmul_precision("highest"):
+        precise = hloom.compile(layer.apply, x, w, bind={1: w})
+    np.testing.assert_array_equal(direct(x), precise(x))
+    assert (usual(x) != direct(x)).any()
+    assert ("Winograd" in usual.report.text(), "Winograd" in direct.report.text()) == (True, False)
 
 
 sizes = st.integers(1, 9)

@@ -222,6 +222,11 @@ def _dft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequ
     return replace(facts, work=facts.work * max(1, (extent - 1).bit_length()))
 
 
+def _winograd_filter(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """Nothing computes the filter: who has it reads its transform, all of it."""
+    return _facts(op, (AccessMap(tuple(opaque(number, (), extent) for extent in operands[0].shape)),))
+
+
 def _cufft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
     return _facts(op, (AccessMap(tuple(opaque(number, (), extent) for extent in operands[0].shape)),))
 
@@ -291,6 +296,7 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
     "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort,
     "stablehlo.custom_call @hloom.dft": _dft, "stablehlo.custom_call @hloom.cufft": _cufft,
+    "stablehlo.custom_call @hloom.winograd_filter": _winograd_filter,
     "stablehlo.dot_general": _dot_general,
     "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter, "stablehlo.custom_call": _custom_call,
 }  # fmt: skip

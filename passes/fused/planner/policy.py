@@ -3,7 +3,8 @@
     [[kernel]]                  # of an op's entries the first that matches decides; all keys that are given must match
     op = "dot_general"          # a glob over the op's name without its dialect
     loc = "*fc1*"               # a glob over its location, as hloom-explain prints it
-    use = "library"             # library, generated, or cost: the cheaper of the two; of scatters on GPUs unordered: as updates come
+    use = "library"             # library, generated, or cost: the cheaper of the two; of scatters on GPUs unordered: as updates come;
+                                # of convolutions on CPUs direct: not by Winograd's algorithm
 
     module attributes {hloom.policy = {kernel = [{loc = "*fc1*", op = "dot_general", use = "library"}]}} { … }
 
@@ -33,7 +34,8 @@ except ImportError:  # Python 3.10
 
 ATTRIBUTE = "hloom.policy"
 UNORDERED = "unordered"
-USES = ("library", "generated", UNORDERED, "cost")
+DIRECT = "direct"
+USES = ("library", "generated", UNORDERED, DIRECT, "cost")
 
 
 class PolicyError(CompileError):

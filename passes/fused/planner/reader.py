@@ -159,7 +159,7 @@ class _Reader:
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
-        if op.name in FREE or sees_floats(op) or _unpacks_filter(op):
+        if draft.name in FREE or sees_floats(op) or _unpacks_filter(op):
             return True
         if op.name == "stablehlo.convert" and {operands[0].element, results[0].element} <= FLOAT and operands[0].bits < results[0].bits:
             return True

@@ -1,4 +1,4 @@
-"""Fourier transforms: linalg has none. The call stays."""
+"""Fourier transforms and filters of which only the transform is there: linalg has none. The call stays."""
 
 from __future__ import annotations
 
@@ -16,3 +16,4 @@ def _call(low: Lowering, op: ir.Operation) -> None:
 
 
 LOWERINGS = {"stablehlo.custom_call @hloom.dft": _call, "stablehlo.custom_call @hloom.cufft": _call}
+LOWERINGS |= {"stablehlo.custom_call @hloom.winograd_filter": _call}

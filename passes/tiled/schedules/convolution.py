@@ -7,9 +7,16 @@ while the tiles of all lines read it: blocks are outside.
 
 from __future__ import annotations
 
+from math import ceil, prod
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView
+
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp
 from ...common.contraction import input_loops
+from ...common.winograd import TAPS, is_transformed, outputs_of
 from .cutting import cut, panels
 
 _BLOCK = 64
@@ -17,6 +24,10 @@ _BLOCK = 64
 _CHANNELS = 128
 """Channels of a tile of a convolution that is one for each channel."""
 _PIXELS = 96
+_LEAST_TILES = 16
+"""Winograd tiles for which weights that lie in no near cache are read."""
+_PIECES = 2
+_FLOAT = 4
 
 
 def has_windows(hero: TileOp) -> bool:
@@ -24,7 +35,7 @@ def has_windows(hero: TileOp) -> bool:
     return any(len(used_dims(expr)) > 1 for expr in hero.maps[0].results)
 
 
-def convolution_schedule(hero: TileOp, axes: Axes) -> dict[int, int]:
+def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
     """The tile size of each tiled axis, outermost first."""
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
     pixels, weights, *_ = input_loops(hero)
@@ -32,6 +43,8 @@ def convolution_schedule(hero: TileOp, axes: Axes) -> dict[int, int]:
     lines = [a for a in output if of[a] in pixels and of[a] not in weights]
     columns = [a for a in output if of[a] in weights and of[a] not in pixels]
     groups = [a for a in output if of[a] in pixels and of[a] in weights]
+    if is_transformed(hero.inputs[1]):
+        return _winograd_schedule(hero, axes, lines, columns, target)
     sizes = {axis: 1 for axis in groups if axis in axes.tileable}
     if output[-1] in sizes:
         del sizes[output[-1]]
@@ -42,3 +55,28 @@ def convolution_schedule(hero: TileOp, axes: Axes) -> dict[int, int]:
     line = axes.extent[lines[-1]] if lines else 1
     cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
     return sizes
+
+
+def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], target: TargetView) -> dict[int, int]:
+    """Lines of Winograd tiles with all channels, so that their inputs are transformed once; a second piece of the channels for a second
+    thread where all lines are one tile.
+
+    The transformed weights are read for each tile. If they fit the second-level cache beside the values of a tile, tiles are as small as
+    that takes; if not, as large as its half.
+    """
+    outputs, side = outputs_of(hero.inputs[1]), outputs_of(hero.inputs[1]) + TAPS - 1
+    _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
+    *outer, high, wide = lines
+    (column,) = columns
+    row, rows = ceil(axes.extent[wide] / outputs), ceil(axes.extent[high] / outputs)
+    room = target.l2_bytes * 4 // 5 - _FLOAT * side**2 * channels * features
+    if room <= 0:
+        room = target.l2_bytes // 2
+    most = min(max(_LEAST_TILES, room // (_FLOAT * side**2 * channels)), target.tile_bytes // (_FLOAT * side**2 * (channels + _BLOCK)))
+    together = ceil(rows / ceil(rows / max(1, most // row)))
+    sizes = {axis: 1 for axis in outer}
+    pieces = prod(axes.extent[axis] for axis in outer) * ceil(rows / together)
+    if pieces < _PIECES and features >= 2 * _BLOCK:
+        sizes[column] = ceil(features / _PIECES / _BLOCK) * _BLOCK
+    sizes[high] = together * outputs
+    return {axis: size for axis, size in sizes.items() if axis in axes.tileable and size < axes.extent[axis]}

@@ -32,7 +32,7 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
     heroes = [op for op in ops if is_contraction(op)]
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
-        return convolution_schedule(hero, axes) if has_windows(hero) else contraction_schedule(hero, axes, target)
+        return convolution_schedule(hero, axes, target) if has_windows(hero) else contraction_schedule(hero, axes, target)
     if any(not all(op.parallel) for op in ops):
         return reduction_schedule(axes)
     return loop_schedule(axes)

@@ -19,6 +19,7 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, integers, mixed, ops_in, symbol_name, value_of
 from ...common.storage import Storage, stack_buffer
 from ...common.tiled_function import TiledFunction, size_bound
+from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
@@ -31,6 +32,7 @@ from .nests import vector_loop
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
+from .winograd import emit_winograd, has_transform
 from .work import Work, shifted
 
 _STREAM_AHEAD_BYTES = 512
@@ -115,6 +117,8 @@ class _Kernel:
             offsets = [LinearIndex.of(v) for v in ir.DenseI64ArrayAttr(op.attributes["static_offsets"])]
             source = self.storage[op.operands[0]]
             self.storage[op.results[0]] = source.slice(offsets, tuple(ir.RankedTensorType(op.results[0].type).shape))
+        elif is_transformed(op.results[0]):
+            self.storage[op.results[0]] = self.storage[op.operands[0]].as_filter(tuple(ir.RankedTensorType(op.results[0].type).shape))
         elif op.name == "tensor.pad":
             low, high = (integers(op, f"static_{side}") for side in ("low", "high"))
             self.storage[op.results[0]] = self.storage[op.operands[0]].surrounded(low, high)
@@ -298,6 +302,9 @@ class _Kernel:
             return
         if scans(group[0]):
             emit_scan(group[0], self._captured, self.target)
+            return
+        if has_transform(group[0]):
+            emit_winograd(group[0], self._captured, self.target, self._scratch)
             return
         if is_surrounded(group[0]):
             emit_contraction(group[0], contraction_loop(group[0], self.target), self._captured, self.target, self._scratch)

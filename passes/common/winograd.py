@@ -1,0 +1,77 @@
+"""Winograd's algorithm for 3 × 3 windows of stride 1: F(m × m, 3 × 3) makes m × m outputs of (m + 2)² products, each with all channels.
+
+    y = Aᵀ [(G w Gᵀ) ⊙ (Bᵀ d B)] A        d: (m + 2)² inputs, w: 3 × 3 weights
+
+By Toom and Cook from the products of polynomials at points: 0, ±1 and ∞ for m = 2; 0, ±√½, ±√2 and ∞ for m = 4, whose error is a direct
+sum's (the textbook's 0, ±1, ±2, ∞ have four times that). A. Lavin, S. Gray: Fast Algorithms for Convolutional Neural Networks, 2015.
+
+The pass that transforms weights and the one that makes the kernel meet here: `stablehlo.custom_call @hloom.winograd_filter(%t)` is the
+filter [3, 3, channels, features] whose transform, in blocks of features, is %t: [blocks, m + 2, m + 2, channels, block]. Nothing computes
+the filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from torch_mlir import ir
+
+from .rewriting import defining_op
+
+TARGET = "hloom.winograd_filter"
+TAPS = 3
+NEAR, FAR = (float(np.float32(np.sqrt(value))) for value in (0.5, 2.0))
+"""The points for m = 4, as the kernel has them."""
+
+Value = TypeVar("Value")
+Scaled = Callable[[Value, float, Value], Value]
+"""(x, c, y) → x + c * y."""
+
+
+def is_transformed(value: ir.Value) -> bool:
+    """Whether a tensor is a filter of which only the transform is in memory."""
+    op = defining_op(value)
+    return op is not None and op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == TARGET
+
+
+def outputs_of(value: ir.Value) -> int:
+    """m of such a filter."""
+    op = defining_op(value)
+    assert op is not None
+    return ir.RankedTensorType(op.operands[0].type).shape[1] - TAPS + 1
+
+
+def filter_matrix(outputs: int) -> np.ndarray:
+    """G, [m + 2, 3] in f64."""
+    if outputs == 2:
+        return np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+    near, far = NEAR**2, FAR**2
+    norms = {0.0: near * far}
+    norms |= {point: 2 * near * (near - far) for point in (NEAR, -NEAR)} | {point: 2 * far * (far - near) for point in (FAR, -FAR)}
+    return np.array([*([1 / n, p / n, p * p / n] for p, n in norms.items()), [0, 0, 1]])
+
+
+def transform_inputs(d: Sequence[Value], outputs: int, scaled: Scaled[Value]) -> list[Value]:
+    """Bᵀ d of m + 2 values."""
+    if outputs == 2:
+        return [scaled(d[0], -1, d[2]), scaled(d[1], 1, d[2]), scaled(d[2], -1, d[1]), scaled(d[1], -1, d[3])]
+    near, far = NEAR**2, FAR**2
+    even_near, odd_near = scaled(d[4], -far, d[2]), scaled(d[3], -far, d[1])
+    even_far, odd_far = scaled(d[4], -near, d[2]), scaled(d[3], -near, d[1])
+    parts = ((even_near, NEAR, odd_near), (even_far, FAR, odd_far))
+    pairs = [scaled(even, sign * point, odd) for even, point, odd in parts for sign in (1, -1)]
+    first, last = (scaled(scaled(d[n + 4], -(near + far), d[n + 2]), near * far, d[n]) for n in (0, 1))
+    return [first, *pairs, last]
+
+
+def transform_outputs(m: Sequence[Value], outputs: int, scaled: Scaled[Value], times: Callable[[Value, float], Value]) -> list[Value]:
+    """Aᵀ m of m + 2 values: m of them."""
+    if outputs == 2:
+        return [scaled(scaled(m[0], 1, m[1]), 1, m[2]), scaled(scaled(m[1], -1, m[2]), -1, m[3])]
+    sums = [scaled(m[1], 1, m[2]), scaled(m[3], 1, m[4])]
+    differences = [scaled(m[1], -1, m[2]), scaled(m[3], -1, m[4])]
+    y = [scaled(scaled(m[0], 1, sums[0]), 1, sums[1])]
+    y += [scaled(times(pair[1], FAR**power), NEAR**power, pair[0]) for power, pair in ((1, differences), (2, sums), (3, differences))]
+    return [*y[:3], scaled(y[3], 1, m[5])]

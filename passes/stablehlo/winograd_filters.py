@@ -1,0 +1,113 @@
+"""winograd-filters: 3 × 3 convolutions of stride 1 with bound weights by Winograd's algorithm, their weights transformed once.
+
+Before:
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] … : (…, tensor<3x3x64x64xf32>) -> …
+After:                                                                  // %w: made of bound arguments and constants; block = 32
+    %t = G %w Gᵀ …                                                      // in f64, then f32, in blocks of output channels
+    %b = stablehlo.optimization_barrier %t : tensor<2x6x6x64x32xf32>
+    %f = stablehlo.custom_call @hloom.winograd_filter(%b) : … -> tensor<3x3x64x64xf32>
+    %0 = stablehlo.convolution(%x, %f) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] …
+
+The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what stands
+before the barrier into @init. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36; 4 × 4 from
+`tiles` such tiles in the batch on, since their weights are four times as large.
+
+Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights given at each call; other
+windows, strides, dilations, groups, elements than f32; few channels, to which the transforms would cost more than they save; lines whose
+transform no tile can hold; a precision_config that asks for HIGHEST; a policy that asks for `direct`.
+"""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.init_function import bound_arguments, entry, known_values
+from ..common.rewriting import value_of, walk
+from ..common.winograd import TAPS, TARGET, filter_matrix
+from ..fused.planner.kernels import CHOSEN
+from ..fused.planner.policy import DIRECT, policy_of
+from ..library_calls.conv import Conv
+from ..registry import register_pass
+from .support import build
+from .support.dimensions import ConvDims
+from .support.direct_convolution import direct_convolution, is_channels_last
+
+_LEAST_CHANNELS, _LEAST_FEATURES, _LEAST_TILES = 32, 32, 4
+_FLOAT = 4
+
+
+@register_pass("winograd-filters", "transforms bound weights of 3x3 convolutions for Winograd's algorithm", ops=("stablehlo.convolution",))
+def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) -> None:
+    main, target = entry(module, "main"), target_of(module)
+    if main is None or target.kind != "cpu":
+        return
+    body = main.regions[0].blocks[0]
+    known = known_values(body, {body.arguments[index] for index in bound_arguments(main)})
+    policy = policy_of(module)
+    transformed: dict[tuple[ir.Value, int], ir.Value] = {}
+    for op in walk(main, "stablehlo.convolution"):
+        conv, weights = direct_convolution(op, target), op.operands[1]
+        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or not _is_taken(op, conv):
+            continue
+        outputs = 4 if _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes else 2
+        fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
+        if not fits or policy.kernel_for(op).use == DIRECT:
+            continue
+        if (weights, outputs) not in transformed:
+            with op.location, ir.InsertionPoint(op):
+                packed = _transformed(weights, outputs, block)
+                name = ir.StringAttr.get(TARGET)
+                transformed[weights, outputs] = value_of("stablehlo.custom_call", weights.type, [packed], call_target_name=name)
+        op.operands[1] = transformed[weights, outputs]
+        reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
+        op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
+
+
+def _is_taken(op: ir.Operation, conv: Conv) -> bool:
+    precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
+    window = (
+        conv.filter[2:] == (TAPS, TAPS)
+        and min(conv.output[2:]) > 1
+        and set(conv.window_strides) == set(conv.dilations) == {1}
+        and conv.groups == 1
+    )
+    wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
+    return window and wide and not precise and all(isinstance(v.type.element_type, ir.F32Type) for v in (*op.operands, op.results[0]))
+
+
+def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:
+    """What the kernel keeps of one line of tiles: their transformed inputs and products."""
+    row = ceil(conv.output[-1] / outputs)
+    return _FLOAT * (outputs + TAPS - 1) ** 2 * max(row, _LEAST_TILES) * (conv.input[1] + block)
+
+
+def _tiles(conv: Conv, outputs: int) -> int:
+    return conv.output[0] * prod(ceil(extent / outputs) for extent in conv.output[2:])
+
+
+def _transformed(weights: ir.Value, outputs: int, block: int) -> ir.Value:
+    """[blocks, m + 2, m + 2, channels, block] of [3, 3, channels, features]: G w Gᵀ, with zeros for features that fill the last block."""
+    *_, channels, features = build.shape_of(weights)
+    side, blocks = outputs + TAPS - 1, ceil(features / block)
+    f64 = ir.F64Type.get()
+    padded = build.pad_with_zeros(weights, [0] * 4, [0, 0, 0, blocks * block - features])
+    wide = build.convert(padded, f64)
+    matrix = build.constant(ir.DenseElementsAttr.get(np.ascontiguousarray(filter_matrix(outputs))))
+    for left in ([TAPS, channels], [side, channels]):  # G w, then (G w) Gᵀ: [side, 3, channels, features], [side, side, channels, features]
+        shape = [side, *left, blocks * block]
+        wide = _product(matrix, wide, build.tensor(shape, f64))
+    narrow = build.reshape(build.convert(wide, build.element_of(weights)), [side, side, channels, blocks, block])
+    turned = build.transpose(narrow, [3, 1, 0, 2, 4])
+    return value_of("stablehlo.optimization_barrier", turned.type, [turned])
+
+
+def _product(matrix: ir.Value, value: ir.Value, kind: ir.Type) -> ir.Value:
+    """The matrix times the last but two dimension that is not transformed yet; the new one comes first."""
+    dimension = 0 if build.shape_of(value)[0] == TAPS else 1
+    numbers = build.dot_dimensions([], [], [1], [dimension])
+    return value_of("stablehlo.dot_general", kind, [matrix, value], dot_dimension_numbers=numbers)

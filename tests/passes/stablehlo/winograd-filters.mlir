@@ -1,0 +1,62 @@
+// RUN: hloom-opt %s --winograd-filters --split-input-file | filecheck %s
+
+// Changed: 16 tiles of 4 x 4 outputs. The weights are transformed by G from both sides in f64, and are blocks of 32 output channels.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x14x14x32xf32>, %[[W:[a-z0-9]+]]: tensor<3x3x32x40xf32>
+// CHECK: %[[P:.*]] = stablehlo.pad %[[W]], {{.*}}high = [0, 0, 0, 24]
+// CHECK: %[[C:.*]] = stablehlo.convert %[[P]] : (tensor<3x3x32x64xf32>) -> tensor<3x3x32x64xf64>
+// CHECK: %[[G:.*]] = stablehlo.constant dense<{{.*}}> : tensor<6x3xf64>
+// CHECK: %[[A:.*]] = stablehlo.dot_general %[[G]], %[[C]], contracting_dims = [1] x [0]
+// CHECK: %[[B:.*]] = stablehlo.dot_general %[[G]], %[[A]], contracting_dims = [1] x [1]
+// CHECK: %[[N:.*]] = stablehlo.convert %[[B]] : (tensor<6x6x32x64xf64>) -> tensor<6x6x32x64xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[N]] : (tensor<6x6x32x64xf32>) -> tensor<6x6x32x2x32xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [3, 1, 0, 2, 4]
+// CHECK: %[[F:.*]] = stablehlo.optimization_barrier %[[T]] : tensor<2x6x6x32x32xf32>
+// CHECK: %[[V:.*]] = stablehlo.custom_call @hloom.winograd_filter(%[[F]]) : (tensor<2x6x6x32x32xf32>) -> tensor<3x3x32x40xf32>
+// CHECK: stablehlo.convolution(%[[X]], %[[V]])
+func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x32x40xf32> {hloom.bound}) -> tensor<1x14x14x40xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xf32>, tensor<3x3x32x40xf32>) -> tensor<1x14x14x40xf32>
+  return %0 : tensor<1x14x14x40xf32>
+}
+
+// -----
+
+// Changed: Fewer tiles are of 2 x 2 outputs.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x4x4x32x32xf32>) -> tensor<3x3x32x32xf32>
+func.func @main(%x: tensor<1x7x7x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bound}) -> tensor<1x7x7x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x7x7x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x7x7x32xf32>
+  return %0 : tensor<1x7x7x32xf32>
+}
+
+// -----
+
+// Declined: Strides, weights that are given at each call, HIGHEST precision.
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: stablehlo.custom_call
+// CHECK: return
+func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bound}, %v: tensor<3x3x32x32xf32>)
+    -> (tensor<1x7x7x32xf32>, tensor<1x12x12x32xf32>, tensor<1x12x12x32xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x7x7x32xf32>
+  %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x12x12x32xf32>
+  %2 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}
+    : (tensor<1x14x14x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x12x12x32xf32>
+  return %0, %1, %2 : tensor<1x7x7x32xf32>, tensor<1x12x12x32xf32>, tensor<1x12x12x32xf32>
+}
+
+// -----
+
+// Unchanged: A program without such a convolution.
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT: stablehlo.convolution
+// CHECK-NEXT: return
+func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<1x1x32x32xf32> {hloom.bound}) -> tensor<1x14x14x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xf32>, tensor<1x1x32x32xf32>) -> tensor<1x14x14x32xf32>
+  return %0 : tensor<1x14x14x32xf32>
+}
