@@ -3,32 +3,25 @@
     python -m benchmarks.compile_time [ROW…] [--passes] [--no-chains] [--write]
 
 Of every workload, in a process of its own: seconds from the program (StableHLO, or an exported torch module) to the executable, by stage.
-`--passes` prints the table of every pass, as `--mlir-timing` does. Then of the torch modules of compile_time.txt (`--models` takes their
-names, `*` allowed; "" for none), with torch.export's share. Then of chains of elementwise ops of growing length.
+`--passes` prints the table of every pass, as `--mlir-timing` does. Then of chains of elementwise ops of growing length.
 """
 
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import importlib
 import json
 import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import hloom
-from hloom.compiler.compile import Compilation
-from hloom.compiler.frontend import load_program
-from hloom.compiler.garbage import known_objects_kept
 from hloom.compiler.pipeline import STAGE_NAMES
 from hloom.compiler.timing import Timing
 
 from .bars import CHAIN_SECONDS, COMPILE_SECONDS
-from .layers.table import read
 from .peers import hloom_source
 from .report import DOCUMENT, machine, table, write_section
 from .rows import ROWS
@@ -36,7 +29,6 @@ from .settings import ROOT, environment
 
 CHAINS = (1_250, 2_500, 5_000, 10_000)
 TIMEOUT = 600.0
-MODELS = Path(__file__).with_suffix(".txt")
 STAGES = (*STAGE_NAMES[1:], "object")
 
 
@@ -44,7 +36,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--passes", action="store_true", help="print the time of every pass")
-    parser.add_argument("--models", default="*", help="torch modules by name")
     parser.add_argument("--no-chains", action="store_true", help="only the workloads")
     parser.add_argument("--chains", default=",".join(map(str, CHAINS)), help="their lengths")
     parser.add_argument("--write", action="store_true", help="write the section of docs/benchmarks.md")
@@ -62,10 +53,6 @@ def main() -> int:
     ]
     header = ["workload", "all", *STAGES, "rest", "slowest passes"]
     parts.append(table(header, [_workload(name, options.passes) for name in names]))
-    models = fnmatch.filter(read(MODELS, 1), options.models)
-    if models:
-        stages = ["export", "decompose and import", *STAGES, "rest"]
-        parts += ["### PyTorch modules, from the module", table(["module", "all", *stages], [_model(name, stages) for name in models])]
     if not options.no_chains:
         parts += ["### Chains of elementwise ops", table(["ops", "seconds", "ms an op", "bar"], _chains(options.chains))]
     text = "\n\n".join(parts)
@@ -95,18 +82,6 @@ def _workload(name: str, passes: bool) -> list[str]:
     cells.append(f"{total - sum(stages[stage] for stage in STAGES):.2f}")
     slowest = ", ".join(f"{step} {seconds:.2f}" for step, seconds in by_pass.most_common(3))
     return [ROWS[name].title, *cells, slowest]
-
-
-def _model(name: str, stages: list[str]) -> list[str]:
-    found = _in_process(f"model:{name}")
-    if "error" in found:
-        return [name, "failed", found["error"], *["–"] * (len(stages) - 1)]
-    print(f"  {name}: {found['seconds']:.2f} s", file=sys.stderr, flush=True)
-    spent: Counter[str] = Counter()
-    for stage, _, seconds in found["rows"]:
-        spent[stage] += seconds
-    spent["rest"] = found["seconds"] - spent.total()
-    return [name, f"{found['seconds']:.2f}", *(f"{spent[stage]:.2f}" for stage in stages)]
 
 
 def _chains(lengths: str) -> list[list[str]]:
@@ -139,8 +114,6 @@ def measure(what: str) -> dict[str, Any]:
     """Compiles a row, or `chain:N`, in this process."""
     importlib.import_module("hloom.compiler.codegen")
     kind, _, length = what.partition(":")
-    if kind == "model":
-        return measure_model(length)
     if length:
         source, bind = elementwise_chain(int(length)), None
     else:
@@ -149,32 +122,7 @@ def measure(what: str) -> dict[str, Any]:
     start = time.perf_counter()
     exe = hloom.compile(source, bind=bind, target="cpu")
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "rows": _timing(exe)}
-
-
-def measure_model(name: str) -> dict[str, Any]:
-    """Compiles a torch module after a small one, which imports what torch imports late."""
-    import torch  # needed for these rows alone
-
-    from .layers.modules import make, tensors
-
-    hloom.compile(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(inplace=True)), torch.zeros(2, 4), target="cpu")
-    row = read(MODELS, 1)[name]
-    module, inputs = make(row), tensors(row)
-    with known_objects_kept():  # as hloom.compile does
-        start = time.perf_counter()
-        exported = torch.export.export(module, inputs, strict=False)
-        after_export = time.perf_counter()
-        program = load_program(exported)
-        after_import = time.perf_counter()
-        exe = Compilation.of_program(program, name, target="cpu").executable()
-        seconds = time.perf_counter() - start
-    rows = [["export", "torch.export", after_export - start], ["decompose and import", "", after_import - after_export]]
-    return {"seconds": seconds, "rows": [*rows, *_timing(exe)]}
-
-
-def _timing(exe: hloom.Executable) -> list[list[Any]]:
-    return [[*name.split(": ", 1), spent] for name, spent in exe.report.data["timing"]]
+    return {"seconds": seconds, "rows": [[*name.split(": ", 1), spent] for name, spent in exe.report.data["timing"]]}
 
 
 def elementwise_chain(length: int) -> str:

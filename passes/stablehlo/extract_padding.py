@@ -12,9 +12,10 @@ the kernel. Batch groups become feature groups: the batch splits into (group, re
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
 
-Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out (support/direct_convolution.py) and scans
-(common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions that a library can take (library_calls/conv.py)
-and that are padded alike on both sides; should the planner choose a generated kernel for one after all, it comes back here.
+Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out (support/direct_convolution.py), windowed
+reductions padded with what changes nothing (support/neutral_padding.py) and scans (common/scans.py), which are no windows to their
+kernels; for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded alike on both sides; should
+the planner choose a generated kernel for one after all, it comes back here.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from .support import build
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, pads_in_kernel
 from .support.driver import rewrite, with_region
+from .support.neutral_padding import pads_with_neutral
 
 Values = list[ir.Value] | None
 
@@ -46,12 +48,12 @@ Values = list[ir.Value] | None
 def extract_padding(module: ir.Operation) -> None:
     target = target_of(module)
     convolution = _unless_a_library_pads if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
-    window = _reduce_window if target.kind == "cuda" else _unless_a_scan
+    window = _reduce_window if target.kind == "cuda" else _unless_left_out
     rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [window]})
 
 
-def _unless_a_scan(op: ir.Operation) -> Values:
-    return _reduce_window(op) if scan_dim(op) is None else None
+def _unless_left_out(op: ir.Operation) -> Values:
+    return _reduce_window(op) if scan_dim(op) is None and not pads_with_neutral(op) else None
 
 
 def _unless_its_kernel_pads(target: TargetView, op: ir.Operation) -> Values:

@@ -17,6 +17,7 @@ from ...common.scalars import signless
 from ...common.scans import scan_dim
 from ...stablehlo.support.dimensions import ConvDims
 from ...stablehlo.support.direct_convolution import direct_convolution, is_channels_last, pads_in_kernel
+from ...stablehlo.support.neutral_padding import pads_with_neutral
 from . import generic
 from .computed_reads import padded
 from .contraction import contract
@@ -55,7 +56,10 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
 
     loops = generic.dims(range(2 * rank))
     reads = [d * stride + s * step for d, s, stride, step in zip(loops[:rank], loops[rank:], strides, dilations)]
-    inputs = [_grown(low, v, init, pairs, base) for v, init in zip(operands, inits)]
+    if pads_with_neutral(op) and at_edge(low.tensor(operands[0])):
+        inputs = [surround(low.tensor(operands[0]), pairs, low.scalar_constant(inits[0]))]
+    else:
+        inputs = [_grown(low, v, init, pairs, base) for v, init in zip(operands, inits)]
     # no map of an input holds a window loop alone: an operand lending only its shape gives the loops extents, as in linalg's poolings
     inputs.append(generic.empty(window, ir.F32Type.get()))
     maps = [generic.affine_map(2 * rank, reads)] * count

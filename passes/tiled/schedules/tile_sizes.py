@@ -16,6 +16,7 @@ from ...common.contraction import input_loops, integer_product, is_contraction, 
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
+from .pooling import pooling_schedule
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
@@ -33,7 +34,11 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
         return convolution_schedule(hero, axes, target) if has_windows(hero) else contraction_schedule(hero, axes, target)
-    if any(not all(op.parallel) for op in ops):
+    reductions = [op for op in ops if not all(op.parallel)]
+    windows = [op for op in reductions if op.inputs and has_windows(op)]
+    if windows:
+        return pooling_schedule(windows[0], axes)
+    if reductions:
         return reduction_schedule(axes)
     return loop_schedule(axes)
 

@@ -56,10 +56,11 @@ def contraction_loop(work: Work, target: TargetView) -> int | None:
     if len(work.inputs) < 2 or len(work.outputs) != 1:
         return None
     one = max(1, target.vector_bits // work.widest())
-    output = work.outputs[0]
+    output, windows = work.outputs[0], windows_of(work)
     assert output is not None
     for dim, extent in enumerate(work.extents):
-        if work.parallel[dim] and size_bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
+        moves = any(window.step(dim) for window in windows)
+        if work.parallel[dim] and not moves and size_bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
             jam = jam_loop(work, dim)
             inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
             strided = [n for n, along in inputs if along is None or along not in (0, 1)]
@@ -231,10 +232,13 @@ class _Contraction:
         return list(loops.values())
 
     def _line_up(self, outer: int, inner: int) -> bool:
-        """Whether two loops walk every input as one would: at the end of the inner one, it stands where the outer one goes on."""
+        """Whether two loops walk every input as one would: at the end of the inner one, it stands where the outer one goes on.
+
+        A body that asks which tap it is at keeps both.
+        """
         inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if isinstance(s, Storage)]
         extent = self.work.extents[inner]
-        if not isinstance(extent, int) or not isinstance(self.work.extents[outer], int):
+        if not isinstance(extent, int) or not isinstance(self.work.extents[outer], int) or self.work.asks_for_index():
             return False
         steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
         return all(a is not None and b is not None and a == b * extent for a, b in steps)

@@ -29,6 +29,7 @@ from .grouping import grouped, look_ahead
 from .lanes import Lanes
 from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
+from .pools import emit_pool
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
@@ -305,6 +306,8 @@ class _Kernel:
             return
         if has_transform(group[0]):
             emit_winograd(group[0], self._captured, self.target, self._scratch)
+            return
+        if len(group) == 1 and emit_pool(group[0], self._captured, self.target, self._scratch):
             return
         if is_surrounded(group[0]):
             emit_contraction(group[0], contraction_loop(group[0], self.target), self._captured, self.target, self._scratch)

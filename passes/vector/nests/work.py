@@ -74,6 +74,10 @@ class Work:
             sizes += [element_bytes(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
         return 8 * max(sizes, default=4)
 
+    def asks_for_index(self) -> bool:
+        """Whether the body uses the number of a loop."""
+        return self.block is not None and any(op.operation.name == "linalg.index" for op in self.block.operations)
+
     def body_size(self) -> int:
         """Ops that a point takes."""
         return len(self._computing())

@@ -25,3 +25,21 @@ func.func private @channels_first(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
   return %0 : tensor<1x16x8x8xf32>
 }
+
+// -----
+
+// Changed: Windows padded with what their body leaves as it is read a tensor.pad, which lies nowhere in memory.
+// CHECK-LABEL: func.func private @pool(
+// CHECK: %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: %[[P:.*]] = tensor.pad %{{.*}} low[0, 1, 1] high[0, 1, 1]
+// CHECK: tensor.yield %[[LEAST]] : f32
+// CHECK: linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<4x10x10xf32>, tensor<3x3xf32>)
+func.func private @pool(%x: tensor<4x8x8xf32>) -> tensor<4x8x8xf32> attributes {hloom.kind = "reduce"} {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 1, 3, 3>, padding = dense<[[0, 0], [1, 1], [1, 1]]> : tensor<3x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x8x8xf32>, tensor<f32>) -> tensor<4x8x8xf32>
+  return %0 : tensor<4x8x8xf32>
+}

@@ -64,6 +64,20 @@ func.func @scan(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
+// Declined: Windows padded with what changes nothing, a tap of which a kernel leaves out.
+// CHECK-LABEL: func.func @neutral(
+// CHECK-NOT: stablehlo.pad
+// CHECK: "stablehlo.reduce_window"(%arg0, %{{.*}}) <{padding = dense<1>
+func.func @neutral(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 3>, padding = dense<1> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
 // Unchanged: No padding.
 // CHECK-LABEL: func.func @none
 // CHECK-NEXT: stablehlo.convolution

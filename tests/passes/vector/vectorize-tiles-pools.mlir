@@ -1,0 +1,71 @@
+// RUN: hloom-opt %s --vectorize-tiles | filecheck %s
+
+#x = affine_map<(oh, ow, kh, kw) -> (oh * 2 + kh, ow * 2 + kw)>
+#k = affine_map<(oh, ow, kh, kw) -> (kh, kw)>
+#y = affine_map<(oh, ow, kh, kw) -> (oh, ow)>
+
+// Changed: Windows of 3 × 3, two apart, with one element of padding around. A line of neutral elements is written once. Of each line of
+// results the rows that exist are combined first, vectors of the 32 columns, one further in the line on the stack; then three taps of each of
+// the 16 results: the first two are the even and the odd elements of one vector, the third the even ones of another.
+// CHECK-LABEL: func.func private @padded(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1024xf32>, %[[Y:[a-z0-9]+]]: memref<256xf32>
+// CHECK: %[[LINE:.*]] = memref.alloca() {{.*}}xf32>
+// CHECK: vector.store %{{.*}}, %[[LINE]]
+// CHECK: %[[FIRST:.*]] = arith.minui
+// CHECK: %[[LAST:.*]] = arith.minui
+// CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[LAST]]
+// CHECK: vector.load %[[X]]{{.*}} vector<32xf32>
+// CHECK-NEXT: arith.maximumf
+// CHECK: vector.store %{{.*}}, %[[LINE]]{{.*}} vector<32xf32>
+// CHECK: %[[A:.*]] = vector.load %[[LINE]]{{.*}} vector<32xf32>
+// CHECK-NEXT: vector.shuffle %[[A]], %[[A]] [0, 2, 4, {{.*}}
+// CHECK: vector.shuffle %[[A]], %[[A]] [1, 3, 5, {{.*}}
+// CHECK: %[[B:.*]] = vector.load %[[LINE]]{{.*}} vector<32xf32>
+// CHECK-NEXT: vector.shuffle %[[B]], %[[B]] [0, 2, 4, {{.*}}
+// CHECK: vector.store %{{.*}}, %[[Y]]
+func.func private @padded(%x: tensor<32x32xf32>) -> tensor<16x16xf32> attributes {hloom.kind = "reduce"} {
+  %least = arith.constant 0xFF800000 : f32
+  %p = tensor.pad %x low[1, 1] high[1, 1] {
+  ^bb0(%a: index, %b: index):
+    tensor.yield %least : f32
+  } : tensor<32x32xf32> to tensor<34x34xf32>
+  %window = tensor.empty() : tensor<3x3xf32>
+  %e = tensor.empty() : tensor<16x16xf32>
+  %r = scf.forall (%h) = (0) to (16) step (16) shared_outs(%o = %e) -> (tensor<16x16xf32>) {
+    %f = linalg.fill ins(%least : f32) outs(%o : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %c = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%p, %window : tensor<34x34xf32>, tensor<3x3xf32>) outs(%f : tensor<16x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %best: f32):
+      %0 = arith.maximumf %best, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<16x16xf32>
+    }
+  }
+  return %r : tensor<16x16xf32>
+}
+
+// Declined: A body whose op is not known to be associative: no line is made.
+// CHECK-LABEL: func.func private @difference(
+// CHECK-NOT: memref.alloca
+// CHECK: arith.subf
+// CHECK: return
+func.func private @difference(%x: tensor<33x33xf32>) -> tensor<16x16xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %window = tensor.empty() : tensor<3x3xf32>
+  %e = tensor.empty() : tensor<16x16xf32>
+  %r = scf.forall (%h) = (0) to (16) step (16) shared_outs(%o = %e) -> (tensor<16x16xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<16x16xf32>) -> tensor<16x16xf32>
+    %c = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %window : tensor<33x33xf32>, tensor<3x3xf32>) outs(%f : tensor<16x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %left: f32):
+      %0 = arith.subf %left, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<16x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<16x16xf32>
+    }
+  }
+  return %r : tensor<16x16xf32>
+}
