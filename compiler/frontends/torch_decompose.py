@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -38,13 +39,24 @@ def decomposed(exported: torch.export.ExportedProgram, table: dict[Any, Callable
     graph = None
     if _is_plain(exported):
         cia, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
-        with torch.no_grad(), _override_composite_implicit_decomp(cia), enable_python_dispatcher():
+        with torch.no_grad(), _without_onednn(), _override_composite_implicit_decomp(cia), enable_python_dispatcher():
             graph = _Decomposition(cia, python).of(exported.graph)
     if graph is None:
         return exported.run_decompositions(table)
     made = copy.copy(exported)
     made._graph_module = GraphModule(exported.graph_module, graph)
     return made
+
+
+@contextmanager
+def _without_onednn() -> Iterator[None]:
+    """While oneDNN is on, recurrent layers that need no gradients are decomposed into an op of its own."""
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(before)
 
 
 def _is_plain(exported: torch.export.ExportedProgram) -> bool:

@@ -133,3 +133,11 @@ def test_changes_that_others_see_are_left_to_torch(module: Any, monkeypatch: pyt
     exe = hloom.compile(module, x)
     assert whole
     assert torch.equal(torch.as_tensor(exe(x)), expected)
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU])
+def test_recurrent_layers_become_ops_that_are_compiled(layer):
+    """torch has an op of oneDNN's for an LSTM that needs no gradients."""
+    module, x = layer(6, 5, 2, bidirectional=True).eval(), torch.randn(3, 2, 6)
+    with torch.no_grad():
+        torch.testing.assert_close(hloom.compile(module, x)(x)[0], module(x)[0], rtol=1e-5, atol=1e-5)
