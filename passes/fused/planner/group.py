@@ -31,8 +31,8 @@ class Bucket:
 @dataclass(slots=True)
 class Group:
     """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
-    its contraction. `phases`: how many reductions feed one another at most. `row`: its reductions are over the contiguous dimension.
-    `alone`, `grows`: its op shares a kernel with no other.
+    its contraction. `padded`: values around which a window leaves padding out. `phases`: how many reductions feed one another at most.
+    `row`: its reductions are over the contiguous dimension. `alone`, `grows`: its op shares a kernel with no other.
     """
 
     axes: dict[int, Axis]
@@ -48,6 +48,7 @@ class Group:
     alone: bool = False
     contraction: int | None = None
     packed: frozenset[int] = frozenset()
+    padded: frozenset[int] = frozenset()
     overwrites: frozenset[int] = frozenset()
     grows: bool = False
 
@@ -124,6 +125,7 @@ def seed(op: Op, program: Program) -> Group:
         alone=op.kind.alone,
         contraction=op.id if op.kind.contracts else None,
         packed=frozenset(read.value for read in op.reads if read.packed),
+        padded=frozenset(read.value for read in op.reads if op.kind is Kind.WINDOW and read.map.masked),
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
         grows=op.grows,
     )
@@ -174,6 +176,7 @@ def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group
         window=group.window or other.window,
         contraction=group.contraction if group.contraction is not None else other.contraction,
         packed=group.packed | other.packed,
+        padded=group.padded | other.padded,
         overwrites=group.overwrites | other.overwrites,
     )
 

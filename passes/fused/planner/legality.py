@@ -31,11 +31,20 @@ class Refusal:
     rho: float = 1.0
 
 
-def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
-    """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
+def _unshared(p: Group, c: Group) -> Refusal | None:
+    """Why two groups share no kernel whatever their axes are."""
     if p.alone or c.alone or p.grows or c.grows:
         what = "a sort, a scatter or a call of outside code" if p.alone or c.alone else "what grows a buffer in place"
         return Refusal(Code.ALONE, f"{what} shares its kernel with no other op")
+    if c.padded & set(p.results):
+        return Refusal(Code.RECOMPUTE_TOO_HIGH, "a window that leaves its padding out reads what is in memory")
+    return None
+
+
+def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
+    """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
+    if (refusal := _unshared(p, c)) is not None:
+        return refusal
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
         return Refusal(Code.INSTANCE_LIMIT, f"{union.instances} instances of {p.ops + c.ops} ops", union.instances / (p.ops + c.ops))
     reduced = {i for i, axis in union.axes.items() if axis.reduced}

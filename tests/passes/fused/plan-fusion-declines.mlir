@@ -258,3 +258,21 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %79 = stablehlo.add %78, %x : tensor<64x64xf32>
   return %79 : tensor<64x64xf32>
 }
+
+// -----
+
+// Declined: A window that leaves its padding out reads what is in memory.
+// CHECK: code = "RECOMPUTE_TOO_HIGH"{{.*}}reason = "a window that leaves its padding out reads what is in memory"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+func.func @main(%x: tensor<16x256x256xf32>) -> tensor<16x256x256xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.abs %x : tensor<16x256x256xf32>
+  %1 = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 1, 3, 3>, padding = dense<[[0, 0], [1, 1], [1, 1]]> : tensor<3x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<16x256x256xf32>, tensor<f32>) -> tensor<16x256x256xf32>
+  return %1 : tensor<16x256x256xf32>
+}
