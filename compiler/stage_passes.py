@@ -42,6 +42,7 @@ STABLEHLO = [
     "fold-transposes",
     "split-windows",
     "split-extremes",
+    "split-phases",
     "extract-padding",
     "channels-last",
     # what the above has opened up

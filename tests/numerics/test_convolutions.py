@@ -33,6 +33,8 @@ class Layer:
     batch: int = 1
     groups: int = 1
     first: bool = True
+    spread: int = 1
+    """Zeros between the elements of the input, and one: the stride of a transposed convolution."""
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         inner = self.channels // self.groups
@@ -52,6 +54,7 @@ class Layer:
             w,
             (self.stride,) * rank,
             self.padding or ((0, 0),) * rank,
+            lhs_dilation=(self.spread,) * rank,
             rhs_dilation=(self.dilation,) * rank,
             dimension_numbers=names,
             feature_group_count=self.groups,
@@ -83,6 +86,21 @@ LAYERS = [
     Layer((5, 120), 16, 16, (3, 3), padding=around(1)),
     Layer((5, 5), 16, 16, (3, 3), padding=around(1), stride=3),
 ]
+
+TRANSPOSED = [
+    Layer((5, 7), 16, 24, (4, 4), padding=around(2), spread=2, batch=2),
+    Layer((6, 5), 8, 16, (3, 3), padding=((1, 2), (1, 2)), spread=2, first=False),
+    Layer((6, 5), 8, 16, (2, 2), padding=around(1), spread=2),
+    Layer((9,), 8, 16, (16,), padding=around(11, 1), spread=8),
+    Layer((4, 4), 16, 16, (3, 3), padding=((2, 4), (2, 4)), spread=3, groups=2),
+    Layer((4, 4), 8, 16, (1, 1), spread=2),
+    Layer((3, 4, 3), 8, 16, (3, 3, 3), padding=around(1, 3), spread=2),
+    Layer((5, 5), 8, 3, (4, 4), padding=((0, 1), (3, 0)), spread=2),
+    Layer((6,), 8, 16, (3,), padding=((-2, -3),), spread=3),
+    Layer((6, 6), 8, 16, (3, 3), padding=around(2), spread=2, dilation=2),
+    Layer((6, 6), 8, 16, (3, 3), padding=around(2), spread=2, stride=3),
+]
+
 
 WINOGRAD = [
     Layer((14, 14), 32, 64, (3, 3), padding=around(1)),
@@ -117,6 +135,11 @@ def check(layers: list[Layer], target: str, bound: bool) -> None:
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
 def test_layers(target, bound):
     check(LAYERS, target, bound)
+
+
+@pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
+def test_transposed(bound):
+    check(TRANSPOSED, "cpu-avx2", bound)
 
 
 @pytest.mark.parametrize("target", TARGETS)

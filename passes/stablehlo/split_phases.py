@@ -1,0 +1,121 @@
+"""split-phases: a convolution of an input with zeros between its elements is one convolution for each phase, none of which sees a zero.
+
+Before (transposed, of stride 2; taps 4):
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]], lhs_dilate = [2]} … -> 1x16x8
+After:                                                          // %x : 1x8x4: result 2 j + a reads input j + t - 1 + a by the tap 2 t + a
+    %p = stablehlo.slice %w [0:4:2, …]
+    %q = stablehlo.slice %w [1:4:2, …]
+    %a = stablehlo.convolution(%x, %p) …, window = {pad = [[1, 0]]} … -> 1x8x8
+    %b = stablehlo.convolution(%x, %q) …, window = {pad = [[0, 1]]} … -> 1x8x8
+    %0 = %a and %b in turn                                      // a reshape of their concatenation along a new dimension
+
+Of d dimensions dilated by s there are s^d phases. Phases that have no tap are zeros. Reversed dimensions reverse the weights first.
+
+Must hold: transposes are folded into dimension numbers. Declined: targets other than CPUs; convolutions with batch groups, with strides or
+dilated windows in a dimension that is dilated; more than `most` phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+from math import ceil, prod
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.rewriting import i64_array, integer, integers, padding_pairs
+from ..registry import register_pass
+from .support import build
+from .support.dimensions import ConvDims
+from .support.driver import rewrite
+
+Values = list[ir.Value] | None
+
+
+@register_pass("split-phases", "splits convolutions of dilated inputs into phases", ops=("stablehlo.convolution",))
+def split_phases(module: ir.Operation, *, most: int = 64) -> None:
+    if target_of(module).kind == "cpu":
+        rewrite(module, {"stablehlo.convolution": [partial(_convolution, most)]})
+
+
+def _convolution(most: int, op: ir.Operation) -> Values:
+    dims = ConvDims.of(op)
+    rank = len(dims.spatial[0])
+    ones = [1] * rank
+    steps, strides, dilations = (integers(op, name, ones) for name in ("lhs_dilation", "window_strides", "rhs_dilation"))
+    plain = all(step == 1 or stride == dilation == 1 for step, stride, dilation in zip(steps, strides, dilations))
+    if not 1 < prod(steps) <= most or not plain or integer(op, "batch_group_count") != 1 or not build.count_of(op.results[0]):
+        return None
+    weights = _unreversed(op, dims)
+    phases = [_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1]
+    made = [_phase(op, dims, weights, list(zip(phases, which))) for which in product(*(range(p.step) for p in phases))]
+    shape = build.shape_of(op.results[0])
+    for phase in phases:
+        shape[phase.place] = phase.count
+    values = [each or build.zero(shape, build.element_of(op.results[0])) for each in made]
+    for phase in reversed(phases):  # the last one varies fastest
+        values = [_in_turn(values[n : n + phase.step], phase.place) for n in range(0, len(values), phase.step)]
+    return [build.slice_(values[0], [0] * (rank + 2), build.shape_of(op.results[0]))]
+
+
+class _Phases:
+    """Of one dilated dimension: result `step * j + a` is the sum over t of input `j + t + start` and weight `first + step * t`."""
+
+    def __init__(self, op: ir.Operation, dims: ConvDims, dimension: int, step: int):
+        inside, tap, self.place = (dims.spatial[side][dimension] for side in range(3))
+        self.inside, self.tap, self.step, self.dimension = inside, tap, step, dimension
+        self.extent, self.taps = build.shape_of(op.operands[0])[inside], build.shape_of(op.operands[1])[tap]
+        self.low = padding_pairs(op, len(dims.spatial[0]))[dimension][0]
+        self.count = ceil(build.shape_of(op.results[0])[self.place] / step)
+
+    def first(self, phase: int) -> int:
+        """The first tap of the phase."""
+        return (self.low - phase) % self.step
+
+    def padding(self, phase: int) -> tuple[int, int]:
+        """Elements before and after the input that the phase reads; less than 0 where it leaves some of the input out."""
+        start, taps = (phase + self.first(phase) - self.low) // self.step, len(range(self.first(phase), self.taps, self.step))
+        return -start, self.count + taps - 1 + start - self.extent
+
+
+def _phase(op: ir.Operation, dims: ConvDims, weights: ir.Value, phases: Sequence[tuple[_Phases, int]]) -> ir.Value | None:
+    """The results of one phase of each dimension; None where it has no tap."""
+    x, rank = op.operands[0], len(dims.spatial[0])
+    pairs, shape = padding_pairs(op, rank), build.shape_of(op.results[0])
+    starts, limits = [0] * (rank + 2), build.shape_of(x)
+    first, strides = [0] * (rank + 2), [1] * (rank + 2)
+    for phase, which in phases:
+        low, high = phase.padding(which)
+        starts[phase.inside], limits[phase.inside] = max(0, -low), phase.extent - max(0, -high)
+        pairs[phase.dimension] = (max(0, low), max(0, high))
+        first[phase.tap], strides[phase.tap] = phase.first(which), phase.step
+        shape[phase.place] = phase.count
+        if phase.first(which) >= phase.taps or starts[phase.inside] >= limits[phase.inside]:
+            return None
+    part = build.slice_(weights, first, build.shape_of(weights), strides)
+    changed = {
+        "lhs_dilation": i64_array([1] * rank),
+        "window_reversal": ir.DenseBoolArrayAttr.get([False] * rank),
+        "padding": ir.DenseElementsAttr.get(np.array(pairs, np.int64)),
+    }
+    kind = build.tensor(shape, build.element_of(op.results[0]))
+    return dims.emit(op, build.slice_(x, starts, limits), part, kind, **changed)
+
+
+def _unreversed(op: ir.Operation, dims: ConvDims) -> ir.Value:
+    weights = op.operands[1]
+    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else []
+    turned = [d for d, reverse in zip(dims.spatial[1], reversal) if reverse and build.shape_of(weights)[d] > 1]
+    return build.reverse(weights, turned) if turned else weights
+
+
+def _in_turn(values: Sequence[ir.Value], dimension: int) -> ir.Value:
+    """The tensor whose elements along a dimension are those of `values` in turn."""
+    shape = build.shape_of(values[0])
+    apart = [build.reshape(value, [*shape[: dimension + 1], 1, *shape[dimension + 1 :]]) for value in values]
+    joined = build.concatenate(apart, dimension + 1)
+    return build.reshape(joined, [*shape[:dimension], shape[dimension] * len(values), *shape[dimension + 1 :]])

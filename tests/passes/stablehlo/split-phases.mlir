@@ -1,0 +1,59 @@
+// RUN: hloom-opt %s --split-phases --split-input-file | filecheck %s
+
+// Changed: Stride 2 with four taps: two phases of two taps each, whose results take turns.
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME: %[[X:.*]]: tensor<1x8x4xf32>, %[[W:.*]]: tensor<4x4x8xf32>
+// CHECK: %[[P:.*]] = stablehlo.slice %[[W]] [0:4:2, 0:4, 0:8]
+// CHECK: %[[A:.*]] = stablehlo.convolution(%[[X]], %[[P]]) {{.*}}pad = {{\[}}[1, 0]], lhs_dilate = [1]
+// CHECK-SAME: -> tensor<1x8x8xf32>
+// CHECK: %[[Q:.*]] = stablehlo.slice %[[W]] [1:4:2, 0:4, 0:8]
+// CHECK: %[[B:.*]] = stablehlo.convolution(%[[X]], %[[Q]]) {{.*}}pad = {{\[}}[0, 1]], lhs_dilate = [1]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[A]] : (tensor<1x8x8xf32>) -> tensor<1x8x1x8xf32>
+// CHECK: %[[S:.*]] = stablehlo.reshape %[[B]]
+// CHECK: %[[C:.*]] = stablehlo.concatenate %[[R]], %[[S]], dim = 2
+// CHECK: stablehlo.reshape %[[C]] : (tensor<1x8x2x8xf32>) -> tensor<1x16x8xf32>
+func.func @transposed(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> tensor<1x16x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]], lhs_dilate = [2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
+
+// -----
+
+// Changed: One tap: the second phase has none and is zeros. An odd result lacks its last one.
+// CHECK-LABEL: func.func @one_tap(
+// CHECK: stablehlo.convolution
+// CHECK-NOT: stablehlo.convolution
+// CHECK: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<1x8x8xf32>
+// CHECK: stablehlo.concatenate
+// CHECK: stablehlo.slice {{.*}} [0:1, 0:15, 0:8]
+func.func @one_tap(%x: tensor<1x8x4xf32>, %w: tensor<1x4x8xf32>) -> tensor<1x15x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<1x4x8xf32>) -> tensor<1x15x8xf32>
+  return %0 : tensor<1x15x8xf32>
+}
+
+// -----
+
+// Declined: Strides over a dilated input; a window that is dilated, too.
+// CHECK-LABEL: func.func @strided(
+// CHECK-COUNT-2: lhs_dilate = [2]
+func.func @strided(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x9x8xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [3], lhs_dilate = [2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x4x8xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2], rhs_dilate = [2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x9x8xf32>
+  return %0, %1 : tensor<1x4x8xf32>, tensor<1x9x8xf32>
+}
+
+// -----
+
+// Unchanged: No zeros between elements.
+// CHECK-LABEL: func.func @plain(
+// CHECK-NEXT: stablehlo.convolution
+// CHECK-NEXT: return
+func.func @plain(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> tensor<1x5x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x5x8xf32>
+  return %0 : tensor<1x5x8xf32>
+}
