@@ -20,7 +20,7 @@ from .pooling import pooling_schedule
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
-SQUARE_TILE_SIDE = 64
+SQUARE_TILE_SIDE = 32
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 

@@ -23,7 +23,7 @@ func.func private @variance(%x: tensor<4096x1024xf32>, %mean: tensor<1024xf32>) 
 
 // The input lies along the other axis than the result: tiles are squares. A column that is broadcast lies in one piece: they are rows.
 // CHECK-LABEL: func.func private @transposed(
-// CHECK: scf.forall ({{.*}}) = (0, 0) to (1024, 4096) step (64, 64)
+// CHECK: scf.forall ({{.*}}) = (0, 0) to (1024, 4096) step (32, 32)
 // CHECK-LABEL: func.func private @column(
 // CHECK: scf.forall ({{.*}}) = (0) to (1024) step (2)
 #id = affine_map<(d0, d1) -> (d0, d1)>
