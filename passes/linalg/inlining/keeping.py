@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ...common.affine import dim_position, index_at
 from ...common.index_expression import Atom, Point, cuts, loops_of
 from ...common.rewriting import is_used
@@ -170,7 +172,18 @@ def _fits(node: Node, root: Node, at: Point | int) -> bool:
         return True
     if isinstance(at, int) or not only_moves_or_extends(node.generic):
         return False
-    return all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms)
+    return _in_panels(at, root.generic) or all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms)
+
+
+def _in_panels(at: Point, reader: Generic) -> bool:
+    """Whether `at` are loops, and one of a CPU's is cut into blocks of one size, the last perhaps in part: packed columns, whose tiles
+    are whole blocks."""
+    cut = [cuts(atom) for index in at for atom, _ in index.terms if not atom.is_plain]
+    loops, sizes = {number for number, _ in cut}, {step for _, steps in cut for step in steps}
+    if len(loops) != 1 or len(sizes) != 1 or None in loops or any(atom.kind != "dim" for i in at for atom, _ in i.terms if atom.is_plain):
+        return False
+    (number,) = loops
+    return number is not None and reader.iterators[number] == PARALLEL and target_of(reader.op).kind == "cpu"
 
 
 def _is_plain_where_split(atom: Atom, reader: Generic) -> bool:

@@ -180,3 +180,36 @@ func.func @floats_seen_in_bytes(%x: tensor<8x16xui8>, %w: tensor<16x4xui8>) -> t
   %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<8x16xf8E5M2>, tensor<16x4xf8E4M3FN>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+#blocks = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#whole = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#rows = affine_map<(m, n, k) -> (m, k)>
+#columns = affine_map<(m, n, k) -> (k, n)>
+#result = affine_map<(m, n, k) -> (m, n)>
+
+// Packed columns of which the last block is read in part: a CPU's contraction reads them by block and column in it, and nothing is copied.
+// CHECK-DAG: #[[$COLUMNS:.*]] = affine_map<(d0, d1, d2) -> (d1 floordiv 32, d2, d1 mod 32)>
+// CHECK-LABEL: func.func private @panels(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4x8x32xf32>
+// CHECK: linalg.generic {indexing_maps = [{{.*}}, #[[$COLUMNS]], {{.*}}]{{.*}} ins(%{{.*}}, %[[P]] : tensor<9x8xf32>, tensor<4x8x32xf32>) outs({{.*}} : tensor<9x116xf32>)
+func.func private @panels(%p: tensor<4x8x32xf32>, %x: tensor<9x8xf32>) -> tensor<9x116xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4x32xf32>
+  %t = linalg.generic {indexing_maps = [#blocks, #whole], iterator_types = ["parallel", "parallel", "parallel"]} ins(%p : tensor<4x8x32xf32>) outs(%e : tensor<8x4x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<8x4x32xf32>
+  %c = tensor.collapse_shape %t [[0], [1, 2]] : tensor<8x4x32xf32> into tensor<8x128xf32>
+  %s = tensor.extract_slice %c[0, 0] [8, 116] [1, 1] : tensor<8x128xf32> to tensor<8x116xf32>
+  %f = tensor.empty() : tensor<9x116xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<9x116xf32>) -> tensor<9x116xf32>
+  %r = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %s : tensor<9x8xf32>, tensor<8x116xf32>) outs(%z : tensor<9x116xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<9x116xf32>
+  return %r : tensor<9x116xf32>
+}
