@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from ctypes import string_at
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from hloom.passes.errors import PassFailure
+from hloom.runtime import llvm as llvmlites_lock  # noqa: F401  its lock is one that who holds ours may wait for
 from hloom.runtime.forking import hold_over_forks
 
 _running = threading.RLock()
@@ -52,9 +52,22 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     builders = [llvm.create_pass_builder(job.machine, job.options) for job in jobs]
     passes = [builder.getModulePassManager() for builder in builders]
     errors = [ffi.OutputString() for _ in jobs]
+    buffers: list[int | None] = [None] * len(jobs)
+    numbers = iter(range(len(jobs)))
+
+    def work() -> None:
+        for number in numbers:
+            buffers[number] = _optimise_and_emit(jobs[number], builders[number], passes[number], errors[number])
+
+    # no pool of the standard library's: a fork holds a lock that its `submit` takes while it waits for the one that is held here
+    threads = [threading.Thread(target=work) for _ in range(min(len(jobs), len(os.sched_getaffinity(0))) - 1)]
     try:
-        with _running, ThreadPoolExecutor(min(len(jobs), len(os.sched_getaffinity(0)))) as pool:
-            buffers = list(pool.map(_optimise_and_emit, jobs, builders, passes, errors))
+        with _running:
+            for thread in threads:
+                thread.start()
+            work()
+            for thread in threads:
+                thread.join()
     finally:
         for each, job in zip(passes, jobs):
             _dispose(each)

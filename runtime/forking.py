@@ -17,9 +17,10 @@ _held: list[Any] = []  # while a fork runs; the process lock guards it
 
 def hold_over_forks(lock: Any) -> None:
     """Has forks wait until the reentrant `lock` of a library is free, and hold it: what the lock guards is then whole in the child, which
-    would wait forever for a thread that it lacks. It is taken after the process lock, for the garbage collector may want it anywhere.
+    would wait forever for a thread that it lacks. It is taken after the process lock, for the garbage collector may want it anywhere, and
+    before those that were named earlier: who holds it may wait for them.
     """
-    _libraries.append(lock)
+    _libraries.insert(0, lock)
 
 
 def _before() -> None:

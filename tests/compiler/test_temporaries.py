@@ -82,11 +82,11 @@ def test_a_value_that_no_tile_can_hold_gets_a_buffer():
     text = (
         POOL_OF_A_CONCATENATION.replace("64x128x14x14", "1x1x1400x1400")
         .replace("64x256x14x14", "1x2x1400x1400")
-        .replace("64x256x7x7", "1x2x700x700")
+        .replace("64x256x7x7", "1x2x699x699")
+        .replace("[1, 1], [1, 1]", "[0, 0], [0, 0]")
     )
     x = np.random.default_rng(0).standard_normal((1, 1, 1400, 1400), np.float32)
-    padded = np.pad(np.concatenate([x, x + 1], 1), ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
+    windows = np.lib.stride_tricks.sliding_window_view(np.concatenate([x, x + 1], 1), (3, 3), (2, 3))[:, :, ::2, ::2]
     exe = hloom.compile(text)
     assert np.array_equal(exe(x), windows.max((-1, -2)))
     assert [record["groups"] for record in exe.report.data["decisions"] if record["code"] == "SPLIT"]

@@ -35,7 +35,7 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
         hero = max(heroes, key=lambda op: op.points)
         return convolution_schedule(hero, axes, target) if has_windows(hero) else contraction_schedule(hero, axes, target)
     reductions = [op for op in ops if not all(op.parallel)]
-    windows = [op for op in reductions if op.inputs and has_windows(op)]
+    windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel)]
     if windows:
         return pooling_schedule(windows[0], axes)
     if reductions:
