@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -111,8 +111,13 @@ POOLS = [
 ]
 
 
+def wide(pool: Pool) -> Pool:
+    """The pool in f32 where it adds or multiplies halves."""
+    return replace(pool, kind="float32") if pool.kind in HALVES and pool.body in ("add", "mul") else pool
+
+
 def check(pools: list[Pool], target: str) -> None:
-    """One program of all pools; sums and products of halves are rounded once, so XLA's are those of f32."""
+    """One program of all pools. Sums and products of halves are rounded once, XLA's after each step: those of f32 are their measure."""
     arrays = [pool.array() for pool in pools]
 
     def program(*arrays: Any) -> Any:
@@ -120,7 +125,7 @@ def check(pools: list[Pool], target: str) -> None:
 
     with jax.enable_x64(True):
         found = hloom.compile(program, *arrays, target=target)(*arrays)
-        expected = jax.jit(program)(*arrays)
+        expected = [wide(pool).apply(x.astype(wide(pool).dtype)) for pool, x in zip(pools, arrays)]
     for pool, result, exact in zip(pools, found, expected, strict=True):
         result, exact = (np.asarray(value).astype(np.float64) for value in (result, exact))
         if pool.body in ("max", "min") or not pool.is_float:
