@@ -45,21 +45,23 @@ def mark_arguments(function: ir.Operation, indices: Iterable[int], name: str) ->
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])
 
 
-def early_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
-    """Values that are made of bound arguments and constants, with a bound argument among them; none behind an optimization_barrier."""
-    return _known_values(block, bound)[0]
+def early_values(main: ir.Operation) -> set[ir.Value]:
+    """Values of the entry that are made of bound arguments and constants, with a bound argument among them; none behind an
+    optimization_barrier."""
+    return _known_values(main)[0]
 
 
-def known_values(block: ir.Block, bound: set[ir.Value]) -> set[ir.Value]:
-    """Values that are made of bound arguments and constants; none behind an optimization_barrier."""
-    early, fixed = _known_values(block, bound)
+def known_values(main: ir.Operation) -> set[ir.Value]:
+    """The same with those that are made of constants alone."""
+    early, fixed = _known_values(main)
     return early | fixed
 
 
-def _known_values(block: ir.Block, bound: set[ir.Value]) -> tuple[set[ir.Value], set[ir.Value]]:
+def _known_values(main: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
     """Values made of bound arguments and constants, and those made of constants alone."""
+    block = main.regions[0].blocks[0]
     fixed: set[ir.Value] = set()
-    early = set(bound)
+    early = {block.arguments[index] for index in bound_arguments(main)}
     for op in ops_in(block)[:-1]:
         reads = [*op.operands, *captured_values(op)]
         if op.name != "stablehlo.optimization_barrier" and all(v in early or v in fixed for v in reads):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.init_function import bound_arguments, entry, known_values
+from ..common.init_function import entry, known_values
 from ..common.rewriting import has_one_use, integers, producer, replace, value_of, walk
 from ..registry import register_pass
 from .support import build, constants
@@ -38,21 +38,21 @@ def fold_scales(module: ir.Operation) -> None:
     if main is None:
         return
     body = main.regions[0].blocks[0]
-    early = known_values(body, {body.arguments[index] for index in bound_arguments(main)})
+    known = known_values(main)
     for op in walk(main, "stablehlo.convolution"):
         wide = isinstance(build.element_of(op.results[0]), ir.F32Type | ir.F64Type)
-        if wide and op.operands[1] in early and op.block == body:
-            _fold(op, early)
+        if wide and op.operands[1] in known and op.block == body:
+            _fold(op, known)
     drop_dead(main)
 
 
-def _fold(convolution: ir.Operation, early: set[ir.Value]) -> None:
+def _fold(convolution: ir.Operation, known: set[ir.Value]) -> None:
     feature = ConvDims.of(convolution).second[2]
     chain: list[tuple[ir.Operation, ir.Value]] = []
     value = convolution.results[0]
     while has_one_use(value):
         user = next(iter(value.uses)).owner.operation
-        vector = _vector(user, value, feature, early)
+        vector = _vector(user, value, feature, known)
         if vector is None or user.block != convolution.block:
             break
         chain.append((user, vector))
@@ -65,7 +65,7 @@ def _fold(convolution: ir.Operation, early: set[ir.Value]) -> None:
         replace(last, [_scaled(convolution, chain, feature)])
 
 
-def _vector(user: ir.Operation, value: ir.Value, feature: int, early: set[ir.Value]) -> ir.Value | None:
+def _vector(user: ir.Operation, value: ir.Value, feature: int, known: set[ir.Value]) -> ir.Value | None:
     """The other operand of a step on `value`, one element a channel or one for all; None for what is no such step."""
     if user.name not in _STEPS or user.operands[0] == user.operands[1]:
         return None
@@ -76,7 +76,7 @@ def _vector(user: ir.Operation, value: ir.Value, feature: int, early: set[ir.Val
     if constants.splat_attribute(other) is not None:
         return other
     broadcast = producer(other, "stablehlo.broadcast_in_dim")
-    if broadcast is None or broadcast.operands[0] not in early:
+    if broadcast is None or broadcast.operands[0] not in known:
         return None
     return broadcast.operands[0] if integers(broadcast, "broadcast_dimensions") in ([feature], []) else None
 

@@ -24,7 +24,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.init_function import bound_arguments, entry, known_values
+from ..common.init_function import entry, known_values
 from ..common.rewriting import value_of, walk
 from ..registry import register_pass
 from .support import build
@@ -37,12 +37,11 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
     main, target = entry(module, "main"), target_of(module)
     if main is None or target.kind != "cpu":
         return
-    body = main.regions[0].blocks[0]
-    early = known_values(body, {body.arguments[index] for index in bound_arguments(main)})
+    known = known_values(main)
     packed: dict[tuple[ir.Value, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
-        if conv is None or weights not in early or not is_channels_last(ConvDims.of(op)):
+        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)):
             continue
         features = conv.output[1] // conv.groups
         if features <= block or (conv.groups > 1 and features % block):

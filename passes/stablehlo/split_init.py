@@ -19,7 +19,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.byte_floats import sees_floats
-from ..common.init_function import bound_arguments, compute_once, early_values, entry
+from ..common.init_function import compute_once, early_values, entry
 from ..common.ops import FREE
 from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in, replace, walk
 from ..registry import register_pass
@@ -33,7 +33,7 @@ def split_init(module: ir.Operation) -> None:
     if main is None or entry(module, "init") is not None:
         return
     block = main.regions[0].blocks[0]
-    early = early_values(block, {block.arguments[i] for i in bound_arguments(main)})
+    early = early_values(main)
     barriers = walk(main, "stablehlo.optimization_barrier")
     asked = [value for barrier in barriers for value in barrier.operands]
     results = list(dict.fromkeys([*_frontier(block, early), *(value for value in asked if not is_block_argument(value))]))

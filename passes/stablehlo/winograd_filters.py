@@ -26,7 +26,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.init_function import bound_arguments, entry, known_values
+from ..common.init_function import entry, known_values
 from ..common.rewriting import value_of, walk
 from ..common.winograd import TAPS, TARGET, filter_matrix
 from ..fused.planner.kernels import CHOSEN
@@ -46,8 +46,7 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
     main, target = entry(module, "main"), target_of(module)
     if main is None or target.kind != "cpu":
         return
-    body = main.regions[0].blocks[0]
-    known = known_values(body, {body.arguments[index] for index in bound_arguments(main)})
+    known = known_values(main)
     policy = policy_of(module)
     transformed: dict[tuple[ir.Value, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):

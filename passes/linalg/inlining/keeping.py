@@ -172,7 +172,7 @@ def _fits(node: Node, root: Node, at: Point | int) -> bool:
         return True
     if isinstance(at, int) or not only_moves_or_extends(node.generic):
         return False
-    return _in_panels(at, root.generic) or all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms)
+    return all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms) or _in_panels(at, root.generic)
 
 
 def _in_panels(at: Point, reader: Generic) -> bool:

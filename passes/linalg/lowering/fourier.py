@@ -15,5 +15,4 @@ def _call(low: Lowering, op: ir.Operation) -> None:
         low.set(old, result)
 
 
-LOWERINGS = {"stablehlo.custom_call @hloom.dft": _call, "stablehlo.custom_call @hloom.cufft": _call}
-LOWERINGS |= {"stablehlo.custom_call @hloom.winograd_filter": _call}
+LOWERINGS = {f"stablehlo.custom_call @hloom.{name}": _call for name in ("dft", "cufft", "winograd_filter")}

@@ -55,7 +55,7 @@ def contraction_loop(work: Work, target: TargetView) -> int | None:
     """The loop of a product of matrices to vectorise whatever its operands' layout: the result's innermost, if packing makes it so."""
     if len(work.inputs) < 2 or len(work.outputs) != 1:
         return None
-    one = max(1, target.vector_bits // work.widest())
+    one = work.lanes(target)
     output, windows = work.outputs[0], windows_of(work)
     assert output is not None
     for dim, extent in enumerate(work.extents):
@@ -96,7 +96,7 @@ class _Contraction:
         windows = windows_of(work)
         self.across = [w for w in windows if w.step(self.jam)]
         self.along = [w for w in windows if not w.step(self.jam)]
-        self.one = max(1, target.vector_bits // work.widest())
+        self.one = work.lanes(target)
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -154,7 +154,7 @@ class _Contraction:
         return loops
 
     def _columns(self) -> int:
-        """Registers along the vector loop: where blocks of columns × rows take the least time, then the fewest loads."""
+        """Registers along the vector loop: where a block of columns × rows loads the least for what it computes."""
         return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / self._most_rows(registers))
 
     def _most_rows(self, registers: int) -> int:

@@ -15,7 +15,6 @@ right operand's column, which is the product of a left operand of nothing but 12
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
@@ -37,7 +36,7 @@ _ALIKE = "llvm.aarch64.neon.{}dot.v4i32.v16i8"
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Multiplier:
     """`left` and `right` say how the operands are packed."""
 
     left: Grouping
@@ -47,80 +46,64 @@ class Pairs:
 
     @property
     def moves(self) -> bool:
-        """No operand is moved."""
-        return False
+        """Whether the left operand is moved, so that sums are too large by the product of `moved_by` and the right one."""
+        return self.left.flips
+
+    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes."""
+        parts = []
+        for before, *values in _registers(self.lanes, total, left, right):
+            lanes = ir.VectorType(before.type).shape[0]
+            kind = vector_of(self.left.count * lanes, self._element())
+            parts.append(self._multiplied(lanes, before, [vector.bitcast(kind, value) for value in values]))
+        return _joined(parts)
+
+    def _element(self) -> ir.Type:
+        return ir.IntegerType.get_signless(self.left.bits)
+
+    def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
+        """`total` and the products, in a register of so many lanes."""
+        raise NotImplementedError
+
+
+class Pairs(Multiplier):
+    """Two i16 a lane."""
 
     def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
         """`total` and the products of all lanes."""
         if self.machine != "x86_64":
             return _add_widened(total, left, right)
-        halves = ir.IntegerType.get_signless(16)
-        products = []
-        for _, *values in _registers(self.lanes, total, left, right):
-            lanes = ir.VectorType(values[0].type).shape[0]
-            operands = [vector.bitcast(vector_of(2 * lanes, halves), value) for value in values]
-            products.append(intrinsic(_PAIRS[lanes], values[0].type, operands))
-        return arith.addi(total, _joined(products))
+        return arith.addi(total, super().add(total, left, right))
+
+    def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
+        """The products alone: `total` is added to all of them."""
+        return intrinsic(_PAIRS[lanes], total.type, operands)
 
 
 @dataclass(frozen=True)
-class Quads:
-    """The same. The instructions of x86 multiply unsigned bytes by signed ones; `swapped`: the right operand is the unsigned one."""
+class Quads(Multiplier):
+    """Four bytes a lane. Those of x86 multiply unsigned bytes by signed ones; `swapped`: the right operand is the unsigned one."""
 
-    left: Grouping
-    right: Grouping
-    lanes: int
-    machine: str
     swapped: bool
 
-    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
-        """`total` and the products of all lanes."""
-        sums = []
-        for before, *values in _registers(self.lanes, total, left, right):
-            lanes = ir.VectorType(before.type).shape[0]
-            operands = [vector.bitcast(vector_of(4 * lanes, ir.IntegerType.get_signless(8)), value) for value in values]
-            sums.append(intrinsic(self._name(lanes), before.type, [before, *(operands[::-1] if self.swapped else operands)]))
-        return _joined(sums)
-
-    def _name(self, lanes: int) -> str:
-        return _QUADS[lanes] if self.machine == "x86_64" else _ALIKE.format("s" if self.right.signed else "u")
-
-    @property
-    def moves(self) -> bool:
-        """Whether the left operand is moved, so that sums are too large by the product of `moved_by` and the right one."""
-        return self.left.flips
+    def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
+        name = _QUADS[lanes] if self.machine == "x86_64" else _ALIKE.format("s" if self.right.signed else "u")
+        return intrinsic(name, total.type, [total, *(operands[::-1] if self.swapped else operands)])
 
 
-@dataclass(frozen=True)
-class Halves:
-    """The same; the sums are f32."""
+class Halves(Multiplier):
+    """Two bf16 a lane; the sums are f32."""
 
-    left: Grouping
-    right: Grouping
-    lanes: int
-    machine: str
+    def _element(self) -> ir.Type:
+        return ir.BF16Type.get()
 
-    @property
-    def moves(self) -> bool:
-        """No operand is moved."""
-        return False
-
-    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
-        """`total` and the products of all lanes."""
-        sums = []
-        for before, *values in _registers(self.lanes, total, left, right):
-            lanes = ir.VectorType(before.type).shape[0]
-            operands = [vector.bitcast(vector_of(2 * lanes, ir.BF16Type.get()), value) for value in values]
-            sums.append(intrinsic(_HALVES[self.machine, lanes], before.type, [before, *operands]))
-        return _joined(sums)
+    def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
+        return intrinsic(_HALVES[self.machine, lanes], total.type, [total, *operands])
 
 
 def moved_by(kind: ir.Type) -> ir.Value:
     """Lanes of the number that is added to each byte of a left operand that is moved."""
     return splat(kind, -0x7F7F7F80)
-
-
-Multiplier: TypeAlias = "Halves | Pairs | Quads"
 
 
 def multipliers(block: ir.Block, target: TargetView) -> tuple[Multiplier, Multiplier] | None:

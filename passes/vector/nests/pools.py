@@ -161,7 +161,7 @@ class _Pool:
         self.outer = [d for d in range(len(work.extents)) if work.parallel[d] and d != line.loop]
         self.reduced = [d for d in range(len(work.extents)) if not work.parallel[d] and d != line.tap]
         self.windows: dict[int, Window] = {window.tap: window for window in windows_of(columns)}
-        self.one = max(1, target.vector_bits // work.widest())
+        self.one = work.lanes(target)
         self.lines = [self._new_line(number, scratch) for number in range(len(work.outputs))]
 
     def _new_line(self, number: int, scratch: Scratch) -> Storage:

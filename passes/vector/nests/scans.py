@@ -73,7 +73,7 @@ class _Scan:
             self._columns(fixed, None, Lanes(1))
         else:
             assert self.vector is not None
-            one = max(1, self.target.vector_bits // self.work.widest())
+            one = self.work.lanes(self.target)
             count = lane_count([self.work], self.vector, self.target, max(1, _REGISTERS // len(self.totals)))
             chunks(self.work.extents[self.vector], count, one, lambda start, lanes: self._columns(fixed, start, lanes))
 

@@ -69,7 +69,7 @@ class _Winograd:
         assert source is not None and result is not None
         self.source, self.result = source, result
         self.channels = size_bound(work.extents[self.channel])
-        self.one = max(1, target.vector_bits // work.widest())
+        self.one = work.lanes(target)
         self.line = max(self.one, _LINE_BYTES // 4)
         self.columns = ceil(size_bound(work.extents[self.wide]) / self.outputs)
         self.rows = ceil(size_bound(work.extents[self.high]) / self.outputs)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView
 
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op
@@ -73,6 +74,10 @@ class Work:
         for op in self._computing():
             sizes += [element_bytes(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
         return 8 * max(sizes, default=4)
+
+    def lanes(self, target: TargetView) -> int:
+        """How many of its widest elements a register holds, at least one."""
+        return max(1, target.lanes(self.widest()))
 
     def asks_for_index(self) -> bool:
         """Whether the body uses the number of a loop."""
