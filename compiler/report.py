@@ -19,6 +19,7 @@ from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import Signature, TensorSpec, listed
 
+from .scaling import scaling
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class ReportBuilder:
         if target.kind == "cuda":
             self._kernels(module, target)
             self._libraries(target)
+        else:
+            self.data["threads"] = scaling(rows.values(), target)
 
     def _kernels(self, module: ir.Operation, target: TargetView) -> None:
         """A row for each kernel, in the order of the groups."""
@@ -138,8 +141,7 @@ class ReportBuilder:
         moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
         row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
         row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", op.opview.flops())}
-        if "cost_ps" in op.attributes:
-            row["cost_ps"] = integer(op, "cost_ps")
+        row |= {name: integer(op, name) for name in ("cost_ps", "tiles", "grain") if name in op.attributes}
         rows[entry, f"{key} {kernel}"] = row
 
     def finish(self, manifest: Mapping[str, Any], code: Sequence[bytes], constants: Mapping[str, bytes], timing: Timing) -> dict[str, Any]:

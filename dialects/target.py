@@ -57,6 +57,8 @@ class TargetView:
     llc_bytes: int = 32 << 20
     dram_bytes_per_second: int = 18_000_000_000
     """One core's bandwidth, as are the rates below."""
+    memory_cores: int = 8
+    """As many cores together move bytes as fast as the whole memory does."""
     llc_bytes_per_second: int = 28_000_000_000
 
     f64_flops: int = 95_000_000_000
@@ -119,6 +121,11 @@ class TargetView:
         """A tile's share of the cache: what the values that it keeps may take together. The core's L2, or a quarter of its part of the last
         cache where that is more; never so much that the stack of a thread is in danger."""
         return min(max(self.l2_bytes, self.llc_bytes // max(1, self.cores) // 4), 2 << 20)
+
+    @property
+    def memory_bytes_per_second(self) -> int:
+        """Of all cores together."""
+        return self.dram_bytes_per_second * self.memory_cores
 
     def lanes(self, element_bits: int) -> int:
         """Elements of that width in one vector register."""

@@ -16,7 +16,7 @@ _MACOS = {"AdvSIMD": "neon", "arm.FEAT_FP16": "fullfp16", "arm.FEAT_DotProd": "d
 @functools.cache
 def host_features() -> dict[str, bool]:
     """LLVM's names of features, and whether this processor has them."""
-    import llvmlite.binding as llvm  # the names of triples need it not
+    import llvmlite.binding as llvm  # machine_of needs no LLVM
 
     found = dict(llvm.get_host_cpu_features())
     triple = llvm.get_process_triple()

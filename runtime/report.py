@@ -2,7 +2,8 @@
 
     {"program":   {"name", "source", "target", "inputs", "outputs"},
      "memory":    {"arena", "live", "constants", "bound", "init"},                                        bytes
-     "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "inputs", "outputs"}],
+     "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "cost_ps", "tiles", "grain"}],
+     "threads":   [{"threads", "cost_ps", "alone_ps"}],                                                                CPUs alone
      "kernels":   [{"name", "grid", "block", "registers", "spills", "stack", "shared", "occupancy", "blocks", "limit", "read", "written",
                     "moved", "least", "widths", "wide", "instructions", "flops", "roofline_ps", "bound", "calls", "ops"}],   GPUs alone
      "libraries": [{"call", "groups", "calls", "ops", "least", "flops", "roofline_ps", "bound", "reason"}],                  GPUs alone
@@ -73,6 +74,9 @@ class Report:
         if groups := data.get("groups"):
             header = ["group", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops"]
             yield "groups", header, [_group_row(group) for group in groups]
+        if threads := data.get("threads"):
+            header = ["threads", "estimated", "of one's", "in what runs on one"]
+            yield "threads", header, [_threads_row(row, threads[0]["cost_ps"]) for row in threads]
         if kernels := data.get("kernels"):
             yield "kernels", _KERNEL_HEADER, [_kernel_row(kernel) for kernel in kernels]
         if libraries := data.get("libraries"):
@@ -109,6 +113,11 @@ def _group_row(group: dict[str, Any]) -> list[str]:
     ops = _ops(group)
     sizes = [_bytes(group.get("reads", 0)), _bytes(group.get("writes", 0)), _count(group.get("flops", 0))]
     return [group["name"], group.get("entry", ""), group.get("kind", ""), group.get("kernel", ""), str(group.get("calls", 1)), ops, *sizes]
+
+
+def _threads_row(row: dict[str, Any], one: float) -> list[str]:
+    cost, alone = row["cost_ps"], row["alone_ps"]
+    return [str(row["threads"]), _time(cost), f"{cost / max(one, 1):.2f} ×", _time(alone)]
 
 
 _KERNEL_HEADER = [

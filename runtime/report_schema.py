@@ -8,7 +8,8 @@ from .schema import Schema, each, integer, maybe, number, record, row, table, te
 
 _COUNTS = table(integer(0))
 _NUMBERS = (
-    *("calls", "reads", "writes", "flops", "cost_ps", "registers", "spills", "stack", "shared", "occupancy", "blocks", "read", "written"),
+    *("calls", "reads", "writes", "flops", "cost_ps", "tiles", "grain"),
+    *("registers", "spills", "stack", "shared", "occupancy", "blocks", "read", "written"),
     *("moved", "least", "wide", "roofline_ps"),
 )
 _LIBRARY_NUMBERS = ("calls", "least", "flops", "roofline_ps")
@@ -49,6 +50,7 @@ REPORT = record(
         "libraries": _rows({**dict.fromkeys(("call", "bound", "reason"), text), **dict.fromkeys(_LIBRARY_NUMBERS, number)}),
         "ops": _rows({"op": text, "groups": each(text)}),
         "decisions": _rows({}, figures=table(_anything), ops=_anything),
+        "threads": each(record(dict.fromkeys(("threads", "cost_ps", "alone_ps"), number), {}, more=True)),
         "timing": each(row(text, number)),
     },
 )
