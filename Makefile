@@ -32,7 +32,7 @@ lit: $(STAMP)
 
 # No worker is started in place of one that crashed: the run could then wait forever for nothing.
 pytest: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0 tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0 --durations 30 tests
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate
