@@ -40,9 +40,10 @@ arrays and must give the numbers that JAX gives; what does not is listed. Machin
 
 **Layers, models and functions.** `benchmarks/layers/layers.txt` and `models.txt` are tables of torch modules with the sizes of real
 models, a row a line: family, name, how torch makes it, shapes, and the same as a JAX function; `benchmarks/functions/functions.txt` is one
-of JAX functions. Peers are eager (the better of both memory formats), torch.compile with frozen weights, OpenVINO (f32, one stream,
-latency), JAX and onnxruntime, and two limits, timed in the same slices: FMAs in registers for the row's flops, and one read and one
-write of its bytes. Results must be eager's, those of functions jax.jit's. They need the extra `bench`.
+of JAX functions. Peers are eager, torch.compile with frozen weights, OpenVINO (f32, one stream, latency), JAX and onnxruntime, and two
+limits, timed in the same slices: FMAs in registers for the row's flops, and one read and one write of its bytes. hloom and eager are
+given images in the better of both memory formats (contiguous, channels_last). Results must be eager's, those of functions jax.jit's.
+They need the extra `bench`.
 
     python -m benchmarks.layers                             one short round, about a quarter of an hour; --full is for a night
     python -m benchmarks.layers conv3x3 'resnet*' --peers hloom,eager   families and rows by name; --batch 1, --threads 2, -o FILE

@@ -29,6 +29,7 @@ from .frontends.approx_top_k import replace_approx_top_k
 from .frontends.mlir_text import import_mlir, import_module
 from .frontends.replaced_calls import replace_calls
 from .generator_state import add_generator
+from .layouts import lay_out
 from .open_module import OpenModule
 from .open_program import OpenProgram
 from .source_program import Imported, SourceProgram, main_function, tensor_spec
@@ -95,6 +96,7 @@ def _finished(imported: Imported) -> SourceProgram:
     if given_once := imported.bound.keys() - imported.updates.keys():
         mark_bound(main_function(imported.module), given_once)
     validate(imported.module)
+    lay_out(main_function(imported.module), imported.orders, imported.result_orders)
     add_generator(imported)
     return _described(imported)
 
@@ -140,6 +142,7 @@ def _described(imported: Imported) -> SourceProgram:
     main = main_function(imported.module)
     signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     names = imported.names or [f"arg{i}" for i in range(len(signature.inputs))]
-    inputs = tuple(tensor_spec(name, kind) for name, kind in zip(names, signature.inputs, strict=True))
-    outputs = tuple(tensor_spec(f"result{i}", kind) for i, kind in enumerate(signature.results))
+    given = enumerate(zip(names, signature.inputs, strict=True))
+    inputs = tuple(tensor_spec(name, kind, imported.orders.get(i, ())) for i, (name, kind) in given)
+    outputs = tuple(tensor_spec(f"result{i}", kind, imported.result_orders.get(i, ())) for i, kind in enumerate(signature.results))
     return SourceProgram(**{**vars(imported), "shapes": None, "result_shapes": None}, inputs=inputs, outputs=outputs)

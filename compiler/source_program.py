@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,10 @@ class Imported:
     updates: dict[int, int] = field(default_factory=dict)
     """Arguments that a call changes, by the results that are their new values: the last ones, which `out_tree` does not count. Those that
     are in `bound` are the program's state (runtime/state.py)."""
+    orders: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """How the arguments of the caller lie that are not row-major (runtime/layouts.py), and the results. The module tells shapes as the
+    source does."""
+    result_orders: Mapping[int, Sequence[int]] = field(default_factory=dict)
     shapes: Sequence[Sequence[Size]] | None = None
     """The shapes of the arguments, and of the results, where the front end has names for sizes that the module leaves open."""
     result_shapes: Sequence[Sequence[Size]] | None = None
@@ -100,7 +104,7 @@ def main_function(module: ir.Module) -> ir.Operation:
     return next(op for op in functions(module.operation) if symbol_name(op) == "main")
 
 
-def tensor_spec(name: str, kind: ir.Type) -> TensorSpec:
+def tensor_spec(name: str, kind: ir.Type, order: Sequence[int] = ()) -> TensorSpec:
     """The spec of a tensor type; of the integers of a quantized one."""
     tensor = ir.RankedTensorType(kind)
-    return TensorSpec(name, str(stored_element(tensor.element_type)), tuple(tensor.shape))
+    return TensorSpec(name, str(stored_element(tensor.element_type)), tuple(tensor.shape), tuple(order))

@@ -19,6 +19,7 @@ from .absent import AbsentDevice
 from .artifact import Artifact, Buffer, alike
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
 from .forking import process_lock
+from .layouts import as_it_lies, as_seen
 from .program import Device, LoadedProgram
 from .report import Report
 from .state import State
@@ -34,10 +35,12 @@ class Executable:
         """`device` makes the device that runs the program; the one of its target's kind if there is none."""
         program = LoadedProgram.read(artifact)
         self.program = program
-        self.signature = program.calls
+        self._specs = program.calls
+        self.signature = self._specs.seen()
         self._flat_in = pytree.is_flat(program.in_tree) and not pytree.count(program.kwarg_tree)
         self._build = pytree.builder(program.out_tree)
         self._taken = len(self.signature.inputs)
+        self._row_major = self.signature == self._specs
         self._state = State(program) if program.updates else None
         self._ready = False
         try:
@@ -84,7 +87,18 @@ class Executable:
         if not self._ready:
             names = ", ".join(spec.name for spec in self.signature.bound.values())
             raise NotBoundError(f"values were not bound: {names}", remedy="give them to exe.bind, or save the program with weights=True")
+        return self._called(inputs, outputs) if self._row_major else self._laid_out(inputs, outputs)
+
+    def _called(self, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
         return self.device.call(inputs, outputs) if self._state is None else self._state.call(self.device, inputs, outputs)
+
+    def _laid_out(self, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
+        """A call of a program that sees other shapes than its caller."""
+        specs = self._specs
+        given = list(map(as_it_lies, specs.inputs, inputs))
+        if outputs is not None and len(outputs) == len(specs.outputs):
+            outputs = list(map(as_it_lies, specs.outputs, outputs))
+        return list(map(as_seen, specs.outputs, self._called(given, outputs)))
 
     # Binding.
 
@@ -95,7 +109,8 @@ class Executable:
         when they change. Calls that run go on with the older values.
         """
         arrays = self._bound_values(values)
-        self.device.bind({index: array for index, array in arrays.items() if index not in self.program.state})
+        bound = self._specs.bound
+        self.device.bind({index: as_it_lies(bound[index], array) for index, array in arrays.items() if index not in self.program.state})
         if self._state is not None:
             self._state.bind(arrays)
         self._ready = True

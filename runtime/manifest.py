@@ -23,6 +23,7 @@ INTERFACE = "hloom_interface"
 _COUNT = integer(0, LARGEST_BYTES)
 NAMED_TENSOR = {"name": text, "dtype": one_of(*NAMES)}
 _TENSOR = {**NAMED_TENSOR, "shape": each(_COUNT, most=64)}
+_ORDER = {"order": each(integer(0, 63), most=64)}
 _BUFFERS: dict[str, Schema] = {
     **dict.fromkeys(("argument", "init", "result"), integer(0)),
     "arena": _COUNT,
@@ -52,8 +53,8 @@ _MANIFEST = record(
     {
         "kind": one_of("numpy", "torch", "jax", "cupy"),
         "target": record(_CPU_TARGET, {"kind": text, "triple": text, "cpu": text}),
-        "arguments": each(record({**_TENSOR, "bound": flag})),
-        "results": each(record(_TENSOR)),
+        "arguments": each(record({**_TENSOR, "bound": flag}, _ORDER)),
+        "results": each(record(_TENSOR, _ORDER)),
         "init_results": each(record(_TENSOR)),
         "in_tree": structure,
         "kwarg_tree": structure,

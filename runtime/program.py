@@ -159,6 +159,8 @@ def _check(program: LoadedProgram) -> None:
     _require(given == len(calls.outputs), f"out_tree has {given} leaves for {len(calls.outputs)} results")
     for spec in (*signature.inputs, *signature.bound.values(), *signature.outputs, *program.init_results):
         _require(spec.nbytes <= LARGEST_BYTES, f"{spec.name or 'an array'} of {spec} has more bytes than there can be")
+        ordered = not spec.order or sorted(spec.order) == list(range(len(spec.shape)))
+        _require(ordered, f"{spec.name} has the order {spec.order}, which is none of {len(spec.shape)} dims")
     _require("init" in program.slots or not program.init_results, "there are init_results and no entry init")
     for entry in program.slots:
         _check_buffers(program, entry)
@@ -173,7 +175,8 @@ def _check_updates(program: LoadedProgram) -> None:
     _require(made == list(range(len(outputs) - len(pairs), len(outputs))), "updates does not have the last results, each once")
     _require(len(set(program.state)) == len(program.state) and set(program.state) <= set(program.updates), "state is not among updates")
     for argument, result in pairs:
-        same = argument in inputs and (inputs[argument].dtype, inputs[argument].shape) == (outputs[result].dtype, outputs[result].shape)
+        old, new = inputs.get(argument), outputs[result]
+        same = old is not None and (old.dtype, old.shape, old.order) == (new.dtype, new.shape, ())
         _require(same, f"updates has argument {argument}, which result {result} is no value of")
 
 

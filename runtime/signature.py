@@ -14,11 +14,13 @@ from .dtypes import numpy_dtype, stored_dtype
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """One dense row-major array: `dtype` is MLIR's name of the element type."""
+    """One dense row-major array: `dtype` is MLIR's name of the element type, `order` how a caller's dims lie in it (layouts.py), () for
+    as they are."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
+    order: tuple[int, ...] = ()
 
     @property
     def numpy_dtype(self) -> np.dtype:
@@ -36,12 +38,20 @@ class TensorSpec:
         return "x".join([*map(str, self.shape), self.dtype])
 
     def json(self) -> dict[str, Any]:
-        return {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
+        plain = {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
+        return {**plain, "order": list(self.order)} if self.order else plain
+
+    def seen(self) -> TensorSpec:
+        """The array as the caller sees it."""
+        if not self.order:
+            return self
+        extents = dict(zip(self.order, self.shape, strict=True))
+        return TensorSpec(self.name, self.dtype, tuple(extents[d] for d in range(len(self.order))))
 
     @staticmethod
     def of(data: dict[str, Any]) -> TensorSpec:
         """From the plain data of a manifest, checked before (manifest.py)."""
-        return TensorSpec(data["name"], data["dtype"], tuple(data["shape"]))
+        return TensorSpec(data["name"], data["dtype"], tuple(data["shape"]), tuple(data.get("order", ())))
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,11 @@ class Signature:
         bound = {index: spec for index, spec in arguments.items() if manifest["arguments"][index]["bound"]}
         inputs = tuple(spec for index, spec in arguments.items() if index not in bound)
         return Signature(inputs, tuple(map(TensorSpec.of, manifest["results"])), bound)
+
+    def seen(self) -> Signature:
+        """What the caller sees of it."""
+        bound = {index: spec.seen() for index, spec in self.bound.items()}
+        return Signature(tuple(spec.seen() for spec in self.inputs), tuple(spec.seen() for spec in self.outputs), bound)
 
     def __str__(self) -> str:
         text = f"({listed(self.inputs)}) -> ({listed(self.outputs)})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -20,12 +22,16 @@ _TRIAL_SECONDS = 0.05
 
 
 def _hloom(row: Layer, threads: int) -> Prepared:
+    """In the better of both memory formats."""
     import hloom
 
-    from .modules import make, tensors
-
     hloom.set_threads(threads)
-    module, inputs = make(row), tensors(row)
+    return _better({name: _compiled_by_hloom(module, inputs) for name, (module, inputs) in _formats(row).items()})
+
+
+def _compiled_by_hloom(module: Any, inputs: tuple[Any, ...]) -> Prepared:
+    import hloom
+
     start = time.perf_counter()
     exe = hloom.compile(module, *inputs)
     seconds = time.perf_counter() - start
@@ -33,6 +39,30 @@ def _hloom(row: Layer, threads: int) -> Prepared:
     results = exe.flat(arrays)
     front = seconds - sum(spent for _, spent in exe.report.data["timing"])
     return Prepared(lambda: exe.flat(arrays), [np.asarray(result) for result in results], seconds, note=f"{front:.2f} to StableHLO")
+
+
+def _formats(row: Layer) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """The module and its inputs in each memory format that there is for them."""
+    import torch
+
+    from .modules import make, tensors
+
+    inputs = tensors(row)
+    found = {"contiguous": (make(row), inputs)}
+    for rank, memory in ((4, torch.channels_last), (5, torch.channels_last_3d)):
+        if any(tensor.dim() == rank for tensor in inputs):
+            last = tuple(tensor.contiguous(memory_format=memory) if tensor.dim() == rank else tensor for tensor in inputs)
+            found["channels last"] = (make(row).to(memory_format=memory), last)
+    return found
+
+
+def _better(ways: dict[str, Prepared]) -> Prepared:
+    """The fastest in a short trial; the note tells which."""
+    if len(ways) == 1:
+        return next(iter(ways.values()))
+    times = {name: statistics.median(sample(way.call, _TRIAL_SECONDS)[1]) for name, way in ways.items()}
+    best = min(times, key=times.__getitem__)
+    return replace(ways[best], note="; ".join(filter(None, (ways[best].note, best))))
 
 
 def _array(tensor: Any) -> np.ndarray:
@@ -53,23 +83,13 @@ def _eager(row: Layer, threads: int) -> Prepared:
     """In the better of both memory formats."""
     import torch
 
-    from .modules import leaves, make, tensors
+    from .modules import leaves
 
     torch.set_num_threads(threads)
-    module, inputs = make(row), tensors(row)
+    formats = _formats(row)
+    module, inputs = formats["contiguous"]
     results = [_numpy(leaf) for leaf in leaves(module(*inputs))]
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    by_ranks = {rank: memory for rank, memory in formats.items() if any(tensor.dim() == rank for tensor in inputs)}
-    calls: dict[str, Callable[[], object]] = {"contiguous": lambda: module(*inputs)}
-    for rank, memory in by_ranks.items():
-        turned = make(row).to(memory_format=memory)
-        last = [tensor.contiguous(memory_format=memory) if tensor.dim() == rank else tensor for tensor in inputs]
-        calls["channels last"] = lambda turned=turned, last=last: turned(*last)
-    if len(calls) == 1:
-        return Prepared(calls["contiguous"], results, 0.0)
-    times = {name: statistics.median(sample(call, _TRIAL_SECONDS)[1]) for name, call in calls.items()}
-    best = min(times, key=times.__getitem__)
-    return Prepared(calls[best], results, 0.0, note=best)
+    return _better({name: Prepared(partial(module, *inputs), results, 0.0) for name, (module, inputs) in formats.items()})
 
 
 def _compile(row: Layer, threads: int) -> Prepared:

@@ -19,6 +19,7 @@ from torch_mlir import ir
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from hloom.passes.errors import CompileError, InvalidProgramError
+from hloom.runtime.layouts import order_of
 
 from ..open_program import OpenProgram
 from ..source_program import Imported
@@ -52,6 +53,7 @@ def import_torch(
 
 def import_exported(exported: torch.export.ExportedProgram, context: ir.Context) -> Imported:
     """A program whose shapes are all known."""
+    results = _results(exported)
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
@@ -63,9 +65,32 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     changed = _changed(exported)
     bound, names = _bind_state(exported, changed)
     in_tree, kwarg_tree = input_trees(exported)
-    out_tree, results = _output_tree(exported, len(changed))
-    updates = {names.index(name): results + number for number, name in enumerate(changed)}
-    return Imported(stablehlo_of(exported, context), "torch", in_tree, out_tree, kwarg_tree, bound, names, updates)
+    out_tree, count = _output_tree(exported, len(changed))
+    updates = {names.index(name): count + number for number, name in enumerate(changed)}
+    orders = _orders(exported, names, changed)
+    result_orders = {index: order for index, node in enumerate(results) if (order := _order(node))} if orders else {}
+    module = stablehlo_of(exported, context)
+    return Imported(module, "torch", in_tree, out_tree, kwarg_tree, bound, names, updates, orders, result_orders)
+
+
+def _orders(exported: torch.export.ExportedProgram, names: Sequence[str], changed: Sequence[str]) -> dict[int, tuple[int, ...]]:
+    """How the user's inputs lie that are dense and not row-major (channels_last), by their index among the arguments."""
+    placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
+    found = {index: _order(placeholders[name]) for index, name in enumerate(names) if name in placeholders and name not in changed}
+    return {index: order for index, order in found.items() if order}
+
+
+def _order(node: torch.fx.Node) -> tuple[int, ...]:
+    value = node.meta.get("val")
+    return order_of(value.shape, value.stride()) if isinstance(value, torch.Tensor) and value.layout is torch.strided else ()
+
+
+def _results(exported: torch.export.ExportedProgram) -> list[torch.fx.Node]:
+    """The tensors that the user's program returns, as eager PyTorch would lay them out."""
+    output = next(node for node in exported.graph.nodes if node.op == "output")
+    specs = exported.graph_signature.output_specs
+    kept = (spec.kind is OutputKind.USER_OUTPUT and isinstance(spec.arg, TensorArgument) for spec in specs)
+    return [value for value, is_result in zip(output.args[0], kept) if is_result]
 
 
 _CHANGES = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)

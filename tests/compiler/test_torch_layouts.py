@@ -1,0 +1,150 @@
+"""Torch tensors that are not row-major (channels_last): taken as they lie, and results that lie as eager PyTorch's do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import hloom
+from hloom.runtime.errors import DamagedFileError, InputError, ShapeError
+from hloom.runtime.layouts import order_of
+from hloom.runtime.program import LoadedProgram
+
+IMAGES = torch.randn(2, 5, 7, 6, generator=torch.Generator().manual_seed(0)).to(memory_format=torch.channels_last)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(5, 9, 3, padding=1)
+
+    def forward(self, x):
+        y = torch.relu(self.conv(x))
+        return y, y.mean((2, 3))
+
+
+@pytest.fixture(scope="module")
+def net():
+    torch.manual_seed(0)
+    return Net().eval()
+
+
+@pytest.fixture(scope="module")
+def exe(net):
+    return hloom.compile(net, IMAGES)
+
+
+def _assert_alike(found, expected):
+    assert found.stride() == expected.stride()
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "order"),
+    [
+        ((2, 5, 7, 6), (210, 42, 6, 1), ()),
+        ((2, 5, 7, 6), (210, 1, 30, 5), (0, 2, 3, 1)),
+        ((1, 5, 1, 1), (5, 1, 5, 5), ()),
+        ((3, 4), (1, 3), (1, 0)),
+        ((3, 4), (8, 1), ()),
+        ((3, 4), (0, 1), ()),
+        ((0, 4), (1, 0), ()),
+        ((), (), ()),
+    ],
+)
+def test_order(shape, strides, order):
+    assert order_of(shape, strides) == order
+
+
+def test_results_lie_as_those_of_eager(exe, net):
+    with torch.no_grad():
+        for found, expected in zip(exe(IMAGES), net(IMAGES), strict=True):
+            _assert_alike(found, expected)
+
+
+def test_the_input_is_read_where_it_lies(exe):
+    """Its only transposition is the one that the program is made without."""
+    assert str(exe.program.signature.inputs[0]) == "2x7x6x5xf32"
+    assert str(exe.signature.inputs[0]) == "2x5x7x6xf32"
+    assert all("transpose" not in group["ops"] for group in exe.report.data["groups"] if group["entry"] == "main")
+
+
+def test_other_arrays_are_copied(exe, net):
+    with torch.no_grad():
+        expected = net(IMAGES)[0]
+    _assert_alike(exe(IMAGES.contiguous())[0], expected)
+    _assert_alike(exe(torch.cat([IMAGES, IMAGES], 3)[..., :6])[0], expected)
+    found = exe(IMAGES.numpy())[0]
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_outputs_that_the_caller_gives(exe, net):
+    with torch.no_grad():
+        expected = net(IMAGES)
+    outputs = [torch.empty_like(each) for each in expected]
+    exe.run([IMAGES], outputs)
+    for found, wanted in zip(outputs, expected, strict=True):
+        _assert_alike(found, wanted)
+    with pytest.raises(InputError, match="result0"):
+        exe.run([IMAGES], [torch.empty(2, 9, 7, 6), outputs[1]])
+
+
+def test_a_wrong_shape_is_told_as_the_caller_sees_it(exe):
+    with pytest.raises(ShapeError, match=r"\(2, 5, 7, 6\), got \(2, 7, 6, 5\)"):
+        exe(IMAGES.permute(0, 2, 3, 1))
+
+
+def test_saved_and_loaded(exe, net, tmp_path):
+    exe.save(tmp_path / "net.hloom")
+    with torch.no_grad():
+        _assert_alike(hloom.load(tmp_path / "net.hloom")(IMAGES)[0], net(IMAGES)[0])
+
+
+def test_verified(net):
+    hloom.compile(net, IMAGES, verify=True)
+
+
+def test_row_major_inputs_give_row_major_results():
+    x = torch.randn(3, 4)
+    assert hloom.compile(lambda x: x.t() + 1, x)(x).is_contiguous()
+
+
+def test_volumes_and_matrices():
+    torch.manual_seed(0)
+    conv, x = nn.Conv3d(3, 4, 2).eval(), torch.randn(1, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d)
+    with torch.no_grad():
+        _assert_alike(hloom.compile(conv, x)(x), conv(x))
+    x = torch.randn(7, 5).t()
+    _assert_alike(hloom.compile(lambda x: torch.sin(x), x)(x), torch.sin(x))
+
+
+def test_an_input_that_is_bound(net):
+    exe = hloom.compile(lambda x, y: x * y, IMAGES, IMAGES, bind={1: IMAGES})
+    _assert_alike(exe(IMAGES), IMAGES * IMAGES)
+
+
+def test_an_input_that_is_changed_stays_row_major():
+    def doubled(x):
+        x.mul_(2)
+        return x + 1
+
+    x = IMAGES.clone()
+    expected = x * 2
+    exe = hloom.compile(doubled, x)
+    torch.testing.assert_close(exe(x), expected + 1)
+    torch.testing.assert_close(x, expected)
+
+
+def test_on_a_simulated_gpu(net):
+    with torch.no_grad():
+        _assert_alike(hloom.compile(net, IMAGES, target="sim:sm_80")(IMAGES)[0], net(IMAGES)[0])
+
+
+def test_an_order_of_no_dims(exe):
+    artifact = exe.artifact()
+    artifact.manifest["arguments"][-1]["order"] = [0, 2, 3, 3]
+    with pytest.raises(DamagedFileError, match="order"):
+        LoadedProgram.read(artifact)
