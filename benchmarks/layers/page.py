@@ -20,7 +20,8 @@ from .results import Results, load_results, summary
 CONDITIONS = """Milliseconds of a call, the least median of a slice / the least call: at one thread of the processor's time, for the machine
 may be shared, at several by the clock. hloom and eager are given images in the better of both memory formats. Best: of eager,
 torch.compile (weights frozen) and OpenVINO (f32, one stream, latency). Limit: hloom's part of what the machine does at most, FMAs in
-registers for the row's flops or one read and one write of its bytes from where they lie, whichever takes longer, timed in the same slices."""
+registers for the row's flops or one read and one write of its bytes from where they lie, whichever takes longer, timed in the same
+slices."""
 _UNREMARKABLE = 0.6
 """Of the limit: what is below is named, with the reason where reasons.txt has it."""
 
