@@ -18,6 +18,9 @@ _IDEMPOTENT = {
 
 _COMMUTATIVE = _IDEMPOTENT | {"arith.addf", "arith.mulf", "arith.addi", "arith.muli", "arith.xori"}
 
+_LONG = 16
+"""Ops that combine partial results, logarithms and the like written out."""
+
 
 @dataclass(frozen=True)
 class Combiner:
@@ -54,6 +57,11 @@ class Combiner:
         if any(attribute is None for attribute in found):
             return None
         return [arith.constant(value.type, attribute) for value, attribute in zip(self.values, found)]
+
+
+def is_long(combiner: Combiner | None) -> bool:
+    """Whether partial results are combined by many ops, or by none that is known."""
+    return combiner is None or len(combiner.ops) > _LONG
 
 
 def split(block: ir.Block, inputs: int, count: int) -> Combiner | None:

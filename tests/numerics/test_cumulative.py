@@ -90,3 +90,34 @@ def test_between_other_ops():
     x = np.random.default_rng(0).integers(-3, 4, (6, 300)).astype(np.float32)
     np.testing.assert_array_equal(exe(x), np.cumsum(x * x, axis=1) - x * x)
     assert len(exe.report.data["groups"]) == 1
+
+
+def test_logarithms_of_sums_of_jax():
+    """Rows side by side, one row, columns, both ways; infinities and what is no number."""
+    jax = pytest.importorskip("jax")
+    random = np.random.default_rng(0)
+    x, line = random.standard_normal((2, 37, 50)).astype(np.float32) * 40, random.standard_normal(101).astype(np.float32)
+    x[0, 0, :3], x[0, 1, 7], x[0, 2, 5:7], x[1, 3, 20] = -np.inf, np.inf, [np.inf, -np.inf], np.nan
+
+    def function(x, line):
+        scans = [jax.lax.cumlogsumexp(x, axis, reverse=reverse) for axis, reverse in [(1, False), (2, False), (2, True)]]
+        return [*scans, jax.lax.cumlogsumexp(line)]
+
+    with np.errstate(invalid="ignore"):
+        backwards = np.logaddexp.accumulate(x[:, :, ::-1], 2)[:, :, ::-1]
+        expected = [np.logaddexp.accumulate(x, 1), np.logaddexp.accumulate(x, 2), backwards, np.logaddexp.accumulate(line)]
+    for found, wanted in zip(hloom.compile(function, x, line)(x, line), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=1e-5)
+
+
+def test_turned_around():
+    """Reversed rows are read a register at a time, whatever their length and the width of their elements."""
+    jax = pytest.importorskip("jax")
+    inputs = [np.arange(3 * n).reshape(3, n).astype(kind) for n in (1, 5, 8, 37, 100) for kind in ("f4", "i2", "i1", "f2", "?")]
+
+    def function(*inputs):
+        return [(x[:, ::-1], x[::-1, ::-1], x[:, ::-1][:, 1:]) for x in inputs]
+
+    for found, expected in zip(hloom.compile(function, *inputs)(*inputs), function(*inputs), strict=True):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(np.asarray(a), b)

@@ -6,13 +6,14 @@
     return %r
 
 assign-buffers names such results in `hloom.window_update`, pairs of an argument and the result that shares its buffer: what lies outside
-the window is right already.
+the window is right already. Starts that the group computes of scalars, as a loop that counts down does, are computed before its tiles.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.ops import emit_scalar, is_elementwise
 from ...common.rewriting import defining_op
 from ...common.slices import insert_slice
 from .lowering import Lowering
@@ -21,7 +22,7 @@ ATTRIBUTE = "hloom.window_update"
 
 
 def window_updates(function: ir.Operation) -> list[ir.Operation]:
-    """The dynamic_update_slices of the group to write as windows: returned alone, once each, at starts that are arguments or constants."""
+    """The dynamic_update_slices of the group to write as windows: returned alone, once each, at starts that are known before its tiles."""
     if ATTRIBUTE not in function.attributes:
         return []
     block = function.regions[0].blocks[0]
@@ -38,8 +39,12 @@ def window_updates(function: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_known(start: ir.Value) -> bool:
+    """Whether it is an argument, a constant, or whole numbers computed of such."""
     op = defining_op(start)
-    return op is None or op.name == "stablehlo.constant"
+    if op is None or op.name == "stablehlo.constant":
+        return True
+    whole = isinstance(start.type.element_type, ir.IntegerType)
+    return whole and not start.type.shape and is_elementwise(op) and all(map(_is_known, op.operands))
 
 
 def insert_window(low: Lowering, op: ir.Operation) -> None:
@@ -58,6 +63,14 @@ def _start(low: Lowering, old: ir.Value, limit: int) -> ir.Value | None:
     """The clamped start index, emitted at the insertion point; None where only 0 is left."""
     if not limit:
         return None
-    known = low.scalar_constant(old)
-    scalar = known if known is not None else low.scalars.extract(low.tensor(old), [])
-    return low.scalars.clamp_index(low.scalars.to_index(scalar, old.type.element_type), 0, limit)
+    return low.scalars.clamp_index(low.scalars.to_index(_scalar(low, old), old.type.element_type), 0, limit)
+
+
+def _scalar(low: Lowering, old: ir.Value) -> ir.Value:
+    """The number that `old`, of rank 0, holds, emitted at the insertion point."""
+    known, op = low.scalar_constant(old), defining_op(old)
+    if known is not None:
+        return known
+    if op is None:
+        return low.scalars.extract(low.tensor(old), [])
+    return emit_scalar(low.scalars, op, [_scalar(low, value) for value in op.operands])

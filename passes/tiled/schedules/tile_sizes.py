@@ -12,6 +12,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
+from ...common.combiner import is_long, split
 from ...common.contraction import input_loops, integer_product, is_contraction, multiplies_bf16
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
@@ -23,6 +24,8 @@ LOOP_TILE_POINTS = 8192
 SQUARE_TILE_SIDE = 32
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
+
+_SCANNED_ROWS = 32
 
 
 def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
@@ -75,7 +78,7 @@ def reduction_schedule(axes: Axes) -> dict[int, int]:
     order = _in_loop_order(axes, root)
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
-    room = max(1, ROW_TILE_POINTS // max(1, inside))
+    room = max(_SCANNED_ROWS if _is_long_scan(root) else 1, ROW_TILE_POINTS // max(1, inside))
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
@@ -85,6 +88,14 @@ def reduction_schedule(axes: Axes) -> dict[int, int]:
         sizes[axis] = min(extent, room)
         room = max(1, room // extent)
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def _is_long_scan(op: TileOp) -> bool:
+    """Whether it is a scan along its innermost loop by a body of many ops, whose rows the kernel scans side by side."""
+    stored = any(dim_position(expr) == len(op.extents) - 1 for m in op.output_maps for expr in m.results)
+    if op.parallel[-1] or not stored or not op.op.regions:
+        return False
+    return is_long(split(op.op.regions[0].blocks[0], len(op.inputs), sum(len(m.results) < len(op.extents) for m in op.output_maps)))
 
 
 def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:

@@ -127,7 +127,7 @@ class _Kernel:
             self.empties.add(op.results[0])
         elif op.name == "tensor.extract":
             self._extract(op)
-        elif op.name.startswith("arith."):
+        elif op.name.startswith(("arith.", "math.")):
             self._inside(op)
         else:
             raise ValueError(f"{op.name} before the tile loop of {symbol_name(self.tiled.op)}")

@@ -14,6 +14,7 @@ from torch_mlir.dialects import arith, memref, vector
 from hloom.dialects.storage import element_bytes, storage_element
 
 from ...common.linear_index import LinearIndex
+from ...common.rewriting import defining_op
 from ...common.storage import Storage, loaded, stored
 from ...common.vectors import lanes_of, splat, steps, widened
 
@@ -47,6 +48,8 @@ class Lanes:
             read = memref.load(storage.base, [address.value()])
         elif isinstance(address, LinearIndex) and address.lanes == 1:
             read = self._load_contiguous(storage, address)
+        elif isinstance(address, LinearIndex) and address.lanes == -1 and (live := self._live()):
+            read = self._load_backwards(storage, address, live)
         elif isinstance(address, LinearIndex) and address.lanes == 2 and _in_pairs(storage, address):
             read = self._load_of_pairs(storage, address)
         else:
@@ -61,6 +64,20 @@ class Lanes:
         if self.mask is None:
             return vector.load(kind, storage.base, [start])
         return vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
+
+    def _load_backwards(self, storage: Storage, address: LinearIndex, live: int) -> ir.Value:
+        """What lies before `address`, the nearest first: from the last live lane's element on, turned around in the register."""
+        first = address.at_lane(live - 1).along_lanes()
+        upwards = self._load_contiguous(replace(storage, ahead=-storage.ahead), first)
+        return vector.shuffle(upwards, upwards, [max(live - 1 - lane, 0) for lane in range(self.count)])
+
+    def _live(self) -> int:
+        """How many lanes are live, which are the first ones; 0 where that is not known."""
+        if self.mask is None:
+            return self.count
+        owner = defining_op(self.mask)
+        known = owner is not None and owner.name == "arith.constant"
+        return sum(map(bool, ir.DenseIntElementsAttr(owner.attributes["value"]))) if owner is not None and known else 0
 
     def _load_of_pairs(self, storage: Storage, address: LinearIndex) -> ir.Value:
         """One of each two elements: both are loaded. The first of a pair prefetches."""

@@ -25,7 +25,7 @@ _LONG_BODY = 512
 
 
 def vector_loop(works: list[Work]) -> int | None:
-    """The loop to vectorise: the one along which most operands are contiguous; None where every loop is a single step."""
+    """The loop to vectorise: the one along which most operands are contiguous, in either direction; None where every loop is a single step."""
     extents = works[0].extents
     best, best_score = None, 0
     for dim, extent in enumerate(extents):
@@ -39,7 +39,7 @@ def vector_loop(works: list[Work]) -> int | None:
                     continue
                 stride = stride_along(m, storage, dim)
                 weight = 4 if number >= inputs else 3
-                score += weight if stride == 1 else 0 if stride == 0 else -weight
+                score += weight if stride in (-1, 1) else 0 if stride == 0 else -weight
             score += 1 if work.parallel[dim] else 0
         if best is None or score >= best_score:
             best, best_score = dim, score

@@ -11,7 +11,8 @@ registers before comes last, so that one op is all that a register waits for:
       for chunk of one register: v = f(chunk); v = op(v moved by 1, v); v = op(v moved by 2, v); …
         store op(total, v);  total = op(total, last lane of v)
 
-The order of the elements is kept: the body need not commute. A body whose partial results no op of its own combines runs lane by lane.
+The order of the elements is kept: the body need not commute. A body whose partial results no op of its own combines, or so many ops that
+log2(lanes) times as many take longer than elements far apart, is scanned for several rows side by side, or lane by lane where there is one.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from torch_mlir.dialects import arith, vector
 from hloom.dialects.target import TargetView
 
 from ...common.affine import used_dims
-from ...common.combiner import Combiner, split
+from ...common.combiner import Combiner, is_long, split
 from ...common.control_flow import for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import is_used
+from ...common.tiled_function import size_bound
 from ...common.vectors import broadcast, lane_of, vector_of
 from .body import Captured
 from .lanes import Lanes
@@ -58,17 +60,25 @@ class _Scan:
         (self.scanned,) = (d for d in range(self.rank) if not work.parallel[d])
         self.stored = _stored(work)
         self.totals = [n for n in range(len(work.outputs)) if n not in self.stored]
-        self.vector = vector_loop([work])
+        self.vector, self.combiner = vector_loop([work]), None
+        if self.vector == self.scanned:
+            assert work.block is not None
+            self.combiner = split(work.block, len(work.inputs), len(self.totals))
+            self.vector = self._row_loop() if is_long(self.combiner) else self.vector
         self.outer = [d for d in range(self.rank) if d not in (self.scanned, self.vector)]
 
-    def emit(self) -> None:
-        assert self.work.block is not None
-        combiner = split(self.work.block, len(self.work.inputs), len(self.totals)) if self.vector == self.scanned else None
-        nest_each([self.work.extents[d] for d in self.outer], lambda at: self._at(dict(zip(self.outer, at)), combiner))
+    def _row_loop(self) -> int | None:
+        """A loop of several rows where there is one, else the scanned one."""
+        one = self.work.lanes(self.target)
+        wide = [d for d in range(self.rank) if self.work.parallel[d] and size_bound(self.work.extents[d]) >= one]
+        return wide[-1] if wide else self.scanned
 
-    def _at(self, fixed: dict[int, LinearIndex], combiner: Combiner | None) -> None:
-        if combiner is not None:
-            self._row(fixed, combiner)
+    def emit(self) -> None:
+        nest_each([self.work.extents[d] for d in self.outer], lambda at: self._at(dict(zip(self.outer, at))))
+
+    def _at(self, fixed: dict[int, LinearIndex]) -> None:
+        if self.combiner is not None and self.vector == self.scanned:
+            self._row(fixed, self.combiner)
         elif self.vector in (None, self.scanned):
             self._columns(fixed, None, Lanes(1))
         else:

@@ -65,8 +65,8 @@ class Work:
         return bent or any(stride_along(m, s, vector) is None for m, s in self.operands())
 
     def strided(self, vector: int) -> bool:
-        """Whether elements along the loop `vector` lie neither side by side nor at one place."""
-        return any(stride_along(m, s, vector) not in (0, 1) for m, s in self.operands())
+        """Whether elements along the loop `vector` lie neither side by side, in either direction, nor at one place."""
+        return any(stride_along(m, s, vector) not in (-1, 0, 1) for m, s in self.operands())
 
     def widest(self) -> int:
         """Bits of the widest float or integer that the op computes with."""

@@ -31,13 +31,32 @@ func.func private @elsewhere(%x: tensor<512x4096xf32>, %u: tensor<1x4096xf32>, %
 
 // -----
 
-// The start is computed in the group: the full form.
+// The start is computed of whole numbers, as where a loop counts down: before the window.
 // CHECK-LABEL: func.func private @computed_start(
-// CHECK-NOT: tensor.insert_slice
-// CHECK: return
+// CHECK-SAME: %[[I:[a-z0-9]*]]: tensor<i32>)
+// CHECK: %[[S:.*]] = tensor.extract %[[I]][] : tensor<i32>
+// CHECK: %[[J:.*]] = arith.subi %{{.*}}, %[[S]] : i32
+// CHECK: %[[C:.*]] = arith.index_cast %[[J]]
+// CHECK: %[[M:.*]] = arith.minsi
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[%[[M]]] [8] [1]
 func.func private @computed_start(%x: tensor<512xf32>, %u: tensor<8xf32>, %i: tensor<i32>) -> tensor<512xf32>
     attributes {hloom.kind = "loop", hloom.inplace = array<i64: 0, 0>, hloom.window_update = array<i64: 0, 0>} {
-  %j = stablehlo.add %i, %i : tensor<i32>
+  %last = stablehlo.constant dense<511> : tensor<i32>
+  %j = stablehlo.subtract %last, %i : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %j : (tensor<512xf32>, tensor<8xf32>, tensor<i32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
+}
+
+// -----
+
+// The start is an element of a tensor that the group computes: the full form.
+// CHECK-LABEL: func.func private @start_of_a_tensor(
+// CHECK-NOT: tensor.insert_slice
+// CHECK: return
+func.func private @start_of_a_tensor(%x: tensor<512xf32>, %u: tensor<8xf32>, %i: tensor<4xi32>) -> tensor<512xf32>
+    attributes {hloom.kind = "loop", hloom.inplace = array<i64: 0, 0>, hloom.window_update = array<i64: 0, 0>} {
+  %s = stablehlo.slice %i [2:3] : (tensor<4xi32>) -> tensor<1xi32>
+  %j = stablehlo.reshape %s : (tensor<1xi32>) -> tensor<i32>
   %0 = stablehlo.dynamic_update_slice %x, %u, %j : (tensor<512xf32>, tensor<8xf32>, tensor<i32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }

@@ -112,3 +112,55 @@ func.func @none(%x: tensor<100xf32>) -> tensor<100xf32> {
   %0 = stablehlo.tanh %x : tensor<100xf32>
   return %0 : tensor<100xf32>
 }
+
+// -----
+
+// Changed: A logarithm of the sum of exponentials from the last element on, as JAX writes it: the scan of the elements turned around.
+// CHECK-LABEL: func.func @logarithm_of_a_sum(
+// CHECK: stablehlo.reverse %arg0, dims = [1]
+// CHECK: padding = dense<{{\[\[}}0, 0], [63, 0]]>
+// CHECK: stablehlo.reverse
+func.func @logarithm_of_a_sum(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %low) <{padding = dense<[[0, 0], [0, 63]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    %d = stablehlo.subtract %a, %b : tensor<f32>
+    %n = stablehlo.compare NE, %d, %d, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %t = stablehlo.add %a, %b : tensor<f32>
+    %p = stablehlo.abs %d : tensor<f32>
+    %q = stablehlo.negate %p : tensor<f32>
+    %e = stablehlo.exponential %q : tensor<f32>
+    %l = stablehlo.log_plus_one %e : tensor<f32>
+    %s = stablehlo.add %m, %l : tensor<f32>
+    %r = stablehlo.select %n, %t, %s : tensor<i1>, tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}
+
+// -----
+
+// Declined: A body that is almost that, of which nothing is known.
+// CHECK-LABEL: func.func @unlike_a_logarithm(
+// CHECK-NOT: stablehlo.reverse
+// CHECK: padding = dense<{{\[\[}}0, 0], [0, 63]]>
+// CHECK-NOT: stablehlo.reverse
+func.func @unlike_a_logarithm(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %low) <{padding = dense<[[0, 0], [0, 63]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    %d = stablehlo.subtract %a, %b : tensor<f32>
+    %n = stablehlo.compare NE, %d, %d, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %t = stablehlo.add %a, %b : tensor<f32>
+    %p = stablehlo.abs %d : tensor<f32>
+    %q = stablehlo.negate %p : tensor<f32>
+    %e = stablehlo.exponential %q : tensor<f32>
+    %l = stablehlo.log_plus_one %e : tensor<f32>
+    %s = stablehlo.add %a, %l : tensor<f32>
+    %r = stablehlo.select %n, %t, %s : tensor<i1>, tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}

@@ -256,3 +256,33 @@ func.func private @strided(%x: tensor<4x2000x3xi8>) -> tensor<2000xi8> attribute
   }
   return %r : tensor<2000xi8>
 }
+
+// -----
+
+// Changed: A row turned around: a register is loaded from the last lane's element on and turned; so is the masked rest.
+// CHECK-LABEL: func.func private @turned(
+// CHECK: %[[V:.*]] = vector.load %{{.*}} : memref<19xf32>, vector<16xf32>
+// CHECK: vector.shuffle %[[V]], %{{.*}} [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+// CHECK: %[[W:.*]] = vector.maskedload %{{.*}}[%c0
+// CHECK: vector.shuffle %[[W]], %{{.*}} [2, 1, 0, 0,
+// CHECK-NOT: vector.gather
+#all = affine_map<(d0) -> (d0)>
+module attributes {hloom.target = {vector_bits = 256 : i64}} {
+  func.func private @turned(%x: tensor<19xf32>) -> tensor<19xf32> attributes {hloom.kind = "loop"} {
+    %c18 = arith.constant 18 : index
+    %e = tensor.empty() : tensor<19xf32>
+    %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<19xf32>) {
+      %s = linalg.generic {indexing_maps = [#all], iterator_types = ["parallel"]} outs(%o : tensor<19xf32>) {
+      ^bb0(%out: f32):
+        %at = linalg.index 0 : index
+        %back = arith.subi %c18, %at : index
+        %v = tensor.extract %x[%back] : tensor<19xf32>
+        linalg.yield %v : f32
+      } -> tensor<19xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %s into %o[0] [19] [1] : tensor<19xf32> into tensor<19xf32>
+      }
+    }
+    return %r : tensor<19xf32>
+  }
+}
