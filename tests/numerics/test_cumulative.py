@@ -112,7 +112,7 @@ def test_logarithms_of_sums_of_jax():
 
 def test_turned_around():
     """Reversed rows are read a register at a time, whatever their length and the width of their elements."""
-    jax = pytest.importorskip("jax")
+    pytest.importorskip("jax")
     inputs = [np.arange(3 * n).reshape(3, n).astype(kind) for n in (1, 5, 8, 37, 100) for kind in ("f4", "i2", "i1", "f2", "?")]
 
     def function(*inputs):

@@ -25,7 +25,7 @@ _LONG_BODY = 512
 
 
 def vector_loop(works: list[Work]) -> int | None:
-    """The loop to vectorise: the one along which most operands are contiguous, in either direction; None where every loop is a single step."""
+    """The loop to vectorise: the one along which most operands lie in one piece; None where every loop is a single step."""
     extents = works[0].extents
     best, best_score = None, 0
     for dim, extent in enumerate(extents):
