@@ -8,7 +8,7 @@ not cheap has it; every result has it; and no intermediate is read along it othe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 
 from torch_mlir import ir
 
@@ -72,6 +72,11 @@ def loop_index(value: ir.Value) -> int | None:
     """The loop whose index `value` is in a body, or None if it is computed."""
     op = defining_op(value)
     return int(ir.IntegerAttr(op.attributes["dim"]).value) if op is not None and op.name == "linalg.index" else None
+
+
+def even_size(extent: int, most: int) -> int:
+    """The size of the fewest, most equal pieces of `extent` that are at most `most`."""
+    return ceil(extent / ceil(extent / most))
 
 
 class Axes:

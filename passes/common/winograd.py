@@ -6,8 +6,8 @@ By Toom and Cook from the products of polynomials at points: 0, ±1 and ∞ for 
 sum's (the textbook's 0, ±1, ±2, ∞ have four times that). A. Lavin, S. Gray: Fast Algorithms for Convolutional Neural Networks, 2015.
 
 The pass that transforms weights and the one that makes the kernel meet here: `stablehlo.custom_call @hloom.winograd_filter(%t)` is the
-filter [3, 3, channels, features] whose transform, in blocks of features, is %t: [blocks, m + 2, m + 2, channels, block]. Nothing computes
-the filter.
+filter [depth…, 3, 3, channels, features] whose transform, in blocks of features, is %t: [blocks, m + 2, m + 2, depth × channels, block].
+Nothing computes the filter. The taps of a third dimension, the depth, are summed as the channels are.
 """
 
 from __future__ import annotations

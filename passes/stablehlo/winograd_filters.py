@@ -1,4 +1,4 @@
-"""winograd-filters: 3 × 3 convolutions of stride 1 with bound weights by Winograd's algorithm, their weights transformed once.
+"""winograd-filters: (d ×) 3 × 3 convolutions of stride 1 with bound weights by Winograd's algorithm, their weights transformed once.
 
 Before:
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] … : (…, tensor<3x3x64x64xf32>) -> …
@@ -9,7 +9,8 @@ After:                                                                  // %w: m
     %0 = stablehlo.convolution(%x, %f) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] …
 
 The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what stands
-before the barrier into @init. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36; 4 × 4 from
+before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the channels:
+[blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36; 4 × 4 from
 `tiles` such tiles in the batch on, since their weights are four times as large.
 
 Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights given at each call; other
@@ -69,9 +70,11 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
 
 def _is_taken(op: ir.Operation, conv: Conv) -> bool:
     precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
+    taps = conv.filter[2:]
     window = (
-        conv.filter[2:] == (TAPS, TAPS)
-        and min(conv.output[2:]) > 1
+        taps[-2:] == (TAPS, TAPS)
+        and (len(taps) == 2 or (len(taps) == 3 and taps[0] > 1))
+        and min(conv.output[-2:]) > 1
         and set(conv.window_strides) == set(conv.dilations) == {1}
         and conv.groups == 1
     )
@@ -80,20 +83,26 @@ def _is_taken(op: ir.Operation, conv: Conv) -> bool:
 
 
 def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:
-    """What the kernel keeps of one line of tiles: their transformed inputs and products."""
-    row = ceil(conv.output[-1] / outputs)
-    return _FLOAT * (outputs + TAPS - 1) ** 2 * max(row, _LEAST_TILES) * (conv.input[1] + block)
+    """What the kernel keeps of one line of tiles: their transformed inputs, of as many planes as it sums, and products."""
+    row, depth = ceil(conv.output[-1] / outputs), prod(conv.filter[2:-2])
+    return _FLOAT * (outputs + TAPS - 1) ** 2 * max(row, _LEAST_TILES) * (conv.input[1] * depth + block)
 
 
 def _tiles(conv: Conv, outputs: int) -> int:
-    return conv.output[0] * prod(ceil(extent / outputs) for extent in conv.output[2:])
+    return prod(conv.output[:1] + conv.output[2:-2]) * prod(ceil(extent / outputs) for extent in conv.output[-2:])
 
 
 def _transformed(weights: ir.Value, outputs: int, block: int) -> ir.Value:
-    """[blocks, m + 2, m + 2, channels, block] of [3, 3, channels, features]: G w Gᵀ, with zeros for features that fill the last block."""
-    *_, channels, features = build.shape_of(weights)
+    """[blocks, m + 2, m + 2, depth × channels, block] of [depth…, 3, 3, channels, features]: G w Gᵀ, with zeros for features that fill the
+    last block."""
+    *deep, _, _, channels, features = build.shape_of(weights)
     side, blocks = outputs + TAPS - 1, ceil(features / block)
     f64 = ir.F64Type.get()
+    if deep:
+        inside = list(range(len(deep)))
+        last = build.transpose(weights, [len(deep), len(deep) + 1, *inside, len(deep) + 2, len(deep) + 3])
+        channels *= prod(deep)
+        weights = build.reshape(last, [TAPS, TAPS, channels, features])
     padded = build.pad_with_zeros(weights, [0] * 4, [0, 0, 0, blocks * block - features])
     wide = build.convert(padded, f64)
     matrix = build.constant(ir.DenseElementsAttr.get(np.ascontiguousarray(filter_matrix(outputs))))

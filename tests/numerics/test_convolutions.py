@@ -110,8 +110,13 @@ WINOGRAD = [
     Layer((19, 3), 32, 32, (3, 3), padding=around(1), batch=3, first=False),
     Layer((40, 24), 64, 32, (3, 3), padding=around(1)),
     Layer((7, 7), 512, 64, (3, 3), padding=around(1)),
+    Layer((7, 6), 256, 128, (3, 3), padding=around(1), batch=4),
+    Layer((9, 12, 14), 64, 40, (3, 3, 3), padding=around(1, 3)),
+    Layer((4, 7, 9), 36, 32, (2, 3, 3), padding=((2, 1), (1, 0), (1, 1)), batch=2, first=False),
+    Layer((3, 14, 14), 32, 32, (3, 3, 3), padding=((0, 0), (1, 1), (1, 1))),
+    Layer((20, 5, 8), 32, 32, (5, 3, 3), padding=around(1, 3)),
 ]
-"""3 × 3 windows of stride 1: where their weights are bound, by Winograd's algorithm, with edges of all kinds."""
+"""3 × 3 windows of stride 1, and a third dimension: where their weights are bound, by Winograd's algorithm, with edges of all kinds."""
 
 
 def check(layers: list[Layer], target: str, bound: bool) -> None:

@@ -14,7 +14,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position, used_dims
-from ...common.axes import Axes, TileOp
+from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
 from ...common.winograd import TAPS, is_transformed, outputs_of
 from .cutting import cut, panels
@@ -62,20 +62,28 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     thread where all lines are one tile.
 
     The transformed weights are read for each tile. If they fit the second-level cache beside the values of a tile, tiles are as small as
-    that takes; if not, as large as its half.
+    that takes; if not, as large as its half, of several images where one is smaller. A tile of three dimensions also transforms the planes
+    around its own: it has few lines of as many planes as there is room for.
     """
     outputs, side = outputs_of(hero.inputs[1]), outputs_of(hero.inputs[1]) + TAPS - 1
-    _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
+    *deep, _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
     *outer, high, wide = lines
     (column,) = columns
     row, rows = ceil(axes.extent[wide] / outputs), ceil(axes.extent[high] / outputs)
+    most = target.tile_bytes // (_FLOAT * side**2 * (channels + _BLOCK))
     room = target.l2_bytes * 4 // 5 - _FLOAT * side**2 * channels * features
-    if room <= 0:
-        room = target.l2_bytes // 2
-    most = min(max(_LEAST_TILES, room // (_FLOAT * side**2 * channels)), target.tile_bytes // (_FLOAT * side**2 * (channels + _BLOCK)))
-    together = ceil(rows / ceil(rows / max(1, most // row)))
-    sizes = {axis: 1 for axis in outer}
-    pieces = prod(axes.extent[axis] for axis in outer) * ceil(rows / together)
+    if not deep:
+        most = min(most, max(_LEAST_TILES, (room if room > 0 else target.l2_bytes // 2) // (_FLOAT * side**2 * channels)))
+    sizes = dict.fromkeys(outer, 1)
+    if deep and outer:
+        planes, around = axes.extent[outer[-1]], deep[0] - 1
+        sizes[outer[-1]] = even_size(planes, max(1, most // row - around))
+        most //= planes if sizes[outer[-1]] == planes else sizes[outer[-1]] + around
+    elif outer and room <= 0:
+        images = axes.extent[outer[-1]]
+        sizes[outer[-1]] = next(n for n in range(max(1, most // (rows * row)), 0, -1) if images % n == 0)
+    together = even_size(rows, max(1, most // row))
+    pieces = prod(ceil(axes.extent[axis] / sizes[axis]) for axis in outer) * ceil(rows / together)
     if pieces < _PIECES and features >= 2 * _BLOCK:
         sizes[column] = ceil(features / _PIECES / _BLOCK) * _BLOCK
     sizes[high] = together * outputs

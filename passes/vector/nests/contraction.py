@@ -22,6 +22,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
+from ...common.axes import even_size
 from ...common.control_flow import LoopBound, NestBody, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
@@ -138,7 +139,7 @@ class _Contraction:
 
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
         """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that reach into zeros alone."""
-        rows = _even(extent, self._most_rows(max(1, lanes.count // self.one)))
+        rows = even_size(extent, self._most_rows(max(1, lanes.count // self.one)))
         inner = range(extent)
         for window in self.across:
             found = window.inner_rows(extent)
@@ -254,8 +255,3 @@ def _sum(loops: Sequence[Taps], carried: list[ir.Value], body: NestBody, at: tup
     for tap in first:
         carried = _sum(others, carried, body, (*at, LinearIndex(constant=tap)))
     return carried
-
-
-def _even(extent: int, most: int) -> int:
-    """The size of the fewest, most equal pieces of `extent` that are at most `most`."""
-    return -(-extent // -(-extent // most))

@@ -33,7 +33,8 @@ from .pools import emit_pool
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
-from .winograd import emit_winograd, has_transform
+from .winograd import emit_winograd
+from .winograd_loops import has_transform
 from .work import Work, shifted
 
 _STREAM_AHEAD_BYTES = 512

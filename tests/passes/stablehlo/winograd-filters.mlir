@@ -33,6 +33,21 @@ func.func @main(%x: tensor<1x7x7x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bound
 
 // -----
 
+// Changed: Three dimensions: the last two are transformed, the taps of the first lie among the channels.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x3x32x32xf32> {
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[W]], dims = [1, 2, 0, 3, 4] : (tensor<3x3x3x32x32xf32>) -> tensor<3x3x3x32x32xf32>
+// CHECK: stablehlo.reshape %[[T]] : (tensor<3x3x3x32x32xf32>) -> tensor<3x3x96x32xf32>
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x6x6x96x32xf32>) -> tensor<3x3x3x32x32xf32>
+func.func @main(%x: tensor<1x4x14x14x32xf32>, %w: tensor<3x3x3x32x32xf32> {hloom.bound}) -> tensor<1x4x14x14x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
+    window = {pad = [[1, 1], [1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x4x14x14x32xf32>, tensor<3x3x3x32x32xf32>) -> tensor<1x4x14x14x32xf32>
+  return %0 : tensor<1x4x14x14x32xf32>
+}
+
+// -----
+
 // Declined: Strides, weights that are given at each call, HIGHEST precision.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.custom_call
