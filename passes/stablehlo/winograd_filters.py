@@ -8,10 +8,10 @@ After:                                                                  // %w: m
     %f = stablehlo.custom_call @hloom.winograd_filter(%b) : … -> tensor<3x3x64x64xf32>
     %0 = stablehlo.convolution(%x, %f) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] …
 
-The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what stands
-before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the channels:
-[blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36; 4 × 4 from
-`tiles` such tiles in the batch on, since their weights are four times as large.
+The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what
+stands before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the
+channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16
+instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large.
 
 Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights given at each call; other
 windows, strides, dilations, groups, elements than f32; few channels, to which the transforms would cost more than they save; lines whose
