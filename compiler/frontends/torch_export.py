@@ -8,6 +8,7 @@ refused.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -90,7 +91,19 @@ class _Function(torch.nn.Module):
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
         self.function = function
-        self.forward = function  # so that names and defaults of the parameters are the function's
+        if _has_signature(function):
+            self.forward = function  # so that names and defaults of the parameters are the function's
+
+    def forward(self, *args: Any, **keywords: Any) -> Any:
+        return self.function(*args, **keywords)
+
+
+def _has_signature(function: Callable[..., Any]) -> bool:
+    """Functions of C, as torch.sin, have none that Python knows."""
+    try:
+        return bool(inspect.signature(function))
+    except ValueError:
+        return False
 
 
 def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any) -> torch.export.ExportedProgram:

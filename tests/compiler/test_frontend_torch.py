@@ -61,6 +61,12 @@ def test_pytrees(model: Model) -> None:
     assert pytree.builder(program.out_tree)([1, 2, 3]) == {"y": 1, "none": None, "pair": (2, 3)}
 
 
+def test_functions_of_which_python_knows_no_signature() -> None:
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(hloom.compile(torch.softmax, x, -1)(x, -1), torch.softmax(x, -1))
+    torch.testing.assert_close(hloom.compile(torch.add, x, x, kwargs={"alpha": 2})(x, x, alpha=2), 3 * x)
+
+
 def test_example_inputs_that_are_one_tensor_are_inputs_of_their_own() -> None:
     """torch.export itself would make of `x - y` a program of y alone, and of a parameter among the examples one that is not read."""
     one, two, three = torch.rand(3, 3, 4)
