@@ -91,10 +91,10 @@ class _Function(torch.nn.Module):
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
         self.function = function
-        if _has_signature(function):
-            self.forward = function  # so that names and defaults of the parameters are the function's
+        # names and defaults of the parameters are the function's, where it tells them
+        self.forward = function if _has_signature(function) else self._any
 
-    def forward(self, *args: Any, **keywords: Any) -> Any:
+    def _any(self, *args: Any, **keywords: Any) -> Any:
         return self.function(*args, **keywords)
 
 
