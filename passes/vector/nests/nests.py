@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
@@ -16,6 +17,8 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import LoopBound, for_each, if_then
 from ...common.linear_index import LinearIndex
+from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from ...common.vectors import vector_of
 from .lanes import Lanes
 from .work import Work, stride_along
@@ -25,25 +28,34 @@ _LONG_BODY = 512
 
 
 def vector_loop(works: list[Work]) -> int | None:
-    """The loop to vectorise: the one along which most operands lie in one piece; None where every loop is a single step."""
-    extents = works[0].extents
-    best, best_score = None, 0
-    for dim, extent in enumerate(extents):
-        if extent == 1:
-            continue
-        score = 0
-        for work in works:
-            inputs = len(work.inputs)
-            for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
-                if storage is None or not hasattr(storage, "strides"):
-                    continue
+    """The loop to vectorise: the one along which the fewest elements are read and written one by one, then the one along which most
+    operands are contiguous; None where every loop is a single step."""
+    loops = [dim for dim, extent in enumerate(works[0].extents) if extent != 1]
+    return min(reversed(loops), key=lambda dim: (sum(_scattered(w, dim) for w in works), -_contiguous(works, dim)), default=None)
+
+
+def _scattered(work: Work, dim: int) -> int:
+    """Elements of operands that lie neither side by side nor at one place along the loop `dim`."""
+    total = 0
+    for m, storage in work.operands():
+        if stride_along(m, storage, dim) not in (-1, 0, 1):
+            moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0]
+            total += prod(size_bound(work.extents[d]) for d in moving)
+    return total
+
+
+def _contiguous(works: list[Work], dim: int) -> int:
+    """How many operands are contiguous along the loop `dim`, results before what is read, less those that are strided."""
+    score = 0
+    for work in works:
+        inputs = len(work.inputs)
+        for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
+            if isinstance(storage, Storage):
                 stride = stride_along(m, storage, dim)
                 weight = 4 if number >= inputs else 3
                 score += weight if stride in (-1, 1) else 0 if stride == 0 else -weight
-            score += 1 if work.parallel[dim] else 0
-        if best is None or score >= best_score:
-            best, best_score = dim, score
-    return best
+        score += 1 if work.parallel[dim] else 0
+    return score
 
 
 def lane_count(works: list[Work], vector: int, target: TargetView, registers: int | None = None) -> int:
