@@ -14,6 +14,9 @@ from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
 
+_FEW = 9
+"""Windows of so many elements are gone through one by one, where their elements' indices are asked for."""
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -60,6 +63,23 @@ class Windows:
             values, starts, ones + self.sizes, ones + self.strides, ones + self.dilations, [(0, 0)] * outer + pairs, combine
         )
 
+    def few_inside(self) -> bool:
+        """Whether the windows have few elements, all of them in the input."""
+        reaches = [(n - 1) * stride + (size - 1) * step for n, stride, size, step in zip(*self._moves())]
+        inside = all(reach < extent for reach, extent in zip(reaches, self.extents))
+        return inside and not any(self.padding) and math.prod(self.sizes) <= _FEW and math.prod(self.extents) < 1 << 31
+
+    def _moves(self) -> tuple[list[int], ...]:
+        return self.counts, self.strides, self.sizes, self.dilations
+
+    def element(self, x: ir.Value, taps: Sequence[int]) -> ir.Value:
+        """The element of each window at the place `taps` in it."""
+        outer = build.shape_of(x)[: -len(taps)]
+        starts = [tap * step for tap, step in zip(taps, self.dilations)]
+        limits = [start + (n - 1) * stride + 1 for start, n, stride in zip(starts, self.counts, self.strides)]
+        ones = [1] * len(outer)
+        return build.slice_(x, [0 * n for n in outer] + starts, outer + limits, ones + self.strides)
+
     def elements(self, padding_counts: bool) -> np.ndarray:
         """How many elements each window holds, of the input alone or of the input and its padding; shape: the counts."""
         total = np.ones([1] * len(self.counts), np.int64)
@@ -83,9 +103,38 @@ def max_pool(
 ) -> Sequence[ir.Value | None]:
     """The largest element of each window, and its index in the input's plane or volume."""
     windows = Windows.of(x, op.results[0], sizes, strides, padding, dilations)
+    if op.used[1] and windows.few_inside():
+        return place_by_place(op, x, windows)
     largest = _Largest(op, x, len(windows.sizes))
     values = windows.reduce(largest.values, largest.starts, largest.combine)
     return [*values, *[None] * (2 - len(values))]
+
+
+def place_by_place(op: TorchOp, x: ir.Value, windows: Windows) -> list[ir.Value]:
+    """The largest element of each window and its index, compared with one element of all windows after the other, in order.
+
+    An index is where the window starts, and what the element's place in it adds.
+    """
+    shape, index = list(op.results[0].shape), ir.IntegerType.get_signless(32)
+    kind, spatial = build.tensor(shape, index), len(windows.sizes)
+    steps = [math.prod(windows.extents[d + 1 :]) for d in range(spatial)]
+    largest, added = None, build.full(kind, 0)
+    for taps in np.ndindex(*windows.sizes):
+        element = windows.element(x, taps)
+        if largest is None:
+            largest = element
+            continue
+        takes = build.compare("GT", element, largest)
+        if isinstance(build.element_of(x), ir.FloatType):
+            takes = build.elementwise("or", takes, build.compare("NE", element, element))
+        here = sum(tap * step * stride for tap, step, stride in zip(taps, windows.dilations, steps))
+        largest, added = build.select(takes, element, largest), build.select(takes, build.full(kind, here), added)
+    assert largest is not None
+    outer = len(shape) - spatial
+    for d, (count, stride, step) in enumerate(zip(windows.counts, windows.strides, steps)):
+        starts = build.multiply(build.iota([count], index, 0), build.full(build.tensor([count], index), stride * step))
+        added = build.add(added, build.broadcast(starts, shape, [outer + d]))
+    return [largest, build.convert(added, op.results[1].element_type)]
 
 
 @torch_lowering("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
