@@ -1,0 +1,120 @@
+"""Resizes, a dimension at a time: each element of the result is a weighted sum of few elements of the operand, whose places are constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.passes.common.folding import dtype_of
+from hloom.passes.stablehlo.support import build, constants
+
+from ..torch_registry import TorchOp, torch_lowering
+
+_CUBIC = -0.75
+"""The slope of torch's cubic kernel at its ends."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Along a dimension, for each element of the result the elements of the operand that it reads, and their weights, a row each."""
+
+    places: np.ndarray
+    weights: np.ndarray | None = None
+
+
+@torch_lowering("aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec")
+def linear(
+    op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None
+) -> ir.Value:
+    def places(extent: int, count: int, scale: float | None) -> Places:
+        at = np.maximum(_positions(extent, count, scale, align_corners), 0)
+        low = np.minimum(at.astype(np.int64), extent - 1)
+        above = np.clip(at - low.astype(np.float32), 0, 1)
+        return Places(np.stack([low, np.minimum(low + 1, extent - 1)]), np.stack([1 - above, above]))
+
+    return _resized(op, x, scales, places)
+
+
+@torch_lowering("aten.upsample_bicubic2d.vec")
+def bicubic(
+    op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None
+) -> ir.Value:
+    def places(extent: int, count: int, scale: float | None) -> Places:
+        at = _positions(extent, count, scale, align_corners)
+        low = np.floor(at).astype(np.int64)
+        above = np.clip(at - low.astype(np.float32), 0, 1)
+        taken = [np.clip(low + tap, 0, extent - 1) for tap in (-1, 0, 1, 2)]
+        weights = [_cubic(np.abs(np.float32(tap) - above)) for tap in (-1, 0, 1, 2)]
+        return Places(np.stack(taken), np.stack(weights))
+
+    return _resized(op, x, scales, places)
+
+
+@torch_lowering("aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec")
+def nearest(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequence[float] | None = None) -> ir.Value:
+    def places(extent: int, count: int, scale: float | None) -> Places:
+        at = np.arange(count, dtype=np.float32) * _ratio(extent, count, scale)
+        return Places(np.minimum(np.floor(at).astype(np.int64), extent - 1)[None])
+
+    return _resized(op, x, scales, places)
+
+
+def _ratio(extent: int, count: int, scale: float | None) -> np.float32:
+    return np.float32(1 / scale) if scale else np.float32(extent) / np.float32(count)
+
+
+def _positions(extent: int, count: int, scale: float | None, align_corners: bool) -> np.ndarray:
+    """Where each element of the result lies in the operand. In f32, as eager has it."""
+    at = np.arange(count, dtype=np.float32)
+    if align_corners:
+        return at * (np.float32(extent - 1) / np.float32(count - 1) if count > 1 else np.float32(0))
+    return (at + np.float32(0.5)) * _ratio(extent, count, scale) - np.float32(0.5)
+
+
+def _cubic(distance: np.ndarray) -> np.ndarray:
+    near = ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
+    far = ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC
+    return np.where(distance <= 1, near, far).astype(np.float32)
+
+
+def _resized(
+    op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]
+) -> ir.Value:
+    """Dimensions that shrink first, then the last: what comes after has the less to read."""
+    shape, counts = build.shape_of(x), list(op.result.shape)
+    spatial = range(2, len(shape))
+    order = sorted(spatial, key=lambda d: (counts[d] >= shape[d], -d))
+    narrow = build.element_of(x)
+    wide = ir.F32Type.get() if isinstance(narrow, ir.FloatType) and narrow.width < 32 else narrow
+    scale_of = dict(zip(spatial, scales)) if scales else {}
+    value = x
+    for d in order:
+        places = places_of(shape[d], counts[d], scale_of.get(d))
+        if places.weights is not None:
+            value = build.convert(value, wide)
+        value = _along(value, d, places)
+    return build.convert(value, narrow)
+
+
+def _along(x: ir.Value, d: int, places: Places) -> ir.Value:
+    if places.weights is None:
+        return _taken(x, d, places.places[0])
+    total = None
+    for taken, weights in zip(places.places, places.weights):
+        element = build.element_of(x)
+        held = constants.write(weights.astype(dtype_of(element)), build.tensor([len(weights)], element))
+        value = _taken(x, d, taken)
+        part = build.multiply(value, build.broadcast(held, build.shape_of(value), [d]))
+        total = part if total is None else build.add(total, part)
+    assert total is not None
+    return total
+
+
+def _taken(x: ir.Value, d: int, places: np.ndarray) -> ir.Value:
+    if np.array_equal(places, np.arange(build.shape_of(x)[d])):
+        return x
+    held = constants.write(places.astype(np.int32), build.tensor([len(places)], ir.IntegerType.get_signless(32)))
+    return build.take(x, d, held)
