@@ -166,7 +166,7 @@ _ROWS = {
     "concatenate": OpInfo(Kind.INDEXING, fold=fold.concatenate),
     "dynamic_slice": OpInfo(Kind.INDEXING, work=0),
     "dynamic_update_slice": OpInfo(Kind.INDEXING),
-    "gather": OpInfo(Kind.INDEXING, work=2),
+    "gather": OpInfo(Kind.INDEXING, work=4),
     "pad": OpInfo(Kind.INDEXING, work=2, fold=fold.splats),
     "reduce": OpInfo(Kind.REDUCE),
     "reduce_window": OpInfo(Kind.WINDOW),

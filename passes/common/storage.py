@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import gcd, prod
 from typing import TypeAlias
 
@@ -24,6 +24,9 @@ class Transform:
     outputs: int
     block: int
 
+
+MOST_PLACES = 1024
+"""Constants of integers of no more elements are known where code is emitted."""
 
 Bounds: TypeAlias = "tuple[LinearIndex, LinearIndex]"
 
@@ -51,6 +54,8 @@ class Storage:
     ahead: int = 0
     bounds: tuple[Bounds | None, ...] = ()
     transformed: Transform | None = None
+    table: tuple[int, ...] = field(default=(), compare=False)
+    """What the base holds, of a short constant of integers."""
 
     @staticmethod
     def whole(base: ir.Value, tensor: ir.Type, writable: bool = False) -> Storage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import ceil, prod
 
 import numpy as np
@@ -16,7 +17,7 @@ from .dense_constants import constant_bytes
 from .edge import edge, positions, returned
 from .linear_index import LinearIndex
 from .rewriting import defining_op, mixed, ops_in, symbol_name, walk
-from .storage import Storage, buffer_type
+from .storage import MOST_PLACES, Storage, buffer_type
 
 
 class TiledFunction:
@@ -74,7 +75,9 @@ class TiledFunction:
         with ir.InsertionPoint(before):
             kind = ir.TypeAttr.get(buffer)
             memref.global_(name, kind, sym_visibility="private", initial_value=value, constant=True, alignment=alignment)
-        return Storage.whole(memref.get_global(buffer, name), op.results[0].type)
+        storage = Storage.whole(memref.get_global(buffer, name), op.results[0].type)
+        known = isinstance(buffer.element_type, ir.IntegerType) and raw.size <= MOST_PLACES
+        return replace(storage, table=tuple(raw.view(f"i{raw.itemsize}").tolist())) if known else storage
 
 
 def size_bound(value: int | ir.Value) -> int:

@@ -1,4 +1,4 @@
-"""Resizes, a dimension at a time: each element of the result is a weighted sum of few elements of the operand, whose places are constants."""
+"""Resizes, a dimension at a time: each element is a weighted sum of few elements of the operand, whose places are constants."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ class Places:
 
 
 @torch_lowering("aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec")
-def linear(
-    op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None
-) -> ir.Value:
+def linear(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
     def places(extent: int, count: int, scale: float | None) -> Places:
         at = np.maximum(_positions(extent, count, scale, align_corners), 0)
         low = np.minimum(at.astype(np.int64), extent - 1)
@@ -39,9 +37,7 @@ def linear(
 
 
 @torch_lowering("aten.upsample_bicubic2d.vec")
-def bicubic(
-    op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None
-) -> ir.Value:
+def bicubic(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
     def places(extent: int, count: int, scale: float | None) -> Places:
         at = _positions(extent, count, scale, align_corners)
         low = np.floor(at).astype(np.int64)
@@ -80,9 +76,7 @@ def _cubic(distance: np.ndarray) -> np.ndarray:
     return np.where(distance <= 1, near, far).astype(np.float32)
 
 
-def _resized(
-    op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]
-) -> ir.Value:
+def _resized(op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]) -> ir.Value:
     """Dimensions that shrink first, then the last: what comes after has the less to read."""
     shape, counts = build.shape_of(x), list(op.result.shape)
     spatial = range(2, len(shape))

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ...common.byte_floats import sees_floats
 from ...common.ops import FLOAT, FREE, Kind, name_in_table, named
 from ...common.rewriting import captured_values, functions, is_block_argument, symbol_name
+from ...common.storage import MOST_PLACES
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
 from .records import IDENTITY, SCALAR, AccessMap, Block, Op, Program, Read, Value
@@ -96,6 +99,15 @@ def _unpacks_filter(op: ir.Operation) -> bool:
     return True
 
 
+def _tells_places(op: ir.Operation) -> bool:
+    """Whether a constant is nothing but the places at which gathers read, which a kernel wants to know (vector/nests/places.py)."""
+    kind = ir.RankedTensorType(op.results[0].type)
+    if kind.rank != 1 or kind.shape[0] > MOST_PLACES or not isinstance(kind.element_type, ir.IntegerType):
+        return False
+    indices = all(use.owner.name == "stablehlo.gather" and use.operand_number == 1 for use in op.results[0].uses)
+    return indices and target_of(op).kind == "cpu"
+
+
 class _Reader:
     def __init__(self) -> None:
         self.handles = Handles()
@@ -157,7 +169,7 @@ class _Reader:
         if kind.has_ranges or kind.alone or kind is Kind.CONTROL:
             return False
         if op.name == CONSTANT:
-            return isinstance(op.attributes["value"], ir.DenseElementsAttr) and op.attributes["value"].is_splat
+            return isinstance(op.attributes["value"], ir.DenseElementsAttr) and (op.attributes["value"].is_splat or _tells_places(op))
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
         if draft.name in FREE or sees_floats(op) or _unpacks_filter(op):
             return True

@@ -20,6 +20,7 @@ from ...common.scalar_body import ScalarBody, affine, clone_on
 from ...common.storage import Storage
 from ...common.vectors import element_of, is_vector, reduced
 from .lanes import Lanes, Rep
+from .places import Places
 
 _SLOW_DIVISION_BITS = 512
 """Vectors of so many bits are multiplied by the reciprocal of a scalar rather than divided by it."""
@@ -34,6 +35,7 @@ class LanesBody(ScalarBody):
     def __init__(self, lanes: Lanes, indices: Sequence[Rep], captured: Captured):
         super().__init__(indices, {})
         self.lanes, self.captured = lanes, captured
+        self.places = Places(lanes)
 
     def outside(self, value: ir.Value) -> Rep:
         return self.captured(value)
@@ -62,6 +64,9 @@ class LanesBody(ScalarBody):
 
     def read(self, storage: Storage, indices: Sequence[Rep]) -> ir.Value:
         """The element of `storage` at `indices`, in each lane."""
+        known = self.places.read(storage, indices)
+        if known is not None:
+            return known
         linear = storage.offset
         rest: ir.Value | None = None
         for index, stride in zip(indices, storage.strides):
@@ -70,9 +75,13 @@ class LanesBody(ScalarBody):
             else:
                 scaled = index if stride == 1 else arith.muli(index, self.lanes.widen(LinearIndex(constant=stride)))
                 rest = scaled if rest is None else arith.addi(rest, scaled)
+        if rest is None and (entry := self.places.entry(storage, linear)) is not None:
+            return entry
         return self.lanes.load(storage, linear if rest is None else arith.addi(rest, self.lanes.widen(linear)))
 
     def emit(self, op: ir.Operation, operands: list[Rep]) -> list[ir.Value]:
+        if (known := self.places.fold(op, operands)) is not None:
+            return [known]
         scalar_divisor = op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1])
         if scalar_divisor and target_of(op).vector_bits >= _SLOW_DIVISION_BITS:
             return [self._divide_by_scalar(op, self.values(operands), operands[1])]

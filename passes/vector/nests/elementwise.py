@@ -13,7 +13,7 @@ from ...common.control_flow import nest_each
 from ...common.linear_index import LinearIndex
 from .body import Captured
 from .lanes import Lanes
-from .nests import chunks, lane_count, point_indices, vector_loop
+from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
 from .pairs import emit_pairs, pair_loop
 from .work import Point, Work
@@ -50,6 +50,8 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
 
             if vector is None:
                 chunk(None, Lanes(1))
+            elif knows_places(here, vector, one):
+                chunks_one_by_one(extents[vector], one, chunk)
             else:
                 chunks(extents[vector], lane_count(here, vector, target), one, chunk)
 

@@ -26,6 +26,9 @@ from .work import Work, stride_along
 _LONG_BODY = 512
 """Beyond so many ops a chunk is half as wide: more of its values would be spilled than computed in parallel."""
 
+_MOST_CHUNKS = 64
+"""So many chunks are emitted one by one, where that tells which elements they read."""
+
 
 def vector_loop(works: list[Work]) -> int | None:
     """The loop to vectorise: the one along which the fewest elements are read and written one by one, then the one along which most
@@ -96,6 +99,24 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Linea
     rest = arith.subi(extent, whole)
     with if_some(rest):
         body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest)))
+
+
+def knows_places(works: list[Work], vector: int, lanes: int) -> bool:
+    """Whether elements are read at places that are known where the chunks of the loop `vector` are emitted one by one (places.py)."""
+    extent = works[0].extents[vector]
+    if not isinstance(extent, int) or extent > _MOST_CHUNKS * lanes:
+        return False
+    inputs = [(m, s) for work in works for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage) and s.table]
+    return any(stride_along(m, s, vector) == 1 and s.offset.is_constant for m, s in inputs)
+
+
+def chunks_one_by_one(extent: int, lanes: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
+    """`body(start, lanes)` for all chunks of `lanes`, whose starts are constants, the last masked."""
+    for start in range(0, extent, lanes):
+        live = min(lanes, extent - start)
+        while lanes > 2 and lanes // 2 >= live:
+            lanes //= 2
+        body(LinearIndex(constant=start), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
 
 
 def static_mask(lanes: int, live: int) -> ir.Value:
