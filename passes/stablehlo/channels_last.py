@@ -16,7 +16,8 @@ After:
 For a CPU the weights are [0, 1, i, o]: output channels are the lanes of its kernel, and padding stays with the convolution.
 
 The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
-anyway, windowed reductions, pads, slices, concatenations, reductions), until they meet the next convolution's and both go.
+anyway, windowed reductions, pads, slices, concatenations, reductions, reshapes of the dimensions between), until they meet the next
+convolution's and both go.
 
 Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: on CUDA, convolutions that no
 library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py). Their kernels read any
@@ -57,6 +58,7 @@ def channels_last(module: ir.Operation) -> None:
         "stablehlo.pad": [_pad],
         "stablehlo.slice": [_slice],
         "stablehlo.concatenate": [_concatenate],
+        "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _reshape],
         "stablehlo.reduce": [_reduce],
         "stablehlo.reduce_window": [_reduce_window],
     }
@@ -171,6 +173,14 @@ def _slice(op: ir.Operation) -> Values:
         return None
     names = ("start_indices", "limit_indices", "strides")
     return [_back(build.slice_(x, *([integers(op, name)[d] for d in _to_last(len(build.shape_of(x)))] for name in names)))]
+
+
+def _reshape(op: ir.Operation) -> Values:
+    """Reshapes that keep the batch and the channels, as those that put phases in turn."""
+    x, shape = _source(op.operands[0]), build.shape_of(op.results[0])
+    if not x or len(shape) < 3 or shape[:2] != build.shape_of(op.operands[0])[:2]:
+        return None
+    return [_back(build.reshape(x, [shape[d] for d in _to_last(len(shape))]))]
 
 
 def _concatenate(op: ir.Operation) -> Values:

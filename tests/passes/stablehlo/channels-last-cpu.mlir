@@ -28,6 +28,24 @@ func.func @depthwise(%x: tensor<1x16x8xf32>, %w: tensor<16x1x3xf32>) -> tensor<1
   return %0 : tensor<1x16x6xf32>
 }
 
+// Changed: Reshapes that keep the batch and the channels, as those that put the phases of a transposed convolution in turn.
+// CHECK-LABEL: func.func @turns(
+// CHECK: %[[A:.*]] = stablehlo.reshape %{{.*}} : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x1x16xf32>
+// CHECK: %[[C:.*]] = stablehlo.concatenate %[[A]], %[[A]], dim = 3
+// CHECK: %[[J:.*]] = stablehlo.reshape %[[C]] : (tensor<1x6x6x2x16xf32>) -> tensor<1x6x12x16xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[J]], dims = [0, 3, 1, 2]
+// CHECK: %[[M:.*]] = stablehlo.reshape %[[T]] : (tensor<1x16x6x12xf32>) -> tensor<16x6x12xf32>
+// CHECK: return %[[T]], %[[M]]
+func.func @turns(%x: tensor<1x8x8x16xf32>, %w: tensor<16x16x3x3xf32>) -> (tensor<1x16x6x12xf32>, tensor<16x6x12xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x6x6xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x16x6x6xf32>) -> tensor<1x16x6x6x1xf32>
+  %2 = stablehlo.concatenate %1, %1, dim = 4 : (tensor<1x16x6x6x1xf32>, tensor<1x16x6x6x1xf32>) -> tensor<1x16x6x6x2xf32>
+  %3 = stablehlo.reshape %2 : (tensor<1x16x6x6x2xf32>) -> tensor<1x16x6x12xf32>
+  %4 = stablehlo.reshape %3 : (tensor<1x16x6x12xf32>) -> tensor<16x6x12xf32>
+  return %3, %4 : tensor<1x16x6x12xf32>, tensor<16x6x12xf32>
+}
+
 // Declined: Fewer output channels than a vector has lanes.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT: stablehlo.transpose
