@@ -13,7 +13,7 @@ from .rewriting import defining_op, ops_in
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
 _EXTENDED = ("arith.extsi", "arith.extui")
-_BF16_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
+_HALF_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
 
 
 def summed_product(block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
@@ -56,14 +56,20 @@ def integer_product(block: ir.Block) -> IntegerProduct | None:
     return IntegerProduct(bits, *signed) if others == [bits] and (bits == 8 or (bits == 16 and all(signed))) else None
 
 
-def multiplies_bf16(block: ir.Block) -> bool:
-    """Whether the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16 and an f32."""
-    arguments = list(block.arguments)
-    ops = ops_in(block)
-    if [str(a.type) for a in arguments] != ["bf16", "bf16", "f32"] or sorted(op.name for op in ops) != _BF16_BODY:
-        return False
+def half_product(block: ir.Block) -> ir.Type | None:
+    """The type of a and b, if the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16, or two f16, and an f32."""
+    arguments, ops = list(block.arguments), ops_in(block)
+    if len(arguments) != 3 or sorted(op.name for op in ops) != _HALF_BODY or summed_product(block) is None:
+        return None
+    half = arguments[0].type
     once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])
-    return once and summed_product(block) is not None
+    halves = isinstance(half, (ir.BF16Type, ir.F16Type)) and arguments[1].type == half and isinstance(arguments[2].type, ir.F32Type)
+    return half if once and halves else None
+
+
+def multiplies_bf16(block: ir.Block) -> bool:
+    """Whether the body of a linalg.generic is such a sum of bf16."""
+    return isinstance(half_product(block), ir.BF16Type)
 
 
 def input_loops(op: TileOp) -> list[set[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -64,10 +65,10 @@ def _lies(sizes: tuple[int, ...], strides: tuple[int, ...], order: list[int]) ->
     return all(sizes[d] == 1 or strides[d] == prod(sizes[e] for e in order[i + 1 :]) for i, d in enumerate(order))
 
 
-def conv_of(op: ir.Operation) -> Conv | None:
+def conv_of(op: ir.Operation, elements: Collection[str] = ELEMENTS) -> Conv | None:
     """The convolution that a stablehlo.convolution on row-major operands is.
 
-    None for batch groups, base dilation, reversed windows and negative padding, for other elements than f16, bf16 and f32 of x and w
+    None for batch groups, base dilation, reversed windows and negative padding, for other elements than `elements` of x and w
     alike, for no or more than three spatial dimensions, and where there is nothing to compute.
     """
     if op.name != "stablehlo.convolution":
@@ -75,11 +76,11 @@ def conv_of(op: ir.Operation) -> Conv | None:
     x, w, y = (ir.RankedTensorType(value.type) for value in (*op.operands, op.results[0]))
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
-    elements = [str(kind.element_type) for kind in (x, w)]
+    kinds = [str(kind.element_type) for kind in (x, w)]
     padding = padding_pairs(op, rank)
     reversal = any(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else False
     plain = integer(op, "batch_group_count") == 1 and set(integers(op, "lhs_dilation")) <= {1} and not reversal
-    if not plain or not 1 <= rank <= 3 or elements[0] != elements[1] or elements[0] not in ELEMENTS:
+    if not plain or not 1 <= rank <= 3 or kinds[0] != kinds[1] or kinds[0] not in elements:
         return None
     if any(min(pair) < 0 for pair in padding) or not all(prod(kind.shape) for kind in (x, w, y)):
         return None

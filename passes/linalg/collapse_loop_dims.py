@@ -11,7 +11,8 @@ After:
 
 Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
 for their index. A tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
-stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go.
+stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with
+them operands that lend extents alone.
 
 Upstream's linalg-fold-unit-extent-dims does loops of one trip alone, and leaves views between the ops of a group. Must hold: the linalg
 stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does
@@ -178,16 +179,28 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
     _renumber(source, leader, new, views, scalars)
     extents = [_product(source.extents, group) for group in groups]
     operands, maps = [], []
+    idle = [number for number in range(len(source.inputs)) if _lends_nothing(source, number)]
     with ir.InsertionPoint(source.op), source.op.location:
-        for value, indexing in zip((*source.inputs, *source.outs), source.maps):
+        for number, (value, indexing) in enumerate(zip((*source.inputs, *source.outs), source.maps)):
+            if number in idle:
+                continue
             runs = _operand_runs(value, indexing, nest) if is_tensor(value) else []
             results = [indexing.results[run[0]].compose(substitution) for run in runs]
             operands.append(_fitted(_operand(value, runs, new, views), results, extents) if is_tensor(value) else value)
             maps.append(ir.AffineMap.get(len(groups), 0, results))
-        count = len(source.inputs)
+        count = len(source.inputs) - len(idle)
         op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups])
+    for number in reversed(idle):
+        source.block.erase_argument(number)
     source.block.append_to(op.regions[0])
     new |= dict(zip(source.op.results, op.results))
+
+
+def _lends_nothing(source: Generic, number: int) -> bool:
+    """Whether an input only lent its extents, all of which are one trip."""
+    value = source.inputs[number]
+    unread = is_tensor(value) and producer(value, "tensor.empty") is not None and not list(source.block.arguments[number].uses)
+    return unread and not _wide_dims(value)
 
 
 def _operand_runs(value: ir.Value, indexing: ir.AffineMap, nest: _Loops) -> list[Group]:

@@ -122,7 +122,7 @@ def _pads_in_kernel(op: ir.Operation) -> bool:
 def _surrounded(low: Lowering, old: ir.Value, pairs: Sequence[tuple[int, int]]) -> ir.Value:
     """The new tensor of `old`, an argument of the group, with zeros around it that are nowhere in memory: a tensor.pad."""
     source = low.tensor(old)
-    return surround(source, pairs, low.scalars.constant(source.type.element_type, 0)) if any(map(any, pairs)) else source
+    return surround(source, pairs, low.scalars.constant(generic.element_of(source), 0)) if any(map(any, pairs)) else source
 
 
 def _floordiv(x: ir.AffineExpr, divisor: int) -> ir.AffineExpr:

@@ -7,26 +7,37 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...library_calls.conv import Conv, conv_of
+from ...library_calls.conv import ELEMENTS, Conv, conv_of
+from .build import element_of
 from .dimensions import ConvDims
 
-_LANE_BITS = 32
-"""Products are summed in f32."""
+_ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 
 
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
-    Its features are at least a vector, in each group or as groups of one channel. AMX has its own kernel of bf16.
+    Its features are at least a vector of sums, in each group or as groups of one channel. AMX has its own kernels of bf16 and of bytes.
     """
-    conv = conv_of(op) if target.kind == "cpu" else None
-    if conv is None or (target.amx_bf16 and str(op.operands[0].type.element_type) == "bf16"):
+    conv = conv_of(op, _ELEMENTS) if target.kind == "cpu" else None
+    if conv is None or _on_tiles(op, target):
         return None
     features = conv.output[1]
     wide = features if conv.input[1] == conv.groups == features else features // conv.groups
-    return conv if wide >= target.vector_bits // _LANE_BITS else None
+    return conv if wide >= target.lanes(_sum_bits(op)) else None
+
+
+def _on_tiles(op: ir.Operation, target: TargetView) -> bool:
+    element = str(element_of(op.operands[0]))
+    return (target.amx_bf16 and element == "bf16") or (target.amx_int8 and element in ("i8", "ui8"))
+
+
+def _sum_bits(op: ir.Operation) -> int:
+    """Halves are summed in f32; others in the type of the result."""
+    return max(32, 8 * element_bytes(element_of(op.results[0])))
 
 
 def pads_in_kernel(conv: Conv) -> bool:

@@ -310,12 +310,12 @@ class _Kernel:
             return
         if len(group) == 1 and emit_pool(group[0], self._captured, self.target, self._scratch):
             return
-        if is_surrounded(group[0]):
-            emit_contraction(group[0], contraction_loop(group[0], self.target), self._captured, self.target, self._scratch)
-            return
-        if len(group) == 1 and emit_amx(group[0], self.target, self._scratch):
+        if len(group) == 1 and not is_surrounded(group[0]) and emit_amx(group[0], self.target, self._scratch):
             return
         if len(group) == 1 and emit_narrow_dots(group[0], self._captured, self.target, self._scratch):
+            return
+        if is_surrounded(group[0]):
+            emit_contraction(group[0], contraction_loop(group[0], self.target), self._captured, self.target, self._scratch)
             return
         vector = contraction_loop(group[0], self.target) if len(group) == 1 else None
         if vector is None:

@@ -1,5 +1,6 @@
 """Instructions that multiply lanes of 32 bits element by element and add up the products of a lane: neighbours in depth of a contraction.
 
+    Singles  one half a lane   bf16 and f16 that no such instruction multiplies: widened to f32 while they are packed, multiplied by vfmadd
     Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32
     Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); two smlal on AArch64. Bytes are widened while
                                they are packed
@@ -15,16 +16,17 @@ right operand's column, which is the product of a left operand of nothing but 12
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
 from hloom.dialects.target import TargetView
 
-from ...common.contraction import IntegerProduct, integer_product, multiplies_bf16
+from ...common.contraction import IntegerProduct, half_product, integer_product
 from ...common.rewriting import intrinsic
 from ...common.vectors import part, splat, vector_of
-from .narrow_panels import Grouping
+from .narrow_grouping import Grouping
 
 _PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
 _QUADS = {lanes: f"llvm.x86.avx512.vpdpbusd.{32 * lanes}" for lanes in (4, 8, 16)}
@@ -44,9 +46,12 @@ class Multiplier:
     lanes: int
     machine: str
 
+    least: ClassVar[int] = 4
+    """Rows, and columns, from which on packing pays."""
+
     @property
     def moves(self) -> bool:
-        """Whether the left operand is moved, so that sums are too large by the product of `moved_by` and the right one."""
+        """Whether the left operand is moved, so that sums are too large by the product of what zeros became and the right one."""
         return self.left.flips
 
     def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -64,6 +69,17 @@ class Multiplier:
     def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
         """`total` and the products, in a register of so many lanes."""
         raise NotImplementedError
+
+
+class Singles(Multiplier):
+    """One half a lane, an f32 by then."""
+
+    least = 16
+
+    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes."""
+        contract = arith.FastMathFlags.contract
+        return arith.addf(total, arith.mulf(left, right, fastmath=contract), fastmath=contract)
 
 
 class Pairs(Multiplier):
@@ -101,18 +117,15 @@ class Halves(Multiplier):
         return intrinsic(_HALVES[self.machine, lanes], total.type, [total, *operands])
 
 
-def moved_by(kind: ir.Type) -> ir.Value:
-    """Lanes of the number that is added to each byte of a left operand that is moved."""
-    return splat(kind, -0x7F7F7F80)
-
-
 def multipliers(block: ir.Block, target: TargetView) -> tuple[Multiplier, Multiplier] | None:
     """The instruction of `target` for what a body multiplies, with the rows of its first operand and with those of its second; None of
     other bodies."""
-    if target.bf16_dot and multiplies_bf16(block):
-        lanes = target.lanes(32)
-        halves = Halves(Grouping(2, 16, True, lanes), Grouping(2, 16, True, lanes), lanes, target.machine)
-        return halves, halves
+    lanes, half = target.lanes(32), half_product(block)
+    if half is not None:
+        pairs = target.bf16_dot and isinstance(half, ir.BF16Type)
+        grouping = Grouping(2, 16, True, lanes) if pairs else Grouping(1, 32, True, lanes)
+        by = (Halves if pairs else Singles)(grouping, grouping, lanes, target.machine)
+        return by, by
     product = integer_product(block)
     return None if product is None else (multiplier(product, target), multiplier(product.swapped(), target))
 

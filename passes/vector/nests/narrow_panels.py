@@ -1,86 +1,60 @@
-"""Operands of dots of small integers, copied to panels of 32-bit lanes: a lane holds as many neighbours in depth as one lane of an
-instruction multiplies, two of 16 bits or four of 8.
+"""Operands of products of narrow elements, copied to panels of 32-bit lanes: a lane holds as many neighbours in depth as one lane of an
+instruction multiplies, one half that is widened, two of 16 bits or four of 8.
 
     rows       A[m, k]              [m][k / 2] lanes: copied
     columns    B[k, n]              [k / 2][n] lanes: rows of k interleaved
                B[n, k]              [k / 2][n] lanes: squares of lanes transposed in registers
     either     other strides        lane by lane
 
-The depth is filled up with zeros to whole lanes.
+The depth is filled up with zeros to whole lanes. Of an operand with zeros around it only what exists is read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
-from ...common.control_flow import for_each, nest_each
+from ...common.control_flow import LoopBound, for_each
 from ...common.linear_index import LinearIndex, least
-from ...common.storage import Storage
+from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
-from ...common.vectors import is_vector, splat, vector_of
 from .lanes import Lanes
+from .narrow_grouping import Grouping
 from .nests import chunks
 from .packing import Scratch, transpose_square
 
 
 @dataclass(frozen=True)
-class Grouping:
-    """How elements of an operand become lanes: `count` of them, each `bits` wide after it is extended, with its sign or not (a float is its
-    bits); `flips` moves them by half of their range, which exchanges signed and unsigned ones."""
-
-    count: int
-    bits: int
-    signed: bool
-    lanes: int
-    """Lanes of a register."""
-    flips: bool = False
-
-    def grouped(self, value: ir.Value) -> ir.Value:
-        """Vectors of elements as lanes; the elements of a lane are neighbours."""
-        kind = ir.VectorType(value.type)
-        wide = vector_of(kind.shape[0], ir.IntegerType.get_signless(self.bits))
-        if isinstance(kind.element_type, ir.FloatType):
-            value = vector.bitcast(wide, value)
-        elif wide != kind:
-            value = (arith.extsi if self.signed else arith.extui)(wide, value)
-        if self.flips:
-            value = arith.xori(value, splat(wide, -1 << self.bits - 1))
-        return vector.bitcast(vector_of(kind.shape[0] // self.count, _i32()), value)
-
-    def joined(self, values: list[ir.Value]) -> ir.Value:
-        """The lanes of `count` vectors (or scalars), one element of each a lane; missing ones are zeros."""
-        zeros = splat(values[0].type, 0)
-        values = values + [zeros] * (self.count - len(values))
-        if not is_vector(values[0]):
-            return self.grouped(vector.from_elements(vector_of(self.count, values[0].type), values))
-        while len(values) > 1:
-            half = len(values) // 2
-            values = [vector.interleave(a, b) for a, b in zip(values[:half], values[half:])]
-        return self.grouped(values[0])
-
-
-@dataclass(frozen=True)
 class Source:
-    """An operand in memory: element (i, k, outer…) is at `offset + i * across + k * along + …`, i < extent, k < depth.
+    """An operand in memory: element (outer…, i, k) is at `offset + … + i * across + k * along`, i < extent, k < depth.
 
-    `outer` has (extent, stride) of the other reduced loops.
+    `outer` has (extent, stride) of the other dims. `bounds` has, for each of these and then for i, which indices exist (None: all do);
+    elsewhere nothing is read.
     """
 
     storage: Storage
     offset: LinearIndex
     across: int
     along: int
-    extent: int | ir.Value
+    extent: LoopBound
     depth: int
-    outer: list[tuple[int, int]]
+    outer: list[tuple[LoopBound, int]] = field(default_factory=list)
+    bounds: tuple[Bounds | None, ...] = ()
+
+    def ranges(self) -> list[tuple[LoopBound, LoopBound]]:
+        """The indices that exist, of the outer dims and of i."""
+        extents = [*(extent for extent, _ in self.outer), self.extent]
+        return [_within(extent, pair) for extent, pair in zip_longest(extents, self.bounds)]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Lane (i, k / count, outer…) is at the sum of the indices times `across`, `along` and `outer` in `storage`."""
+    """Lane (outer…, i, k / count) is at the sum of the indices times `outer`, `across` and `along` in `storage`."""
 
     storage: Storage
     across: int
@@ -89,22 +63,24 @@ class Panel:
 
     @staticmethod
     def of_rows(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
-        """[i][outer…][k]."""
-        storage = scratch((size_bound(source.extent), *(n for n, _ in source.outer), _groups(source.depth, grouping)), _i32())
-        across, *outer, along = storage.strides
+        """[outer…][i][k]."""
+        shape = (*(size_bound(n) for n, _ in source.outer), size_bound(source.extent), groups_of(source.depth, grouping))
+        storage = scratch(shape, grouping.lane(source.storage.element))
+        *outer, across, along = storage.strides
         return Panel(storage, across, along, outer)
 
     @staticmethod
     def of_columns(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
         """[outer…][k][i]."""
         width = _up(size_bound(source.extent), 2 * grouping.lanes)
-        storage = scratch((*(n for n, _ in source.outer), _groups(source.depth, grouping), width), _i32())
+        shape = (*(size_bound(n) for n, _ in source.outer), groups_of(source.depth, grouping), width)
+        storage = scratch(shape, grouping.lane(source.storage.element))
         *outer, along, across = storage.strides
         return Panel(storage, across, along, outer)
 
     def by_rows(self) -> Storage:
-        """Its lanes as [i][outer…][k]."""
-        return replace(self.storage, strides=(self.across, *self.outer, self.along))
+        """Its lanes as [outer…][i][k]."""
+        return replace(self.storage, strides=(*self.outer, self.across, self.along))
 
     def by_columns(self) -> Storage:
         """Its lanes as [outer…][k][i]."""
@@ -112,15 +88,18 @@ class Panel:
 
 
 def pack_panel(source: Source, panel: Panel, grouping: Grouping) -> None:
-    """Copies all of `source`."""
+    """Copies all of `source` that exists; of a source that is moved, what does not exist becomes zeros that are moved, too."""
+    if grouping.flips and any(source.bounds):
+        _fill(panel.storage, grouping)
+    *outer, rows = source.ranges()
 
     def at(indices: list[LinearIndex]) -> None:
         offset, target = source.offset, panel.storage.offset
         for index, (_, stride), step in zip(indices, source.outer, panel.outer):
             offset, target = offset + index * stride, target + index * step
-        _Plane(source, offset, panel, target, grouping).copy()
+        _Plane(source, offset, panel, target, grouping, rows).copy()
 
-    nest_each([extent for extent, _ in source.outer], at)
+    _each(outer, at)
 
 
 @dataclass(frozen=True)
@@ -132,17 +111,18 @@ class _Plane:
     panel: Panel
     target: LinearIndex
     grouping: Grouping
+    rows: tuple[LoopBound, LoopBound]
 
     def copy(self) -> None:
         source, panel = self.source, self.panel
         if panel.along == 1 and source.along == 1:
-            for_each(0, source.extent, 1, self._row)
+            self._rows()
         elif panel.across == 1 and source.across == 1:
             self._interleave()
         elif panel.across == 1 and source.along == 1:
             for_each(0, source.extent, self.grouping.lanes, self._square)
         else:
-            for_each(0, source.extent, 1, self._lane_by_lane)
+            for_each(*self.rows, 1, self._lane_by_lane)
 
     def _load(self, lanes: Lanes, i: LinearIndex, k: LinearIndex) -> ir.Value:
         return lanes.load(self.source.storage, self.offset + i * self.source.across + k * self.source.along)
@@ -153,14 +133,23 @@ class _Plane:
         value = value if count > 1 else vector.extract(value, [], [0])
         Lanes(count).store(value, self.panel.storage, address.along_lanes())
 
-    def _row(self, i: LinearIndex) -> None:
+    def _rows(self) -> None:
+        """Rows one by one; where they lie in one piece and are no whole vectors, all as one."""
+        count, depth, (first, end) = self.grouping.count, self.source.depth, self.rows
+        step = 2 * self.grouping.lanes * count
+        if isinstance(first, int) and isinstance(end, int) and self.source.across == depth and depth % step and depth % count == 0:
+            self._row(LinearIndex(constant=first), max(0, end - first) * depth)
+        else:
+            for_each(first, end, 1, lambda i: self._row(i, depth))
+
+    def _row(self, i: LinearIndex, length: int) -> None:
         count, lanes = self.grouping.count, self.grouping.lanes
 
         def chunk(k: LinearIndex, wide: Lanes) -> None:
             address = self.offset + i * self.source.across + k
             self._store(self.grouping.grouped(wide.load(self.source.storage, address.along_lanes())), i, _over(k, count))
 
-        chunks(self.source.depth, 2 * lanes * count, count, chunk)
+        chunks(length, 2 * lanes * count, count, chunk)
 
     def _interleave(self) -> None:
         count, depth, lanes = self.grouping.count, self.source.depth, self.grouping.lanes
@@ -202,7 +191,39 @@ class _Plane:
             group(LinearIndex(constant=whole), depth - whole)
 
 
-def _groups(depth: int, grouping: Grouping) -> int:
+def _fill(storage: Storage, grouping: Grouping) -> None:
+    """Fills all of a panel with zeros."""
+
+    def chunk(start: LinearIndex, lanes: Lanes) -> None:
+        lanes.store(grouping.zeros(lanes.type(storage.element)), storage, storage.offset + start.along_lanes())
+
+    chunks(prod(map(size_bound, storage.sizes)), 4 * grouping.lanes, grouping.lanes, chunk)
+
+
+def _within(extent: LoopBound, bounds: Bounds | None) -> tuple[LoopBound, LoopBound]:
+    """The indices below `extent` that exist."""
+    if bounds is None:
+        return 0, extent
+    low, high = bounds
+    first = max(0, low.constant) if low.is_constant else arith.maxsi(low.value(), LinearIndex().value())
+    return first, _bound(least(high, LinearIndex.of(extent)))
+
+
+def _bound(index: LinearIndex) -> LoopBound:
+    return index.constant if index.is_constant else index.value()
+
+
+def _each(ranges: Sequence[tuple[LoopBound, LoopBound]], body: Callable[[list[LinearIndex]], None], *at: LinearIndex) -> None:
+    """Loops over all of `ranges`, the first outermost."""
+    if not ranges:
+        body(list(at))
+        return
+    first, *others = ranges
+    for_each(*first, 1, lambda index: _each(others, body, *at, index))
+
+
+def groups_of(depth: int, grouping: Grouping) -> int:
+    """Lanes of so many elements."""
     return _up(depth, grouping.count) // grouping.count
 
 
@@ -215,7 +236,3 @@ def _over(index: LinearIndex, count: int) -> LinearIndex:
     if index.is_constant:
         return LinearIndex(constant=index.constant // count)
     return LinearIndex.of(arith.divui(index.value(), LinearIndex(constant=count).value()))
-
-
-def _i32() -> ir.Type:
-    return ir.IntegerType.get_signless(32)

@@ -67,6 +67,20 @@ func.func @contraction(%x: tensor<1x3x4x5xf32>, %w: tensor<5x6xf32>) -> tensor<1
 
 // -----
 
+// Changed: The operand that lends the extents of a window of one pixel goes with its loops.
+// CHECK-LABEL: func.func @pixel
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{[a-z0-9_]*}}, %{{[a-z0-9_]*}} : tensor<
+func.func @pixel(%x: tensor<1x5x7x8xf32>, %v: tensor<2x1x1x8x8xf32>) -> tensor<1x5x7x16xf32> {
+  %t = stablehlo.transpose %v, dims = [1, 2, 3, 0, 4] : (tensor<2x1x1x8x8xf32>) -> tensor<1x1x8x2x8xf32>
+  %w = stablehlo.reshape %t : (tensor<1x1x8x2x8xf32>) -> tensor<1x1x8x16xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x7x8xf32>, tensor<1x1x8x16xf32>) -> tensor<1x5x7x16xf32>
+  return %0 : tensor<1x5x7x16xf32>
+}
+
+// -----
+
 // Declined: Rows that are cut do not lie beside each other; the slice keeps its dims. Whole rows do.
 // CHECK-LABEL: func.func @cut
 // CHECK: tensor.extract_slice %arg0[0, 0] [3, 3]

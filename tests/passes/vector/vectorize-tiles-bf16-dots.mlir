@@ -82,9 +82,12 @@ module attributes {hloom.target = {bf16_dot = true}} {
 
 // -----
 
-// Declined: the target has no such instruction.
+// Changed: the target has no such instruction: both operands are widened while they are packed.
 // CHECK-LABEL: func.func private @widened(
 // CHECK-NOT: call_intrinsic
+// CHECK: arith.extf {{.*}} : vector<32xbf16> to vector<32xf32>
+// CHECK: arith.extf {{.*}} : vector<32xbf16> to vector<32xf32>
+// CHECK-NOT: arith.extf
 // CHECK: return
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>
@@ -109,9 +112,12 @@ module attributes {hloom.target = {}} {
 
 // -----
 
-// Unchanged: f16.
+// Changed: f16, likewise.
 // CHECK-LABEL: func.func private @other_halves(
 // CHECK-NOT: call_intrinsic
+// CHECK: arith.extf {{.*}} : vector<32xf16> to vector<32xf32>
+// CHECK: arith.extf {{.*}} : vector<32xf16> to vector<32xf32>
+// CHECK-NOT: arith.extf
 // CHECK: return
 #a = affine_map<(d0, d1, d2) -> (d0, d2)>
 #b = affine_map<(d0, d1, d2) -> (d2, d1)>

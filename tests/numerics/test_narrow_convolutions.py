@@ -1,0 +1,121 @@
+"""Convolutions of halves and small integers: widened, by pairs and by quads; with AVX2 as here, for other processors with functions in
+place of the instructions, or under qemu-user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import aarch64
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+from jax import lax
+from x86_emulation import emulate
+
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import read_program
+from hloom.compiler.target import load_target
+
+TARGETS = Path(__file__).parents[1] / "targets"
+TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f64": np.float64, "i8": np.int8, "ui8": np.uint8, "i16": np.int16}
+FLOATS, WHOLE = ("bf16", "f16", "f64"), ("i8", "ui8", "i16")
+NAMES = ("NHWC", "HWIO", "NHWC")
+
+
+@dataclass(frozen=True)
+class Layer:
+    size: tuple[int, int]
+    channels: int
+    features: int
+    taps: tuple[int, int]
+    padding: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
+    stride: int = 1
+    dilation: int = 1
+    batch: int = 1
+    groups: int = 1
+
+    def arrays(self, kind: str) -> list[np.ndarray]:
+        rng = np.random.default_rng(self.channels)
+        shapes = (self.batch, *self.size, self.channels), (*self.taps, self.channels // self.groups, self.features)
+        if kind in FLOATS:
+            return [rng.standard_normal(shape).astype(TYPES[kind]) for shape in shapes]
+        bounds = np.iinfo(TYPES[kind])
+        return [rng.integers(bounds.min, bounds.max, shape, TYPES[kind], endpoint=True) for shape in shapes]
+
+    def apply(self, x: jax.Array, w: jax.Array, result: type) -> jax.Array:
+        strides, dilations = (self.stride,) * 2, (self.dilation,) * 2
+        more = {"rhs_dilation": dilations, "feature_group_count": self.groups, "preferred_element_type": result}
+        return lax.conv_general_dilated(x, w, strides, self.padding, dimension_numbers=NAMES, **more)
+
+
+LAYERS = [
+    Layer((9, 14), 16, 72, (3, 3), ((1, 1), (1, 1))),
+    Layer((11, 9), 3, 32, (5, 4), ((2, 0), (0, 3)), stride=2, batch=2),
+    Layer((9, 8), 19, 40, (1, 1)),
+    Layer((13, 12), 10, 32, (3, 2), ((2, 3), (2, 1)), dilation=2),
+    Layer((6, 7), 32, 64, (3, 3), ((1, 1), (1, 1)), groups=2),
+    Layer((5, 5), 32, 32, (3, 3), ((1, 1), (1, 1)), groups=32),
+]
+
+
+def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> None:
+    """One program of layers of these types, whose kernels hold the instruction."""
+    cases = [(layer, kind, layer.arrays(kind)) for layer, kind in layers]
+    xs, ws = [arrays[0] for *_, arrays in cases], [arrays[1] for *_, arrays in cases]
+    results = [np.float64 if kind == "f64" else np.float32 if kind in FLOATS else np.int32 for _, kind, _ in cases]
+
+    def program(*arrays: jax.Array) -> list[jax.Array]:
+        pairs = zip(arrays, arrays[len(cases) :])
+        return [case[0].apply(x, w, result) for case, (x, w), result in zip(cases, pairs, results)]
+
+    with jax.enable_x64(True):
+        wide = [array.astype(np.float64) for array in (*xs, *ws)]
+        exact = jax.jit(lambda *arrays: [c[0].apply(x, w, None) for c, x, w in zip(cases, arrays, arrays[len(cases) :])])(*wide)
+        source = read_program(program, (*xs, *ws))
+    bind = {len(xs) + number: w for number, w in enumerate(ws)} if bound else None
+    compilation = Compilation.of_program(source, "layers", target=target, bind=bind)
+    compilation.to("vector")
+    kernels = str(compilation.module)
+    found = compilation.executable()(*(xs if bound else (*xs, *ws)))
+    for (layer, kind, _), value, right in zip(cases, found, exact, strict=True):
+        tolerance = 0 if kind in WHOLE else 1e-12 if kind == "f64" else 2e-5
+        right = np.asarray(right).astype(np.int64).astype(np.int32) if kind in WHOLE else right
+        np.testing.assert_allclose(value, right, rtol=tolerance, atol=tolerance * 10, err_msg=f"{layer} of {kind}")
+    assert instruction in kernels
+
+
+@pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
+def test_avx2(bound):
+    """Each layer of two types where weights are bound, of two others where they are not."""
+    kinds = ("bf16", "i8", "f16", "f64", "ui8", "i16")
+    layers = [(layer, kind) for number, layer in enumerate(LAYERS) for kind in kinds[(number + bound) % 3 :: 3]]
+    check("cpu-avx2", layers, "pmadd.wd", bound)
+
+
+def test_vnni(monkeypatch):
+    target = emulate(monkeypatch, load_target("cpu-avx2").with_entries({"int8_dot": True}))
+    check(target, [(layer, kind) for layer in LAYERS[:5] for kind in ("i8", "ui8")], "vpdpbusd.256")
+
+
+def test_avx512_bf16(monkeypatch):
+    target = emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True}))
+    check(target, [(layer, "bf16") for layer in LAYERS], "dpbf16ps.512")
+
+
+@pytest.mark.skipif(bool(aarch64.MISSING), reason=aarch64.MISSING)
+@pytest.mark.parametrize(("kind", "instruction"), [("bf16", "neon.bfdot"), ("i8", "neon.sdot")])
+def test_aarch64(kind, instruction):
+    with aarch64.emulated():
+        check(load_target(str(TARGETS / "small-neon-bf16.toml")), [(layer, kind) for layer in LAYERS[:3]], instruction)
+
+
+def test_a_tap_on_padding_is_no_product():
+    """An infinite weight over padding gives no NaN where halves are widened, as in f32."""
+    layer = Layer((4, 4), 16, 32, (3, 3), ((1, 1), (1, 1)))
+    x, w = layer.arrays("bf16")
+    w[0, 0] = np.inf
+    source = read_program(lambda x, w: layer.apply(x, w, np.float32), (np.abs(x), w))
+    found = Compilation.of_program(source, "layer", target="cpu-avx2").executable()(np.abs(x), w)
+    assert not np.isnan(found).any() and np.isinf(found[0, 1:, 1:]).all() and np.isfinite(found[0, 0]).all()
