@@ -10,6 +10,8 @@ from .affine import used_dims
 from .axes import TileOp
 from .rewriting import defining_op, ops_in
 
+SHALLOW = 8
+"""Sums of so few steps store about as often as they load: their results are computed line by line, as those of elementwise ops are."""
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
 _EXTENDED = ("arith.extsi", "arith.extui")

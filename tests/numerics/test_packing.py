@@ -99,3 +99,25 @@ def test_convolution(size, window, stride, tmp_path):
     x, w = (rng.standard_normal(s).astype(np.float32) for s in ((2, 20, size, size), (24, 20, window, window)))
     expected = torch.nn.functional.conv2d(torch.from_numpy(x), torch.from_numpy(w), stride=stride).numpy()
     np.testing.assert_allclose(compiled(text, tmp_path)(x, w), expected, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_large_matrices(threads):
+    """Few rows times a matrix that no near cache holds: depths that are no multiple of eight, edges, an epilogue, a batch."""
+    rows = [1, 3, 8]
+    text = "".join(
+        f"""
+        %d{n} = stablehlo.dot_general %x{n}, %w, contracting_dims = [1] x [0]
+            : (tensor<{n}x531xf32>, tensor<531x1101xf32>) -> tensor<{n}x1101xf32>
+        %e{n} = stablehlo.add %d{n}, %d{n} : tensor<{n}x1101xf32>"""
+        for n in rows
+    )
+    arguments = "".join(f"%x{n}: tensor<{n}x531xf32>, " for n in rows)
+    results = ", ".join(f"tensor<{n}x1101xf32>" for n in rows)
+    text = f"""func.func @main({arguments}%w: tensor<531x1101xf32>) -> ({results}) {{ {text}
+        return {", ".join(f"%e{n}" for n in rows)} : {results} }}"""
+    random = np.random.default_rng(0)
+    *xs, w = [random.integers(-4, 5, shape).astype(np.float32) for shape in [*((n, 531) for n in rows), (531, 1101)]]
+    hloom.set_threads(threads)
+    for found, x in zip(hloom.compile(text)(*xs, w), xs, strict=True):
+        np.testing.assert_array_equal(found, 2 * (x @ w))

@@ -13,7 +13,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
 from ...common.combiner import is_long, split
-from ...common.contraction import input_loops, integer_product, is_contraction, multiplies_bf16
+from ...common.contraction import SHALLOW, input_loops, integer_product, is_contraction, multiplies_bf16
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
@@ -101,8 +101,8 @@ def _is_long_scan(op: TileOp) -> bool:
 def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
     """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one.
 
-    A vector-matrix product (few rows) has no reuse: its columns are cut into wide runs so that each row of the matrix is read in long
-    contiguous pieces.
+    A vector-matrix product (few rows) has no reuse: its columns are cut into wide runs, one a core, so that each row of the matrix is read
+    in long contiguous pieces.
     """
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
     seen = input_loops(hero)
@@ -116,7 +116,8 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         if axis in axes.tileable:
             sizes[axis] = 1
     if row_count < 8:
-        panel = 4096 if innermost(hero, 1) in columns else 8
+        width = prod(axes.extent[a] for a in columns)
+        panel = max(1024, min(16384 // row_count, -(-width // (64 * target.cores)) * 64)) if innermost(hero, 1) in columns else 8
         cut(sizes, axes, columns, panel)
         return sizes
     column_count = prod(axes.extent[a] for a in columns)
@@ -124,6 +125,12 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         cut(sizes, axes, rows, 8)
         return sizes
     packed = panels(hero)
+    depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
+    if depth <= SHALLOW and not packed:
+        wide = min(column_count, LOOP_TILE_POINTS // 12)
+        cut(sizes, axes, columns, wide)
+        cut(sizes, axes, rows, LOOP_TILE_POINTS // wide)
+        return sizes
     for axis in columns:
         if axis in packed and axis in axes.tileable:
             sizes[axis] = packed[axis]

@@ -16,6 +16,7 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from torch_mlir import ir
@@ -28,6 +29,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
+from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .packing import Scratch, pack, packable, summed
@@ -98,6 +100,8 @@ class _Contraction:
         self.across = [w for w in windows if w.step(self.jam)]
         self.along = [w for w in windows if not w.step(self.jam)]
         self.one = work.lanes(target)
+        self.part: tuple[LoopBound, LoopBound] | None = None
+        """What the reduced loop runs over, where that is part of it."""
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -109,11 +113,35 @@ class _Contraction:
                 return
             if self.step is None:
                 self._pack(fixed, self.vector)
-            registers = self._columns() if self.jam is not None else max(1, 16 // len(self.work.outputs))
+            streaming = self.step is None and streams(self.work, self.vector, self.jam, self.target)
+            registers = self._columns() if self.jam is not None else 4 if streaming else max(1, 16 // len(self.work.outputs))
             count = lane_count([self.work], self.vector, self.target, registers)
-            chunks(extents[self.vector], count, self.one, lambda start, lanes: self._rows(fixed, start, lanes))
+            if is_shallow(self.work, self.jam):
+                self._lines(fixed, self.vector, count)
+                return
+            columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
+            self._in_parts(columns) if streaming else columns()
 
         nest_each([extents[d] for d in self.outer], at)
+
+    def _in_parts(self, columns: Callable[[], None]) -> None:
+        """The sums of some steps of the reduced loop after the other, for all columns each. The processor itself prefetches so few rows."""
+        depth = self.work.extents[self.reduced[0]]
+        assert isinstance(depth, int)
+        inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in self.work.inputs]
+        self.work = first = replace(self.work, inputs=inputs)
+
+        def part(steps: int, start: LinearIndex) -> None:
+            self.part = start.value(), (start + steps).value()
+            columns()
+
+        part(STREAMED_ROWS, LinearIndex())
+        self.work = replace(first, inits=list(first.outputs), fill=[None])
+        whole = depth - depth % STREAMED_ROWS
+        for_each(STREAMED_ROWS, whole, STREAMED_ROWS, partial(part, STREAMED_ROWS))
+        if whole < depth:
+            part(depth - whole, LinearIndex(constant=whole))
+        self.work, self.part = first, None
 
     def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
         for number in range(len(self.work.inputs)):
@@ -121,20 +149,32 @@ class _Contraction:
                 self.work = pack(self.work, number, summed(self.work, number), vector, fixed, self.one, self.scratch)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
-        """All rows of the jam loop at one chunk: blocks of as many as fit the registers, then smaller ones."""
+        """All rows of the jam loop at one chunk."""
+        self._row_blocks(lanes, partial(self._block, fixed, start, lanes))
+
+    def _lines(self, fixed: dict[int, LinearIndex], vector: int, count: int) -> None:
+        """All chunks of some rows, then of the next rows: results of short sums are stored line by line."""
+
+        def lines(rows: int, row: LinearIndex) -> None:
+            chunks(self.work.extents[vector], count, self.one, lambda start, lanes: self._block(fixed, start, lanes, rows, row))
+
+        self._row_blocks(Lanes(count), lines)
+
+    def _row_blocks(self, lanes: Lanes, block: Callable[[int, LinearIndex], None]) -> None:
+        """Loops of `block(rows, first row)` over the jam loop: blocks of as many as fit the registers, then smaller ones."""
         if self.jam is None:
-            self._block(fixed, start, lanes, 1, LinearIndex())
+            block(1, LinearIndex())
             return
         extent = self.work.extents[self.jam]
         if isinstance(extent, int):
             for lower, upper, rows in self._blocks(lanes, extent):
-                for_each(lower, upper, rows, partial(self._block, fixed, start, lanes, rows))
+                for_each(lower, upper, rows, partial(block, rows))
             return
         done: int | ir.Value = 0
         for rows in self._falling_sizes(lanes):
             left = (LinearIndex.of(extent) - LinearIndex.of(done)).value()
             upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
-            for_each(done, upper, rows, partial(self._block, fixed, start, lanes, rows))
+            for_each(done, upper, rows, partial(block, rows))
             done = upper
 
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
@@ -186,6 +226,7 @@ class _Contraction:
         return Point(lanes, at, self.captured, known)
 
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
+        """The results of some rows at one chunk."""
         work, outputs = self.work, len(self.work.outputs)
         accumulators = []
         for u in range(rows):
@@ -217,7 +258,7 @@ class _Contraction:
 
     def _loops(self, fixed: dict[int, LinearIndex], row: LinearIndex, rows: int) -> list[Taps]:
         """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have."""
-        loops: dict[int, Taps] = {d: (0, self.work.extents[d]) for d in self.reduced}
+        loops: dict[int, Taps] = {d: self.part or (0, self.work.extents[d]) for d in self.reduced}
         loops |= {w.tap: w.existing(fixed) for w in self.along}
         for window in self.across if row.is_constant else ():
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]

@@ -109,3 +109,70 @@ func.func private @transposed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attrib
   }
   return %r : tensor<64x64xf32>
 }
+
+// -----
+
+// Changed: A vector times a matrix larger than L2: eight rows of it at a time, after the first eight from the sums so far.
+// CHECK-LABEL: func.func private @streamed(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<24xf32>, %[[W:.*]]: memref<1536xf32>, %[[O:.*]]: memref<64xf32>)
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
+// CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args(%{{.*}} = %cst) -> (vector<32xf32>)
+// CHECK: scf.for %[[P:.*]] = %c8 to %c24 step %c8
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
+// CHECK: %[[S:.*]] = vector.load %[[O]]
+// CHECK: scf.for %{{.*}} = %[[P]] to %{{.*}} step %c1 iter_args(%{{.*}} = %[[S]]) -> (vector<32xf32>)
+// CHECK-NOT: memref.prefetch
+#depth = affine_map<(d0, d1) -> (d1)>
+#matrix = affine_map<(d0, d1) -> (d1, d0)>
+#column = affine_map<(d0, d1) -> (d0)>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 4096 : i64}} {
+  func.func private @streamed(%x: tensor<24xf32>, %w: tensor<24x64xf32>) -> tensor<64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<64xf32>
+    %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<64xf32>) {
+      %f = linalg.fill ins(%zero : f32) outs(%o : tensor<64xf32>) -> tensor<64xf32>
+      %s = linalg.generic {indexing_maps = [#depth, #matrix, #column], iterator_types = ["parallel", "reduction"]}
+          ins(%x, %w : tensor<24xf32>, tensor<24x64xf32>) outs(%f : tensor<64xf32>) {
+      ^bb0(%a: f32, %b: f32, %c: f32):
+        %0 = arith.mulf %a, %b : f32
+        %1 = arith.addf %c, %0 : f32
+        linalg.yield %1 : f32
+      } -> tensor<64xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %s into %o[0] [64] [1] : tensor<64xf32> into tensor<64xf32>
+      }
+    }
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Changed: Sums of two steps: all of four lines is stored before the next four are begun.
+// CHECK-LABEL: func.func private @shallow(
+// CHECK: scf.for %[[R:.*]] = %c0 to %c8 step %c4
+// CHECK: scf.for %[[C:.*]] = %c0 to %c64 step %c16
+// CHECK-COUNT-4: vector.store
+#left = affine_map<(d0, d1, d2) -> (d0, d2)>
+#right = affine_map<(d0, d1, d2) -> (d2, d1)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1)>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 65536 : i64}} {
+  func.func private @shallow(%x: tensor<8x2xf32>, %w: tensor<2x64xf32>) -> tensor<8x64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8x64xf32>
+    %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<8x64xf32>) {
+      %f = linalg.fill ins(%zero : f32) outs(%o : tensor<8x64xf32>) -> tensor<8x64xf32>
+      %s = linalg.generic {indexing_maps = [#left, #right, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%x, %w : tensor<8x2xf32>, tensor<2x64xf32>) outs(%f : tensor<8x64xf32>) {
+      ^bb0(%a: f32, %b: f32, %c: f32):
+        %0 = arith.mulf %a, %b : f32
+        %1 = arith.addf %c, %0 : f32
+        linalg.yield %1 : f32
+      } -> tensor<8x64xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %s into %o[0, 0] [8, 64] [1, 1] : tensor<8x64xf32> into tensor<8x64xf32>
+      }
+    }
+    return %r : tensor<8x64xf32>
+  }
+}
