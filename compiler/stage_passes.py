@@ -28,6 +28,7 @@ STABLEHLO = [
     "legalize-constants",
     "split-complex",
     "legalize-fft",
+    "join-scans",
     "sort-last-dimension",
     "simplify-stablehlo",
     "func.func(stablehlo-canonicalize-dynamism)",

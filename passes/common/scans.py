@@ -13,7 +13,7 @@ from .rewriting import defining_op, integers, keyword, ops_in, padding_pairs
 from .scalar_code import Typed
 
 ASSOCIATIVE = "hloom.associative"
-"""On a windowed reduction: its body is associative, and its initial value neutral."""
+"""On a windowed reduction: its body is associative, and its initial values neutral. It may have several operands."""
 _LONGEST = 16
 """Ops of a body that is looked at as a whole."""
 
@@ -24,7 +24,8 @@ def scan_dim(op: ir.Operation, backwards: bool = False) -> int | None:
     Its window is as long as the dimension, the only one, and padded by all of it but an element before the first; its body is one
     associative op on its arguments, and the initial value that which this op leaves as it is.
     """
-    if op.name != "stablehlo.reduce_window" or len(op.operands) != 2 or not starts_neutral(op):
+    several = op.name == "stablehlo.reduce_window" and len(op.operands) != 2
+    if op.name != "stablehlo.reduce_window" or (several and ASSOCIATIVE not in op.attributes) or not starts_neutral(op):
         return None
     window = integers(op, "window_dimensions")
     ones = [1] * len(window)
@@ -56,7 +57,7 @@ def _neutral(block: ir.Block, element: ir.Type) -> ir.Attribute | None:
     ops = ops_in(block)
     if len(ops) == 2:
         plain = list(ops[0].operands) in (list(block.arguments), list(block.arguments)[::-1])
-        return neutral_element(_scalar_op(ops[0].name, element), element) if plain else None
+        return neutral_element(scalar_op(ops[0].name, element), element) if plain else None
     if len(ops) > _LONGEST or not any(op.name == "stablehlo.log_plus_one" for op in ops) or not isinstance(element, ir.FloatType):
         return None
     return ir.FloatAttr.get(element, -math.inf) if any(_adds_exponentials(block, each) for each in itertools.permutations("ab")) else None
@@ -82,7 +83,7 @@ def _term(value: ir.Value, known: dict[ir.Value, object]) -> object:
     return (name, frozenset(operands)) if name in ("add", "maximum") else (name, *operands)
 
 
-def _scalar_op(name: str, element: ir.Type) -> str:
+def scalar_op(name: str, element: ir.Type) -> str:
     """The scalar op that an op of two elements becomes; empty where it is not known to be associative."""
     scalar = OPS[name].scalar if name in OPS else None
     largest_unsigned = name == "stablehlo.minimum" and isinstance(element, ir.IntegerType) and element.is_unsigned

@@ -189,7 +189,8 @@ def _reduce_window(op: ir.Operation, number: int, operands: Sequence[Value], res
     dim = scan_dim(op)
     if dim is not None:
         row = not any(extent != 1 for extent in results[0].shape[dim + 1 :])
-        return Facts(Kind.REDUCE, (IDENTITY, SCALAR), work=_body_work(op), row=row, scanned=dim)
+        half = len(operands) // 2
+        return Facts(Kind.REDUCE, (IDENTITY,) * half + (SCALAR,) * half, work=_body_work(op), row=row, scanned=dim)
     window = integers(op, "window_dimensions")
     ones, rank, half = [1] * len(window), len(window), len(operands) // 2
     strides, base, dilation = (integers(op, name, ones) for name in ("window_strides", "base_dilations", "window_dilations"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.rewriting import is_used
 from ...common.scalars import signless
 from . import generic
 from .lowering import Lowering
@@ -17,15 +18,27 @@ from .reduction import accumulator, narrowed, reducer
 
 
 def lower_scan(low: Lowering, op: ir.Operation, dim: int) -> None:
-    """The scan `op` along `dim`, from its first element on."""
-    operand, init = op.operands
-    shape, block = list(operand.type.shape), op.regions[0].blocks[0]
-    rank, element = len(shape), accumulator(block, signless(op.results[0].type.element_type))
+    """The scan `op` along `dim`, from its first element on. Of several operands the first elements are results as they are."""
+    count = len(op.results)
+    operands, inits = list(op.operands)[:count], list(op.operands)[count:]
+    shape, block = list(operands[0].type.shape), op.regions[0].blocks[0]
+    rank, elements = len(shape), [accumulator(block, signless(result.type.element_type)) for result in op.results]
     kept = [d for d in range(rank) if d != dim]
-    outs = [low.filled(init, [shape[d] for d in kept], element), generic.empty(shape, element)]
-    maps = [generic.affine_map(rank, generic.dims(kept)), generic.identity(rank)]
+    stored = [n for n, result in enumerate(op.results) if count == 1 or is_used(result)]
+    outs = [low.filled(init, [shape[d] for d in kept], element) for init, element in zip(inits, elements)]
+    outs += [generic.empty(shape, elements[n]) for n in stored]
+    maps = [generic.affine_map(rank, generic.dims(kept))] * count + [generic.identity(rank)] * len(stored)
     iterators = [generic.REDUCTION if d == dim else generic.PARALLEL for d in range(rank)]
-    combine = reducer(low, block, [element])
-    reads = [(operand, generic.identity(rank))]
-    _, scanned = low.structured(reads, outs, maps, iterators, lambda x, out: combine(x, out[:1]) * 2, keep_splats=True)
-    low.set(op.results[0], narrowed(low, op.results[0].type, scanned))
+    combine = reducer(low, block, elements)
+
+    def body(values: list[ir.Value], out: list[ir.Value]) -> list[ir.Value]:
+        totals = combine(values, out[:count])
+        if count > 1:
+            first = low.scalars.cmpi("eq", low.scalars.loop_index(dim), low.scalars.index(0))
+            totals = [low.scalars.select(first, value, total) for value, total in zip(values, totals)]
+        return [*totals, *(totals[n] for n in stored)]
+
+    reads = [(operand, generic.identity(rank)) for operand in operands]
+    results = low.structured(reads, outs, maps, iterators, body, keep_splats=True)[count:]
+    for n, scanned in zip(stored, results):
+        low.set(op.results[n], narrowed(low, op.results[n].type, scanned))

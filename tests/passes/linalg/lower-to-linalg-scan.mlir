@@ -52,3 +52,29 @@ func.func private @window(%x: tensor<19xf32>) -> tensor<16xf32> attributes {hloo
   }) : (tensor<19xf32>, tensor<f32>) -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
+
+// -----
+
+// Changed: A recurrence, of which the sums alone are read: two totals, one result; the first elements are results as they are.
+// CHECK-LABEL: func.func private @recurrence(
+// CHECK: %[[S:.*]]:3 = linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%arg0, %arg1 : tensor<16xf32>, tensor<16xf32>)
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[E:.*]]: f32, %[[P:.*]]: f32, %[[T:.*]]: f32, %{{.*}}: f32):
+// CHECK: %[[Q:.*]] = arith.mulf %[[P]], %[[A]]
+// CHECK: %[[N:.*]] = arith.addf
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq
+// CHECK: %[[U:.*]] = arith.select %[[FIRST]], %[[A]], %[[Q]]
+// CHECK: %[[V:.*]] = arith.select %[[FIRST]], %[[E]], %[[N]]
+// CHECK: linalg.yield %[[U]], %[[V]], %[[V]] : f32, f32, f32
+// CHECK: return %[[S]]#2
+func.func private @recurrence(%a: tensor<16xf32>, %e: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "multi_reduce"} {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0:2 = "stablehlo.reduce_window"(%a, %e, %one, %zero) <{padding = dense<[[15, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 16>}> ({
+  ^bb0(%p: tensor<f32>, %t: tensor<f32>, %f: tensor<f32>, %v: tensor<f32>):
+    %1 = stablehlo.multiply %p, %f : tensor<f32>
+    %2 = stablehlo.multiply %f, %t : tensor<f32>
+    %3 = stablehlo.add %2, %v : tensor<f32>
+    stablehlo.return %1, %3 : tensor<f32>, tensor<f32>
+  }) {hloom.associative} : (tensor<16xf32>, tensor<16xf32>, tensor<f32>, tensor<f32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return %0#1 : tensor<16xf32>
+}
