@@ -14,8 +14,8 @@ After:                                                                  // %w: m
 
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
-`hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), groups that are
-no whole blocks. Weights of one block lie right.
+`hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
+channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)):
             continue
         features = conv.output[1] // conv.groups
-        if features <= block or (conv.groups > 1 and features % block):
+        width = block if features % block == 0 or conv.groups == 1 else features
+        if width == 1 or (conv.groups == 1 and features <= block):
             continue
-        if (weights, block) not in packed:
+        if (weights, width) not in packed:
             with op.location, ir.InsertionPoint(op):
-                packed[weights, block] = _unpacked(_packed(weights, block), build.shape_of(weights))
-        op.operands[1] = packed[weights, block]
+                packed[weights, width] = _unpacked(_packed(weights, width), build.shape_of(weights))
+        op.operands[1] = packed[weights, width]
 
 
 def _packed(weights: ir.Value, block: int) -> ir.Value:

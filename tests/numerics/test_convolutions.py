@@ -85,6 +85,7 @@ LAYERS = [
     Layer((8, 8), 16, 3, (3, 3), padding=around(1)),
     Layer((5, 120), 16, 16, (3, 3), padding=around(1)),
     Layer((5, 5), 16, 16, (3, 3), padding=around(1), stride=3),
+    Layer((21,), 32, 48, (32,), padding=around(16, 1), groups=2),
 ]
 
 TRANSPOSED = [

@@ -24,7 +24,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
-from ...common.control_flow import LoopBound, NestBody, for_each, for_loop, nest_each
+from ...common.control_flow import NestBody, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
@@ -33,13 +33,11 @@ from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .packing import Scratch, pack, packable, summed
-from .windows import windows_of
+from .windows import Taps, pieces, windows_of
 from .work import Point, Work, stride_along
 
 _LEAST_ROWS = 4
 """Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
-Taps = list[int] | tuple[LoopBound, LoopBound]
-"""What a reduced loop runs over: the taps that are unrolled, or bounds."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
 """Adds what one point of the reduced loops gives to the accumulators."""
 
@@ -263,7 +261,7 @@ class _Contraction:
         for window in self.across if row.is_constant else ():
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
-                loops[window.tap] = [tap for tap, found in enumerate(has) if any(found)]
+                loops[window.tap] = pieces(has)
         for outer, inner in zip(self.reduced, self.reduced[1:]):
             if (
                 loops[outer] == (0, self.work.extents[outer])
@@ -287,12 +285,12 @@ class _Contraction:
 
 
 def _sum(loops: Sequence[Taps], carried: list[ir.Value], body: NestBody, at: tuple[LinearIndex, ...] = ()) -> list[ir.Value]:
-    """Loops over all of `loops`, the first outermost; what is a list is unrolled. `body(indices, carried)` returns what is carried on."""
+    """Loops over all of `loops`, the first outermost; each piece of a list is one. `body(indices, carried)` returns what is carried on."""
     if not loops:
         return body(list(at), carried)
     first, *others = loops
     if isinstance(first, tuple):
         return for_loop(*first, 1, carried, lambda index, values: _sum(others, values, body, (*at, index)))
-    for tap in first:
-        carried = _sum(others, carried, body, (*at, LinearIndex(constant=tap)))
+    for piece in first:
+        carried = _sum([piece, *others], carried, body, at)
     return carried

@@ -4,13 +4,14 @@
 
 Where the parallel loop is not jammed, the loop over taps runs over those that exist, between bounds known when it is entered. Rows of the
 jammed loop that reach into zeros are known while code is emitted: their blocks are emitted one by one with the taps unrolled, and a product
-with a zero is not emitted. Blocks between them are a loop.
+with a zero is not emitted; many taps that all rows of a block have are a loop. Blocks between them are a loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -20,6 +21,11 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage
 from ...errors import PassFailure
 from .work import Work
+
+_LONG = 8
+"""Beyond so many taps that all rows of a block have they are a loop, though others are unrolled."""
+Taps = list[tuple[int, int]] | tuple[LoopBound, LoopBound]
+"""What a reduced loop runs over: bounds, or those of pieces one after the other."""
 
 
 def is_surrounded(work: Work) -> bool:
@@ -100,3 +106,12 @@ def _windows(work: Work, m: ir.AffineMap, storage: Storage) -> list[Window]:
         low, high = (bound - index.constant for bound in bounds)
         found.append(Window(steps, taps[0], count, index.terms[taps[0]], low, high))
     return found
+
+
+def pieces(has: list[list[bool]]) -> list[tuple[int, int]]:
+    """Bounds of taps, of which each has some row (`has[tap][row]`): many that have all rows are one piece, others each one."""
+    pieces: list[tuple[int, int]] = []
+    for whole, taps in groupby(range(len(has)), lambda tap: all(has[tap])):
+        run = [tap for tap in taps if any(has[tap])]
+        pieces += [(run[0], run[-1] + 1)] if whole and len(run) > _LONG else [(tap, tap + 1) for tap in run]
+    return pieces

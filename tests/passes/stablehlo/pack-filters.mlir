@@ -26,16 +26,28 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound
 
 // -----
 
-// Declined: Weights that are given at each call. Groups of 24, which are no whole blocks.
+// Changed: Groups of 24 are a block each: no others lie between the weights of one.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [3, 0, 1, 2, 4] : (tensor<3x3x8x2x24xf32>) -> tensor<2x3x3x8x24xf32>
+// CHECK: stablehlo.optimization_barrier %[[T]]
+func.func @main(%x: tensor<1x8x8x16xf32>, %g: tensor<3x3x8x48xf32> {hloom.bound}) -> tensor<1x6x6x48xf32> {
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x8x48xf32>) -> tensor<1x6x6x48xf32>
+  return %0 : tensor<1x6x6x48xf32>
+}
+
+// -----
+
+// Declined: Weights that are given at each call. One channel a group.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.optimization_barrier
 // CHECK: return
-func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32>, %g: tensor<3x3x8x48xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x6x6x48xf32>) {
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32>, %d: tensor<3x3x1x16xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x6x6x16xf32>) {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
-  %1 = stablehlo.convolution(%x, %g) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
-    {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x8x48xf32>) -> tensor<1x6x6x48xf32>
-  return %0, %1 : tensor<1x6x6x72xf32>, tensor<1x6x6x48xf32>
+  %1 = stablehlo.convolution(%x, %d) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x6x6x16xf32>
+  return %0, %1 : tensor<1x6x6x72xf32>, tensor<1x6x6x16xf32>
 }
 
 // -----
