@@ -24,7 +24,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
-from ...common.control_flow import NestBody, for_each, for_loop, nest_each
+from ...common.control_flow import LoopBound, NestBody, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
