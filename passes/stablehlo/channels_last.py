@@ -13,7 +13,9 @@ After:
     %2 = stablehlo.convolution(%1, %c) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f] …
     %3 = stablehlo.transpose %2, dims = [0, 3, 1, 2]
 
-For a CPU the weights are [0, 1, i, o]: output channels are the lanes of its kernel, and padding stays with the convolution.
+For a CPU the weights are [0, 1, i, o]: output channels are the lanes of its kernel, and padding stays with the convolution. A gradient by
+weights, which sums images over windows of more taps than results, is [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]: both operands have the
+channels last of the convolution that it belongs to.
 
 The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
 anyway, windowed reductions, pads, slices, concatenations, reductions, reshapes of the dimensions between), until they meet the next
@@ -41,7 +43,7 @@ from ..registry import register_pass
 from .rules.shapes import SHAPES
 from .support import build, constants
 from .support.dimensions import ConvDims
-from .support.direct_convolution import channels_last_dims, direct_convolution
+from .support.direct_convolution import direct_convolution, direct_dims
 from .support.driver import Rule, merged, rewrite, with_region
 
 Values = list[ir.Value] | None
@@ -98,17 +100,13 @@ def _convolution(target: TargetView, op: ir.Operation) -> Values:
         return None
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0]) + 2
-    orders = [
-        [dims.first[0], *dims.spatial[0], dims.second[0]],
-        [dims.second[1], *dims.spatial[1], dims.first[1]] if target.kind == "cuda" else [*dims.spatial[1], dims.first[1], dims.second[1]],
-        [dims.first[2], *dims.spatial[2], dims.second[2]],
-    ]
+    conv, spatial = direct_convolution(op, target), tuple(range(1, rank - 1))
+    last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3) if conv is None else direct_dims(op, conv)
+    orders = [dims.order(side, last) for side in range(3)]
     if all(order == list(range(rank)) for order in orders):
         return None
     x, w = (build.transpose(value, order) for value, order in zip(op.operands, orders))
     shape = [build.shape_of(op.results[0])[d] for d in orders[2]]
-    spatial = tuple(range(1, rank - 1))
-    last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3) if target.kind == "cuda" else channels_last_dims(rank - 2)
     y = last.emit(op, x, w, build.tensor(shape, build.element_of(op.results[0])))
     return [build.transpose(y, [orders[2].index(d) for d in range(rank)])]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -120,6 +121,18 @@ WINOGRAD = [
 """3 × 3 windows of stride 1, and a third dimension: where their weights are bound, by Winograd's algorithm, with edges of all kinds."""
 
 
+GRADIENTS = [
+    Layer((14, 14), 16, 24, (3, 3), padding=around(1), batch=6),
+    Layer((13, 11), 20, 33, (3, 3), padding=((1, 0), (0, 2)), batch=3, stride=2, first=False),
+    Layer((12, 17), 3, 16, (7, 7), padding=around(3), batch=2, stride=2),
+    Layer((40, 40), 8, 16, (3, 3), dilation=3),
+    Layer((200,), 12, 16, (5,), padding=around(2, 1), batch=7),
+    Layer((6, 8, 9), 9, 16, (3, 3, 3), padding=around(1, 3), batch=4),
+    Layer((14, 14), 16, 32, (1, 1), batch=6),
+    Layer((9, 9), 16, 4, (3, 3), padding=around(1), batch=2),
+]
+
+
 def check(layers: list[Layer], target: str, bound: bool) -> None:
     """One program of all layers, with weights that are bound or given at each call."""
     arrays = [layer.arrays() for layer in layers]
@@ -151,6 +164,25 @@ def test_transposed(bound):
 @pytest.mark.parametrize("target", TARGETS)
 def test_winograd(target):
     check(WINOGRAD, target, True)
+
+
+def test_gradients_by_weights():
+    """Images and pixels are summed, those of several images one after the other."""
+    arrays = [layer.arrays() for layer in GRADIENTS]
+    xs, ws = [x for x, _ in arrays], [w for _, w in arrays]
+    zs = [np.asarray(layer.apply(x, w)) for layer, x, w in zip(GRADIENTS, xs, ws)]
+
+    def program(*arrays: Any) -> Any:
+        x, w, z = (arrays[n::3] for n in range(3))
+        return [jax.vjp(partial(layer.apply, a), b)[1](c)[0] for layer, a, b, c in zip(GRADIENTS, x, w, z)]
+
+    inputs = [array for each in zip(xs, ws, zs) for array in each]
+    with jax.enable_x64(True):
+        expected = jax.jit(program)(*(array.astype(np.float64) for array in inputs))
+    found = hloom.compile(program, *inputs, target="cpu-avx2")(*inputs)
+    for layer, result, exact in zip(GRADIENTS, found, expected, strict=True):
+        scale = float(np.abs(exact).max())
+        np.testing.assert_allclose(result, exact, rtol=0, atol=2e-5 * scale, err_msg=str(layer))
 
 
 def test_who_asks_for_a_direct_sum_gets_it():

@@ -16,7 +16,7 @@ from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scalars import signless
 from ...common.scans import scan_dim
 from ...stablehlo.support.dimensions import ConvDims
-from ...stablehlo.support.direct_convolution import direct_convolution, is_channels_last, pads_in_kernel
+from ...stablehlo.support.direct_convolution import direct_convolution, direct_dims, pads_in_kernel
 from ...stablehlo.support.neutral_padding import pads_with_neutral
 from . import generic
 from .computed_reads import padded
@@ -72,7 +72,7 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
 
 
 def _convolution(low: Lowering, op: ir.Operation) -> None:
-    """Loops: the result's dims in order, then the window's, then the input channels of a group."""
+    """Loops: the result's dims in order, then the window's, then the input channels of a group (before, where they lie outside)."""
     lhs, rhs = op.operands
     kind = op.results[0].type
     numbers = _stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
@@ -93,6 +93,8 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
     loops = generic.dims(range(rank + spatial + 1))
     batch, feature = loops[numbers.output_batch_dimension], loops[numbers.output_feature_dimension]
     taps, channel = loops[rank : rank + spatial], loops[-1]
+    if numbers.input_feature_dimension == numbers.kernel_input_feature_dimension == 0:
+        channel, *taps = loops[rank:]  # images, as in the gradient by the weights: they are summed one after the other
     features = kind.shape[numbers.output_feature_dimension]
     channels = rhs.type.shape[numbers.kernel_input_feature_dimension]
     lhs_at: dict[int, ir.AffineExpr] = {numbers.input_feature_dimension: channel, numbers.input_batch_dimension: batch}
@@ -116,7 +118,7 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
 def _pads_in_kernel(op: ir.Operation) -> bool:
     """Whether the CPU's kernel leaves the padding out of what it sums."""
     conv = direct_convolution(op, target_of(op))
-    return conv is not None and pads_in_kernel(conv) and is_channels_last(ConvDims.of(op))
+    return conv is not None and pads_in_kernel(conv) and ConvDims.of(op) == direct_dims(op, conv)
 
 
 def _surrounded(low: Lowering, old: ir.Value, pairs: Sequence[tuple[int, int]]) -> ir.Value:

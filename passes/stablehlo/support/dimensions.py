@@ -83,6 +83,12 @@ class ConvDims:
             at(self.spatial, tuple(permutation[d] for d in self.spatial[side])),
         )
 
+    def order(self, side: int, other: ConvDims) -> list[int]:
+        """The permutation of this side's tensor that gives it the dimension numbers of `other`."""
+        places = {other.first[side]: self.first[side], other.second[side]: self.second[side]}
+        places |= zip(other.spatial[side], self.spatial[side])
+        return [places[d] for d in range(len(places))]
+
     def attribute(self) -> ir.Attribute:
         return _stablehlo.ConvDimensionNumbers.get(
             input_batch_dimension=self.first[0],

@@ -5,6 +5,8 @@ The choice depends on sizes alone, so that the passes that prepare such a convol
 
 from __future__ import annotations
 
+from math import prod
+
 from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
@@ -50,6 +52,20 @@ def channels_last_dims(rank: int) -> ConvDims:
     """[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], for `rank` spatial dimensions."""
     inside, taps = tuple(range(1, rank + 1)), tuple(range(rank))
     return ConvDims((0, rank, 0), (rank + 1, rank + 1, rank + 1), (inside, taps, inside))
+
+
+def images_summed_dims(rank: int) -> ConvDims:
+    """[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], for `rank` spatial dimensions: the gradient by the weights of a convolution with its
+    channels last; the images are its features, the channels its batch."""
+    inside, result = tuple(range(1, rank + 1)), tuple(range(rank))
+    return ConvDims((rank + 1, 0, rank), (0, rank + 1, rank + 1), (inside, inside, result))
+
+
+def direct_dims(op: ir.Operation, conv: Conv) -> ConvDims:
+    """The dimension numbers that the kernel wants: images are summed where they lie outside and the window has more taps than results."""
+    dims, rank = ConvDims.of(op), len(conv.dilations)
+    summed = dims.second[0] < dims.first[0] and 1 < prod(conv.output[2:]) < prod(conv.filter[2:]) and conv.groups == 1
+    return images_summed_dims(rank) if summed else channels_last_dims(rank)
 
 
 def is_channels_last(dims: ConvDims) -> bool:

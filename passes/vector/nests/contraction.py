@@ -24,11 +24,12 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
-from ...common.control_flow import LoopBound, NestBody, for_each, for_loop, nest_each
+from ...common.control_flow import NestBody, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
+from .deep_sums import is_deep
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
@@ -98,8 +99,8 @@ class _Contraction:
         self.across = [w for w in windows if w.step(self.jam)]
         self.along = [w for w in windows if not w.step(self.jam)]
         self.one = work.lanes(target)
-        self.part: tuple[LoopBound, LoopBound] | None = None
-        """What the reduced loop runs over, where that is part of it."""
+        self.part: dict[int, Taps] = {}
+        """What the first reduced loop runs over, where that is part of it."""
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -118,28 +119,30 @@ class _Contraction:
                 self._lines(fixed, self.vector, count)
                 return
             columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
-            self._in_parts(columns) if streaming else columns()
+            steps = STREAMED_ROWS if streaming else 1 if self.step is None and is_deep(self.work, self.jam) else None
+            self._in_parts(columns, steps) if steps else columns()
 
         nest_each([extents[d] for d in self.outer], at)
 
-    def _in_parts(self, columns: Callable[[], None]) -> None:
-        """The sums of some steps of the reduced loop after the other, for all columns each. The processor itself prefetches so few rows."""
+    def _in_parts(self, columns: Callable[[], None], steps: int) -> None:
+        """The sums of some steps of the first reduced loop after the other, for all columns each. The processor itself prefetches so few
+        rows."""
         depth = self.work.extents[self.reduced[0]]
         assert isinstance(depth, int)
         inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in self.work.inputs]
         self.work = first = replace(self.work, inputs=inputs)
 
         def part(steps: int, start: LinearIndex) -> None:
-            self.part = start.value(), (start + steps).value()
+            self.part = {self.reduced[0]: (start.value(), (start + steps).value())}
             columns()
 
-        part(STREAMED_ROWS, LinearIndex())
+        part(steps, LinearIndex())
         self.work = replace(first, inits=list(first.outputs), fill=[None])
-        whole = depth - depth % STREAMED_ROWS
-        for_each(STREAMED_ROWS, whole, STREAMED_ROWS, partial(part, STREAMED_ROWS))
+        whole = depth - depth % steps
+        for_each(steps, whole, steps, partial(part, steps))
         if whole < depth:
             part(depth - whole, LinearIndex(constant=whole))
-        self.work, self.part = first, None
+        self.work, self.part = first, {}
 
     def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
         for number in range(len(self.work.inputs)):
@@ -256,7 +259,7 @@ class _Contraction:
 
     def _loops(self, fixed: dict[int, LinearIndex], row: LinearIndex, rows: int) -> list[Taps]:
         """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have."""
-        loops: dict[int, Taps] = {d: self.part or (0, self.work.extents[d]) for d in self.reduced}
+        loops: dict[int, Taps] = {d: self.part.get(d, (0, self.work.extents[d])) for d in self.reduced}
         loops |= {w.tap: w.existing(fixed) for w in self.along}
         for window in self.across if row.is_constant else ():
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]

@@ -46,6 +46,20 @@ func.func @turns(%x: tensor<1x8x8x16xf32>, %w: tensor<16x16x3x3xf32>) -> (tensor
   return %3, %4 : tensor<1x16x6x12xf32>, tensor<16x6x12xf32>
 }
 
+// Changed: A gradient by weights, as JAX writes it: the images are its features, and lie outside.
+// CHECK-LABEL: func.func @gradient(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x16x8x8xf32>, %[[Z:[a-z0-9]+]]: tensor<4x24x8x8xf32>
+// CHECK: %[[A:.*]] = stablehlo.transpose %[[X]], dims = [0, 2, 3, 1]
+// CHECK: %[[B:.*]] = stablehlo.transpose %[[Z]], dims = [0, 2, 3, 1]
+// CHECK: %[[C:.*]] = stablehlo.convolution(%[[A]], %[[B]]) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]
+// CHECK-SAME: -> tensor<3x3x16x24xf32>
+// CHECK: stablehlo.transpose %[[C]], dims = [3, 2, 0, 1]
+func.func @gradient(%x: tensor<4x16x8x8xf32>, %z: tensor<4x24x8x8xf32>) -> tensor<24x16x3x3xf32> {
+  %0 = stablehlo.convolution(%x, %z) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x16x8x8xf32>, tensor<4x24x8x8xf32>) -> tensor<24x16x3x3xf32>
+  return %0 : tensor<24x16x3x3xf32>
+}
+
 // Declined: Fewer output channels than a vector has lanes.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT: stablehlo.transpose
