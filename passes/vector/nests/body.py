@@ -19,6 +19,7 @@ from ...common.rewriting import value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on
 from ...common.storage import Storage
 from ...common.vectors import element_of, is_vector, reduced
+from .comparisons import clamped, compared
 from .lanes import Lanes, Rep
 from .places import Places
 
@@ -36,6 +37,8 @@ class LanesBody(ScalarBody):
         super().__init__(indices, {})
         self.lanes, self.captured = lanes, captured
         self.places = Places(lanes)
+        self.decided: dict[ir.Value, bool] = {}
+        """Conditions that are known."""
 
     def outside(self, value: ir.Value) -> Rep:
         return self.captured(value)
@@ -49,6 +52,8 @@ class LanesBody(ScalarBody):
         return [o.value() if isinstance(o, LinearIndex) else o for o in operands]
 
     def index_op(self, op: ir.Operation, operands: list[LinearIndex]) -> LinearIndex | None:
+        if len(operands) == 2 and (chosen := clamped(op.name, *operands, self.lanes)) is not None:
+            return chosen
         uniform = isinstance(op.results[0].type, ir.IndexType) and not any(o.lanes for o in operands)
         return LinearIndex.of(self.emit(op, list(operands))[0]) if uniform else None
 
@@ -79,13 +84,29 @@ class LanesBody(ScalarBody):
             return entry
         return self.lanes.load(storage, linear if rest is None else arith.addi(rest, self.lanes.widen(linear)))
 
-    def emit(self, op: ir.Operation, operands: list[Rep]) -> list[ir.Value]:
+    def emit(self, op: ir.Operation, operands: list[Rep]) -> list[Rep]:
+        if op.name == "arith.cmpi" and (holds := compared(op, *operands, self.lanes)) is not None:
+            return [self._decided(holds)]
+        if op.name in ("arith.andi", "arith.ori") and any(operand in self.decided for operand in operands):
+            return [self._joined(op.name == "arith.andi", *operands)]
+        if op.name == "arith.select" and operands[0] in self.decided:
+            return [operands[1] if self.decided[operands[0]] else operands[2]]
         if (known := self.places.fold(op, operands)) is not None:
             return [known]
         scalar_divisor = op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1])
         if scalar_divisor and target_of(op).vector_bits >= _SLOW_DIVISION_BITS:
             return [self._divide_by_scalar(op, self.values(operands), operands[1])]
         return super().emit(op, operands)
+
+    def _decided(self, holds: bool) -> ir.Value:
+        made = arith.constant(ir.IntegerType.get_signless(1), holds)
+        self.decided[made] = holds
+        return made
+
+    def _joined(self, both: bool, x: ir.Value, y: ir.Value) -> Rep:
+        """Both of two conditions, or either; one of them is known."""
+        known, other = (x, y) if x in self.decided else (y, x)
+        return other if self.decided[known] == both else known
 
     def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
         """x / c for a scalar c by its reciprocal, corrected to the rounding of a division: a division of wide vectors costs as much

@@ -16,6 +16,7 @@ from .lanes import Lanes
 from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
 from .pairs import emit_pairs, pair_loop
+from .segments import cuts, segments
 from .work import Point, Work
 
 
@@ -53,7 +54,9 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
             elif knows_places(here, vector, one):
                 chunks_one_by_one(extents[vector], one, chunk)
             else:
-                chunks(extents[vector], lane_count(here, vector, target), one, chunk)
+                count = lane_count(here, vector, target)
+                turns = cuts(here, vector)
+                segments(extents[vector], turns, count, one, chunk) if turns else chunks(extents[vector], count, one, chunk)
 
         nest_each([extents[d] for d in inner], row)
 

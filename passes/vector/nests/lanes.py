@@ -5,7 +5,8 @@ A value is one of: a `LinearIndex` (an index, linear in the lane number), a scal
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from torch_mlir import ir
@@ -30,6 +31,10 @@ class Lanes:
 
     count: int
     mask: ir.Value | None = None
+    live: int = 0
+    """How many of them are live, where that is known."""
+    reach: Mapping[ir.Value, tuple[int, int]] = field(default_factory=dict, compare=False)
+    """The least and the greatest value of indices of which that is known."""
 
     def type(self, element: ir.Type) -> ir.Type:
         """The type of one element a lane."""

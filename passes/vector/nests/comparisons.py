@@ -1,0 +1,44 @@
+"""What is known of indices while code is emitted: their bounds in the live lanes, which of two is the greater, what a comparison gives."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from ...common.linear_index import LinearIndex
+from ...common.scalars import INTEGER_PREDICATES
+from .lanes import Lanes, Rep
+
+PREDICATES = {number: name for name, number in INTEGER_PREDICATES.items()}
+
+
+def bounds(index: LinearIndex, lanes: Lanes) -> tuple[int, int] | None:
+    """The least and the greatest value of an index in the live lanes; None where that is not known."""
+    if any(variable not in lanes.reach for variable in index.terms) or (index.lanes and not lanes.live):
+        return None
+    ends = [(index.lanes * (lanes.live - 1), 0)] if index.lanes else []
+    ends += [(factor * low, factor * high) for v, factor in index.terms.items() for low, high in [lanes.reach[v]]]
+    return index.constant + sum(map(min, ends)), index.constant + sum(map(max, ends))
+
+
+def clamped(name: str, a: LinearIndex, b: LinearIndex, lanes: Lanes) -> LinearIndex | None:
+    """The one of two indices that is the greater (arith.maxsi) or the lesser (arith.minsi) in all live lanes; None if that is not known."""
+    between = bounds(a - b, lanes) if name in ("arith.maxsi", "arith.minsi") else None
+    if between is None or between[0] < 0 < between[1]:
+        return None
+    return a if (between[0] >= 0) == (name == "arith.maxsi") else b
+
+
+def compared(op: ir.Operation, a: Rep, b: Rep, lanes: Lanes) -> bool | None:
+    """What a comparison of two indices gives in all live lanes; None where that is not known."""
+    if not isinstance(a, LinearIndex) or not isinstance(b, LinearIndex):
+        return None
+    predicate = PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]
+    between = bounds(a - b, lanes)
+    if between is None:
+        return None
+    low, high = between
+    always = {
+        "slt": high < 0, "sle": high <= 0, "sgt": low > 0, "sge": low >= 0, "eq": low == high == 0, "ne": low > 0 or high < 0,
+    }  # fmt: skip
+    never = {"slt": low >= 0, "sle": low > 0, "sgt": high <= 0, "sge": high < 0, "eq": low > 0 or high < 0, "ne": low == high == 0}
+    return True if always.get(predicate) else False if never.get(predicate) else None
