@@ -54,6 +54,7 @@ def test_lines_and_volumes():
         lambda x, y: [F.interpolate(y, (5, 3, 20), mode="trilinear"), F.interpolate(y.bfloat16(), scale_factor=2, mode="trilinear")],
     ]
     compare(functions, line, volume)
+    compare([lambda x: [F.interpolate(x, scale_factor=1.7, mode="bilinear")]], random(1, 2, 5, 6).double(), rtol=1e-12, atol=1e-12)
 
 
 def test_moments():

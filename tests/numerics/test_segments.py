@@ -20,6 +20,7 @@ def test_lanes(widths, low, high, shift):
         [
             lambda x, *parts: [torch.cat(parts, 1), torch.cat([part * 2 + 1 for part in parts], 1).exp(), x.roll(shift, 1) + x],
             lambda x, *parts: [F.pad(x, (low, high)), F.pad(x, (low, high, 1, 2), value=2.0) * 3, F.pad(x > 0, (high, low)).float()],
+            lambda x, *parts: [F.pad(x, (min(5, x.shape[1] - 1), 2), mode="reflect"), F.pad(x[None], (high, -1, 2, 9), mode="replicate")],
             lambda x, *parts: [torch.cat((x[:, ::2] - 1, F.pad(parts[0], (1, 1))), 1)],
         ],
         x,

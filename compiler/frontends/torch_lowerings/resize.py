@@ -12,6 +12,7 @@ from hloom.passes.common.folding import dtype_of
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
+from .padding import taken
 
 _CUBIC = -0.75
 """The slope of torch's cubic kernel at its ends."""
@@ -27,10 +28,12 @@ class Places:
 
 @torch_lowering("aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec")
 def linear(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
+    real = _real(x)
+
     def places(extent: int, count: int, scale: float | None) -> Places:
-        at = np.maximum(_positions(extent, count, scale, align_corners), 0)
+        at = np.maximum(_positions(extent, count, scale, align_corners, real), 0)
         low = np.minimum(at.astype(np.int64), extent - 1)
-        above = np.clip(at - low.astype(np.float32), 0, 1)
+        above = np.clip(at - low.astype(real), 0, 1)
         return Places(np.stack([low, np.minimum(low + 1, extent - 1)]), np.stack([1 - above, above]))
 
     return _resized(op, x, scales, places)
@@ -38,13 +41,15 @@ def linear(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: 
 
 @torch_lowering("aten.upsample_bicubic2d.vec")
 def bicubic(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
+    real = _real(x)
+
     def places(extent: int, count: int, scale: float | None) -> Places:
-        at = _positions(extent, count, scale, align_corners)
+        at = _positions(extent, count, scale, align_corners, real)
         low = np.floor(at).astype(np.int64)
-        above = np.clip(at - low.astype(np.float32), 0, 1)
-        taken = [np.clip(low + tap, 0, extent - 1) for tap in (-1, 0, 1, 2)]
-        weights = [_cubic(np.abs(np.float32(tap) - above)) for tap in (-1, 0, 1, 2)]
-        return Places(np.stack(taken), np.stack(weights))
+        above = np.clip(at - low.astype(real), 0, 1)
+        rows = [np.clip(low + tap, 0, extent - 1) for tap in (-1, 0, 1, 2)]
+        weights = [_cubic(np.abs(real(tap) - above)) for tap in (-1, 0, 1, 2)]
+        return Places(np.stack(rows), np.stack(weights))
 
     return _resized(op, x, scales, places)
 
@@ -58,22 +63,27 @@ def nearest(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequen
     return _resized(op, x, scales, places)
 
 
-def _ratio(extent: int, count: int, scale: float | None) -> np.float32:
-    return np.float32(1 / scale) if scale else np.float32(extent) / np.float32(count)
+def _real(x: ir.Value) -> type[np.floating]:
+    """What eager computes places and weights in."""
+    return np.float64 if isinstance(build.element_of(x), ir.F64Type) else np.float32
 
 
-def _positions(extent: int, count: int, scale: float | None, align_corners: bool) -> np.ndarray:
-    """Where each element of the result lies in the operand. In f32, as eager has it."""
-    at = np.arange(count, dtype=np.float32)
+def _ratio(extent: int, count: int, scale: float | None, real: type[np.floating] = np.float32) -> np.floating:
+    return real(1 / scale) if scale else real(extent) / real(count)
+
+
+def _positions(extent: int, count: int, scale: float | None, align_corners: bool, real: type[np.floating]) -> np.ndarray:
+    """Where each element of the result lies in the operand."""
+    at = np.arange(count, dtype=real)
     if align_corners:
-        return at * (np.float32(extent - 1) / np.float32(count - 1) if count > 1 else np.float32(0))
-    return (at + np.float32(0.5)) * _ratio(extent, count, scale) - np.float32(0.5)
+        return at * (real(extent - 1) / real(count - 1) if count > 1 else real(0))
+    return (at + real(0.5)) * _ratio(extent, count, scale, real) - real(0.5)
 
 
 def _cubic(distance: np.ndarray) -> np.ndarray:
     near = ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
     far = ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC
-    return np.where(distance <= 1, near, far).astype(np.float32)
+    return np.where(distance <= 1, near, far)
 
 
 def _resized(op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]) -> ir.Value:
@@ -95,20 +105,13 @@ def _resized(op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of
 
 def _along(x: ir.Value, d: int, places: Places) -> ir.Value:
     if places.weights is None:
-        return _taken(x, d, places.places[0])
+        return taken(x, d, places.places[0])
     total = None
-    for taken, weights in zip(places.places, places.weights):
+    for row, weights in zip(places.places, places.weights):
         element = build.element_of(x)
         held = constants.write(weights.astype(dtype_of(element)), build.tensor([len(weights)], element))
-        value = _taken(x, d, taken)
+        value = taken(x, d, row)
         part = build.multiply(value, build.broadcast(held, build.shape_of(value), [d]))
         total = part if total is None else build.add(total, part)
     assert total is not None
     return total
-
-
-def _taken(x: ir.Value, d: int, places: np.ndarray) -> ir.Value:
-    if np.array_equal(places, np.arange(build.shape_of(x)[d])):
-        return x
-    held = constants.write(places.astype(np.int32), build.tensor([len(places)], ir.IntegerType.get_signless(32)))
-    return build.take(x, d, held)
