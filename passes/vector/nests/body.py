@@ -52,7 +52,7 @@ class LanesBody(ScalarBody):
         return [o.value() if isinstance(o, LinearIndex) else o for o in operands]
 
     def index_op(self, op: ir.Operation, operands: list[LinearIndex]) -> LinearIndex | None:
-        if len(operands) == 2 and (chosen := clamped(op.name, *operands, self.lanes)) is not None:
+        if len(operands) == 2 and (chosen := clamped(op.name, operands[0], operands[1], self.lanes)) is not None:
             return chosen
         uniform = isinstance(op.results[0].type, ir.IndexType) and not any(o.lanes for o in operands)
         return LinearIndex.of(self.emit(op, list(operands))[0]) if uniform else None
@@ -85,7 +85,7 @@ class LanesBody(ScalarBody):
         return self.lanes.load(storage, linear if rest is None else arith.addi(rest, self.lanes.widen(linear)))
 
     def emit(self, op: ir.Operation, operands: list[Rep]) -> list[Rep]:
-        if op.name == "arith.cmpi" and (holds := compared(op, *operands, self.lanes)) is not None:
+        if op.name == "arith.cmpi" and (holds := compared(op, operands[0], operands[1], self.lanes)) is not None:
             return [self._decided(holds)]
         if op.name in ("arith.andi", "arith.ori") and any(operand in self.decided for operand in operands):
             return [self._joined(op.name == "arith.andi", *operands)]
