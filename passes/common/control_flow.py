@@ -49,10 +49,17 @@ def for_each(lower: LoopBound, upper: LoopBound, step: int, body: Callable[[Line
 
 def nest(extents: Sequence[LoopBound], carried: list[ir.Value], body: NestBody) -> list[ir.Value]:
     """Loops over all of `extents`, the first outermost; `body(indices, carried)` returns what is carried on."""
-    if not extents:
+    return nest_between([(0, extent) for extent in extents], carried, body)
+
+
+def nest_between(bounds: Sequence[tuple[LoopBound, LoopBound]], carried: list[ir.Value], body: NestBody) -> list[ir.Value]:
+    """The same between bounds."""
+    if not bounds:
         return body([], carried)
-    first, *others = extents
-    return for_loop(0, first, 1, carried, lambda index, values: nest(others, values, lambda inner, last: body([index, *inner], last)))
+    (lower, upper), *others = bounds
+    return for_loop(
+        lower, upper, 1, carried, lambda index, values: nest_between(others, values, lambda inner, last: body([index, *inner], last))
+    )
 
 
 def nest_each(extents: Sequence[LoopBound], body: Callable[[list[LinearIndex]], None]) -> None:

@@ -22,8 +22,8 @@ anyway, windowed reductions, pads, slices, concatenations, reductions, reshapes 
 convolution's and both go.
 
 Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: on CUDA, convolutions that no
-library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py). Their kernels read any
-layout.
+library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py), whose kernels read any
+layout, and islands of convolutions that conversions would slow down (support/layouts.py): each is told of in `hloom.kernel_chosen`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import Kind, named
 from ..common.rewriting import attributes_of, i64_array, integer, integers, padding_pairs, producer, value_of, walk
+from ..fused.planner.kernels import CHOSEN
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES
@@ -45,6 +46,7 @@ from .support import build, constants
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, direct_dims
 from .support.driver import Rule, merged, rewrite, with_region
+from .support.layouts import decide_layouts
 
 Values = list[ir.Value] | None
 
@@ -52,6 +54,8 @@ Values = list[ir.Value] | None
 @register_pass("channels-last", "gives convolutions the channels as their last dimension", ops=("stablehlo.convolution",))
 def channels_last(module: ir.Operation) -> None:
     target = target_of(module)
+    if target.kind == "cpu":
+        decide_layouts(module, target)
     if not any(_taken(op, target) for op in walk(module, "stablehlo.convolution")):
         return
     rules: dict[str, list[Rule]] = {
@@ -92,7 +96,9 @@ def _source(value: ir.Value) -> ir.Value | None:
 
 
 def _taken(op: ir.Operation, target: TargetView) -> bool:
-    return (conv_of(op) if target.kind == "cuda" else direct_convolution(op, target)) is not None
+    if target.kind == "cuda":
+        return conv_of(op) is not None
+    return CHOSEN not in op.attributes and direct_convolution(op, target) is not None
 
 
 def _convolution(target: TargetView, op: ir.Operation) -> Values:

@@ -12,10 +12,10 @@ the kernel. Batch groups become feature groups: the batch splits into (group, re
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
 
-Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out (support/direct_convolution.py), windowed
-reductions padded with what changes nothing (support/neutral_padding.py) and scans (common/scans.py), which are no windows to their
-kernels; for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded alike on both sides; should
-the planner choose a generated kernel for one after all, it comes back here.
+Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out (support/direct_convolution.py,
+support/line_convolution.py), windowed reductions padded with what changes nothing (support/neutral_padding.py) and scans (common/scans.py),
+which are no windows to their kernels; for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded
+alike on both sides; should the planner choose a generated kernel for one after all, it comes back here.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from .support import build
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, pads_in_kernel
 from .support.driver import rewrite, with_region
+from .support.line_convolution import line_convolution
 from .support.neutral_padding import pads_with_neutral
 
 Values = list[ir.Value] | None
@@ -57,7 +58,7 @@ def _unless_left_out(op: ir.Operation) -> Values:
 
 
 def _unless_its_kernel_pads(target: TargetView, op: ir.Operation) -> Values:
-    conv = direct_convolution(op, target)
+    conv = direct_convolution(op, target) or line_convolution(op, target)
     return without_padding(op) if conv is None or not pads_in_kernel(conv) else None
 
 

@@ -36,9 +36,9 @@ from ..library_calls.conv import Conv
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
-from .support.direct_convolution import direct_convolution, is_channels_last
+from .support.direct_convolution import direct_convolution, is_channels_last, suits_winograd
 
-_LEAST_CHANNELS, _LEAST_FEATURES, _LEAST_TILES = 32, 32, 4
+_LEAST_TILES = 4
 _FLOAT = 4
 
 
@@ -52,7 +52,7 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
     transformed: dict[tuple[ir.Value, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
-        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or not _is_taken(op, conv):
+        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
             continue
         outputs = 4 if _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes else 2
         fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
@@ -66,20 +66,6 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
         op.operands[1] = transformed[weights, outputs]
         reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
         op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
-
-
-def _is_taken(op: ir.Operation, conv: Conv) -> bool:
-    precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
-    taps = conv.filter[2:]
-    window = (
-        taps[-2:] == (TAPS, TAPS)
-        and (len(taps) == 2 or (len(taps) == 3 and taps[0] > 1))
-        and min(conv.output[-2:]) > 1
-        and set(conv.window_strides) == set(conv.dilations) == {1}
-        and conv.groups == 1
-    )
-    wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
-    return window and wide and not precise and all(isinstance(v.type.element_type, ir.F32Type) for v in (*op.operands, op.results[0]))
 
 
 def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:

@@ -89,6 +89,22 @@ LAYERS = [
     Layer((21,), 32, 48, (32,), padding=around(16, 1), groups=2),
 ]
 
+LINES = [
+    Layer((15, 14), 24, 24, (3, 3), padding=around(1), groups=24, batch=2),
+    Layer((13, 27), 20, 20, (5, 5), stride=2, padding=around(2), groups=20),
+    Layer((17, 9), 6, 6, (7, 7), padding=((3, 2), (0, 5)), groups=6),
+    Layer((12, 34), 9, 9, (2, 3), stride=2, padding=((1, 0), (2, 1)), dilation=3, groups=9),
+    Layer((70,), 10, 10, (31,), padding=around(15, 1), groups=10),
+    Layer((5, 9, 8), 5, 5, (3, 3, 3), padding=around(1, 3), groups=5),
+    Layer((21, 37), 3, 70, (3, 3), stride=2, padding=around(1)),
+    Layer((18, 33), 1, 8, (5, 4), padding=((2, 2), (0, 3))),
+    Layer((9, 12), 20, 3, (3, 3), padding=around(1)),
+    Layer((8, 64), 7, 13, (3, 2), padding=around(1), dilation=2),
+    Layer((7, 7), 16, 40, (1, 1)),
+    Layer((3, 1000), 2, 4, (1, 9), stride=2, padding=((0, 0), (4, 4))),
+]
+"""Lines of pixels along the lanes, where a policy asks for the channels first."""
+
 TRANSPOSED = [
     Layer((5, 7), 16, 24, (4, 4), padding=around(2), spread=2, batch=2),
     Layer((6, 5), 8, 16, (3, 3), padding=((1, 2), (1, 2)), spread=2, first=False),
@@ -133,7 +149,7 @@ GRADIENTS = [
 ]
 
 
-def check(layers: list[Layer], target: str, bound: bool) -> None:
+def check(layers: list[Layer], target: str, bound: bool, **options: Any) -> None:
     """One program of all layers, with weights that are bound or given at each call."""
     arrays = [layer.arrays() for layer in layers]
     xs, ws = [x for x, _ in arrays], [w for _, w in arrays]
@@ -144,7 +160,7 @@ def check(layers: list[Layer], target: str, bound: bool) -> None:
     with jax.enable_x64(True):
         expected = jax.jit(program)(*(array.astype(np.float64) for array in [*xs, *ws]))
     bind = {len(xs) + number: w for number, w in enumerate(ws)}
-    exe = hloom.compile(program, *xs, *ws, target=target, bind=bind if bound else None)
+    exe = hloom.compile(program, *xs, *ws, target=target, bind=bind if bound else None, **options)
     found = exe(*xs) if bound else exe(*xs, *ws)
     for layer, result, exact in zip(layers, found, expected, strict=True):
         np.testing.assert_allclose(result, exact, rtol=2e-5, atol=2e-5, err_msg=str(layer))
@@ -154,6 +170,11 @@ def check(layers: list[Layer], target: str, bound: bool) -> None:
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
 def test_layers(target, bound):
     check(LAYERS, target, bound)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lines(target):
+    check(LINES, target, False, policy={"kernel": [{"op": "convolution", "use": "channels_first"}]})
 
 
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])

@@ -4,7 +4,8 @@
     op = "dot_general"          # a glob over the op's name without its dialect
     loc = "*fc1*"               # a glob over its location, as hloom-explain prints it
     use = "library"             # library, generated, or cost: the cheaper of the two; of scatters on GPUs unordered: as updates come;
-                                # of convolutions on CPUs direct: not by Winograd's algorithm
+                                # of convolutions on CPUs direct: not by Winograd's algorithm; channels_first
+                                # and channels_last: the layout, where there is a kernel for it
 
     module attributes {hloom.policy = {kernel = [{loc = "*fc1*", op = "dot_general", use = "library"}]}} { … }
 
@@ -35,7 +36,8 @@ except ImportError:  # Python 3.10
 ATTRIBUTE = "hloom.policy"
 UNORDERED = "unordered"
 DIRECT = "direct"
-USES = ("library", "generated", UNORDERED, DIRECT, "cost")
+FIRST, LAST = "channels_first", "channels_last"
+USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, "cost")
 
 
 class PolicyError(CompileError):

@@ -17,6 +17,7 @@ from ...common.scalars import signless
 from ...common.scans import scan_dim
 from ...stablehlo.support.dimensions import ConvDims
 from ...stablehlo.support.direct_convolution import direct_convolution, direct_dims, pads_in_kernel
+from ...stablehlo.support.line_convolution import line_convolution
 from ...stablehlo.support.neutral_padding import pads_with_neutral
 from . import generic
 from .computed_reads import padded
@@ -117,8 +118,11 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
 
 def _pads_in_kernel(op: ir.Operation) -> bool:
     """Whether the CPU's kernel leaves the padding out of what it sums."""
-    conv = direct_convolution(op, target_of(op))
-    return conv is not None and pads_in_kernel(conv) and ConvDims.of(op) == direct_dims(op, conv)
+    target, dims = target_of(op), ConvDims.of(op)
+    conv = direct_convolution(op, target)
+    if conv is None or dims != direct_dims(op, conv):
+        conv = line_convolution(op, target)
+    return conv is not None and pads_in_kernel(conv)
 
 
 def _surrounded(low: Lowering, old: ir.Value, pairs: Sequence[tuple[int, int]]) -> ir.Value:

@@ -12,11 +12,13 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...common.winograd import TAPS
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .build import element_of
 from .dimensions import ConvDims
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
+_LEAST_CHANNELS, _LEAST_FEATURES = 32, 32
 
 
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
@@ -71,3 +73,18 @@ def direct_dims(op: ir.Operation, conv: Conv) -> ConvDims:
 def is_channels_last(dims: ConvDims) -> bool:
     """Whether a convolution has these dimension numbers."""
     return dims == channels_last_dims(len(dims.spatial[0]))
+
+
+def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
+    """Whether Winograd's algorithm computes it, if its weights are bound: 3 × 3 or d × 3 × 3 of f32 and stride 1, of enough channels."""
+    precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
+    taps = conv.filter[2:]
+    window = (
+        taps[-2:] == (TAPS, TAPS)
+        and (len(taps) == 2 or (len(taps) == 3 and taps[0] > 1))
+        and min(conv.output[-2:]) > 1
+        and set(conv.window_strides) == set(conv.dilations) == {1}
+        and conv.groups == 1
+    )
+    wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
+    return window and wide and not precise and all(isinstance(v.type.element_type, ir.F32Type) for v in (*op.operands, op.results[0]))

@@ -24,6 +24,8 @@ _BLOCK = 64
 _CHANNELS = 128
 """Channels of a tile of a convolution that is one for each channel."""
 _PIXELS = 96
+_POINTS = 4096
+"""Results of a tile of whole pictures."""
 _LEAST_TILES = 16
 """Winograd tiles for which weights that lie in no near cache are read."""
 _PIECES = 2
@@ -45,6 +47,8 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     groups = [a for a in output if of[a] in pixels and of[a] in weights]
     if is_transformed(hero.inputs[1]):
         return _winograd_schedule(hero, axes, lines, columns, target)
+    if groups and not columns and output[-1] in lines:
+        return _pictures_schedule(axes, groups[0], output)
     sizes = {axis: 1 for axis in groups if axis in axes.tileable}
     if output[-1] in sizes:
         del sizes[output[-1]]
@@ -55,6 +59,14 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     line = axes.extent[lines[-1]] if lines else 1
     cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
     return sizes
+
+
+def _pictures_schedule(axes: Axes, group: int, output: list[int]) -> dict[int, int]:
+    """Whole pictures of a convolution that is one for each channel: its kernel knows which of their rows reach into padding."""
+    outer = output[: output.index(group) + 1]
+    sizes: dict[int, int] = {}
+    cut(sizes, axes, outer, max(1, _POINTS // prod(axes.extent[axis] for axis in output[len(outer) :])))
+    return {axis: sizes[axis] for axis in outer if axis in sizes}
 
 
 def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], target: TargetView) -> dict[int, int]:

@@ -27,6 +27,7 @@ from .contraction import contraction_loop, emit_contraction
 from .elementwise import emit_elementwise
 from .grouping import grouped, look_ahead
 from .lanes import Lanes
+from .lines import emit_lines
 from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
 from .pools import emit_pool
@@ -308,7 +309,7 @@ class _Kernel:
         if has_transform(group[0]):
             emit_winograd(group[0], self._captured, self.target, self._scratch)
             return
-        if len(group) == 1 and emit_pool(group[0], self._captured, self.target, self._scratch):
+        if len(group) == 1 and self._emit_windows(group[0]):
             return
         if len(group) == 1 and not is_surrounded(group[0]) and emit_amx(group[0], self.target, self._scratch):
             return
@@ -325,6 +326,10 @@ class _Kernel:
                 return
         parallel = vector is not None and group[0].parallel[vector]
         emit_contraction(group[0], vector if parallel else None, self._captured, self.target, self._scratch)
+
+    def _emit_windows(self, work: Work) -> bool:
+        """Emits `work` where it is one whose windows move along the lanes."""
+        return emit_pool(work, self._captured, self.target, self._scratch) or emit_lines(work, self._captured, self.target)
 
     def _scratch(self, shape: tuple[int, ...], element: ir.Type) -> Storage:
         with ir.InsertionPoint(self.stack_point):

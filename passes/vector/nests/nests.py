@@ -6,7 +6,7 @@ pass over the row. A nest has vector loops of whole chunks and one masked chunk 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import prod
 
@@ -121,10 +121,14 @@ def chunks_one_by_one(extent: int, lanes: int, body: Callable[[LinearIndex, Lane
 
 def static_mask(lanes: int, live: int) -> ir.Value:
     """A mask of i1 that holds in the first `live` lanes."""
+    return mask_of([lane < live for lane in range(lanes)])
+
+
+def mask_of(live: Sequence[bool]) -> ir.Value:
+    """A mask of i1 that holds in the lanes that are `live`."""
     i1 = ir.IntegerType.get_signless(1)
-    bits = [ir.IntegerAttr.get(i1, int(lane < live)) for lane in range(lanes)]
-    kind = vector_of(lanes, i1)
-    return arith.constant(kind, ir.DenseElementsAttr.get(bits, kind))
+    kind = vector_of(len(live), i1)
+    return arith.constant(kind, ir.DenseElementsAttr.get([ir.IntegerAttr.get(i1, int(each)) for each in live], kind))
 
 
 def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:

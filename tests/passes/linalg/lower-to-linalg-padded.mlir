@@ -14,15 +14,26 @@ func.func private @direct(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x16xf32>) -
 
 // -----
 
-// Declined: A kernel of another layout reads what is padded before.
+// Changed: So do those around lines of pixels, of a convolution with the channels first.
 // CHECK-LABEL: func.func private @channels_first(
+// CHECK: %[[P:.*]] = tensor.pad %{{.*}} low[0, 0, 1, 1] high[0, 0, 1, 1]
+func.func private @channels_first(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> attributes {hloom.kind = "conv"} {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+  return %0 : tensor<1x16x8x8xf32>
+}
+
+// -----
+
+// Declined: A kernel that has neither lines nor channels in its lanes reads what is padded before.
+// CHECK-LABEL: func.func private @far_apart(
 // CHECK-NOT: tensor.pad
 // CHECK: arith.select
 // CHECK-NOT: tensor.pad
 // CHECK: return
-func.func private @channels_first(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> attributes {hloom.kind = "conv"} {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
+func.func private @far_apart(%x: tensor<1x16x24x24xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32> attributes {hloom.kind = "conv"} {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]], stride = [3, 3]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x24x24xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>
   return %0 : tensor<1x16x8x8xf32>
 }
 

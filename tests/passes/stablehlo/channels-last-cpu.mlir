@@ -19,13 +19,32 @@ func.func @chain(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<
   return %2 : tensor<1x16x8x8xf32>
 }
 
-// Changed: One channel a group.
+// Changed: One channel a group, beside a convolution of all channels.
 // CHECK-LABEL: func.func @depthwise(
 // CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]{{.*}}feature_group_count = 16 : i64
-func.func @depthwise(%x: tensor<1x16x8xf32>, %w: tensor<16x1x3xf32>) -> tensor<1x16x6xf32> {
+// CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]{{.*}}feature_group_count = 1 : i64
+func.func @depthwise(%x: tensor<1x16x40xf32>, %w: tensor<16x1x3xf32>, %v: tensor<64x16x5xf32>) -> tensor<1x64x34xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
-    {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x16x8xf32>, tensor<16x1x3xf32>) -> tensor<1x16x6xf32>
-  return %0 : tensor<1x16x6xf32>
+    {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x16x40xf32>, tensor<16x1x3xf32>) -> tensor<1x16x38xf32>
+  %1 = stablehlo.convolution(%0, %v) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x38xf32>, tensor<64x16x5xf32>) -> tensor<1x64x34xf32>
+  return %1 : tensor<1x64x34xf32>
+}
+
+// Unchanged: A lone convolution of one channel a group, whose result a bias and a relu follow: two conversions cost more than idle lanes.
+// CHECK-LABEL: func.func @lone(
+// CHECK-NOT: stablehlo.transpose
+// CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]{{.*}}hloom.kernel_chosen = "channels first
+// CHECK-NOT: stablehlo.transpose
+// CHECK: return
+func.func @lone(%x: tensor<1x16x14x14xf32>, %w: tensor<16x1x3x3xf32>, %b: tensor<16xf32>) -> tensor<1x16x14x14xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x16x14x14xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x14x14xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<1x16x14x14xf32>
+  %2 = stablehlo.add %0, %1 : tensor<1x16x14x14xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<1x16x14x14xf32>
+  %3 = stablehlo.maximum %2, %zero : tensor<1x16x14x14xf32>
+  return %3 : tensor<1x16x14x14xf32>
 }
 
 // Changed: Reshapes that keep the batch and the channels, as those that put the phases of a transposed convolution in turn.

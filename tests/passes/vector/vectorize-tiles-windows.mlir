@@ -53,3 +53,48 @@ func.func private @padded(%x: tensor<8x36x8xf32>, %w: tensor<3x3x8x16xf32>) -> t
   }
   return %r : tensor<8x36x16xf32>
 }
+
+#xl = affine_map<(c, oh, ow, kh, kw) -> (c, oh + kh, ow + kw)>
+#wl = affine_map<(c, oh, ow, kh, kw) -> (c, kh, kw)>
+#yl = affine_map<(c, oh, ow, kh, kw) -> (c, oh, ow)>
+
+// Changed: A convolution that is one for each channel, its lanes 14 pixels of a line, its rows blocks of 8: the first and the last lack the
+// taps of a line in the padding, the loop between has all 72 products of 8 rows × 9 taps. A vector of pixels is loaded once for all rows that
+// it serves: 30 of 10 lines, with zeros for lanes in the padding.
+// CHECK-LABEL: func.func private @each(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-COUNT-69: arith.mulf
+// CHECK-COUNT-8: vector.maskedstore
+// CHECK: scf.for
+// CHECK-COUNT-30: vector.maskedload
+// CHECK-NOT: vector.maskedload
+// CHECK-COUNT-8: vector.maskedstore
+// CHECK-COUNT-69: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func private @each(%x: tensor<16x32x14xf32>, %w: tensor<16x3x3xf32>) -> tensor<16x32x14xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<16x32x14xf32> to tensor<16x34x16xf32>
+  %e = tensor.empty() : tensor<16x32x14xf32>
+  %r = scf.forall (%h) = (0) to (16) step (8) shared_outs(%o = %e) -> (tensor<16x32x14xf32>) {
+    %s = tensor.extract_slice %p[%h, 0, 0] [8, 34, 16] [1, 1, 1] : tensor<16x34x16xf32> to tensor<8x34x16xf32>
+    %v = tensor.extract_slice %w[%h, 0, 0] [8, 3, 3] [1, 1, 1] : tensor<16x3x3xf32> to tensor<8x3x3xf32>
+    %t = tensor.extract_slice %o[%h, 0, 0] [8, 32, 14] [1, 1, 1] : tensor<16x32x14xf32> to tensor<8x32x14xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%t : tensor<8x32x14xf32>) -> tensor<8x32x14xf32>
+    %c = linalg.generic {indexing_maps = [#xl, #wl, #yl], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%s, %v : tensor<8x34x16xf32>, tensor<8x3x3xf32>) outs(%f : tensor<8x32x14xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<8x32x14xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[%h, 0, 0] [8, 32, 14] [1, 1, 1] : tensor<8x32x14xf32> into tensor<16x32x14xf32>
+    }
+  }
+  return %r : tensor<16x32x14xf32>
+}
