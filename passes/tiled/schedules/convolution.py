@@ -1,8 +1,9 @@
 """The schedule of convolutions with the channels last: lines of pixels stay whole, output channels go by blocks.
 
 A line is the innermost loop of pixels. Zeros around it are known while its code is emitted, so the kernel jams its pixels
-(passes/vector/nests/windows.py). A tile has so many lines that it has some work, and one block of the weights, which stays in a near cache
-while the tiles of all lines read it: blocks are outside.
+(passes/vector/nests/windows.py). A tile has so many lines that it has some work, and one block of the weights. Weights that a near cache holds
+are read again for each tile of lines, all blocks of them while its pixels are there. Others are read block by block, each by the tiles
+of all lines; of one image, where reading the weights for each costs less than reading the images for each block.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from math import ceil, prod
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position, used_dims
@@ -58,7 +60,27 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     cut(sizes, axes, [a for a in columns if a not in sizes], _BLOCK)
     line = axes.extent[lines[-1]] if lines else 1
     cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
-    return sizes
+    return {axis: sizes[axis] for axis in _order(hero, axes, sizes, lines, target)}
+
+
+def _order(hero: TileOp, axes: Axes, sizes: dict[int, int], lines: list[int], target: TargetView) -> list[int]:
+    """The tiled axes, outermost first: images, lines and blocks of the weights, so that near caches hold what is read again."""
+    alone = {hero.axes[p] for p in map(dim_position, hero.maps[0].results) if p is not None}
+    images = [a for a in sizes if a in lines and a in alone]
+    inner = [a for a in sizes if a in lines and a not in alone]
+    blocks = [a for a in sizes if a not in lines]
+    pixel_bytes, weight_bytes = (prod(kind.shape) * element_bytes(kind.element_type) for kind in _kinds(hero))
+    if weight_bytes <= target.l2_bytes // 2:
+        return [*images, *inner, *blocks]
+    times = prod(ceil(axes.extent[a] / sizes[a]) for a in blocks)
+    if weight_bytes * prod(axes.extent[a] for a in images) <= pixel_bytes * times:
+        return [*images, *blocks, *inner]
+    return [*blocks, *images, *inner]
+
+
+def _kinds(hero: TileOp) -> list[ir.RankedTensorType]:
+    """The types of the image and of the weights."""
+    return [ir.RankedTensorType(value.type) for value in hero.inputs[:2]]
 
 
 def _pictures_schedule(axes: Axes, group: int, output: list[int]) -> dict[int, int]:
