@@ -1,9 +1,9 @@
 """The schedule of convolutions with the channels last: lines of pixels stay whole, output channels go by blocks.
 
 A line is the innermost loop of pixels. Zeros around it are known while its code is emitted, so the kernel jams its pixels
-(passes/vector/nests/windows.py). A tile has so many lines that it has some work, and one block of the weights. Weights that a near cache holds
-are read again for each tile of lines, all blocks of them while its pixels are there. Others are read block by block, each by the tiles
-of all lines; of one image, where reading the weights for each costs less than reading the images for each block.
+(passes/vector/nests/windows.py). A tile has so many lines that it has some work, and one block of the weights. Weights that a near cache
+holds are read again for each tile of lines, all blocks of them while its pixels are there. Others are read block by block, each by the
+tiles of all lines; of one image, where reading the weights for each costs less than reading the images for each block.
 """
 
 from __future__ import annotations
