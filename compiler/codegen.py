@@ -13,8 +13,8 @@ from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.llvm import initialise_all
 from hloom.runtime.manifest import INTERFACE
 
-from .llvm_passes import Job, objects_of, optimise
-from .llvm_split import split
+from .llvm_passes import Job, assembly_of, objects_of
+from .llvm_split import FEW_PASSES, needs_few_passes, split
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
 
@@ -37,9 +37,8 @@ def text_global(name: str, value: str) -> str:
 @uninterrupted()
 def emit_assembly(module: ir.Operation) -> str:
     """The same as assembly text, to be read."""
-    job = _job(to_llvm_ir(module), target_of(module))
-    optimise(job.module, job.machine, job.options)
-    return job.machine.emit_assembly(job.module)
+    target = target_of(module)
+    return "".join(assembly_of(_job(text, target)) for text in split(to_llvm_ir(module)))
 
 
 def to_llvm_ir(module: ir.Operation) -> str:
@@ -52,10 +51,11 @@ def to_llvm_ir(module: ir.Operation) -> str:
         )
     target = target_of(module)
     with module.context:
-        width = ir.Attribute.parse(f'[["prefer-vector-width", "{target.vector_bits}"]]')
+        width = ir.Attribute.parse(f'["prefer-vector-width", "{target.vector_bits}"]')
         for function in (op for name, op in ops if name == "llvm.func"):
             if len(function.regions[0].blocks):
-                function.attributes["passthrough"] = width
+                marks = [ir.StringAttr.get(FEW_PASSES)] if "hloom.few_passes" in function.attributes else []
+                function.attributes["passthrough"] = ir.ArrayAttr.get([width, *marks])
     text = fix_float_literals(translate_module_to_llvmir(module.operation))
     return text if target.bf16_dot else bfloat_as_bits(text)
 
@@ -85,4 +85,4 @@ def _job(text: str, target: TargetView) -> Job:
     options.loop_vectorization = True
     # LLVM's unroller unrolls loops of few vector chunks wholly, and spills
     options.loop_unrolling = False
-    return Job(module, machine, options)
+    return Job(module, machine, options, needs_few_passes(text))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from ctypes import string_at
 from dataclasses import dataclass
 
@@ -31,6 +32,19 @@ class Job:
     module: llvm.ModuleRef
     machine: llvm.TargetMachine
     options: llvm.PipelineTuningOptions
+    few: bool = False
+    """Whether the few passes do that bring the code of spare-llvm-passes into shape."""
+
+    def passes(self, builder: llvm.PassBuilder) -> llvm.ModulePassManager:
+        if self.few:
+            few = llvm.create_new_module_pass_manager()
+            few.add_instruction_combine_pass()
+            few.add_loop_rotate_pass()
+            few.add_simplify_cfg_pass()
+            return few
+        passes = builder.getModulePassManager()
+        passes.add_loop_strength_reduce_pass()  # the one that `_without_strength_reduction` takes from the code generator
+        return passes
 
 
 def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: llvm.PipelineTuningOptions) -> None:
@@ -50,7 +64,7 @@ def run_passes(passes: llvm.ModulePassManager, module: llvm.ModuleRef, builder: 
 def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     """The ELF object of each module, optimised as `optimise` does and then closed. The jobs share no module, context or machine."""
     builders = [llvm.create_pass_builder(job.machine, job.options) for job in jobs]
-    passes = [builder.getModulePassManager() for builder in builders]
+    passes = [job.passes(builder) for job, builder in zip(jobs, builders)]
     errors = [ffi.OutputString() for _ in jobs]
     buffers: list[int | None] = [None] * len(jobs)
     numbers = iter(range(len(jobs)))
@@ -62,7 +76,7 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     # no pool of the standard library's: a fork holds a lock that its `submit` takes while it waits for the one that is held here
     threads = [threading.Thread(target=work) for _ in range(min(len(jobs), len(os.sched_getaffinity(0))) - 1)]
     try:
-        with _running:
+        with _running, _without_strength_reduction():
             for thread in threads:
                 thread.start()
             work()
@@ -73,6 +87,26 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
             _dispose(each)
             job.module.close()  # before its context, whatever an error's traceback holds
     return [_contents(buffer, error) for buffer, error in zip(buffers, errors)]
+
+
+def assembly_of(job: Job) -> str:
+    """The assembly text of what `objects_of` makes an object of."""
+    builder = llvm.create_pass_builder(job.machine, job.options)
+    with _running, _without_strength_reduction():
+        run_passes(job.passes(builder), job.module, builder)
+        return job.machine.emit_assembly(job.module)
+
+
+@contextmanager
+def _without_strength_reduction() -> Iterator[None]:
+    """Has the code generator reduce no strength: of long code it takes half of the code generator's time, and it cannot be left out of one
+    module alone. Whoever generates code at the same time in another thread gets addresses that are computed more often, but right code.
+    """
+    llvm.set_option("hloom", "-disable-lsr=true")
+    try:
+        yield
+    finally:
+        llvm.set_option("hloom", "-disable-lsr=false")
 
 
 _unlocked_run = ffi.lib.LLVMPY_RunNewModulePassManager._cfn

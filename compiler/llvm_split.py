@@ -19,11 +19,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+FEW_PASSES = "hloom-few-passes"
+"""The attribute of a function that LLVM need not optimise much (spare-llvm-passes)."""
 LINES = 3000
 """A text gets no further function once it has so many lines: some tenths of a second of LLVM's time."""
 _DEFINITION = re.compile(
-    r"^define (?P<linkage>internal |private )?(?P<kind>.*?)@(?P<name>[\w.$-]+)\((?P<parameters>.*?)\)[^()]*\{\n.*?^\}\n", re.S | re.M
+    r"^define (?P<linkage>internal |private )?(?P<kind>.*?)@(?P<name>[\w.$-]+)\((?P<parameters>.*?)\)[^()]*?"
+    r"(#(?P<attributes>\d+) )?\{\n.*?^\}\n",
+    re.S | re.M,
 )
+_ATTRIBUTES = re.compile(r"^attributes #(?P<number>\d+) = \{(?P<list>.*)\}", re.M)
 _SYMBOL = re.compile(r"@([\w.$-]+)")
 _VARIABLE = re.compile(r"^@.* global ", re.M)
 
@@ -35,31 +40,59 @@ class _Function:
     local: bool
     declaration: str
     uses: frozenset[str]
+    attributes: str | None
+    """The number of the function's attributes."""
 
 
 def split(text: str, most: int = LINES) -> list[str]:
     """The texts of modules that together define what `text` does, each of about `most` lines."""
-    if text.count("\n") <= most or _VARIABLE.search(text):
+    if _VARIABLE.search(text):
         return [text]
     functions = [_function(found) for found in _DEFINITION.finditer(text)]
+    few = _few_passes(text, functions)
+    if text.count("\n") <= most and len({function.name in few for function in functions if not function.local}) < 2:
+        return [text]
     declarations = {function.name: function.declaration for function in functions}
     rest = _DEFINITION.sub("", text)
-    parts: list[list[_Function]] = [[]]
-    lines = 0
-    for together in _together(functions):
-        if lines > most:
-            parts.append([])
-            lines = 0
-        parts[-1] += together
-        lines += sum(function.text.count("\n") for function in together)
+    groups = list(_together(functions))
+    spared = [all(function.name in few for function in group if not function.local) for group in groups]
+    parts: list[list[_Function]] = []
+    for kind in (False, True):
+        parts += _parts([group for group, few_passes in zip(groups, spared) if few_passes == kind], most)
     return [_module(part, rest, declarations) for part in parts]
+
+
+def needs_few_passes(text: str) -> bool:
+    """Whether all that a part defines for others is marked with FEW_PASSES."""
+    functions = [_function(found) for found in _DEFINITION.finditer(text)]
+    return {function.name for function in functions if not function.local} <= _few_passes(text, functions)
+
+
+def _few_passes(text: str, functions: list[_Function]) -> set[str]:
+    """The names of the functions that are marked with FEW_PASSES."""
+    marked = {found["number"] for found in _ATTRIBUTES.finditer(text) if f'"{FEW_PASSES}"' in found["list"]}
+    return {function.name for function in functions if function.attributes in marked}
+
+
+def _parts(groups: list[list[_Function]], most: int) -> Iterator[list[_Function]]:
+    """The functions of the groups, in parts of about `most` lines."""
+    part: list[_Function] = []
+    lines = 0
+    for group in groups:
+        if lines > most:
+            yield part
+            part, lines = [], 0
+        part = part + group
+        lines += sum(function.text.count("\n") for function in group)
+    if part:
+        yield part
 
 
 def _function(found: re.Match[str]) -> _Function:
     parameters = re.sub(r" %[\w.]+(?=,|$)", "", found["parameters"])
     declaration = f"declare {found['kind']}@{found['name']}({parameters})\n"
     uses = frozenset(_SYMBOL.findall(found[0])) - {found["name"]}
-    return _Function(found["name"], found[0], found["linkage"] is not None, declaration, uses)
+    return _Function(found["name"], found[0], found["linkage"] is not None, declaration, uses, found["attributes"])
 
 
 def _together(functions: list[_Function]) -> Iterator[list[_Function]]:

@@ -71,6 +71,7 @@ STABLEHLO = [
 ]
 
 LOWER_KERNELS = [
+    "spare-llvm-passes",
     "isolate-kernels",
     # the kernels alone, in a module of their own: the host program beside it stays as it is
     "builtin.module(cse,canonicalize,cse)",
@@ -80,7 +81,8 @@ LOWER_KERNELS = [
     "scale-to-avx512",
     "round-to-bf16",
     "bf16-as-bits",
-    "builtin.module(func.func(convert-vector-to-scf{full-unroll=true target-rank=1}),lower-affine,func.func(convert-scf-to-cf))",
+    "builtin.module(func.func(convert-vector-to-scf{full-unroll=true target-rank=1}),lower-affine)",
+    "builtin.module(func.func(loop-invariant-code-motion),func.func(convert-scf-to-cf))",
     "builtin.module(convert-vector-to-llvm{enable-x86=true reassociate-fp-reductions=true},convert-math-to-llvm,convert-arith-to-llvm)",
     "builtin.module(convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm)",
     "builtin.module(convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts,cse)",

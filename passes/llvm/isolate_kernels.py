@@ -24,6 +24,9 @@ from torch_mlir import ir
 from ..common.rewriting import create, functions, integer, ops_in, symbol_name
 from ..registry import register_pass
 
+_KEPT = ("hloom.tiles", "hloom.few_passes")
+"""What later passes ask of a kernel."""
+
 
 @register_pass("isolate-kernels", "moves the kernels into a module of their own")
 def isolate_kernels(module: ir.Operation) -> None:
@@ -61,5 +64,5 @@ def _prepare(kernel: ir.Operation) -> None:
     count = len(kernel.regions[0].blocks[0].arguments)
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([noalias if i >= 2 and i not in shared else plain for i in range(count)])
     kernel.attributes["sym_name"] = ir.StringAttr.get(symbol_name(kernel) + "_body")
-    for name in [n for n in kernel.attributes if n.startswith("hloom.") and n != "hloom.tiles"]:
+    for name in [n for n in kernel.attributes if n.startswith("hloom.") and n not in _KEPT]:
         del kernel.attributes[name]

@@ -37,6 +37,9 @@ from ..common.rewriting import ops_in, symbol_name
 from ..errors import PassFailure
 from ..registry import register_pass
 
+_STRAIGHT = 2
+"""The blocks of a host function without loops and branches, where LLVM has nothing to optimise."""
+
 
 @register_pass("lower-thunks", "compiles the thunk programs to host functions in the LLVM dialect")
 def lower_thunks(module: ir.Operation) -> None:
@@ -51,6 +54,8 @@ def lower_thunks(module: ir.Operation) -> None:
             parsed = ir.Module.parse(function.module_text())
             for op in ops_in(parsed.body):
                 if symbol_name(op) not in named:
+                    if len(op.regions[0].blocks) == _STRAIGHT:
+                        op.attributes["hloom.few_passes"] = ir.UnitAttr.get()
                     op.detach_from_parent()
                     block.append(op)
                     named[symbol_name(op)] = op

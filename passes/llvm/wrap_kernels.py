@@ -39,6 +39,7 @@ def _wrapper(body: ir.Operation) -> ir.Operation:
     """The function of the common signature for a kernel's body, which becomes internal."""
     tiles = body.attributes["hloom.tiles"]
     del body.attributes["hloom.tiles"]
+    marks = "hloom.few_passes, " if "hloom.few_passes" in body.attributes else ""
     body.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
     name = symbol_name(body)
     pointers = len(body.regions[0].blocks[0].arguments) - 2
@@ -50,7 +51,7 @@ def _wrapper(body: ir.Operation) -> ir.Operation:
     types = ", ".join(["i64", "i64", *["!llvm.ptr"] * pointers])
     parsed = ir.Module.parse(f"""
         llvm.func @{name}({types})
-        llvm.func @{name.removesuffix("_body")}(%lo: i64, %hi: i64, %buffers: !llvm.ptr) attributes {{hloom.tiles = {tiles}}} {{
+        llvm.func @{name.removesuffix("_body")}(%lo: i64, %hi: i64, %buffers: !llvm.ptr) attributes {{{marks}hloom.tiles = {tiles}}} {{
           {loads}
           llvm.call @{name}({arguments}) : ({types}) -> ()
           llvm.return

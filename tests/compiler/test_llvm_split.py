@@ -10,8 +10,9 @@ import pytest
 
 import hloom
 from hloom.compiler import codegen, llvm_passes
-from hloom.compiler.llvm_split import split
+from hloom.compiler.llvm_split import needs_few_passes, split
 from hloom.passes.errors import PassFailure
+from hloom.runtime.llvm import initialise_all
 
 TEXT = """
 @table = private constant [2 x i64] [i64 1, i64 2]
@@ -71,6 +72,42 @@ def test_local_functions_stay_with_their_users() -> None:
 
 def test_what_is_short_stays_whole() -> None:
     assert split(TEXT) == [TEXT]
+
+
+def test_what_needs_few_passes_is_apart() -> None:
+    """However short the text is; a local function is where its user is, and what is not marked has all passes."""
+    text = TEXT.replace("@b(i64 %0) {", "@b(i64 %0) #2 {") + 'attributes #2 = { "hloom-few-passes" }\n'
+    parts = split(text)
+    assert list(map(_defined, parts)) == [["a_body", "a", "main"], ["b_body", "b"]]
+    assert list(map(needs_few_passes, parts)) == [False, True]
+
+
+def test_strength_is_reduced_again_for_others() -> None:
+    """What other users of LLVM compile afterwards has its strength reduced, as before."""
+    text = """
+    define void @f(ptr %p, i64 %n, i64 %s) {
+      br label %loop
+    loop:
+      %i = phi i64 [0, %0], [%next, %loop]
+      %o = mul i64 %i, %s
+      %at = getelementptr float, ptr %p, i64 %o
+      store float 0.0, ptr %at
+      %next = add i64 %i, 1
+      %more = icmp ult i64 %next, %n
+      br i1 %more, label %loop, label %end
+    end:
+      ret void
+    }"""
+
+    def multiplies() -> bool:
+        machine = llvm.Target.from_default_triple().create_target_machine()
+        return "mul" in machine.emit_assembly(llvm.parse_assembly(text, llvm.create_context()))
+
+    initialise_all()
+    assert not multiplies()
+    with llvm_passes._without_strength_reduction():
+        assert multiplies()
+    assert not multiplies()
 
 
 def test_variables_are_not_split() -> None:

@@ -23,7 +23,8 @@ from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
-from .contraction import contraction_loop, emit_contraction
+from .contraction import contraction_loop, emit_contraction, jam_loop
+from .dense_blocks import is_dense_block
 from .elementwise import emit_elementwise
 from .grouping import grouped, look_ahead
 from .lanes import Lanes
@@ -57,9 +58,11 @@ class _Kernel:
         """Number of a result of the forall, and where it goes beside the place where it is computed."""
         self.fastest: ir.Value | None = None
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
+        self.reductions = self.dense = 0
+        """Nests that reduce, and how many of them are dense blocks of registers."""
 
     def build(self) -> None:
-        _, entry = open_kernel(self.tiled.op, self.tiled.tiles)
+        kernel, entry = open_kernel(self.tiled.op, self.tiled.tiles)
         with ir.InsertionPoint(entry):
             self._bind_arguments(entry)
             self.stack_point = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
@@ -68,6 +71,8 @@ class _Kernel:
             self._bind_numbers(self.stack_point.induction_variable)
             self._emit_tile()
             scf.yield_([])
+        if 0 < self.dense == self.reductions:
+            kernel.attributes["hloom.few_passes"] = ir.UnitAttr.get()
 
     def _bind_numbers(self, tile: ir.Value) -> None:
         rest = tile
@@ -303,11 +308,13 @@ class _Kernel:
         if not reducing:
             emit_elementwise(group, self._captured, self.target, self._scratch)
             return
+        self.reductions += 1
         if scans(group[0]):
             emit_scan(group[0], self._captured, self.target)
             return
         if has_transform(group[0]):
             emit_winograd(group[0], self._captured, self.target, self._scratch)
+            self.dense += 1
             return
         if len(group) == 1 and self._emit_windows(group[0]):
             return
@@ -316,7 +323,7 @@ class _Kernel:
         if len(group) == 1 and emit_narrow_dots(group[0], self._captured, self.target, self._scratch):
             return
         if is_surrounded(group[0]):
-            emit_contraction(group[0], contraction_loop(group[0], self.target), self._captured, self.target, self._scratch)
+            self._contract(group[0], contraction_loop(group[0], self.target))
             return
         vector = contraction_loop(group[0], self.target) if len(group) == 1 else None
         if vector is None:
@@ -325,7 +332,11 @@ class _Kernel:
                 emit_row_sums(group, vector, self._captured, self.target)
                 return
         parallel = vector is not None and group[0].parallel[vector]
-        emit_contraction(group[0], vector if parallel else None, self._captured, self.target, self._scratch)
+        self._contract(group[0], vector if parallel else None)
+
+    def _contract(self, work: Work, vector: int | None) -> None:
+        emit_contraction(work, vector, self._captured, self.target, self._scratch)
+        self.dense += is_dense_block(work, vector, jam_loop(work, vector))
 
     def _emit_windows(self, work: Work) -> bool:
         """Emits `work` where it is one whose windows move along the lanes."""
