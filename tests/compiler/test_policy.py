@@ -66,7 +66,10 @@ def test_files_dictionaries_and_modules_hold_the_same_policy(tmp_path) -> None:
         ("kernel = ['library']", "p.toml, kernel 1: an entry has keys and values"),
         ("[[kernel]]\nuse = 'cost'\n[[kernel]]\nuse = 'cost'\nops = '*'", "p.toml, kernel 2: there is no 'ops'"),
         ("[[kernel]]\nop = '*'", "p.toml, kernel 1: it does not say which kernel to use"),
-        ("[[kernel]]\nuse = 'blas'", "p.toml, kernel 1: use is library, generated, unordered, direct or cost, not 'blas'"),
+        (
+            "[[kernel]]\nuse = 'blas'",
+            "p.toml, kernel 1: use is library, generated, unordered, direct, channels_first, channels_last or cost, not 'blas'",
+        ),
         ("[[kernel]]\nuse = 'cost'\nloc = 7", "p.toml, kernel 1: loc is a string, not 7"),
         ("[[kernel]\n", "p.toml is no TOML file"),
         (None, "p.toml cannot be read: No such file"),
