@@ -13,9 +13,10 @@ stands before the barrier into @init. Of a window of three dimensions the last t
 channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16
 instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large.
 
-Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights given at each call; other
-windows, strides, dilations, groups, elements than f32; few channels, to which the transforms would cost more than they save; lines whose
-transform no tile can hold; a precision_config that asks for HIGHEST; a policy that asks for `direct`.
+Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
+weights given at each call; other windows, strides, dilations, groups; other elements, and bf16 where the target multiplies pairs of it; few
+channels, to which the transforms would cost more than they save; lines whose transform no tile can hold; a precision_config that asks for
+HIGHEST; a policy that asks for `direct`.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _transformed(weights: ir.Value, outputs: int, block: int) -> ir.Value:
     for left in ([TAPS, channels], [side, channels]):  # G w, then (G w) Gᵀ: [side, 3, channels, features], [side, side, channels, features]
         shape = [side, *left, blocks * block]
         wide = _product(matrix, wide, build.tensor(shape, f64))
-    narrow = build.reshape(build.convert(wide, build.element_of(weights)), [side, side, channels, blocks, block])
+    narrow = build.reshape(build.convert(wide, ir.F32Type.get()), [side, side, channels, blocks, block])
     turned = build.transpose(narrow, [3, 1, 0, 2, 4])
     return value_of("stablehlo.optimization_barrier", turned.type, [turned])
 

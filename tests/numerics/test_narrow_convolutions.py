@@ -56,8 +56,10 @@ LAYERS = [
     Layer((9, 8), 19, 40, (1, 1)),
     Layer((13, 12), 10, 32, (3, 2), ((2, 3), (2, 1)), dilation=2),
     Layer((6, 7), 32, 64, (3, 3), ((1, 1), (1, 1)), groups=2),
+    Layer((14, 14), 32, 64, (3, 3), ((1, 1), (1, 1))),
     Layer((5, 5), 32, 32, (3, 3), ((1, 1), (1, 1)), groups=32),
 ]
+"""The last but one by Winograd's algorithm where it is of halves, and its weights are bound."""
 
 
 def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> None:

@@ -33,14 +33,14 @@ from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import splat
 from .access import Access
-from .body import Captured, LanesBody
+from .body import Captured
 from .contraction import emit_contraction
-from .lanes import Lanes, Rep
-from .narrow_instructions import Multiplier, multipliers
+from .lanes import Lanes
+from .narrow_instructions import Multiplier, multipliers, step_of
 from .narrow_panels import Panel, Source, groups_of, pack_panel
 from .narrow_pieces import Dim, piece
 from .packing import Scratch, unless_repeated
-from .work import Point, Work, starts_from_zero
+from .work import Work, starts_from_zero
 
 _LEAST_DEPTH = 3
 
@@ -151,7 +151,7 @@ class _Dots:
             access = Access.of(self.work.output_maps[0], init, len(extents))
             assert access is not None  # it lies as the result does
             work = replace(work, inits=[self._result(access, fixed)])
-        emit_contraction(work, rows, self.captured, self.target, self.scratch, lambda point, sums: [self._step(work, point, sums[0])])
+        emit_contraction(work, rows, self.captured, self.target, self.scratch, step_of(work, self.captured, plan.by.add))
 
     def _sizes(self) -> tuple[LoopBound, ...]:
         """Of the result for fixed outer loops."""
@@ -206,11 +206,6 @@ class _Dots:
             unless_repeated(source.offset, self.scratch, body)
         else:
             body()
-
-    def _step(self, work: Work, point: Point, total: Rep) -> Rep:
-        body = LanesBody(point.lanes, point.indices, self.captured)
-        left, right = (point.lanes.widen(body.read(s, body.at(m))) for s, m in zip(work.inputs, work.maps) if isinstance(s, Storage))
-        return self.plan.by.add(total, left, right)
 
 
 def _store_starts(panel: Panel, starts: Storage, by: Multiplier) -> None:

@@ -15,6 +15,7 @@ right operand's column, which is the product of a left operand of nothing but 12
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,8 +26,13 @@ from hloom.dialects.target import TargetView
 
 from ...common.contraction import IntegerProduct, half_product, integer_product
 from ...common.rewriting import intrinsic
+from ...common.storage import Storage
 from ...common.vectors import part, splat, vector_of
+from .body import Captured, LanesBody
+from .contraction import Step
+from .lanes import Rep
 from .narrow_grouping import Grouping
+from .work import Point, Work
 
 _PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
 _QUADS = {lanes: f"llvm.x86.avx512.vpdpbusd.{32 * lanes}" for lanes in (4, 8, 16)}
@@ -78,8 +84,7 @@ class Singles(Multiplier):
 
     def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
         """`total` and the products of all lanes."""
-        contract = arith.FastMathFlags.contract
-        return arith.addf(total, arith.mulf(left, right, fastmath=contract), fastmath=contract)
+        return add_product(total, left, right)
 
 
 class Pairs(Multiplier):
@@ -115,6 +120,24 @@ class Halves(Multiplier):
 
     def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
         return intrinsic(_HALVES[self.machine, lanes], total.type, [total, *operands])
+
+
+def add_product(total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+    """`total` and the product, rounded once where the machine can."""
+    contract = arith.FastMathFlags.contract
+    return arith.addf(total, arith.mulf(left, right, fastmath=contract), fastmath=contract)
+
+
+def step_of(work: Work, captured: Captured, add: Callable[[ir.Value, ir.Value, ir.Value], ir.Value]) -> Step:
+    """The step that adds to the sums what `add(sum, left, right)` makes of the work's operands as they lie."""
+
+    def step(point: Point, sums: list[ir.Value]) -> list[Rep]:
+        body = LanesBody(point.lanes, point.indices, captured)
+        operands = [body.read(s, body.at(m)) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+        left, right = (point.lanes.widen(value) for value in operands)
+        return [add(sums[0], left, right)]
+
+    return step
 
 
 def multipliers(block: ir.Block, target: TargetView) -> tuple[Multiplier, Multiplier] | None:

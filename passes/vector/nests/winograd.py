@@ -36,6 +36,7 @@ from .access import Access
 from .body import Captured
 from .contraction import emit_contraction
 from .lanes import Lanes
+from .narrow_instructions import add_product, step_of
 from .nests import chunks, dynamic_mask
 from .packing import Scratch
 from .winograd_loops import WinogradLoops, pieces
@@ -114,7 +115,7 @@ class _Winograd:
 
             def copy(c: LinearIndex) -> None:
                 address = self.source.at({**fixed, self.loops.high: r, self.loops.wide: c, self.loops.channel: start})
-                line.store(lanes.load(self.source.storage, address.along_lanes()), self.window, place(c))
+                line.store(self._wide(lanes.load(self.source.storage, address.along_lanes())), self.window, place(c))
 
             def inside() -> list[ir.Value]:
                 zeros(0, first)
@@ -206,7 +207,8 @@ class _Winograd:
             parallel=[True, True, True, False, False],
             extents=[images, tiles, self.block, taps, self.channels],
         )
-        emit_contraction(work, 2, self.captured, self.target, self.scratch)
+        step = None if self.source.storage.element == self.element else step_of(work, self.captured, add_product)
+        emit_contraction(work, 2, self.captured, self.target, self.scratch, step)
 
     def _transform_output(
         self, fixed: dict[int, LinearIndex], height: LinearIndex, block: LinearIndex, at: list[LinearIndex], width: int
@@ -231,6 +233,11 @@ class _Winograd:
                     x = column * self.outputs + j
                     place = self.result.at({**fixed, self.loops.high: y, self.loops.wide: x, self.loops.feature: first})
                     lanes.store(value, self.result.storage, place.along_lanes())
+
+    def _wide(self, value: ir.Value) -> ir.Value:
+        """Halves as f32."""
+        kind = Lanes(self.line).type(self.element)
+        return value if value.type == kind else arith.extf(kind, value)
 
     def _square(self, lanes: Lanes, storage: Storage, corner: LinearIndex, steps: Sequence[int]) -> list[list[ir.Value]]:
         """side² values, columns of lines; `steps` are those between lines and between columns."""

@@ -66,6 +66,33 @@ func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bou
 
 // -----
 
+// Changed: Halves, whose transform is f32.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x6x6x32x32xf32>) -> tensor<3x3x32x32xbf16>
+module attributes {hloom.target = {vector_bits = 256 : i64}} {
+  func.func @main(%x: tensor<1x14x14x32xbf16>, %w: tensor<3x3x32x32xbf16> {hloom.bound}) -> tensor<1x14x14x32xbf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xbf16>, tensor<3x3x32x32xbf16>) -> tensor<1x14x14x32xbf16>
+    return %0 : tensor<1x14x14x32xbf16>
+  }
+}
+
+// -----
+
+// Declined: bf16 where the target multiplies pairs of it.
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: custom_call
+// CHECK: return
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @main(%x: tensor<1x14x14x32xbf16>, %w: tensor<3x3x32x32xbf16> {hloom.bound}) -> tensor<1x14x14x32xbf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xbf16>, tensor<3x3x32x32xbf16>) -> tensor<1x14x14x32xbf16>
+    return %0 : tensor<1x14x14x32xbf16>
+  }
+}
+
+// -----
+
 // Unchanged: A program without such a convolution.
 // CHECK-LABEL: func.func @main(
 // CHECK-NEXT: stablehlo.convolution
