@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
 
 import hloom
 from hloom.compiler.target import host, load_target
@@ -96,3 +97,17 @@ def test_a_maximum_along_rows(name, target):
     x = np.random.default_rng(3).standard_normal((40, 77)).astype(TYPES[name])
     result = hloom.compile(text, target=target)(x)
     np.testing.assert_array_equal(np.asarray(result).astype(np.float32), x.astype(np.float32).max(axis=1))
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_activations_of_torch_are_rounded_once(half):
+    """Within a rounding of what they are of the same numbers in f64, as in eager mode."""
+
+    class Activations(torch.nn.Module):
+        def forward(self, x):
+            f = torch.nn.functional
+            return f.gelu(x), f.gelu(x, approximate="tanh"), f.elu(x, 0.7), f.selu(x), torch.sigmoid(x), x.amax(-1), x.amin(-1)
+
+    x = (2 * torch.randn(40, 25, generator=torch.Generator().manual_seed(0))).to(half)
+    for found, exact in zip(hloom.compile(Activations(), x)(x), Activations()(x.double()), strict=True):
+        torch.testing.assert_close(found.double(), exact, rtol=1.01 * torch.finfo(half).eps / 2, atol=1e-6)

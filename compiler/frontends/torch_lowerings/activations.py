@@ -1,4 +1,4 @@
-"""Activations that cost less than the functions their definitions name."""
+"""Activations that cost less than the functions their definitions name, and those of halves in f32, rounded once, as torch has them."""
 
 from __future__ import annotations
 
@@ -18,3 +18,26 @@ def mish(x: Tensor) -> Tensor:
     u = torch.exp(torch.clamp(wide, max=_BEYOND))
     less = u * (u + 2)
     return (wide * (less / (less + 2))).to(x.dtype)
+
+
+@torch_decomposition("aten.gelu")
+def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
+    return (
+        torch.nn.functional.gelu(x.float(), approximate=approximate).to(x.dtype)
+        if x.dtype in (torch.float16, torch.bfloat16)
+        else NotImplemented
+    )
+
+
+@torch_decomposition("aten.elu")
+def elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    return (
+        torch.ops.aten.elu.default(x.float(), alpha, scale, input_scale).to(x.dtype)
+        if x.dtype in (torch.float16, torch.bfloat16)
+        else NotImplemented
+    )
+
+
+@torch_decomposition("aten.sigmoid")
+def sigmoid(x: Tensor) -> Tensor:
+    return torch.sigmoid(x.float()).to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else NotImplemented

@@ -34,11 +34,16 @@ def _reduce(low: Lowering, op: ir.Operation) -> None:
         low.set(result, narrowed(low, result.type, value))
 
 
+_WIDE = {"stablehlo.add": "arith.addf", "stablehlo.multiply": "arith.mulf"}
+_WIDE |= {f"stablehlo.{name}imum": f"arith.{name}imumf" for name in ("max", "min")}
+
+
 def accumulator(block: ir.Block, element: ir.Type) -> ir.Type:
-    """The type that a reduction accumulates in: a sum or product of f16 or bf16 is rounded once at its end, not at every step."""
+    """The type that a reduction accumulates in: f32 of f16 or bf16. A sum or product is rounded once at its end, not at every step; a
+    maximum or minimum is the same, and no step converts it."""
     first, *rest = ops_in(block)
-    is_sum = first.name in ("stablehlo.add", "stablehlo.multiply") and len(rest) == 1 and set(first.operands) == set(block.arguments)
-    return ir.F32Type.get() if is_sum and is_float(element) and element.width == 16 else element
+    is_known = first.name in _WIDE and len(rest) == 1 and set(first.operands) == set(block.arguments)
+    return ir.F32Type.get() if is_known and is_float(element) and element.width == 16 else element
 
 
 def reducer(low: Lowering, block: ir.Block, accumulators: list[ir.Type]) -> Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]:
@@ -50,8 +55,7 @@ def reducer(low: Lowering, block: ir.Block, accumulators: list[ir.Type]) -> Call
         if not widened:
             return low.region(block, [*outs, *scalars])
         (element,), (total,) = scalars, outs
-        combine = "arith.addf" if block.operations[0].operation.name == "stablehlo.add" else "arith.mulf"
-        return [s.op(combine, total, s.cast("arith.extf", total.type, element))]
+        return [s.op(_WIDE[block.operations[0].operation.name], total, s.cast("arith.extf", total.type, element))]
 
     return body
 
