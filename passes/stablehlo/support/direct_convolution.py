@@ -76,8 +76,8 @@ def is_channels_last(dims: ConvDims) -> bool:
 
 
 def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
-    """Whether Winograd's algorithm computes it, if its weights are bound: 3 × 3 or d × 3 × 3 of stride 1 and of enough channels, of elements
-    whose products the target computes in f32 one by one."""
+    """Whether Winograd's algorithm computes it, if its weights are bound: 3 × 3 or d × 3 × 3 of stride 1, with enough channels, of
+    elements whose products the target computes in f32 one by one."""
     elements = {"f32", "f16"} if target_of(op).bf16_dot else {"f32", "f16", "bf16"}
     precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
     taps = conv.filter[2:]
