@@ -45,11 +45,13 @@ def std_mean(
 
 
 def _is_left(x: Tensor) -> bool:
-    return not x.is_floating_point() or x.dim() == 0
+    return not x.is_floating_point()
 
 
 def _moments(x: Tensor, dim: Sequence[int] | None, correction: float | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    dims = sorted(d % max(1, x.dim()) for d in dim) if dim else list(range(x.dim()))
+    if x.dim() == 0:  # torch-mlir dies of them
+        return _moments(x.reshape(1), [0], correction, keepdim=False)
+    dims = sorted(d % x.dim() for d in dim) if dim else list(range(x.dim()))
     wide = x.float() if x.dtype.itemsize < 4 else x
     mean = wide.mean(dims, keepdim=True)
     apart, count = wide - mean, 1
