@@ -31,6 +31,7 @@ COMPILE_KEYS = {
     "print-after-failure": "",
     "elide": "N",
     "reproducer": "FILE",
+    "verify": "",
     "no-verify": "",
     "bounds": "",
     "traceback": "",
@@ -94,6 +95,7 @@ class Debug:
             timing=watch.timing or (Timing() if has("timing") else None),
             statistics=watch.statistics or (Statistics() if has("statistics") else None),
             verify_each=watch.verify_each and not has("no-verify"),
+            verify_whole=watch.verify_whole or has("verify"),
             reproducer=watch.reproducer or (Path(self.settings["reproducer"]) if has("reproducer") else None),
         )
 

@@ -84,6 +84,8 @@ class Instrumentation:
     timing: Timing | None = None
     statistics: Statistics | None = None
     verify_each: bool = True
+    verify_whole: bool = False
+    """Also on the way from stage to stage, which is else verified where it must be (passmanager.py)."""
     reproducer: Path | None = None
     local_reproducer: bool = False
     stream: TextIO | None = None

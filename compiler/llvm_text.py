@@ -34,6 +34,8 @@ def bfloat_as_bits(text: str) -> str:
     """`text` with i16 for bfloat, for targets that have no such registers; right where bfloats are only moved (bf16-as-bits), their
     literals fixed.
     """
+    if "bfloat" not in text:
+        return text
     parts = _STRING.split(text)  # what is quoted stands at the odd places
     parts[::2] = map(_without_bfloat, parts[::2])
     return _without_repeated_declarations("".join(parts))

@@ -101,29 +101,51 @@ def pipeline_text(steps: Sequence[Step]) -> str:
 
 
 def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentation | None = None, *, stage: str | None = None) -> None:
-    """Runs the steps in order, verifying after each. Raises a CompileError that names pass, op and location."""
+    """Runs the steps in order, verifying after each. Raises a CompileError that names pass, op and location.
+
+    On the way from stage to stage (`stage`) what hloom's passes did is verified where one of upstream's follows, which may die of what is
+    wrong, and all at the end, unless `watch` wants it whole.
+    """
     watch = watch or Instrumentation()
+    often = watch.verify_each and (stage is None or watch.verify_whole)
+    unverified: list[Step] = []
     watch.start(module, [step.text for step in steps])
     names: set[str] = set()  # of the module's ops, once they were looked at since it last changed
     for number, step in enumerate(steps):
         watch.before(step.name, module, [s.text for s in steps[number:]])
         if step.manager is not None:
-            step.manager.enable_verifier(watch.verify_each)
+            step.manager.enable_verifier(often)
         begin = time.perf_counter()
         try:
+            if step.manager is not None and any(before.info is not None for before in unverified):
+                _verify(module, unverified, stage)
             with compile_errors(step.name, stage), uninterrupted():
                 if step.ops and not names:
                     names = {op.name for op in inner_ops(module)}
                 if not step.ops or not names.isdisjoint(step.ops):
                     names = set()
                     step.run(module)
-                    if step.info is not None and watch.verify_each:
-                        module.verify()
+                    if watch.verify_each and not (often and step.manager is not None):
+                        unverified.append(step)
+            if often or number + 1 == len(steps):
+                _verify(module, unverified, stage)
         except CompileError:
             watch.failed(step.name, module)
             raise
         watch.after(step.name, module, time.perf_counter() - begin)
     watch.finish()
+
+
+def _verify(module: ir.Operation, steps: list[Step], stage: str | None) -> None:
+    """Verifies what `steps` did, and empties the list."""
+    if not steps:
+        return
+    try:
+        with uninterrupted():
+            module.verify()
+    except ir.MLIRError as error:
+        _raise_failure([step.name for step in steps], stage, error)
+    steps.clear()
 
 
 @contextmanager
@@ -136,18 +158,20 @@ def compile_errors(name: str, stage: str | None = None) -> Iterator[None]:
             raise type(error)(error.message, op=error.op, loc=error.loc, stage=stage, remedy=error.remedy) from error
         raise
     except ir.MLIRError as error:
-        _raise_failure(name, stage, error)
+        _raise_failure([name], stage, error)
     except Exception as error:
         remedy = "this is a fault of the pass, not of the program; HLOOM_DEBUG=traceback shows where"
         raise PassFailure(f"pass {name!r} broke: {type(error).__name__}: {error}", stage=stage, remedy=remedy) from error
 
 
-def _raise_failure(name: str, stage: str | None, error: ir.MLIRError) -> NoReturn:
+def _raise_failure(passes: Sequence[str], stage: str | None, error: ir.MLIRError) -> NoReturn:
     diagnostics = error.error_diagnostics
     message = "\n".join(d.message for d in diagnostics) or str(error)
     location = str(diagnostics[0].location) if diagnostics else None
     culprit = _culprit([note for d in diagnostics for note in d.notes])
-    failure = PassFailure(f"pass {name!r} failed: {message}", op=culprit, loc=location, stage=stage)
+    who = f"pass {passes[0]!r}" if len(passes) == 1 else f"one of the passes {', '.join(passes)}"
+    remedy = None if len(passes) == 1 else "HLOOM_DEBUG=verify tells which of them"
+    failure = PassFailure(f"{who} failed: {message}", op=culprit, loc=location, stage=stage, remedy=remedy)
     failure.diagnostics = diagnostics  # type: ignore[attr-defined]
     raise failure from error
 

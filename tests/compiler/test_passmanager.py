@@ -108,6 +108,18 @@ def test_invalid_ir_is_laid_to_the_pass_that_made_it(module):
         run(module, "test-invalid,cse")
 
 
+@pytest.mark.parametrize("behind", ["", ",cse", ",test-options"])
+def test_on_the_way_to_a_stage_invalid_ir_is_found_before_upstreams_passes_and_at_the_end(module, behind):
+    with pytest.raises(PassFailure, match="one of the passes test-options, test-invalid.* failed") as caught:
+        run(module, f"test-options,test-invalid{behind}", stage="fused")
+    assert caught.value.stage == "fused" and "HLOOM_DEBUG=verify" in caught.value.remedy
+
+
+def test_verified_whole_on_request(module):
+    with pytest.raises(PassFailure, match="pass 'test-invalid' failed"):
+        run(module, "test-options,test-invalid", Debug.parse("verify").apply(Instrumentation()), stage="fused")
+
+
 def test_pipeline_text_round_trips(module):
     steps = parse_pipeline("func.func(cse,canonicalize{top-down=false}),test-options{count=3}", module.context)
     text = pipeline_text(steps)
