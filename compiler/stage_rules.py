@@ -6,7 +6,7 @@ whole dialect. Types, symbols and buffers are left to MLIR's verifier and to tho
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -68,6 +68,9 @@ _STACK_BYTES: dict[str, Callable[[TargetView], int]] = {
 """What a kernel may keep in memory of its own, for each of its threads."""
 
 
+_ALLOCA = "memref.alloca"
+
+
 def verify_stage(module: ir.Operation, stage: str) -> None:
     """Raises StageError naming the first op that has no place at `stage`."""
     if stage == "llvm":
@@ -79,19 +82,23 @@ def verify_stage(module: ir.Operation, stage: str) -> None:
     top = [op.operation for op in module.regions[0].blocks[0].operations]
     if "main" not in [symbol_name(op) for op in top if "sym_name" in op.attributes]:
         raise StageError("the module has no entry @main", stage=stage, remedy="is it really a module of this stage?")
+    kept: list[ir.Operation] = []
     for op in top:
         if op.name == "func.func":
-            _check_function(op, rule, stage)
+            kept += _check_function(op, rule, stage)
         elif not _matches(op.name, rule.top):
             raise _error(op, "the module holds an op that has no place here", stage)
+        else:
+            kept += [inner for inner in inner_ops(op) if inner.name == _ALLOCA]
     if stage in _STACK_BYTES:
-        _check_stack(module, stage, _STACK_BYTES[stage](target_of(module)))
+        _check_stack(kept, stage, _STACK_BYTES[stage](target_of(module)))
     for verify in rule.verifiers:
         for found in verify(module):
             raise StageError(found.message, op=found.op, loc=found.loc, stage=stage)
 
 
-def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
+def _check_function(function: ir.Operation, rule: Rule, stage: str) -> list[ir.Operation]:
+    """Returns what the function keeps on the stack."""
     name = symbol_name(function)
     is_group = "hloom.kind" in function.attributes
     if is_group:
@@ -100,21 +107,24 @@ def _check_function(function: ir.Operation, rule: Rule, stage: str) -> None:
             raise _error(function, f"group function @{name} of kind {kind!r} has no place here", stage)
     allowed = rule.group if is_group else rule.host
     right: set[str] = set()
+    kept = []
     for op in inner_ops(function):
         name_of_op = op.name
+        if name_of_op == _ALLOCA:
+            kept.append(op)
         if name_of_op in right:
             continue
         right.add(name_of_op)
         if name_of_op in rule.forbidden or not _matches(name_of_op, allowed):
             raise _error(op, f"{'group' if is_group else 'host'} function @{name} holds an op that has no place here", stage)
+    return kept
 
 
-def _check_stack(module: ir.Operation, stage: str, most: int) -> None:
+def _check_stack(allocated: Sequence[ir.Operation], stage: str, most: int) -> None:
     """A kernel that keeps arrays on the stack ends the process, or is slow: they belong in tiles, or in the arena."""
     kept: dict[str, list[ir.Operation]] = {}
-    for op in inner_ops(module):
-        if op.name == "memref.alloca":
-            kept.setdefault(symbol_name(_function_of(op)), []).append(op)
+    for op in allocated:
+        kept.setdefault(symbol_name(_function_of(op)), []).append(op)
     for name, ops in kept.items():
         largest, total = max(ops, key=_bytes), sum(map(_bytes, ops))
         if total > most:
