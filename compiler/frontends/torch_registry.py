@@ -38,6 +38,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _lowerings: dict[str, Callable[..., Any]] = {}
 _lowerings_of_complex: dict[str, Callable[..., Any]] = {}
 _decompositions: dict[str, Callable[..., Any]] = {}
+_before_lowerings: set[str] = set()
+"""Those of ops that have a lowering too, of what the decomposition declines."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,12 @@ def torch_lowering_of_complex(*names: str) -> Callable[[_Function], _Function]:
     return _registering(_lowerings_of_complex, names)
 
 
-def torch_decomposition(*names: str) -> Callable[[_Function], _Function]:
-    """Registers the decorated function as the decomposition of those ops into other torch ops (see above)."""
+def torch_decomposition(*names: str, before_lowering: bool = False) -> Callable[[_Function], _Function]:
+    """Registers the decorated function as the decomposition of those ops into other torch ops (see above). `before_lowering`: what it
+    declines, by returning NotImplemented, has a lowering; an op that has one is else never decomposed.
+    """
+    if before_lowering:
+        _before_lowerings.update(names)
     return _registering(_decompositions, names)
 
 
@@ -125,9 +131,11 @@ def lowering_of(target: Any, of_complex: bool = False) -> Callable[..., Any] | N
 
 
 def with_own_decompositions(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
-    """A decomposition table with those registered here; ops that have a lowering are left as they are."""
+    """A decomposition table with those registered here; ops that have a lowering are left as they are, but for those of which a
+    decomposition goes first."""
     added = {overload: function for name, function in _decompositions.items() for overload in overloads(name)}
-    return {op: function for op, function in {**table, **added}.items() if lowering_of(op) is None}
+    first = {overload for name in _before_lowerings for overload in overloads(name)}
+    return {op: function for op, function in {**table, **added}.items() if op in first or lowering_of(op) is None}
 
 
 @contextlib.contextmanager

@@ -81,3 +81,12 @@ def test_maxima_with_indices():
     ]
     compare([lambda x, kw=kw: F.max_pool2d(x, return_indices=True, **kw) for kw in settings], few)
     compare([lambda x: F.max_pool3d(x, 2, return_indices=True), lambda x: F.max_pool1d(x[0], 3, return_indices=True)], random(2, 4, 6, 8))
+
+
+def test_samples():
+    x, grid = random(2, 3, 8, 10), 1.2 * random(2, 5, 7, 2, 1).squeeze(-1)
+    grid[1, 0, 0], grid[1, 0, 1], grid[0, 0, 0, 0], grid[0, 2, 2, 1] = 1.0, -1.0, -1e30, float("nan")
+    settings = [{"align_corners": corners, "padding_mode": mode} for corners in (True, False) for mode in ("zeros", "border")]
+    compare([lambda x, y, kw=kw: [F.grid_sample(x, y, **kw)] for kw in settings], x, grid)
+    others = [{"mode": "nearest"}, {"padding_mode": "reflection"}]
+    compare([lambda x, y, kw=kw: [F.grid_sample(x, y, align_corners=False, **kw)] for kw in others], x, 1.2 * random(2, 5, 7, 2))
