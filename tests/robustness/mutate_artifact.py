@@ -36,7 +36,7 @@ def mutant(artifact: Artifact, seed: int) -> bytes:
     else:
         for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):
             rng.choice(EDITS)(manifest, rng)
-    same_code = all(blobs.get(name) == blob for name, blob in artifact.blobs.items() if name in CODE)
+    same_code = all(blobs.get(name) == blob for name, blob in artifact.blobs.items() if name.startswith(CODE))
     if rng.random() < 0.33 and same_code:  # of other machine code nothing promises what it does
         with contextlib.suppress(Exception):  # what it cannot be computed of is refused before
             manifest["made_for"] = made_for(manifest, blobs)
