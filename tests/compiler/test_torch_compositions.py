@@ -38,3 +38,17 @@ class _Calls(torch.nn.Module):
 def test_as_eager(function):
     x = torch.randn(6, 5, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(hloom.compile(_Calls(function), x)(x), function(x))
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [
+        (torch.nn.ConvTranspose2d(5, 7, (5, 4), stride=(3, 2), padding=(1, 2), output_padding=(2, 1)), (2, 5, 9, 11)),
+        (torch.nn.ConvTranspose2d(6, 4, 3, stride=(3, 2), output_padding=(2, 0), bias=False, dilation=(1, 2), groups=2), (6, 4, 5)),
+        (torch.nn.ConvTranspose3d(3, 4, 3, stride=2, padding=1, output_padding=(1, 0, 1)), (1, 3, 3, 4, 5)),
+    ],
+)
+def test_output_paddings_that_differ(module, shape):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        torch.testing.assert_close(hloom.compile(module.eval(), x)(x), module(x), rtol=1e-4, atol=1e-5)
