@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
+from hloom.passes.stablehlo.channels_last import LAID_OUT
 from hloom.passes.stablehlo.support import build
 
 Orders = Mapping[int, Sequence[int]]
@@ -38,6 +39,7 @@ def lay_out(main: ir.Operation, arguments: Orders, results: Orders) -> None:
             end.operands[index] = build.transpose(end.operands[index], order)
     kind = ir.FunctionType.get([argument.type for argument in block.arguments], [operand.type for operand in end.operands])
     main.attributes["function_type"] = ir.TypeAttr.get(kind)
+    main.attributes[LAID_OUT] = ir.UnitAttr.get()
 
 
 def _lay_out_argument(argument: ir.BlockArgument, order: Sequence[int]) -> None:

@@ -41,6 +41,7 @@ STABLEHLO = [
     # contractions
     "fold-converts-into-dots",
     "fold-transposes",
+    "multiply-in-integers",
     "split-windows",
     "split-extremes",
     "split-phases",

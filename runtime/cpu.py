@@ -20,7 +20,7 @@ from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import LoadedProgram, Slot
-from .tensors import TO_KIND, refuse_overlap, view
+from .tensors import TO_KIND, address_of, refuse_overlap, view
 
 
 class _Frame:
@@ -129,7 +129,7 @@ class CpuDevice:
         slots = main.arguments
         for position, value, (dtype, shape, spec) in zip(self.program.positions, inputs, self._fast):
             if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
-                address = value.ctypes.data
+                address = address_of(value)
             else:
                 found = view(spec, value)
                 address = found.address

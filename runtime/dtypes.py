@@ -40,4 +40,5 @@ def stored_dtype(name: str) -> np.dtype:
 
 def dtype_name(dtype: np.dtype) -> str:
     """MLIR's name for a NumPy type; NumPy's own where MLIR has none."""
-    return _BY_DTYPE.get(np.dtype(dtype), str(dtype))
+    found = _BY_DTYPE.get(np.dtype(dtype))
+    return str(dtype) if found is None else found

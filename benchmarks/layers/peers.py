@@ -60,6 +60,8 @@ def _better(ways: dict[str, Prepared]) -> Prepared:
     """The fastest in a short trial; the note tells which."""
     if len(ways) == 1:
         return next(iter(ways.values()))
+    for way in ways.values():
+        way.call()  # the first takes longer
     times = {name: statistics.median(sample(way.call, _TRIAL_SECONDS)[1]) for name, way in ways.items()}
     best = min(times, key=times.__getitem__)
     return replace(ways[best], note="; ".join(filter(None, (ways[best].note, best))))

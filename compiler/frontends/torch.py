@@ -16,7 +16,6 @@ import torch
 import torch.utils._pytree as torch_pytree
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 from torch_mlir import ir
-from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from hloom.passes.errors import CompileError, InvalidProgramError
 from hloom.runtime.layouts import order_of
@@ -29,7 +28,7 @@ from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items
 from .torch_open import OpenExport, has_open_shapes
-from .torch_registry import own_decompositions_first, with_own_decompositions
+from .torch_registry import own_decompositions_first
 from .torch_trees import input_trees, numbered
 from .trees import described
 
@@ -57,7 +56,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
-            exported = decomposed(without_items(exported), with_own_decompositions(get_decomposition_table()))
+            exported = decomposed(without_items(exported))
     except CompileError:
         raise
     except Exception as error:

@@ -6,8 +6,8 @@ After:
     convolution = aten.convolution(x, w, …);  sub = …;  add = …;  relu = aten.relu(add);  y = aten.add.Tensor(relu, x)
 
 torch's run_decompositions runs the whole program again, twice, under its modes: a millisecond and more an op. Here an op that the tables
-leave as it is stays what it is, and any other is traced once for each kind of arguments that it is called with. What changes its operand
-in place becomes the op that does not; what was the operand is the result from there on.
+leave as it is stays what it is, and any other is traced once for each kind of arguments that it is called with (torch_trace.py). What
+changes its operand in place becomes the op that does not; what was the operand is the result from there on.
 
 Declined, and left to run_decompositions: programs that change their inputs or state, or what a view of is read; ops of higher order;
 numbers that the program computes.
@@ -17,32 +17,28 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.utils._pytree as torch_pytree
-from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.export.exported_program import _override_composite_implicit_decomp, _split_decomp_table_to_cia_and_python_decomp
 from torch.export.graph_signature import OutputKind
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.traceback import preserve_node_meta
 
-Table = Mapping[Any, Callable[..., Any]]
+from .torch_registry import all_decompositions, decomposition_of
+from .torch_trace import Declined, stays, traced
 
 
-def decomposed(exported: torch.export.ExportedProgram, table: dict[Any, Callable[..., Any]]) -> torch.export.ExportedProgram:
-    """A new program, whose ops are those that `table` does not name."""
+def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """A new program, whose ops are those that have no decomposition."""
     graph = None
     if _is_plain(exported):
-        cia, python = _split_decomp_table_to_cia_and_python_decomp(dict(table))
-        with torch.no_grad(), _without_onednn(), _override_composite_implicit_decomp(cia), enable_python_dispatcher():
-            graph = _Decomposition(cia, python).of(exported.graph)
+        with torch.no_grad(), _without_onednn():
+            graph = _Decomposition().of(exported.graph)
     if graph is None:
-        return exported.run_decompositions(table)
+        return exported.run_decompositions(all_decompositions())
     made = copy.copy(exported)
     made._graph_module = GraphModule(exported.graph_module, graph)
     return made
@@ -73,22 +69,13 @@ def _is_plain(exported: torch.export.ExportedProgram) -> bool:
     return not any(isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) for value in values)
 
 
-_OWN = ("val", "tensor_meta", "original_aten")
-"""What a node's metadata say of itself; the rest is of the op that it came from."""
-
-
 _SAME = {torch.ops.aten.lift_fresh_copy.default: torch.ops.aten.clone.default}
 """Ops that are others where nothing runs."""
 _SAME_VALUE = (torch.ops.aten.alias.default, torch.ops.aten.detach.default)
 
 
-class _Declined(Exception):
-    """The program is one for run_decompositions."""
-
-
 class _Decomposition:
-    def __init__(self, cia: Table, python: Table):
-        self.cia, self.python = cia, python
+    def __init__(self) -> None:
         self.graph = Graph()
         self.made: dict[Node, Any] = {}
         """What the program's nodes are in the new graph: nodes, or sequences of them."""
@@ -102,7 +89,7 @@ class _Decomposition:
         try:
             for node in graph.nodes:
                 self.know(node, self.node(node))
-        except _Declined:
+        except Declined:
             return None
         self.graph.eliminate_dead_code()
         return self.graph
@@ -122,7 +109,7 @@ class _Decomposition:
         if node.target is operator.getitem and not isinstance(args[0], Node):
             return args[0][args[1]]
         if not isinstance(node.target, torch._ops.OpOverload) or not node.target._schema.is_mutable:
-            made = self.kept if self.stays(node.target) else self.call
+            made = self.kept if stays(node.target, decomposition_of) else self.call
             return made(node.target, args, kwargs, node.meta)
         return self.changed(node, args, kwargs)
 
@@ -130,10 +117,10 @@ class _Decomposition:
         """The op without the change; whoever read its operand reads its result from here on."""
         before, functional = args[0], _functional(node.target)
         if functional is None or before.op != "call_function" or not _owns(before):
-            raise _Declined
+            raise Declined
         after = self.call(functional, args, kwargs, node.meta)
         if not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
-            raise _Declined
+            raise Declined
         for known in self.known.pop(before):
             self.know(known, after)
         return after
@@ -160,44 +147,21 @@ class _Decomposition:
                 made[inner] = made[inner.args[0]]
             else:
                 made[inner] = self.graph.node_copy(inner, made.__getitem__)
-                made[inner].meta = {**meta, **{name: inner.meta[name] for name in _OWN if name in inner.meta}}
+                made[inner].meta = {**{name: of for name, of in meta.items() if name != "tensor_meta"}, **inner.meta}
         raise AssertionError("a graph has an output")
-
-    def stays(self, target: Any) -> bool:
-        if target is operator.getitem:
-            return True
-        if target in self.cia:
-            return getattr(self.cia[target], "__name__", "") == "_special_op_to_preserve_cia"
-        return target not in self.python and not target._can_decompose()
 
     def trace(self, target: Any, leaves: list[Any], spec: Any) -> Graph:
         """The op's graph; its placeholders are the tensors among `leaves`."""
-        given = [leaf.meta["val"] for leaf in leaves if isinstance(leaf, Node)]
-        if not all(isinstance(value, torch.Tensor) for value in given):
-            raise _Declined
-        with self.mode:  # the program's own values may be of several modes
-            tensors = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in given]
+        tensors = [leaf.meta["val"] for leaf in leaves if isinstance(leaf, Node)]
+        if not all(isinstance(value, torch.Tensor) for value in tensors):
+            raise Declined
 
         def function(*given: torch.Tensor) -> Any:
             values = iter(given)
             args, kwargs = torch_pytree.tree_unflatten([next(values) if isinstance(leaf, Node) else leaf for leaf in leaves], spec)
             return target(*args, **kwargs)
 
-        try:
-            with preserve_node_meta():
-                graph = make_fx(function, decomposition_table=dict(self.python), tracing_mode="real")(*tensors).graph
-        except Exception as error:  # whatever torch's code raises: with the whole program it may not, or says more
-            raise _Declined from error
-        if any(not _is_functional(node) for node in graph.nodes):
-            raise _Declined
-        graph.eliminate_dead_code()
-        return graph
-
-
-def _is_functional(node: Node) -> bool:
-    if node.op != "call_function":
-        return node.op in ("placeholder", "output")
-    return node.target is operator.getitem or (isinstance(node.target, torch._ops.OpOverload) and not node.target._schema.is_mutable)
+        return traced(function, tensors, self.mode, decomposition_of)
 
 
 def _functional(op: Any) -> torch._ops.OpOverload | None:

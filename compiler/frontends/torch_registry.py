@@ -29,6 +29,7 @@ import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
 from torch_mlir import ir
+from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from hloom.passes.errors import UnsupportedOpError
 from hloom.passes.stablehlo.support import build
@@ -130,12 +131,20 @@ def lowering_of(target: Any, of_complex: bool = False) -> Callable[..., Any] | N
     return next((table[name] for table in tables for name in names if name in table), None)
 
 
-def with_own_decompositions(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
-    """A decomposition table with those registered here; ops that have a lowering are left as they are, but for those of which a
-    decomposition goes first."""
-    added = {overload: function for name, function in _decompositions.items() for overload in overloads(name)}
-    first = {overload for name in _before_lowerings for overload in overloads(name)}
-    return {op: function for op, function in {**table, **added}.items() if op in first or lowering_of(op) is None}
+def decomposition_of(target: Any) -> Callable[..., Any] | None:
+    """What an op decomposes by: one registered here, the overload's own first, else torch-mlir's table. An op that has a lowering is left
+    as it is, but for those of which a decomposition goes first."""
+    names = (str(target), str(target).rpartition(".")[0])
+    if lowering_of(target) is not None and _before_lowerings.isdisjoint(names):
+        return None
+    own = next((_decompositions[name] for name in names if name in _decompositions), None)
+    return own or get_decomposition_table().get(target)
+
+
+def all_decompositions() -> dict[Any, Callable[..., Any]]:
+    """The same of all ops, as a table for torch."""
+    ops = dict.fromkeys([*get_decomposition_table(), *(overload for name in _decompositions for overload in overloads(name))])
+    return {op: function for op in ops if (function := decomposition_of(op)) is not None}
 
 
 @contextlib.contextmanager

@@ -10,13 +10,13 @@ from .._support import WRITES_OUTPUTS, DenseArray, walk
 from ..host_function import POINTER, HostFunction, symbol
 from ..lhlo import Buffer, LhloOp, referenced, signature
 from ..storage import byte_size
+from ..target import TargetView, target_of
 from ..thunk import Machine, ThunkOp, integers, slices
 
 # What one core moves: an estimate for groups whose cost nobody priced.
 _PS_PER_BYTE = 60
-# A parallel region costs about 3 µs: below 20 µs of work it does not pay, and a thread that gets less than 10 µs of it comes too late.
-_WORTH_SHARING_PS = 20_000_000
-_WORTH_A_THREAD_PS = 10_000_000
+# A thread's share of a kernel takes at least so many times what opening the parallel region does, or it comes too late.
+_REGIONS_A_THREAD = 3
 
 
 class LhloFusion(LhloOp, name="fusion", traits=[WRITES_OUTPUTS]):
@@ -58,7 +58,7 @@ class LhloFusion(LhloOp, name="fusion", traits=[WRITES_OUTPUTS]):
             cost = ir.IntegerAttr(callee.attributes["hloom.cost_ps"]).value
         else:
             cost = _PS_PER_BYTE * sum(byte_size(referenced(value).type) for value in self.operands)
-        numbers = dict(zip(("cost_ps", "tiles", "grain"), (cost, *_parallelism(callee, cost))))
+        numbers = dict(zip(("cost_ps", "tiles", "grain"), (cost, *_parallelism(callee, cost, target_of(callee)))))
         return {name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value) for name, value in numbers.items()}
 
 
@@ -122,22 +122,24 @@ class ThunkKernel(ThunkOp, name="kernel"):
 def fill_tiles(module: ir.Operation, named: dict[str, ir.Operation]) -> None:
     """Sets `tiles` and `grain` of every thunk.kernel whose callee has its tiles by now."""
     count = ir.IntegerType.get_signless(64, context=module.context)
+    target = target_of(module)
     programs = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "thunk.program"]
     for kernel in (op for program in programs for op in walk(program, "thunk.kernel")):
         callee = named.get(ir.FlatSymbolRefAttr(kernel.attributes["callee"]).value)
         if callee is not None and "hloom.tiles" in callee.attributes:
-            tiles, grain = _parallelism(callee, ir.IntegerAttr(kernel.attributes["cost_ps"]).value)
+            tiles, grain = _parallelism(callee, ir.IntegerAttr(kernel.attributes["cost_ps"]).value, target)
             kernel.attributes["tiles"], kernel.attributes["grain"] = ir.IntegerAttr.get(count, tiles), ir.IntegerAttr.get(count, grain)
 
 
-def _parallelism(kernel: ir.Operation, cost_ps: int) -> tuple[int, int]:
+def _parallelism(kernel: ir.Operation, cost_ps: int, target: TargetView) -> tuple[int, int]:
     """(tiles, grain) of a kernel: -1 tiles if the function has none yet; grain 0 if one thread should run it all."""
     if "hloom.tiles" not in kernel.attributes:
         return -1, 0
     tiles = ir.IntegerAttr(kernel.attributes["hloom.tiles"]).value
-    if cost_ps <= _WORTH_SHARING_PS or tiles < 2:
+    share_ps = _REGIONS_A_THREAD * target.parallel_region_ps
+    if cost_ps <= 2 * share_ps or tiles < 2:
         return tiles, 0
-    return tiles, -(-tiles * _WORTH_A_THREAD_PS // cost_ps)
+    return tiles, max(1, -(-tiles * share_ps // cost_ps))
 
 
 def _same_elements(buffer: ir.Type, wanted: ir.Type) -> bool:

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from hloom.dialects.target import TargetView
+
 from .affine import used_dims
 from .axes import TileOp
 from .rewriting import defining_op, ops_in
 
 SHALLOW = 8
 """Sums of so few steps store about as often as they load: their results are computed line by line, as those of elementwise ops are."""
+_MOST_ROWS = 12
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
 _EXTENDED = ("arith.extsi", "arith.extui")
@@ -89,6 +92,18 @@ def is_contraction(op: TileOp) -> bool:
     left, right, *_ = input_loops(op)
     summed = {d for d, parallel in enumerate(op.parallel) if not parallel}
     return summed <= left & right and left != right
+
+
+def block_rows(target: TargetView, registers: int, outputs: int = 1) -> int:
+    """Rows of `registers` accumulators for each output that fit the registers, beside a block of the one operand and an element of the
+    other."""
+    rows = (target.vector_registers - 1) // registers - 1
+    return min(_MOST_ROWS, max(1, rows // outputs))
+
+
+def block_registers(target: TargetView, outputs: int = 1) -> int:
+    """Registers along the vector loop: where a block of columns × rows loads the least for what it computes."""
+    return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / block_rows(target, registers, outputs))
 
 
 def reuses_all_inputs(op: TileOp) -> bool:

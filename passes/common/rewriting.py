@@ -125,6 +125,14 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if is_block_argument(value) else value.owner.operation
 
 
+def holder(op: ir.Operation, value: ir.Value) -> ir.Operation:
+    """`op`, or the loop or branch around it, in the block where `value` is made: what is made there of `value` reaches all later uses."""
+    block = value.owner if is_block_argument(value) else value.owner.operation.block
+    while op.block != block:
+        op = op.parent.operation
+    return op
+
+
 def element_of(value: ir.Value) -> ir.Type:
     """The element type of a tensor."""
     return ir.RankedTensorType(value.type).element_type

@@ -25,6 +25,20 @@ class Transform:
     block: int
 
 
+@dataclass(frozen=True)
+class Panels:
+    """How the last dim of a packed operand lies: `width` elements side by side, the next `width` so many elements (`step`) behind."""
+
+    width: int
+    step: int
+
+    def jump(self, index: LinearIndex) -> LinearIndex:
+        """How much further an element lies than in one piece. The variables of `index` stand for multiples of the width, and no two
+        lanes are in different panels."""
+        terms = {v: c * (self.step // self.width - 1) for v, c in index.terms.items()}
+        return LinearIndex(terms, index.constant // self.width * (self.step - self.width))
+
+
 MOST_PLACES = 1024
 """Constants of integers of no more elements are known where code is emitted."""
 
@@ -41,7 +55,7 @@ class Storage:
 
     `bounds` has, for each dim, the first index that exists and the one behind the last; None for all of them. Elsewhere the elements are
     zeros that are nowhere in memory: who reads such a storage leaves them out. `transformed` is of a filter that is in memory as Winograd's
-    transform alone: it begins where the storage does.
+    transform alone: it begins where the storage does. `panels` tells where the last dim does not lie in one piece.
     """
 
     base: ir.Value
@@ -54,6 +68,7 @@ class Storage:
     ahead: int = 0
     bounds: tuple[Bounds | None, ...] = ()
     transformed: Transform | None = None
+    panels: Panels | None = None
     table: tuple[int, ...] = field(default=(), compare=False)
     """What the base holds, of a short constant of integers."""
 
@@ -125,7 +140,8 @@ class Storage:
 
     def address(self, indices: list[LinearIndex]) -> LinearIndex:
         """The index into the base of the element at `indices`."""
-        return sum((index * stride for index, stride in zip(indices, self.strides)), self.offset)
+        address = sum((index * stride for index, stride in zip(indices, self.strides)), self.offset)
+        return address if self.panels is None else address + self.panels.jump(indices[-1])
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ channels last of the convolution that it belongs to.
 
 The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
 anyway, windowed reductions, pads, slices, concatenations, reductions, reshapes of the dimensions between), until they meet the next
-convolution's and both go.
+convolution's and both go. So do those of a caller's arrays that lie with the channels last, where there is no convolution, too.
 
 Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: on CUDA, convolutions that no
 library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py), whose kernels read any
@@ -37,7 +37,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, i64_array, integer, integers, padding_pairs, producer, value_of, walk
+from ..common.rewriting import attributes_of, functions, i64_array, integer, integers, padding_pairs, producer, value_of, walk
 from ..fused.planner.kernels import CHOSEN
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
@@ -49,14 +49,18 @@ from .support.driver import Rule, merged, rewrite, with_region
 from .support.layouts import decide_layouts
 
 Values = list[ir.Value] | None
+LAID_OUT = "hloom.laid_out"
+"""On the entry of a program whose caller's arrays lie in another order than the source has them in."""
 
 
-@register_pass("channels-last", "gives convolutions the channels as their last dimension", ops=("stablehlo.convolution",))
+@register_pass(
+    "channels-last", "gives convolutions the channels as their last dimension", ops=("stablehlo.convolution", "stablehlo.transpose")
+)
 def channels_last(module: ir.Operation) -> None:
     target = target_of(module)
     if target.kind == "cpu":
         decide_layouts(module, target)
-    if not any(_taken(op, target) for op in walk(module, "stablehlo.convolution")):
+    if not any(_taken(op, target) for op in walk(module, "stablehlo.convolution")) and not any(map(_is_laid_out, functions(module))):
         return
     rules: dict[str, list[Rule]] = {
         "stablehlo.convolution": [partial(_convolution, target)],
@@ -70,6 +74,11 @@ def channels_last(module: ir.Operation) -> None:
     }
     sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_elementwise,))
     rewrite(module, merged(rules, sinking))
+
+
+def _is_laid_out(function: ir.Operation) -> bool:
+    """Whether the caller's arrays lie in another order than the source has them in."""
+    return LAID_OUT in function.attributes
 
 
 def _to_last(rank: int) -> list[int]:

@@ -25,7 +25,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.init_function import entry, known_values
-from ..common.rewriting import value_of, walk
+from ..common.rewriting import holder, value_of, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -48,9 +48,10 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         if width == 1 or (conv.groups == 1 and features <= block):
             continue
         if (weights, width) not in packed:
-            with op.location, ir.InsertionPoint(op):
-                packed[weights, width] = _unpacked(_packed(weights, width), build.shape_of(weights))
-        op.operands[1] = packed[weights, width]
+            with op.location, ir.InsertionPoint(holder(op, weights)):
+                packed[weights, width] = _packed(weights, width)
+        with op.location, ir.InsertionPoint(op):
+            op.operands[1] = _unpacked(packed[weights, width], build.shape_of(weights))
 
 
 def _packed(weights: ir.Value, block: int) -> ir.Value:

@@ -2,13 +2,16 @@
 
 Before:
     %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<256x1024xf32>, tensor<1000x1024xf32>) -> tensor<256x1000xf32>
-After:                                                                  // %w: bound; block = 64
+After:                                                                  // %w: bound; block = 64, on AVX-512
     %p = stablehlo.pad %w …                                             // 1000 → 1024 columns of the result
     %r = stablehlo.reshape %p : … -> tensor<16x64x1024xf32>
     %t = stablehlo.transpose %r, dims = [0, 2, 1] : … -> tensor<16x1024x64xf32>
     %d = stablehlo.dot_general %x, %t, contracting_dims = [1] x [1] : … -> tensor<256x16x64xf32>
     %u = stablehlo.reshape %d : … -> tensor<256x1024xf32>
     %0 = stablehlo.slice %u [0:256, 0:1000]
+
+A block of f32 or f64 is as wide as the accumulators of a row (on AVX2 16 columns of f32): a kernel reads all of what it passes over. Others
+have 64 columns.
 
 Where the target multiplies bf16 matrices in tiles (amx_bf16), pairs of depth lie side by side, in blocks of 32 columns:
 
@@ -26,19 +29,22 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
+from ..common.contraction import block_registers
 from ..common.init_function import bound_arguments, entry
 from ..common.rewriting import replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
 
+_WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
-def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) -> None:
+def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 8) -> None:
     main = entry(module, "main")
     if main is None or target_of(module).kind != "cpu":
         return
@@ -48,8 +54,16 @@ def pack_weights(module: ir.Operation, *, block: int = 64, min_rows: int = 8) ->
     for op in walk(main, "stablehlo.dot_general"):
         if tiles and _is_packable(op, bound, _PAIR_BLOCK, min_rows) and _multiplies_pairs(op):
             _pack(main, op, _PAIR_BLOCK, True, packed)
-        elif _is_packable(op, bound, block, min_rows):
-            _pack(main, op, block, False, packed)
+        elif _is_packable(op, bound, width := block or _width(op), min_rows):
+            _pack(main, op, width, False, packed)
+
+
+def _width(op: ir.Operation) -> int:
+    """Columns of a block of the dot's right operand."""
+    target, elements = target_of(op), {build.element_of(v) for v in [*op.operands, *op.results]}
+    if len(elements) > 1 or not isinstance(next(iter(elements)), (ir.F32Type, ir.F64Type)):
+        return _WIDTH
+    return block_registers(target) * target.lanes(8 * element_bytes(elements.pop()))
 
 
 def _is_packable(op: ir.Operation, bound: set[ir.Value], block: int, min_rows: int) -> bool:

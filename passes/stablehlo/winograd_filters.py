@@ -1,4 +1,4 @@
-"""winograd-filters: (d ×) 3 × 3 convolutions of stride 1 with bound weights by Winograd's algorithm, their weights transformed once.
+"""winograd-filters: (d ×) 3 × 3 convolutions of stride 1 by Winograd's algorithm; bound weights are transformed once.
 
 Before:
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] … : (…, tensor<3x3x64x64xf32>) -> …
@@ -11,12 +11,13 @@ After:                                                                  // %w: m
 The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what
 stands before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the
 channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16
-instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large.
+instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large. Weights that are given at each
+call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
-weights given at each call; other windows, strides, dilations, groups; other elements, and bf16 where the target multiplies pairs of it; few
-channels, to which the transforms would cost more than they save; lines whose transform no tile can hold; a precision_config that asks for
-HIGHEST; a policy that asks for `direct`.
+other windows, strides, dilations, groups; other elements, and bf16 where the target multiplies pairs of it; few channels, to which the
+transforms would cost more than they save; weights of each call that serve few results; lines whose transform no tile can hold; a
+precision_config that asks for HIGHEST; a policy that asks for `direct`.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from math import ceil, prod
 import numpy as np
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.init_function import entry, known_values
-from ..common.rewriting import value_of, walk
+from ..common.rewriting import holder, value_of, walk
 from ..common.winograd import TAPS, TARGET, filter_matrix
 from ..fused.planner.kernels import CHOSEN
 from ..fused.planner.policy import DIRECT, policy_of
@@ -40,10 +41,14 @@ from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, is_channels_last, suits_winograd
 
 _LEAST_TILES = 4
-_FLOAT = 4
+_FLOAT, _DOUBLE = 4, 8
+# The transforms of inputs and results take half as long as the products.
+_TIME_OF_PRODUCTS = 1.5
 
 
-@register_pass("winograd-filters", "transforms bound weights of 3x3 convolutions for Winograd's algorithm", ops=("stablehlo.convolution",))
+@register_pass(
+    "winograd-filters", "gives 3x3 convolutions Winograd's algorithm, and transforms their weights for it", ops=("stablehlo.convolution",)
+)
 def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) -> None:
     main, target = entry(module, "main"), target_of(module)
     if main is None or target.kind != "cpu":
@@ -53,20 +58,30 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
     transformed: dict[tuple[ir.Value, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
-        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
+        if conv is None or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
             continue
         outputs = 4 if _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes else 2
         fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
-        if not fits or policy.kernel_for(op).use == DIRECT:
+        once = weights in known
+        if not fits or not (once or _pays(conv, outputs, target)) or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
-            with op.location, ir.InsertionPoint(op):
-                packed = _transformed(weights, outputs, block)
-                name = ir.StringAttr.get(TARGET)
-                transformed[weights, outputs] = value_of("stablehlo.custom_call", weights.type, [packed], call_target_name=name)
-        op.operands[1] = transformed[weights, outputs]
+            with op.location, ir.InsertionPoint(holder(op, weights)):
+                transformed[weights, outputs] = _transformed(weights, outputs, block, once)
+        with op.location, ir.InsertionPoint(op):
+            name = ir.StringAttr.get(TARGET)
+            op.operands[1] = value_of("stablehlo.custom_call", weights.type, [transformed[weights, outputs]], call_target_name=name)
         reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
         op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
+
+
+def _pays(conv: Conv, outputs: int, target: TargetView) -> bool:
+    """Whether the products saved take longer than the transform of the weights: four steps, each of which reads what the last wrote."""
+    pairs, side = conv.output[1] * prod(conv.filter[1:-2]), outputs + TAPS - 1
+    steps = _FLOAT * TAPS**2, _FLOAT * TAPS**2, _DOUBLE * side * TAPS, _FLOAT * side**2, _FLOAT * side**2
+    transform = pairs * (2 * sum(steps) - steps[0] - steps[-1]) / target.llc_bytes_per_second
+    direct = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * TAPS**2 / target.f32_flops
+    return transform < direct * (1 - _TIME_OF_PRODUCTS * side**2 / (TAPS * outputs) ** 2)
 
 
 def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:
@@ -79,9 +94,9 @@ def _tiles(conv: Conv, outputs: int) -> int:
     return prod(conv.output[:1] + conv.output[2:-2]) * prod(ceil(extent / outputs) for extent in conv.output[-2:])
 
 
-def _transformed(weights: ir.Value, outputs: int, block: int) -> ir.Value:
+def _transformed(weights: ir.Value, outputs: int, block: int, once: bool) -> ir.Value:
     """[blocks, m + 2, m + 2, depth × channels, block] of [depth…, 3, 3, channels, features]: G w Gᵀ, with zeros for features that fill the
-    last block."""
+    last block. `once`: at the program's start alone, which ends at a barrier."""
     *deep, _, _, channels, features = build.shape_of(weights)
     side, blocks = outputs + TAPS - 1, ceil(features / block)
     f64 = ir.F64Type.get()
@@ -98,7 +113,7 @@ def _transformed(weights: ir.Value, outputs: int, block: int) -> ir.Value:
         wide = _product(matrix, wide, build.tensor(shape, f64))
     narrow = build.reshape(build.convert(wide, ir.F32Type.get()), [side, side, channels, blocks, block])
     turned = build.transpose(narrow, [3, 1, 0, 2, 4])
-    return value_of("stablehlo.optimization_barrier", turned.type, [turned])
+    return value_of("stablehlo.optimization_barrier", turned.type, [turned]) if once else turned
 
 
 def _product(matrix: ir.Value, value: ir.Value, kind: ir.Type) -> ir.Value:

@@ -9,12 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_mlir.extras.fx_decomp_util import get_decomposition_table  # noqa: E402
-
 import hloom  # noqa: E402
 from hloom.compiler.frontends import torch_decompose  # noqa: E402
 from hloom.compiler.frontends.torch_export import exported_module  # noqa: E402
-from hloom.compiler.frontends.torch_registry import own_decompositions_first, with_own_decompositions  # noqa: E402
+from hloom.compiler.frontends.torch_registry import all_decompositions, own_decompositions_first  # noqa: E402
 
 nn = torch.nn
 
@@ -46,8 +44,7 @@ class Attention(nn.Module):
 def _graphs(module: Any, *inputs: Any) -> tuple[Any, Any, Any]:
     exported = exported_module(module.eval(), inputs, {})
     with own_decompositions_first():
-        table = with_own_decompositions(get_decomposition_table())
-        return exported, torch_decompose.decomposed(exported, table), exported.run_decompositions(table)
+        return exported, torch_decompose.decomposed(exported), exported.run_decompositions(all_decompositions())
 
 
 def _listed(exported: Any) -> list[Any]:

@@ -187,7 +187,10 @@ def test_max_pools_with_indices() -> None:
         lambda x, y, z, t: (
             F.max_pool2d(t, 3, return_indices=True), F.max_pool2d(t, 3, 2, 1, 1, True, True), F.max_pool2d(t, 2, 2, 0, 3, False, True),
             F.max_pool2d((y * 9).int(), 2, return_indices=True), F.max_pool1d(x, 3, 2, return_indices=True),
-            F.max_pool3d(z, 2, return_indices=True),
+            F.max_pool3d(z, 2, return_indices=True), F.max_pool2d(t, (3, 5), 1, (1, 2), return_indices=True),
+            F.max_pool2d(t, 3, 2, 1, 2, return_indices=True), F.max_pool2d(t, (9, 8), 4, 4, return_indices=True),
+            F.max_pool3d(z, 3, 2, 1, 1, True, return_indices=True), F.max_pool1d(x, 4, 3, 2, return_indices=True),
+            F.adaptive_max_pool2d(t, (3, 11), return_indices=True),
         ), LINE, PLANE, VOLUME, TIES
     )  # fmt: skip
 

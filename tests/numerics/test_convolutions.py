@@ -149,7 +149,7 @@ GRADIENTS = [
 ]
 
 
-def check(layers: list[Layer], target: str, bound: bool, **options: Any) -> None:
+def check(layers: list[Layer], target: str, bound: bool, **options: Any) -> hloom.Executable:
     """One program of all layers, with weights that are bound or given at each call."""
     arrays = [layer.arrays() for layer in layers]
     xs, ws = [x for x, _ in arrays], [w for _, w in arrays]
@@ -164,6 +164,7 @@ def check(layers: list[Layer], target: str, bound: bool, **options: Any) -> None
     found = exe(*xs) if bound else exe(*xs, *ws)
     for layer, result, exact in zip(layers, found, expected, strict=True):
         np.testing.assert_allclose(result, exact, rtol=2e-5, atol=2e-5, err_msg=str(layer))
+    return exe
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -185,6 +186,32 @@ def test_transposed(bound):
 @pytest.mark.parametrize("target", TARGETS)
 def test_winograd(target):
     check(WINOGRAD, target, True)
+
+
+def test_winograd_of_weights_given_at_each_call():
+    layers = [
+        Layer((40, 41), 64, 36, (3, 3), padding=around(1)),
+        Layer((19, 18), 33, 64, (3, 3), padding=((2, 0), (0, 3)), batch=2, first=False),
+        Layer((9, 12, 14), 32, 40, (3, 3, 3), padding=around(1, 3)),
+    ]
+    report = check(layers, "cpu-avx2", False).report.text()
+    assert report.count("Winograd F(4 x 4") == len(layers)
+
+
+@pytest.mark.parametrize("side", [16, 40])
+@pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
+def test_branches_share_weights(bound, side):
+    layer = Layer((side, side), 32, 64, (3, 3), padding=around(1), first=False)
+    x, w = layer.arrays()
+
+    def program(x: Any, w: Any, choice: Any) -> Any:
+        return jax.lax.cond(choice > 0, lambda: layer.apply(x, w), lambda: layer.apply(-2 * x, w))
+
+    exe = hloom.compile(program, x, w, np.int32(1), bind={1: w} if bound else None)
+    expected = np.asarray(layer.apply(x, w))
+    for choice, factor in ((1, 1), (0, -2)):
+        found = exe(x, np.int32(choice)) if bound else exe(x, w, np.int32(choice))
+        np.testing.assert_allclose(found, factor * expected, rtol=2e-5, atol=4e-5)
 
 
 def test_gradients_by_weights():

@@ -121,3 +121,38 @@ def test_rows_of_large_matrices(threads):
     hloom.set_threads(threads)
     for found, x in zip(hloom.compile(text)(*xs, w), xs, strict=True):
         np.testing.assert_array_equal(found, 2 * (x @ w))
+
+
+_LAYERS = [(9, 64, 16, "f32"), (16, 40, 50, "f32"), (37, 33, 200, "f32"), (197, 64, 256, "f32"), (300, 24, 72, "f32"), (23, 30, 100, "f64")]
+"""Rows, depth, columns and type of each layer of one program."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bound_weights_in_panels(threads):
+    """Weights that are packed when they are bound, with a bias in the tile: rows and columns that fill no block, several panels a tile."""
+    arguments, lines, results = [], [], []
+    for i, (rows, depth, columns, kind) in enumerate(_LAYERS):
+        x, w, b, y = f"{rows}x{depth}x{kind}", f"{columns}x{depth}x{kind}", f"{columns}x{kind}", f"{rows}x{columns}x{kind}"
+        arguments += [f"%x{i}: tensor<{x}>", f"%w{i}: tensor<{w}>", f"%b{i}: tensor<{b}>"]
+        lines += [
+            f"%d{i} = stablehlo.dot_general %x{i}, %w{i}, contracting_dims = [1] x [1] : (tensor<{x}>, tensor<{w}>) -> tensor<{y}>",
+            f"%c{i} = stablehlo.broadcast_in_dim %b{i}, dims = [1] : (tensor<{b}>) -> tensor<{y}>",
+            f"%r{i} = stablehlo.add %d{i}, %c{i} : tensor<{y}>",
+        ]
+        results.append(f"tensor<{y}>")
+    names = ", ".join(f"%r{i}" for i in range(len(_LAYERS)))
+    body = "\n".join([*lines, f"return {names} : {', '.join(results)}"])
+    text = f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{body}\n}}"
+    random = np.random.default_rng(7)
+    kinds = {"f32": np.float32, "f64": np.float64}
+    layers = [[random.standard_normal(shape).astype(kinds[kind]) for shape in ((m, k), (n, k), (n,))] for m, k, n, kind in _LAYERS]
+    before = hloom.get_threads()
+    hloom.set_threads(threads)
+    try:
+        exe = Compilation(load_program(text), bound=[3 * i + 1 for i in range(len(layers))]).executable()
+        exe.bind({3 * i + 1: w for i, (_, w, _) in enumerate(layers)})
+        found = exe(*[value for x, _, b in layers for value in (x, b)])
+    finally:
+        hloom.set_threads(before)
+    for y, (x, w, b) in zip(found, layers):
+        np.testing.assert_allclose(y, x @ w.T + b, rtol=1e-4, atol=1e-4)

@@ -15,6 +15,7 @@ from hloom.compiler.target import Target, host
 
 _QUADS = {f"llvm.x86.avx512.vpdpbusd.{32 * lanes}": lanes for lanes in (4, 8, 16)}
 _HALVES = {f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}": lanes for lanes in (4, 8, 16)}
+_PAIRS = "llvm.x86.avx512.pmaddw.d.512"
 _SIGNS = {"ss": ("sext", "sext"), "su": ("sext", "zext"), "us": ("zext", "sext"), "uu": ("zext", "zext")}
 _TILE = "[16 x <16 x i32>]"
 
@@ -30,6 +31,7 @@ def emulated(text: str) -> str:
     """LLVM IR whose intrinsics of such instructions are functions."""
     functions = {name: _sum_of_quads(name, lanes, "zext", "sext") for name, lanes in _QUADS.items()}
     functions |= {name: _sum_of_halves(name, lanes) for name, lanes in _HALVES.items()}
+    functions |= {_PAIRS: _sum_of_pairs()}
     functions |= {f"llvm.x86.tdpb{signs}d.internal": _tile_product(signs) for signs in _SIGNS}
     functions |= {"llvm.x86.tilezero.internal": _TILE_ZERO, "llvm.x86.tileloadd64.internal": _tile_load()}
     functions["llvm.x86.tilestored64.internal"] = _tile_store()
@@ -49,6 +51,18 @@ def _sum_of_quads(name: str, lanes: int, left: str, right: str) -> str:
     lines += [f"%s{byte} = add {sums} {'%acc' if byte == 0 else f'%s{byte - 1}'}, %p{byte}" for byte in range(4)]
     products = [f"%l = {left} {bytes_} %left to {wide}", f"%r = {right} {bytes_} %right to {wide}", f"%p = mul {wide} %l, %r"]
     return _function(f"{sums} @emulated_{name}({sums} %acc, {bytes_} %left, {bytes_} %right)", [*products, *lines, f"ret {sums} %s3"])
+
+
+def _sum_of_pairs() -> str:
+    """Two products of i16 are added up: vpmaddwd of 512 bits."""
+    lines = [f"%{side}w = sext <32 x i16> %{side} to <32 x i32>" for side in "lr"]
+    lines += ["%p = mul <32 x i32> %lw, %rw"]
+    for part in range(2):
+        pick = ", ".join(f"i32 {2 * lane + part}" for lane in range(16))
+        lines += [f"%p{part} = shufflevector <32 x i32> %p, <32 x i32> %p, <16 x i32> <{pick}>"]
+    return _function(
+        f"<16 x i32> @emulated_{_PAIRS}(<32 x i16> %l, <32 x i16> %r)", [*lines, "%s = add <16 x i32> %p0, %p1", "ret <16 x i32> %s"]
+    )
 
 
 def _sum_of_halves(name: str, lanes: int) -> str:

@@ -49,6 +49,15 @@ def new_empty(x: Tensor, size: Sequence[int], *rest: Any, **options: Any) -> Ten
     return torch.full(size, 0, dtype=options.get("dtype") or x.dtype)
 
 
+@torch_decomposition("aten.bilinear")
+def bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """One product of matrices for all results, which are then multiplied by `x` and summed."""
+    outputs, left, right = weight.shape
+    product = (y.reshape(-1, right) @ weight.reshape(-1, right).t()).reshape(-1, outputs, left)
+    found = (product * x.reshape(-1, 1, left)).sum(-1).reshape(*x.shape[:-1], outputs)
+    return found if bias is None else found + bias
+
+
 @torch_decomposition("aten.conv_tbc")
 def conv_tbc(x: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution whose dimensions are time, batch, channels; its weight's are time, input, output."""

@@ -14,7 +14,7 @@ from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
 
-_FEW = 9
+_FEW = 64
 """Windows of so many elements are gone through one by one, where their elements' indices are asked for."""
 
 
@@ -63,11 +63,21 @@ class Windows:
             values, starts, ones + self.sizes, ones + self.strides, ones + self.dilations, [(0, 0)] * outer + pairs, combine
         )
 
-    def few_inside(self) -> bool:
-        """Whether the windows have few elements, all of them in the input."""
-        reaches = [(n - 1) * stride + (size - 1) * step for n, stride, size, step in zip(*self._moves())]
-        inside = all(reach < extent for reach, extent in zip(reaches, self.extents))
-        return inside and not any(self.padding) and math.prod(self.sizes) <= _FEW and math.prod(self.extents) < 1 << 31
+    def are_small(self) -> bool:
+        """Whether the windows have few elements, and 32 bits hold the index of each."""
+        return math.prod(self.sizes) <= _FEW and math.prod(self.extents) < 1 << 31
+
+    def padded(self, x: ir.Value, value: ir.Value) -> ir.Value:
+        """The input with `value` where windows reach out of it."""
+        reaches = [(n - 1) * stride + (size - 1) * step + 1 for n, stride, size, step in zip(*self._moves())]
+        high = [max(0, reach - extent - low) for reach, extent, low in zip(reaches, self.extents, self.padding)]
+        outer = [0] * (len(build.shape_of(x)) - len(high))
+        return build.pad(x, value, outer + self.padding, outer + high) if any(self.padding + high) else x
+
+    def first_inside(self, d: int) -> np.ndarray:
+        """How far from its start the first element of each window lies, along a dimension, that is in the input."""
+        before = np.maximum(self.padding[d] - np.arange(self.counts[d]) * self.strides[d], 0)
+        return -(-before // self.dilations[d]) * self.dilations[d]
 
     def _moves(self) -> tuple[list[int], ...]:
         return self.counts, self.strides, self.sizes, self.dilations
@@ -103,7 +113,7 @@ def max_pool(
 ) -> Sequence[ir.Value | None]:
     """The largest element of each window, and its index in the input's plane or volume."""
     windows = Windows.of(x, op.results[0], sizes, strides, padding, dilations)
-    if op.used[1] and windows.few_inside():
+    if op.used[1] and windows.are_small():
         return place_by_place(op, x, windows)
     largest = _Largest(op, x, len(windows.sizes))
     values = windows.reduce(largest.values, largest.starts, largest.combine)
@@ -113,27 +123,32 @@ def max_pool(
 def place_by_place(op: TorchOp, x: ir.Value, windows: Windows) -> list[ir.Value]:
     """The largest element of each window and its index, compared with one element of all windows after the other, in order.
 
-    An index is where the window starts, and what the element's place in it adds.
+    An index is where the window starts, and what the element's place in it adds: at first that of the first element in the input, which
+    no padding takes from.
     """
-    shape, index = list(op.results[0].shape), ir.IntegerType.get_signless(32)
+    shape, index, element = list(op.results[0].shape), ir.IntegerType.get_signless(32), build.element_of(x)
     kind, spatial = build.tensor(shape, index), len(windows.sizes)
     steps = [math.prod(windows.extents[d + 1 :]) for d in range(spatial)]
-    largest, added = None, build.full(kind, 0)
-    for taps in np.ndindex(*windows.sizes):
-        element = windows.element(x, taps)
-        if largest is None:
-            largest = element
-            continue
-        takes = build.compare("GT", element, largest)
-        if isinstance(build.element_of(x), ir.FloatType):
-            takes = build.elementwise("or", takes, build.compare("NE", element, element))
-        here = sum(tap * step * stride for tap, step, stride in zip(taps, windows.dilations, steps))
-        largest, added = build.select(takes, element, largest), build.select(takes, build.full(kind, here), added)
-    assert largest is not None
     outer = len(shape) - spatial
-    for d, (count, stride, step) in enumerate(zip(windows.counts, windows.strides, steps)):
-        starts = build.multiply(build.iota([count], index, 0), build.full(build.tensor([count], index), stride * step))
-        added = build.add(added, build.broadcast(starts, shape, [outer + d]))
+    x = windows.padded(x, build.full(build.tensor([], element), build.extreme(element, -1)))
+
+    def along(d: int, numbers: np.ndarray) -> ir.Value:
+        numbers = (numbers * steps[d]).astype(np.int32)
+        return build.broadcast(constants.write(numbers, build.tensor([windows.counts[d]], index)), shape, [outer + d])
+
+    largest = build.full(build.tensor(shape, element), build.extreme(element, -1))
+    added = build.full(kind, 0)
+    for d in (d for d in range(spatial) if windows.padding[d]):
+        added = build.add(added, along(d, windows.first_inside(d)))
+    for taps in np.ndindex(*windows.sizes):
+        here = sum(tap * step * stride for tap, step, stride in zip(taps, windows.dilations, steps))
+        found = windows.element(x, taps)
+        takes = build.compare("GT", found, largest)
+        if isinstance(element, ir.FloatType):
+            takes = build.elementwise("or", takes, build.compare("NE", found, found))
+        largest, added = build.select(takes, found, largest), build.select(takes, build.full(kind, here), added)
+    for d, (count, stride, low) in enumerate(zip(windows.counts, windows.strides, windows.padding)):
+        added = build.add(added, along(d, np.arange(count) * stride - low))
     return [largest, build.convert(added, op.results[1].element_type)]
 
 
@@ -180,8 +195,12 @@ def adaptive_average_pool(op: TorchOp, x: ir.Value, counts: Sequence[int]) -> ir
 @torch_lowering("aten.adaptive_max_pool2d", "aten.adaptive_max_pool3d")
 def adaptive_max_pool(op: TorchOp, x: ir.Value, counts: Sequence[int]) -> Sequence[ir.Value | None]:
     """The largest element of each part, and its index in the input's plane or volume."""
+    parts = Parts.of(x, counts)
+    windows = parts.as_windows()
+    if op.used[1] and windows is not None and windows.are_small():
+        return place_by_place(op, x, windows)
     largest = _Largest(op, x, len(counts))
-    values = Parts.of(x, counts).reduce(largest.values, largest.starts, largest.combine, repeats=True)
+    values = parts.reduce(largest.values, largest.starts, largest.combine, repeats=True)
     return [*values, *[None] * (2 - len(values))]
 
 
@@ -203,13 +222,21 @@ class Parts:
         sizes = [last - first for first, last in zip(firsts, lasts)]
         return Parts(list(range(outer, len(shape))), shape[outer:], firsts, sizes)
 
+    def _longest(self) -> list[int]:
+        return [int(sizes.max(initial=0)) for sizes in self.sizes]
+
+    def as_windows(self) -> Windows | None:
+        """The parts, where all are of equal size."""
+        counts, longest = [len(sizes) for sizes in self.sizes], self._longest()
+        if any(size * count != extent for size, count, extent in zip(longest, counts, self.extents)):
+            return None
+        return Windows(self.extents, counts, longest, longest, [0] * len(counts), [1] * len(counts))
+
     def reduce(self, values: Sequence[ir.Value], starts: Sequence[ir.Value], combine: build.Combine, *, repeats: bool) -> list[ir.Value]:
         """The values' parts reduced. A part that is shorter than others has its last element again if it `repeats`, else the start."""
-        counts, longest = [len(sizes) for sizes in self.sizes], [int(sizes.max(initial=0)) for sizes in self.sizes]
-        if all(size * count == extent for size, count, extent in zip(longest, counts, self.extents)):
-            spatial = len(counts)
-            return Windows(self.extents, counts, longest, longest, [0] * spatial, [1] * spatial).reduce(values, starts, combine)
-        for dimension, first, sizes, size in reversed(list(zip(self.dimensions, self.firsts, self.sizes, longest))):
+        if (windows := self.as_windows()) is not None:
+            return windows.reduce(values, starts, combine)
+        for dimension, first, sizes, size in reversed(list(zip(self.dimensions, self.firsts, self.sizes, self._longest()))):
             places = first[:, None] + np.minimum(np.arange(size), sizes[:, None] - 1)
             taken = constants.write(places.astype(np.int64), build.tensor(places.shape, ir.IntegerType.get_signless(64)))
             values = [build.take(value, dimension, taken) for value in values]

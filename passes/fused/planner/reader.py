@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ...common.byte_floats import sees_floats
-from ...common.ops import FLOAT, FREE, Kind, name_in_table, named
+from ...common.ops import FLOAT, FREE, INTEGER, Kind, name_in_table, named
 from ...common.rewriting import captured_values, functions, is_block_argument, symbol_name
 from ...common.storage import MOST_PLACES
 from ...errors import InvalidProgramError
@@ -99,6 +99,11 @@ def _unpacks_filter(op: ir.Operation) -> bool:
     return True
 
 
+def _widens(source: str, result: str) -> bool:
+    """Whether elements of the one type are a contraction's operands as elements of the other, which has more bits."""
+    return {source, result} <= FLOAT or {source, result} <= INTEGER
+
+
 def _tells_places(op: ir.Operation) -> bool:
     """Whether a constant is nothing but the places at which gathers read, which a kernel wants to know (vector/nests/places.py)."""
     kind = ir.RankedTensorType(op.results[0].type)
@@ -173,7 +178,7 @@ class _Reader:
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
         if draft.name in FREE or sees_floats(op) or _unpacks_filter(op):
             return True
-        if op.name == "stablehlo.convert" and {operands[0].element, results[0].element} <= FLOAT and operands[0].bits < results[0].bits:
+        if op.name == "stablehlo.convert" and operands[0].bits < results[0].bits and _widens(operands[0].element, results[0].element):
             return True
         if any(v.elements != 1 for v in (*operands, *results)) or draft.facts.work > 8:
             draft.chain = 0

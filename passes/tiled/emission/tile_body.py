@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from torch_mlir import ir
@@ -15,6 +16,16 @@ from ...common.slices import extract_slice, parallel_insert_slice, tensor_type
 from .temporaries import destinations
 
 _EMITTER = IndexEmitter()
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """The number of a panel of so many columns, or a place in one. `alone`: a tile is one panel."""
+
+    loop: int
+    width: int
+    is_number: bool
+    alone: bool
 
 
 class TileBody:
@@ -88,26 +99,27 @@ class TileBody:
             for e in m.results
         )
 
-    def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> tuple[str, int] | None:
-        """("number" | "place", loop) where `expr` is loop floordiv or mod the size of the loop's tiles: the same number all over a tile."""
-        for kind, name in ((ir.AffineFloorDivExpr, "number"), (ir.AffineModExpr, "place")):
+    def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> _Panel | None:
+        """What `expr` is of packed columns whose tiles are whole panels."""
+        for kind in (ir.AffineFloorDivExpr, ir.AffineModExpr):
             if isinstance(expr, kind):
                 loop, size = dim_position(kind(expr).lhs), kind(expr).rhs
                 if loop is None or not isinstance(size, ir.AffineConstantExpr):
                     return None
-                aligned = self.sizes.get(tile_op.axes[loop]) == ir.AffineConstantExpr(size).value
-                return (name, loop) if aligned else None
+                tile, width = self.sizes.get(tile_op.axes[loop]), ir.AffineConstantExpr(size).value
+                whole = tile is not None and tile % width == 0
+                return _Panel(loop, width, kind is ir.AffineFloorDivExpr, tile == width) if whole else None
         return None
 
     def _local_map(self, tile_op: TileOp, m: ir.AffineMap) -> ir.AffineMap:
-        """`m` on the tile's slices: a panel's number is 0 there, and a place in a panel is the loop itself."""
+        """`m` on the tile's slices: where a tile is one panel its number is 0 there, and a place in it is the loop itself."""
         results = []
         for expr in m.results:
             panel = self._panel(tile_op, expr) if self._tiled_dims(tile_op, expr) else None
-            if panel is None:
+            if panel is None or not panel.alone:
                 results.append(expr)
             else:
-                results.append(ir.AffineConstantExpr.get(0) if panel[0] == "number" else ir.AffineDimExpr.get(panel[1]))
+                results.append(ir.AffineConstantExpr.get(0) if panel.is_number else ir.AffineDimExpr.get(panel.loop))
         return ir.AffineMap.get(m.n_dims, 0, results)
 
     def _tiled_dims(self, tile_op: TileOp, expr: ir.AffineExpr) -> set[int]:
@@ -126,18 +138,28 @@ class TileBody:
                 offsets.append(0)
                 sizes.append(shape[position] if axis is None else self.size[axis])
             elif (panel := self._panel(tile_op, expr)) is not None:
-                axis = tile_op.axes[panel[1]]
-                number = panel[0] == "number"
-                offsets.append(
-                    value_of("arith.divui", ir.IndexType.get(), [self.offset[axis], index_constant(self.sizes[axis])]) if number else 0
-                )
-                sizes.append(1 if number else self.size[axis])
+                axis = tile_op.axes[panel.loop]
+                width = index_constant(panel.width)
+                offsets.append(value_of("arith.divui", width.type, [self.offset[axis], width]) if panel.is_number else 0)
+                sizes.append(self._panels(panel, self.size[axis]) if panel.is_number else self._places(panel, self.size[axis]))
             else:
                 offsets.append(self._start(expr, tile_op))
                 sizes.append(self._span(expr, tile_op))
         if all(isinstance(o, int) for o in offsets):
             return source
         return extract_slice(source, offsets, sizes)
+
+    def _panels(self, panel: _Panel, columns: int | ir.Value) -> int | ir.Value:
+        """How many panels so many columns are."""
+        if isinstance(columns, int) or panel.alone:
+            return 1 if isinstance(columns, ir.Value) else columns // panel.width
+        last = _EMITTER.emit("addi", columns, index_constant(panel.width - 1))
+        return _EMITTER.emit("divui", last, index_constant(panel.width))
+
+    @staticmethod
+    def _places(panel: _Panel, columns: int | ir.Value) -> int | ir.Value:
+        """How many places of a panel so many columns take."""
+        return columns if panel.alone else panel.width
 
     def _produced_tiled(self, made: tuple[int, int], position: int) -> bool:
         producer = self.axes.ops[made[0]]

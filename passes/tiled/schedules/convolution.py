@@ -30,7 +30,8 @@ _POINTS = 4096
 """Results of a tile of whole pictures."""
 _LEAST_TILES = 16
 """Winograd tiles for which weights that lie in no near cache are read."""
-_PIECES = 2
+_TILES_A_CORE = 4
+"""Of a Winograd convolution, where they are large enough."""
 _FLOAT = 4
 
 
@@ -92,14 +93,15 @@ def _pictures_schedule(axes: Axes, group: int, output: list[int]) -> dict[int, i
 
 
 def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], target: TargetView) -> dict[int, int]:
-    """Lines of Winograd tiles with all channels, so that their inputs are transformed once; a second piece of the channels for a second
-    thread where all lines are one tile.
+    """Lines of Winograd tiles with all channels, so that their inputs are transformed once; pieces of the output channels where there are
+    fewer tiles than cores.
 
     The transformed weights are read for each tile. If they fit the second-level cache beside the values of a tile, tiles are as small as
-    that takes; if not, as large as its half, of several images where one is smaller. A tile of three dimensions also transforms the planes
-    around its own: it has few lines of as many planes as there is room for.
+    that and the threads take; if not, as large as its half, of several images where one is smaller. A tile of three dimensions also
+    transforms the planes around its own: it has few lines of as many planes as there is room for.
     """
     outputs, side = outputs_of(hero.inputs[1]), outputs_of(hero.inputs[1]) + TAPS - 1
+    cores = max(2, target.cores)
     *deep, _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
     *outer, high, wide = lines
     (column,) = columns
@@ -108,6 +110,8 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     room = target.l2_bytes * 4 // 5 - _FLOAT * side**2 * channels * features
     if not deep:
         most = min(most, max(_LEAST_TILES, (room if room > 0 else target.l2_bytes // 2) // (_FLOAT * side**2 * channels)))
+    if not deep and room > 0:
+        most = min(most, max(_LEAST_TILES, prod(axes.extent[axis] for axis in outer) * rows * row // (_TILES_A_CORE * cores)))
     sizes = dict.fromkeys(outer, 1)
     if deep and outer:
         planes, around = axes.extent[outer[-1]], deep[0] - 1
@@ -118,7 +122,7 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
         sizes[outer[-1]] = next(n for n in range(max(1, most // (rows * row)), 0, -1) if images % n == 0)
     together = even_size(rows, max(1, most // row))
     pieces = prod(ceil(axes.extent[axis] / sizes[axis]) for axis in outer) * ceil(rows / together)
-    if pieces < _PIECES and features >= 2 * _BLOCK:
-        sizes[column] = ceil(features / _PIECES / _BLOCK) * _BLOCK
+    if pieces < cores and features >= 2 * _BLOCK:
+        sizes[column] = ceil(features * pieces / cores / _BLOCK) * _BLOCK
     sizes[high] = together * outputs
     return {axis: size for axis, size in sizes.items() if axis in axes.tileable and size < axes.extent[axis]}

@@ -6,8 +6,11 @@ leaves out is whole in every tile. The order of the returned dictionary is the o
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
+from torch_mlir import ir
+
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
@@ -26,6 +29,8 @@ ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 
 _SCANNED_ROWS = 32
+_TILE_COLUMNS, _TILE_ROWS, _MOST_ROWS = 64, 96, 144
+_TILES_A_CORE = 4
 
 
 def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
@@ -115,7 +120,8 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     for axis in batch:
         if axis in axes.tileable:
             sizes[axis] = 1
-    if row_count < 8:
+    packed = panels(hero)
+    if row_count < 8 and not packed:
         width = prod(axes.extent[a] for a in columns)
         panel = max(1024, min(16384 // row_count, -(-width // (64 * target.cores)) * 64)) if innermost(hero, 1) in columns else 8
         cut(sizes, axes, columns, panel)
@@ -124,32 +130,45 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     if column_count < 8:
         cut(sizes, axes, rows, 8)
         return sizes
-    packed = panels(hero)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if depth <= SHALLOW and not packed:
         wide = min(column_count, LOOP_TILE_POINTS // 12)
         cut(sizes, axes, columns, wide)
         cut(sizes, axes, rows, LOOP_TILE_POINTS // wide)
         return sizes
+    wide, high = _block(hero, target, packed, row_count, column_count)
     for axis in columns:
         if axis in packed and axis in axes.tileable:
-            sizes[axis] = packed[axis]
-    wide, high = _block(hero, target, bool(packed))
+            sizes[axis] = packed[axis] * (max(1, wide // packed[axis]) if axis == output[-1] else 1)
     cut(sizes, axes, [a for a in columns if a not in sizes], wide)
     cut(sizes, axes, rows, high)
     return sizes
 
 
-def _block(hero: TileOp, target: TargetView, packed: bool) -> tuple[int, int]:
+def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int) -> tuple[int, int]:
     """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
     the left one than stays in L2."""
     size = _tile_element(hero, target)
+    depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if size == 0:
-        return 64, 96
+        return _register_tile(hero, target, rows, columns, depth)
     if packed:
         return 32, 32
-    depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (size * depth) // 32))
+
+
+def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int) -> tuple[int, int]:
+    """Columns and rows of a tile that is computed in blocks of registers. Tiles are larger where all cores still get some: they have all
+    rows, if these are few or half of L2 holds what is read of them, and twice as many columns."""
+    kinds = {ir.RankedTensorType(value.type).element_type for value in [*hero.inputs[:2], *hero.inits]}
+    size = element_bytes(kinds.pop()) if len(kinds) == 1 else 0
+    if size < 4:
+        return _TILE_COLUMNS, _TILE_ROWS
+    most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * depth))
+    panels = ceil(columns / _TILE_COLUMNS)
+    high = rows if rows <= most and panels >= _TILES_A_CORE * target.cores else _TILE_ROWS
+    many = ceil(rows / high) * panels // 2 >= _TILES_A_CORE * target.cores
+    return _TILE_COLUMNS * (2 if many else 1), high
 
 
 def _tile_element(hero: TileOp, target: TargetView) -> int:

@@ -69,6 +69,8 @@ class LanesBody(ScalarBody):
 
     def read(self, storage: Storage, indices: Sequence[Rep]) -> ir.Value:
         """The element of `storage` at `indices`, in each lane."""
+        if storage.panels is not None:
+            return self.lanes.load(storage, storage.address([LinearIndex.of(index) for index in indices]))
         known = self.places.read(storage, indices)
         if known is not None:
             return known

@@ -18,12 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import ceil
 
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
+from ...common.contraction import block_registers, block_rows
 from ...common.control_flow import NestBody, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
@@ -112,8 +114,9 @@ class _Contraction:
                 return
             if self.step is None:
                 self._pack(fixed, self.vector)
+            outputs = len(self.work.outputs)
             streaming = self.step is None and streams(self.work, self.vector, self.jam, self.target)
-            registers = self._columns() if self.jam is not None else 4 if streaming else max(1, 16 // len(self.work.outputs))
+            registers = block_registers(self.target, outputs) if self.jam is not None else 4 if streaming else max(1, 16 // outputs)
             count = lane_count([self.work], self.vector, self.target, registers)
             if is_shallow(self.work, self.jam):
                 self._lines(fixed, self.vector, count)
@@ -180,33 +183,31 @@ class _Contraction:
 
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
         """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that reach into zeros alone."""
-        rows = even_size(extent, self._most_rows(max(1, lanes.count // self.one)))
+        rows = even_size(extent, self._most_rows(lanes))
         inner = range(extent)
         for window in self.across:
             found = window.inner_rows(extent)
             inner = range(max(inner.start, found.start), min(inner.stop, found.stop))
         loops: list[tuple[int, int, int]] = []
-        for first in range(0, extent, rows):
-            end = min(first + rows, extent)
+        first = 0
+        while first < extent:
+            left = extent - first
+            few = not self.across and rows < left <= rows + rows // 2  # the last two alike: a block of few rows waits for its own sums
+            end = first + ceil(left / 2) if few else min(first + rows, extent)
             inside = first >= inner.start and end <= inner.stop
             if inside and loops and loops[-1][2] == end - first and loops[-1][0] >= inner.start:
-                loops[-1] = (loops[-1][0], end, rows)
+                loops[-1] = (loops[-1][0], end, end - first)
             else:
                 loops.append((first, end, end - first))
+            first = end
         return loops
 
-    def _columns(self) -> int:
-        """Registers along the vector loop: where a block of columns × rows loads the least for what it computes."""
-        return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / self._most_rows(registers))
-
-    def _most_rows(self, registers: int) -> int:
-        """Rows of `registers` accumulators each that fit the registers, beside a block of the one operand and an element of the other."""
-        rows = (self.target.vector_registers - 1) // registers - 1
-        return min(12, max(1, rows // len(self.work.outputs)))
+    def _most_rows(self, lanes: Lanes) -> int:
+        return block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs))
 
     def _falling_sizes(self, lanes: Lanes) -> list[int]:
         """Rows of the blocks where their number is not known, each for what the one before leaves."""
-        sizes = [self._most_rows(max(1, lanes.count // self.one))]
+        sizes = [self._most_rows(lanes)]
         while sizes[-1] > 1:
             sizes.append(max(1, sizes[-1] // 3))
         return sizes

@@ -31,6 +31,7 @@ from .lanes import Lanes
 from .lines import emit_lines
 from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
+from .panels import by_panels
 from .pools import emit_pool
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
@@ -325,6 +326,7 @@ class _Kernel:
         if is_surrounded(group[0]):
             self._contract(group[0], contraction_loop(group[0], self.target))
             return
+        group = by_panels(group, self.target)
         vector = contraction_loop(group[0], self.target) if len(group) == 1 else None
         if vector is None:
             vector = vector_loop(group)

@@ -1,4 +1,4 @@
-// RUN: hloom-opt %s --pack-filters --split-input-file | filecheck %s
+// RUN: hloom-opt %s --pack-filters --cse --split-input-file | filecheck %s
 
 // Changed: 72 bound output channels are three blocks of 32, the last one filled with zeros. A constant is packed likewise.
 // CHECK-LABEL: func.func @main(
@@ -22,6 +22,32 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound
   %2 = stablehlo.convolution(%x, %c) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x16x64xf32>) -> tensor<1x8x8x64xf32>
   return %0, %1, %2 : tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x64xf32>
+}
+
+// -----
+
+// Changed: Weights that two branches read are packed once, before them; each branch reads the blocks for itself.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[B:.*]] = stablehlo.optimization_barrier
+// CHECK-NOT: stablehlo.optimization_barrier
+// CHECK: "stablehlo.if"
+// CHECK: stablehlo.transpose %[[B]]
+// CHECK: stablehlo.convolution
+// CHECK: }, {
+// CHECK: stablehlo.transpose %[[B]]
+// CHECK: stablehlo.convolution
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound}, %p: tensor<i1>) -> tensor<1x6x6x72xf32> {
+  %0 = "stablehlo.if"(%p) ({
+    %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
+    stablehlo.return %1 : tensor<1x6x6x72xf32>
+  }, {
+    %1 = stablehlo.negate %x : tensor<1x8x8x16xf32>
+    %2 = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
+    stablehlo.return %2 : tensor<1x6x6x72xf32>
+  }) : (tensor<i1>) -> tensor<1x6x6x72xf32>
+  return %0 : tensor<1x6x6x72xf32>
 }
 
 // -----

@@ -48,7 +48,7 @@ func.func @main(%x: tensor<1x4x14x14x32xf32>, %w: tensor<3x3x3x32x32xf32> {hloom
 
 // -----
 
-// Declined: Strides, weights that are given at each call, HIGHEST precision.
+// Declined: Strides, weights that are given at each call for few results, HIGHEST precision.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.custom_call
 // CHECK: return
@@ -62,6 +62,42 @@ func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bou
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}
     : (tensor<1x14x14x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x12x12x32xf32>
   return %0, %1, %2 : tensor<1x7x7x32xf32>, tensor<1x12x12x32xf32>, tensor<1x12x12x32xf32>
+}
+
+// -----
+
+// Changed: Weights that are given at each call, which serve enough results: their transform ends at no barrier.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [3, 1, 0, 2, 4]
+// CHECK-NEXT: %[[V:.*]] = stablehlo.custom_call @hloom.winograd_filter(%[[T]]) : (tensor<1x6x6x32x32xf32>) -> tensor<3x3x32x32xf32>
+// CHECK-NEXT: stablehlo.convolution(%{{.*}}, %[[V]])
+func.func @main(%x: tensor<1x56x56x32xf32>, %w: tensor<3x3x32x32xf32>) -> tensor<1x56x56x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x56x56x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x56x56x32xf32>
+  return %0 : tensor<1x56x56x32xf32>
+}
+
+// -----
+
+// Changed: Weights from outside a loop are transformed before it.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [3, 1, 0, 2, 4]
+// CHECK: stablehlo.while
+// CHECK: %[[V:.*]] = stablehlo.custom_call @hloom.winograd_filter(%[[T]])
+// CHECK-NEXT: stablehlo.convolution(%{{.*}}, %[[V]])
+func.func @main(%x: tensor<1x56x56x32xf32>, %w: tensor<3x3x32x32xf32>, %last: tensor<f32>) -> tensor<1x56x56x32xf32> {
+  %0 = stablehlo.while(%h = %x) : tensor<1x56x56x32xf32>
+  cond {
+    %1 = stablehlo.slice %h [0:1, 0:1, 0:1, 0:1] : (tensor<1x56x56x32xf32>) -> tensor<1x1x1x1xf32>
+    %2 = stablehlo.reshape %1 : (tensor<1x1x1x1xf32>) -> tensor<f32>
+    %3 = stablehlo.compare LT, %2, %last : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  } do {
+    %1 = stablehlo.convolution(%h, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x56x56x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x56x56x32xf32>
+    stablehlo.return %1 : tensor<1x56x56x32xf32>
+  }
+  return %0 : tensor<1x56x56x32xf32>
 }
 
 // -----

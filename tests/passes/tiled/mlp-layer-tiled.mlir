@@ -4,10 +4,10 @@
 // An MLP layer as PyTorch hands it over in linalg: transposed weight, matmul, broadcast add, compare and select. It becomes one loop in which
 // fill, contraction and epilogue update the slice of the result: no allocation, no copy, nothing left of the transpose.
 // CHECK-LABEL: func.func @layer(
-// CHECK-SAME: %[[X:.*]]: tensor<250x1016xf32>, %[[W:.*]]: tensor<1000x1016xf32>, %[[B:.*]]: tensor<1000xf32>) -> tensor<250x1000xf32>
+// CHECK-SAME: %[[X:.*]]: tensor<500x1016xf32>, %[[W:.*]]: tensor<1000x1016xf32>, %[[B:.*]]: tensor<1000xf32>) -> tensor<500x1000xf32>
 // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT: %[[E:.*]] = tensor.empty() : tensor<250x1000xf32>
-// CHECK-NEXT: %[[L:.*]] = scf.forall (%[[N:.*]], %[[M:.*]]) = (0, 0) to (1000, 250) step ({{.*}}) shared_outs(%[[O:.*]] = %[[E]]) -> (tensor<250x1000xf32>) {
+// CHECK-NEXT: %[[E:.*]] = tensor.empty() : tensor<500x1000xf32>
+// CHECK-NEXT: %[[L:.*]] = scf.forall (%[[N:.*]], %[[M:.*]]) = (0, 0) to (1000, 500) step ({{.*}}) shared_outs(%[[O:.*]] = %[[E]]) -> (tensor<500x1000xf32>) {
 // CHECK-NOT: tensor.empty
 // CHECK-NOT: linalg.transpose
 // CHECK: %[[S:.*]] = tensor.extract_slice %[[O]][%[[M]], %[[N]]]
@@ -34,25 +34,25 @@
 // CHECK-NEXT: return %[[L]]
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>
-func.func @layer(%x: tensor<250x1016xf32>, %w: tensor<1000x1016xf32>, %b: tensor<1000xf32>) -> tensor<250x1000xf32> {
+func.func @layer(%x: tensor<500x1016xf32>, %w: tensor<1000x1016xf32>, %b: tensor<1000xf32>) -> tensor<500x1000xf32> {
   %zero = arith.constant 0.0 : f32
   %e0 = tensor.empty() : tensor<1016x1000xf32>
   %t = linalg.transpose ins(%w : tensor<1000x1016xf32>) outs(%e0 : tensor<1016x1000xf32>) permutation = [1, 0]
-  %e = tensor.empty() : tensor<250x1000xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<250x1000xf32>) -> tensor<250x1000xf32>
-  %m = linalg.matmul ins(%x, %t : tensor<250x1016xf32>, tensor<1016x1000xf32>) outs(%f : tensor<250x1000xf32>) -> tensor<250x1000xf32>
-  %a = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m, %b : tensor<250x1000xf32>, tensor<1000xf32>) outs(%e : tensor<250x1000xf32>) {
+  %e = tensor.empty() : tensor<500x1000xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<500x1000xf32>) -> tensor<500x1000xf32>
+  %m = linalg.matmul ins(%x, %t : tensor<500x1016xf32>, tensor<1016x1000xf32>) outs(%f : tensor<500x1000xf32>) -> tensor<500x1000xf32>
+  %a = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%m, %b : tensor<500x1000xf32>, tensor<1000xf32>) outs(%e : tensor<500x1000xf32>) {
   ^bb0(%in: f32, %bias: f32, %out: f32):
     %0 = arith.addf %in, %bias : f32
     linalg.yield %0 : f32
-  } -> tensor<250x1000xf32>
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<250x1000xf32>) outs(%e : tensor<250x1000xf32>) {
+  } -> tensor<500x1000xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<500x1000xf32>) outs(%e : tensor<500x1000xf32>) {
   ^bb0(%in: f32, %out: f32):
     %0 = arith.cmpf ugt, %in, %zero : f32
     %1 = arith.select %0, %in, %zero : f32
     linalg.yield %1 : f32
-  } -> tensor<250x1000xf32>
-  return %r : tensor<250x1000xf32>
+  } -> tensor<500x1000xf32>
+  return %r : tensor<500x1000xf32>
 }
 
 // -----
@@ -69,15 +69,15 @@ func.func @layer(%x: tensor<250x1016xf32>, %w: tensor<1000x1016xf32>, %b: tensor
 // CHECK: }
 // CHECK-NOT: scf.forall
 #id = affine_map<(d0, d1) -> (d0, d1)>
-func.func @product_too(%x: tensor<256x512xf32>, %w: tensor<512x1024xf32>) -> (tensor<256x1024xf32>, tensor<256x1024xf32>) {
+func.func @product_too(%x: tensor<1024x512xf32>, %w: tensor<512x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
   %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<256x1024xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x1024xf32>) -> tensor<256x1024xf32>
-  %m = linalg.matmul ins(%x, %w : tensor<256x512xf32>, tensor<512x1024xf32>) outs(%f : tensor<256x1024xf32>) -> tensor<256x1024xf32>
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<256x1024xf32>) outs(%e : tensor<256x1024xf32>) {
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<1024x512xf32>, tensor<512x1024xf32>) outs(%f : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%m : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) {
   ^bb0(%in: f32, %out: f32):
     %0 = arith.maximumf %in, %zero : f32
     linalg.yield %0 : f32
-  } -> tensor<256x1024xf32>
-  return %m, %r : tensor<256x1024xf32>, tensor<256x1024xf32>
+  } -> tensor<1024x1024xf32>
+  return %m, %r : tensor<1024x1024xf32>, tensor<1024x1024xf32>
 }

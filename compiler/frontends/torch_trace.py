@@ -1,0 +1,165 @@
+"""One torch op as the ops that it decomposes into, recorded while it runs on tensors that hold nothing.
+
+Before:
+    aten.conv2d(x, w, b, [1, 1], [1, 1])
+After:
+    aten.convolution(x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
+
+torch's make_fx records a program so, in ten milliseconds and more an op: it is made for whole programs. What is recorded is the same. An op
+that autograd's dispatch would take apart by a kernel of Python's, or as composite, is taken apart first; any other by its decomposition,
+if it has one; what is left is recorded.
+
+Declined: ops that change an operand, values that are neither operands nor made of them, and what torch cannot run without data.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch._export.utils import _is_preservable_cia_op
+from torch._ops import OpOverload, resolve_key
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import Graph, Node
+from torch.fx.node import map_aggregate
+from torch.utils._python_dispatch import TorchDispatchMode
+
+DecompositionOf = Callable[[Any], Callable[..., Any] | None]
+
+
+class Declined(Exception):
+    """The program is one for run_decompositions."""
+
+
+def traced(function: Callable[..., Any], tensors: Sequence[torch.Tensor], mode: FakeTensorMode, decomposition_of: DecompositionOf) -> Graph:
+    """The graph of what `function` does with the tensors, of which there is one placeholder each. Raises Declined."""
+    recorder = _Recorder(decomposition_of)
+    try:
+        with mode:
+            given = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors]
+            for tensor in given:
+                recorder.know(tensor, recorder.graph.placeholder("x"))
+            with torch._C._AutoDispatchBelowAutograd(), recorder:
+                result = function(*given)
+    except Declined:
+        raise
+    except Exception as error:  # whatever torch's code raises: with the whole program it may not, or says more
+        raise Declined from error
+    recorder.graph.output(recorder.nodes(result))
+    recorder.graph.eliminate_dead_code()
+    return recorder.graph
+
+
+def stays(op: Any, decomposition_of: DecompositionOf) -> bool:
+    """Whether an op is left as it is."""
+    if op is operator.getitem:
+        return True
+    return decomposition_of(op) is None and (_is_preservable_cia_op(op) or not op._can_decompose())
+
+
+class _Recorder(TorchDispatchMode):
+    """Sees every op below autograd."""
+
+    def __init__(self, decomposition_of: DecompositionOf):
+        super().__init__()
+        self.decomposition_of = decomposition_of
+        self.graph = Graph()
+        self.known: dict[int, Node] = {}
+        self.alive: list[torch.Tensor] = []
+        """What `known` knows by its address."""
+        self.original: Any = None
+        """The op that is being taken apart."""
+        self.below = False
+        """Whether it is one that export may keep: its parts come from below autograd."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.ops.prim.device.default:  # a question, which torch's dispatcher does not know
+            return func(*args, **kwargs)
+        keepable, below = _is_preservable_cia_op(func), self.below
+        if not keepable and not below:
+            made = self.apart(_kernel_of_autograd(func), args, kwargs)
+            if made is not NotImplemented:
+                return made
+        with self.naming(func):
+            self.below = below or keepable
+            try:
+                made = self.apart(self.decomposition_of(func), args, kwargs)
+                if made is NotImplemented and not keepable and _is_composite(func):
+                    made = self.apart(func.decompose, args, kwargs)
+            finally:
+                self.below = below
+            return self.record(func, args, kwargs) if made is NotImplemented else made
+
+    def apart(self, function: Callable[..., Any] | None, args: Any, kwargs: Any) -> Any:
+        """The result of a function that calls other ops; NotImplemented where there is none, or where it declines."""
+        if function is None:
+            return NotImplemented
+        with self:
+            return function(*args, **kwargs)
+
+    @contextmanager
+    def naming(self, op: Any) -> Iterator[None]:
+        outer = self.original
+        self.original = outer or op
+        try:
+            yield
+        finally:
+            self.original = outer
+
+    def record(self, op: Any, args: Any, kwargs: Any) -> Any:
+        if not isinstance(op, OpOverload) or op._schema.is_mutable:
+            raise Declined
+        node = self.graph.create_node("call_function", op, self.nodes(args), self.nodes(kwargs), name=op._overloadpacket.__name__)
+        result = op(*args, **kwargs)
+        self.describe(node, result)
+        if isinstance(result, torch.Tensor):
+            self.know(result, node)
+        elif isinstance(result, (tuple, list)):
+            for index, value in enumerate(result):
+                if isinstance(value, torch.Tensor):
+                    item = self.graph.call_function(operator.getitem, (node, index))
+                    self.describe(item, value)
+                    self.know(value, item)
+        elif result is not None:
+            raise Declined  # a number of the program's
+        return result
+
+    def describe(self, node: Node, value: Any) -> None:
+        node.meta = {"original_aten": self.original} if value is None else {"val": value, "original_aten": self.original}
+
+    def know(self, tensor: torch.Tensor, node: Node) -> None:
+        self.known[id(tensor)] = node
+        self.alive.append(tensor)
+
+    def nodes(self, values: Any) -> Any:
+        """The values with nodes for tensors."""
+        return map_aggregate(values, self.node)
+
+    def node(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) not in self.known:
+            raise Declined  # a constant of the op's
+        return self.known[id(value)]
+
+
+def _kernel_of_autograd(op: Any) -> Callable[..., Any] | None:
+    """What autograd's dispatch calls for the op above all modes, if it takes it apart."""
+    key = _key_of_autograd(op)
+    return op.decompose if key == DispatchKey.CompositeImplicitAutograd else op.py_kernels.get(key)
+
+
+def _is_composite(op: Any) -> bool:
+    return _key_of_autograd(op) == DispatchKey.CompositeImplicitAutograd
+
+
+def _key_of_autograd(op: Any) -> DispatchKey | None:
+    try:
+        return resolve_key(op, DispatchKey.AutogradCPU)
+    except NotImplementedError:
+        return None

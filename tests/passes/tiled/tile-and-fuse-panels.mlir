@@ -1,0 +1,47 @@
+// RUN: hloom-opt %s --tile-and-fuse | filecheck %s
+// RUN: hloom-opt %s --tile-and-fuse --vectorize-tiles --canonicalize --cse | filecheck %s --check-prefix=VECTOR
+
+// Packed columns, read by `n floordiv 16` and `n mod 16`, beside an epilogue: a tile has several panels, the last tile fewer.
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2) -> (d1 floordiv 16, d2, d1 mod 16)>
+// CHECK-LABEL: func.func @several(
+// CHECK: scf.forall (%[[N:.*]]) = (0) to (200) step (64)
+// CHECK: %[[COLUMNS:.*]] = affine.min
+// CHECK: %[[FIRST:.*]] = arith.divui %[[N]], %{{.*}}
+// CHECK: %[[LAST:.*]] = arith.addi %[[COLUMNS]], %{{.*}}
+// CHECK: %[[PANELS:.*]] = arith.divui %[[LAST]], %{{.*}}
+// CHECK: tensor.extract_slice %arg1[%[[FIRST]], 0, 0] [%[[PANELS]], 64, 16]
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[W]], #{{.*}}]
+
+// In the kernel a chunk of columns is a panel: its first element is as far as the first column times the depth, the lanes lie side by side.
+// VECTOR-LABEL: func.func private @several(
+// VECTOR: scf.for %[[N:.*]] = %c0 to %{{.*}} step %c16 {
+// VECTOR: scf.for %[[K:.*]] = %c0 to %c64 step %c1 iter_args
+// VECTOR: %[[ROW:.*]] = arith.muli %[[K]], %c16
+// VECTOR: %[[AT:.*]] = arith.addi %{{.*}}, %[[ROW]]
+// VECTOR: %[[PANEL:.*]] = arith.muli %[[N]], %c64
+// VECTOR: %[[B:.*]] = arith.addi %[[AT]], %[[PANEL]]
+// VECTOR: vector.load %arg3[%[[B]]] : memref<13312xf32>, vector<16xf32>
+#a = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n floordiv 16, k, n mod 16)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (n)>
+module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, vector_registers = 16 : i64}} {
+  func.func @several(%x: tensor<12x64xf32>, %w: tensor<13x64x16xf32>, %b: tensor<200xf32>) -> tensor<12x200xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<12x200xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x200xf32>) -> tensor<12x200xf32>
+    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<12x64xf32>, tensor<13x64x16xf32>) outs(%f : tensor<12x200xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %acc, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<12x200xf32>
+    %r = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<200xf32>) outs(%m : tensor<12x200xf32>) {
+    ^bb0(%bias: f32, %y: f32):
+      %0 = arith.addf %y, %bias : f32
+      linalg.yield %0 : f32
+    } -> tensor<12x200xf32>
+    return %r : tensor<12x200xf32>
+  }
+}
