@@ -56,8 +56,7 @@ def to_llvm_ir(module: ir.Operation) -> str:
             if len(function.regions[0].blocks):
                 marks = [ir.StringAttr.get(FEW_PASSES)] if "hloom.few_passes" in function.attributes else []
                 function.attributes["passthrough"] = ir.ArrayAttr.get([width, *marks])
-    text = fix_float_literals(translate_module_to_llvmir(module.operation))
-    return text if target.bf16_dot else bfloat_as_bits(text)
+    return bfloat_as_bits(fix_float_literals(translate_module_to_llvmir(module.operation)))
 
 
 def _machine(target: TargetView) -> llvm.TargetMachine:

@@ -17,6 +17,7 @@ _BFLOAT = re.compile(r"\bbfloat\b")
 _BFLOAT_LITERAL = re.compile(r"\b0xR([0-9A-Fa-f]{4})\b")
 _BFLOAT_NAME = re.compile(r"(?<=[.0-9])(v[0-9]+)bf16\b")
 """The type in the names of intrinsics, as in @llvm.masked.store.v16bf16.p0."""
+_BFDOT, _BFDOT_OF_BYTES = "neon.bfdot.v4f32.v8bf16", "neon.bfdot.v4f32.v16i8"
 _FORMAT = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52)}
 """Bits of the exponent and of the mantissa."""
 
@@ -31,8 +32,10 @@ def fix_float_literals(text: str) -> str:
 
 
 def bfloat_as_bits(text: str) -> str:
-    """`text` with i16 for bfloat, for targets that have no such registers; right where bfloats are only moved (bf16-as-bits), their
-    literals fixed.
+    """`text` with i16 for bfloat; right where bfloats are only moved (bf16-as-bits) and multiplied by intrinsics, their literals fixed.
+
+    LLVM's code generator for x86 ends the process on some vectors of bfloats, with AVX512-BF16 too, and calls a run-time library without.
+    The intrinsics once took integers, and LLVM reads such calls still: it casts the operands.
     """
     if "bfloat" not in text:
         return text
@@ -57,7 +60,7 @@ def _without_repeated_declarations(text: str) -> str:
 
 def _without_bfloat(text: str) -> str:
     text = _BFLOAT_LITERAL.sub(lambda found: str(int(found[1], 16)), text)
-    return _BFLOAT_NAME.sub(r"\1i16", _BFLOAT.sub("i16", text))
+    return _BFLOAT_NAME.sub(r"\1i16", _BFLOAT.sub("i16", text.replace(_BFDOT, _BFDOT_OF_BYTES)))
 
 
 def _fix_line(line: str) -> str:

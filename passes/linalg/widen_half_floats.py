@@ -15,9 +15,8 @@ so those beyond 2^24 are rounded twice.
 
 Upstream's arith-emulate-unsupported-floats rounds maxima too, rounds f64 twice, and takes the accumulators of reductions apart.
 
-Must hold: nothing. Declined: ops that move or change bits (select, negf, absf, copysign), except on bf16 where the target has no such
-vectors (without AVX512-BF16 LLVM would round their elements one by one); conversions between floats; what combines the accumulator of
-a reduction, which the vectoriser must recognise; other types than scalars.
+Must hold: nothing. Declined: ops that move or change bits of f16 (select, negf, absf, copysign); conversions between floats; what combines
+the accumulator of a reduction, which the vectoriser must recognise; other types than scalars.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def widen_half_floats(module: ir.Operation) -> None:
     wide: dict[ir.Value, ir.Value] = {}
     with module.context:
         for op in walk(module, lambda op: op.name.split(".")[0] in ("arith", "math") and op.name not in _KEPT):
-            kept = op.name in _MOVES and (target.bf16_dot or not isinstance(op.results[0].type, ir.BF16Type))
+            kept = op.name in _MOVES and not isinstance(op.results[0].type, ir.BF16Type)
             if not kept and not _combines(op) and any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
                 _widen(op, target, wide)
         for op in walk(module, "arith.truncf"):

@@ -9,20 +9,19 @@ After:
 An extension to f64 goes by way of that f32; comparisons and conversions to integers read that f32, too. Where signs are changed and
 fractions dropped, the result is the upper half of an f32: bits are lost that are 0.
 
-For processors without AVX512-BF16: LLVM has no bf16 vectors there, takes them apart even to store them, and rounds the elements by
-calls of a run-time library. With nothing but moves left, code generation reads every bf16 as an i16 (compiler/llvm_text.py).
+LLVM has no bf16 vectors for x86 without AVX512-BF16, takes them apart even to store them, and rounds the elements by calls of a run-time
+library; with AVX512-BF16 its code generator ends the process on some shuffles of them. With nothing but moves and dot products left, code
+generation reads every bf16 as an i16 (compiler/llvm_text.py).
 
 Upstream's arith-expand{include-bf16=true} does extf alone, neither comparisons nor changes of sign.
 
-Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16. Declined: targets with AVX512-BF16 (bf16_dot);
-scalable vectors, tensors.
+Must hold: after widen-half-floats and round-to-bf16 no other op computes with bf16, but for the instructions that multiply pairs of it.
+Declined: scalable vectors, tensors.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
-
-from hloom.dialects.target import target_of
 
 from ..common.bf16 import integers, is_of, upper_half, with_element
 from ..common.rewriting import attributes_of, replace, value_of, walk
@@ -36,8 +35,6 @@ _ALL = _READS | _EXACT
 
 @register_pass("bf16-as-bits", "extends bf16 by integer arithmetic")
 def bf16_as_bits(module: ir.Operation) -> None:
-    if target_of(module).bf16_dot:
-        return
     for op in walk(module, lambda op: op.name in _ALL and is_of(op.operands[0].type, ir.BF16Type)):
         result = op.results[0]
         with ir.InsertionPoint(op), op.location:

@@ -67,7 +67,7 @@ def _sum_of_pairs() -> str:
 
 def _sum_of_halves(name: str, lanes: int) -> str:
     """Two products of bf16 are added to each lane, that of the upper ones first: vdpbf16ps, but for what is below the normal numbers."""
-    words, sums, halves = f"<{lanes} x i32>", f"<{lanes} x float>", f"<{2 * lanes} x bfloat>"
+    words, sums, halves = f"<{lanes} x i32>", f"<{lanes} x float>", f"<{2 * lanes} x i16>"
     sixteen, upper = (f"{words} <{', '.join([f'i32 {number}'] * lanes)}>" for number in (16, -65536))
     lines = []
     for side in ("left", "right"):

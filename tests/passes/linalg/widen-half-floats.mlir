@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --widen-half-floats --split-input-file | filecheck %s
 
-// Changed: bf16 is computed in f32 and rounded; a maximum is exact, so its reader takes the f32 and its bf16 is the upper half. Moves stay where the target has bf16 vectors.
+// Changed: bf16 is computed in f32 and rounded; a maximum is exact, so its reader takes the f32 and its bf16 is the upper half.
 // CHECK-LABEL: func.func @bf16
 // CHECK-DAG: %[[A:.*]] = arith.extf %arg0 : bf16 to f32
 // CHECK-DAG: %[[B:.*]] = arith.extf %arg1 : bf16 to f32
@@ -12,20 +12,17 @@
 // CHECK: %[[UPPER:.*]] = arith.trunci %{{.*}} : i32 to i16
 // CHECK: %[[BF16:.*]] = arith.bitcast %[[UPPER]] : i16 to bf16
 // CHECK: arith.cmpf olt, %[[MAX]], %{{.*}} : f32
-// CHECK: arith.select %{{.*}}, %[[BF16]], %arg1 : bf16
-module attributes {hloom.target = {bf16_dot = true}} {
-  func.func @bf16(%a: bf16, %b: bf16) -> bf16 {
-    %0 = arith.addf %a, %b fastmath<contract> : bf16
-    %1 = arith.maximumf %0, %b : bf16
-    %2 = arith.cmpf olt, %1, %b : bf16
-    %3 = arith.select %2, %1, %b : bf16
-    return %3 : bf16
-  }
+// CHECK: return %{{.*}}, %[[BF16]] : i1, bf16
+func.func @bf16(%a: bf16, %b: bf16) -> (i1, bf16) {
+  %0 = arith.addf %a, %b fastmath<contract> : bf16
+  %1 = arith.maximumf %0, %b : bf16
+  %2 = arith.cmpf olt, %1, %b : bf16
+  return %2, %1 : i1, bf16
 }
 
 // -----
 
-// Changed: Without bf16 vectors not even a selection of bf16 is left.
+// Changed: Not even a selection of bf16 is left.
 // CHECK-LABEL: func.func @select
 // CHECK: arith.select %arg0, %{{.*}}, %{{.*}} : f32
 // CHECK-NOT: arith.truncf

@@ -54,11 +54,12 @@ func.func @others(%x: f16) -> f32 {
 
 // -----
 
-// Declined: the target has instructions for bf16 (AVX512-BF16).
-// CHECK-LABEL: func.func @native
-// CHECK-NEXT: arith.extf %arg0 : vector<16xbf16> to vector<16xf32>
+// Changed: with AVX512-BF16, too.
+// CHECK-LABEL: func.func @with_instructions
+// CHECK: arith.shli
+// CHECK-NOT: arith.extf
 module attributes {hloom.target = {bf16_dot = true}} {
-  func.func @native(%x: vector<16xbf16>) -> vector<16xf32> {
+  func.func @with_instructions(%x: vector<16xbf16>) -> vector<16xf32> {
     %y = arith.extf %x : vector<16xbf16> to vector<16xf32>
     return %y : vector<16xf32>
   }
