@@ -193,7 +193,7 @@ class _NodeImporter(GraphNodeImporter):
         tensor = given.meta.get("val") if isinstance(given, Node) else given
         if isinstance(tensor, torch.Tensor):
             value = self._import_argument(loc, given)
-            return value_of("torch_c.to_builtin_tensor", build.tensor(list(tensor.shape), element_type(tensor.dtype)), [value])
+            return value_of("torch_c.to_builtin_tensor", _type_of(tensor), [value])
         if isinstance(given, Node):
             raise op.refused(f"the argument {given.name} is a number that the program computes", "make it a constant")
         return given
@@ -205,11 +205,16 @@ def _has_complex(node: Node) -> bool:
     return any(isinstance(value, torch.Tensor) and value.is_complex() for value in values)
 
 
-def _described(node: Node, values: Sequence[torch.Tensor]) -> TorchOp:
-    results = tuple(build.tensor(list(value.shape), element_type(value.dtype)) for value in values)
+def _described(node: Node, values: Sequence[torch.Tensor | None]) -> TorchOp:
+    """What torch does not give (a gradient that is not asked for) is a result that is not used, of some type."""
+    results = tuple(_type_of(value) if value is not None else build.tensor([], element_type(torch.bool)) for value in values)
     several = isinstance(node.meta["val"], (tuple, list))
     used = {user.args[1] for user in node.users} if several else {0}
-    return TorchOp(str(node.target), results, tuple(index in used for index in range(len(values))), line_of(node))
+    return TorchOp(str(node.target), results, tuple(n in used and value is not None for n, value in enumerate(values)), line_of(node))
+
+
+def _type_of(value: torch.Tensor) -> ir.RankedTensorType:
+    return build.tensor(list(value.shape), element_type(value.dtype))
 
 
 def line_of(node: Node) -> str:
