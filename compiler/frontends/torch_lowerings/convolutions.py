@@ -1,4 +1,4 @@
-"""Gradients of convolutions, each as one convolution of any dimensions, strides, groups: with zeros between the elements of the gradient (by
+"""Gradients of convolutions of any dimensions, strides, groups, each one convolution: with zeros between the elements of the gradient (by
 the input), or with a window that is a whole picture (by the weights), as JAX writes them.
 
     y[n, o, j] = sum over i, t of x[n, i, j * stride + t * dilation - padding] * w[o, i, t]
