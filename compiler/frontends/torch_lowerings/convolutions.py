@@ -42,7 +42,8 @@ def convolution_backward(
 ) -> list[ir.Value | None]:
     """By the input, by the weights and by the bias: those that are asked for."""
     rank = len(build.shape_of(x)) - 2
-    convolution = _Convolution(*(list(sizes) * (rank // len(sizes)) for sizes in (stride, padding, dilation)), groups)
+    strides, paddings, dilations = ([*sizes] * (rank // len(sizes)) for sizes in (stride, padding, dilation))
+    convolution = _Convolution(strides, paddings, dilations, groups)
     wanted = [asked and used for asked, used in zip(output_mask, op.used)]
     made: list[ir.Value | None] = [None, None, None]
     if wanted[0]:
