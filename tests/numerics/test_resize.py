@@ -20,6 +20,10 @@ RESIZES = [
     {"size": (20, 5), "mode": "bilinear", "align_corners": True},
     {"size": (1, 40), "mode": "bilinear", "align_corners": True},
     {"size": (30, 31), "mode": "bicubic"},
+    {"size": (4, 5), "mode": "bilinear", "antialias": True},
+    {"size": (20, 2), "mode": "bicubic", "antialias": True},
+    {"scale_factor": 0.37, "mode": "bicubic", "antialias": True},
+    {"size": (1, 5), "mode": "bilinear", "antialias": True, "align_corners": True},
 ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from torch_mlir import ir
 
@@ -11,6 +12,12 @@ from hloom.passes.stablehlo.support import build
 from ..torch_registry import TorchOp, torch_lowering
 
 Number: TypeAlias = ir.Value | float | int | bool
+
+
+@torch_lowering("aten.full.default")
+def full(op: TorchOp, size: Sequence[int], value: Number, **options: Any) -> ir.Value:
+    """Of no elements too, which torch decomposes into ops that torch-mlir leaves."""
+    return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(value)
 
 
 @torch_lowering("aten.bitwise_and", "aten.__and__")

@@ -1,4 +1,4 @@
-"""Bags of embeddings: which row stands in which bag is a mask, so that a bag's sum needs no scatter."""
+"""Bags of embeddings: each row is added to its bag, whose number is a cumulative sum of where bags begin."""
 
 from __future__ import annotations
 
@@ -31,40 +31,37 @@ def embedding_bag(
     (count,) = build.shape_of(indices)
     if not count:
         return [build.zero([bags, width], op.results[0].element_type), None, None, None]
-    member = _members(indices, offsets, bags, include_last_offset, padding_index)
+    bag = _bags(indices, offsets, bags, padding_index)
     half = op.results[0].element_type.width < 32
     element = ir.F32Type.get() if half else op.results[0].element_type
     rows = build.convert(build.take(table, 0, indices), element)
     if weights is not None:
         rows = build.elementwise("multiply", rows, build.broadcast(build.convert(weights, element), [count, width], [0]))
-    shape = [bags, count, width]
-    chosen = build.broadcast(member, shape, [0, 1])
-    start = build.splat(build.tensor([], element), build.scalar(element, build.extreme(element, -1) if mode == _MAX else 0))
-    rows = build.select(chosen, build.broadcast(rows, shape, [1, 2]), build.broadcast(start, shape, []))
-    name = "maximum" if mode == _MAX else "add"
-    (made,) = build.reduce([rows], [start], [1], lambda a, b: [build.elementwise(name, a, b)])
-    held = build.broadcast(build.sum_along(build.convert(member, element), [1]), [bags, width], [0])
-    zero = build.zero([bags, width], element)
-    if mode == _MEAN:
-        one = build.splat(held.type, build.scalar(element, 1))
-        made = build.elementwise("divide", made, build.elementwise("maximum", held, one))
-    made = build.select(build.compare("EQ", held, zero), zero, made)
+    start = build.full(build.tensor([bags, width], element), build.extreme(element, -1) if mode == _MAX else 0)
+    made = build.scatter(start, 0, bag, rows, "maximum" if mode == _MAX else "add")
+    if mode != _SUM:
+        ones = build.full(build.tensor([count], element), 1)
+        held = build.scatter(build.zero([bags], element), 0, bag, ones, "add")
+        held = build.broadcast(held, [bags, width], [0])
+        if mode == _MEAN:
+            made = build.divide(made, build.elementwise("maximum", held, build.full_like(held, 1)))
+        else:
+            zero = build.full_like(made, 0)
+            made = build.select(build.compare("EQ", held, zero), zero, made)
     return [build.convert(made, op.results[0].element_type), None, None, None]
 
 
-def _members(indices: ir.Value, offsets: ir.Value, bags: int, include_last_offset: bool, padding_index: int) -> ir.Value:
-    """Which index stands in which bag: bags × indices."""
+def _bags(indices: ir.Value, offsets: ir.Value, bags: int, padding_index: int) -> ir.Value:
+    """Which bag each index stands in: as many as begin at it or before, less one. Behind all bags where it is in none."""
     (count,) = build.shape_of(indices)
-    integer = build.element_of(offsets)
-    shape = [bags, count]
-    end = build.splat(build.tensor([1], integer), build.scalar(integer, count))
-    given = build.shape_of(offsets)[0]
-    ends = build.slice_(offsets, [1], [given])
-    ends = ends if include_last_offset else build.concatenate([ends, end], 0)
-    starts = build.slice_(offsets, [0], [bags])
-    place = build.iota(shape, integer, 1)
-    after = build.compare("GE", place, build.broadcast(starts, shape, [0]))
-    before = build.compare("LT", place, build.broadcast(ends, shape, [0]))
-    padding = build.splat(indices.type, build.scalar(build.element_of(indices), padding_index))
-    counts = build.broadcast(build.compare("NE", indices, padding), shape, [1])
-    return build.elementwise("and", build.elementwise("and", after, before), counts)
+    kind = build.tensor([count], ir.IntegerType.get_signless(32))
+    one = build.full(build.tensor(build.shape_of(offsets), kind.element_type), 1)
+    begun = build.scatter(build.full(kind, 0), 0, offsets, one, "add")
+    before = build.reduce_window([begun], [build.zero([], kind.element_type)], [count], [1], [1], [(count - 1, 0)], _sum)[0]
+    bag = build.subtract(before, build.full(kind, 1))
+    padding = build.full(indices.type, padding_index)
+    return build.select(build.compare("NE", indices, padding), bag, build.full(kind, bags))
+
+
+def _sum(x: ir.Value, y: ir.Value) -> list[ir.Value]:
+    return [build.add(x, y)]

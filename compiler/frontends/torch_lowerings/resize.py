@@ -15,7 +15,7 @@ from ..torch_registry import TorchOp, torch_lowering
 from .padding import taken
 
 _CUBIC = -0.75
-"""The slope of torch's cubic kernel at its ends."""
+"""The slope of the cubic kernel at its ends."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Places:
 
 @torch_lowering("aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec")
 def linear(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
-    real = _real(x)
+    real = real_of(x)
 
     def places(extent: int, count: int, scale: float | None) -> Places:
         at = np.maximum(_positions(extent, count, scale, align_corners, real), 0)
@@ -36,39 +36,39 @@ def linear(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: 
         above = np.clip(at - low.astype(real), 0, 1)
         return Places(np.stack([low, np.minimum(low + 1, extent - 1)]), np.stack([1 - above, above]))
 
-    return _resized(op, x, scales, places)
+    return resized(op, x, scales, places)
 
 
 @torch_lowering("aten.upsample_bicubic2d.vec")
 def bicubic(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
-    real = _real(x)
+    real = real_of(x)
 
     def places(extent: int, count: int, scale: float | None) -> Places:
         at = _positions(extent, count, scale, align_corners, real)
         low = np.floor(at).astype(np.int64)
         above = np.clip(at - low.astype(real), 0, 1)
         rows = [np.clip(low + tap, 0, extent - 1) for tap in (-1, 0, 1, 2)]
-        weights = [_cubic(np.abs(real(tap) - above)) for tap in (-1, 0, 1, 2)]
+        weights = [cubic(np.abs(real(tap) - above), _CUBIC) for tap in (-1, 0, 1, 2)]
         return Places(np.stack(rows), np.stack(weights))
 
-    return _resized(op, x, scales, places)
+    return resized(op, x, scales, places)
 
 
 @torch_lowering("aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec")
 def nearest(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequence[float] | None = None) -> ir.Value:
     def places(extent: int, count: int, scale: float | None) -> Places:
-        at = np.arange(count, dtype=np.float32) * _ratio(extent, count, scale)
+        at = np.arange(count, dtype=np.float32) * ratio(extent, count, scale)
         return Places(np.minimum(np.floor(at).astype(np.int64), extent - 1)[None])
 
-    return _resized(op, x, scales, places)
+    return resized(op, x, scales, places)
 
 
-def _real(x: ir.Value) -> type[np.floating]:
+def real_of(x: ir.Value) -> type[np.floating]:
     """What eager computes places and weights in."""
     return np.float64 if isinstance(build.element_of(x), ir.F64Type) else np.float32
 
 
-def _ratio(extent: int, count: int, scale: float | None, real: type[np.floating] = np.float32) -> np.floating:
+def ratio(extent: int, count: int, scale: float | None, real: type[np.floating] = np.float32) -> np.floating:
     return real(1 / scale) if scale else real(extent) / real(count)
 
 
@@ -77,16 +77,17 @@ def _positions(extent: int, count: int, scale: float | None, align_corners: bool
     at = np.arange(count, dtype=real)
     if align_corners:
         return at * (real(extent - 1) / real(count - 1) if count > 1 else real(0))
-    return (at + real(0.5)) * _ratio(extent, count, scale, real) - real(0.5)
+    return (at + real(0.5)) * ratio(extent, count, scale, real) - real(0.5)
 
 
-def _cubic(distance: np.ndarray) -> np.ndarray:
-    near = ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
-    far = ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC
-    return np.where(distance <= 1, near, far)
+def cubic(distance: np.ndarray, slope: float) -> np.ndarray:
+    """The cubic kernel with that slope at a distance of 1: 0 at 2 and beyond."""
+    near = ((slope + 2) * distance - (slope + 3)) * distance * distance + 1
+    far = ((slope * distance - 5 * slope) * distance + 8 * slope) * distance - 4 * slope
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
-def _resized(op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]) -> ir.Value:
+def resized(op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]) -> ir.Value:
     """Dimensions that shrink first, then the last: what comes after has the less to read."""
     shape, counts = build.shape_of(x), list(op.result.shape)
     spatial = range(2, len(shape))

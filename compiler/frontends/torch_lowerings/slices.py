@@ -1,4 +1,4 @@
-"""Slices and stacks of no elements, which torch-mlir gives other shapes or leaves."""
+"""Slices and stacks: those of no elements, which torch-mlir gives other shapes or leaves, and slices that are written to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build
@@ -23,3 +24,15 @@ def slice_(op: TorchOp, x: ir.Value, dim: int, start: int | None, end: int | Non
 @torch_decomposition("aten.stack")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return torch.cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+
+
+@torch_decomposition("aten.slice_scatter")
+def slice_scatter(x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """What stands before, the source, what stands behind. Torch-mlir's scatter of indices takes all memory where there are many."""
+    first = slice(start, end).indices(x.shape[dim])[0]
+    behind = first + source.shape[dim]
+    if step != 1:
+        return decomposition_table[torch.ops.aten.slice_scatter.default](x, source, dim, start, end, step)
+    if not source.numel():
+        return x.clone()
+    return torch.cat([x.narrow(dim, 0, first), source.to(x.dtype), x.narrow(dim, behind, x.shape[dim] - behind)], dim)

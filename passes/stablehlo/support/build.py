@@ -144,6 +144,32 @@ def take(value: ir.Value, dimension: int, places: ir.Value, batch: int = 0) -> i
     return value_of("stablehlo.gather", kind, [value, places], dimension_numbers=numbers, slice_sizes=sizes)
 
 
+def scatter(
+    value: ir.Value, moved: int, places: ir.Value, updates: ir.Value, combine: str | None, together: Sequence[int] = ()
+) -> ir.Value:
+    """The value with `updates` at `places` along the dimension `moved`, in the stead of what is there or combined with it by an op.
+
+    The first dimensions of the updates are those of `places`; what follows are the dimensions of the value that are neither `moved` nor in
+    `together`, whole. A dimension in `together` goes with the dimension of `places` of the same number.
+    """
+    count = len(shape_of(places))
+    numbers = _stablehlo.ScatterDimensionNumbers.get(
+        update_window_dims=list(range(count, len(shape_of(updates)))),
+        inserted_window_dims=[moved],
+        input_batching_dims=list(together),
+        scatter_indices_batching_dims=list(together),
+        scattered_dims_to_operand_dims=[moved],
+        index_vector_dim=count,
+    )
+    op = create("stablehlo.scatter", [value.type], [value, places, updates], regions=1, scatter_dimension_numbers=numbers)
+    scalar_kind = tensor([], element_of(value))
+    block = op.regions[0].blocks.append(scalar_kind, scalar_kind)
+    with ir.InsertionPoint(block):
+        old, new = block.arguments
+        create("stablehlo.return", [], [elementwise(combine, old, new) if combine else new])
+    return op.results[0]
+
+
 def dynamic_slice(value: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
     return value_of("stablehlo.dynamic_slice", tensor(sizes, element_of(value)), [value, *starts], slice_sizes=i64_array(sizes))
 

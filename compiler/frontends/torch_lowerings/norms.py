@@ -1,0 +1,30 @@
+"""torch.linalg.norm as the norm of a vector or of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..torch_registry import torch_decomposition
+
+
+@torch_decomposition("aten.linalg_norm")
+def linalg_norm(
+    x: Tensor, ord: float | None = None, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Without an order, of all elements; with one, of the vector or the matrix that the dimensions tell."""
+    if ord is None:
+        return torch.linalg.vector_norm(x, 2, dim, keepdim, dtype=dtype)
+    dims = list(dim) if dim is not None else list(range(x.dim()))
+    if len(dims) == 2:
+        return torch.linalg.matrix_norm(x, ord, dims, keepdim, dtype=dtype)
+    return torch.linalg.vector_norm(x, ord, dims, keepdim, dtype=dtype)
+
+
+@torch_decomposition("aten.linalg_norm.ord_str")
+def linalg_norm_named(
+    x: Tensor, ord: str, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    return torch.linalg.matrix_norm(x, ord, list(dim) if dim is not None else [-2, -1], keepdim, dtype=dtype)

@@ -1,0 +1,140 @@
+"""Writes at places, searches in sorted rows, bags of embeddings and norms, beside eager PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import hloom  # noqa: E402
+from hloom.passes.errors import UnsupportedOpError  # noqa: E402
+
+F = torch.nn.functional
+REDUCES = ["sum", "prod", "mean", "amax", "amin"]
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def check(function, *inputs, **tolerance) -> None:
+    for result, wanted in zip(hloom.compile(Function(function), *inputs)(*inputs), function(*inputs), strict=True):
+        torch.testing.assert_close(result, wanted, equal_nan=True, **tolerance)
+
+
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def real(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=generator())
+
+
+def places(extent: int, *shape: int) -> torch.Tensor:
+    return torch.randint(0, extent, shape, generator=generator())
+
+
+@pytest.mark.parametrize("included", [True, False])
+@pytest.mark.parametrize("reduce", REDUCES)
+def test_scatter_reduce(reduce: str, included: bool) -> None:
+    """Along the last, the first and a middle dimension; indices shorter than the operand or the source; integers; NaN; no dimension."""
+    broken = real(3, 9)
+    broken[1, 2] = torch.nan
+
+    def function(x, at, y, z, n):
+        def reduced(x, *rest):
+            return x.scatter_reduce(*rest, reduce, include_self=included)
+
+        return (
+            reduced(x, 1, at, y), reduced(x, 0, at[:, :6] % 5, y), reduced(z, 1, at[None, :, :4] % 3, z.expand(2, 3, 4).flip(1)),
+            reduced(n, 1, at[:3], n.repeat(1, 2)), reduced(x[0, 0], 0, at[0, 0] * 0, y[0, 0]),
+        )  # fmt: skip
+
+    check(function, real(5, 7), places(7, 3, 9), broken, real(2, 3, 4), places(50, 3, 8) - 25)
+
+
+def test_scatters() -> None:
+    """Of equal places the last holds: so it is in eager on one thread."""
+    x, at, y = real(5, 7), places(5, 3, 6), real(4, 6)
+    check(
+        lambda x, at, y: (
+            x.scatter(0, at, y), x.scatter(-1, at, 2.5), x.scatter_add(0, at, y), x.scatter(0, at, y, reduce="multiply"),
+            x.scatter(1, at, 3, reduce="add"), x.bfloat16().scatter_add(1, at[:2], y.bfloat16()), x.scatter(0, at[:0], y),
+            x.long().scatter_add(0, at, at),
+        ), x, at, y
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 6, 17, 64, 100])
+def test_searches(count: int, right: bool) -> None:
+    """Few bounds and many, bounds that are equal, values before and behind all and on bounds, NaN."""
+    bounds = (real(3, count) * 8).round().sort(-1).values
+    x = torch.cat([bounds[:, : count // 2], real(3, 8) * 8, torch.tensor([[torch.nan, torch.inf, -torch.inf]] * 3)], 1)
+    mixed = torch.stack([torch.randperm(count, generator=generator()) for _ in range(3)])
+    shuffled = torch.full_like(bounds, 0).scatter(1, mixed, bounds)
+    check(
+        lambda b, x, s, o: (
+            torch.searchsorted(b, x, right=right), torch.searchsorted(b[0], x, out_int32=True, right=right),
+            torch.searchsorted(s, x, sorter=o, right=right), torch.bucketize(x, b[0], right=right),
+            torch.searchsorted(b[1], 1.5, right=right), torch.bucketize(x[:, :-3].int(), b[2].int(), right=right),
+        ), bounds, x, shuffled, mixed
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_embeddings(mode: str) -> None:
+    """Empty bags, bags that end at the last offset, an index that is padding, a table of halves."""
+    table, at, offsets = real(11, 5), places(11, 9), torch.tensor([0, 2, 2, 7])
+
+    def function(table, at, offsets, whole):
+        return (
+            F.embedding_bag(at, table, offsets, mode=mode), F.embedding_bag(at, table, offsets, mode=mode, padding_idx=3),
+            F.embedding_bag(at, table, whole, mode=mode, include_last_offset=True), F.embedding_bag(at.reshape(3, 3), table, mode=mode),
+            F.embedding_bag(at, table.bfloat16(), offsets, mode=mode),
+        )  # fmt: skip
+
+    check(function, table, at, offsets, torch.tensor([0, 4, 4, 9]), rtol=2e-2 if mode == "mean" else 1e-3, atol=1e-3)
+
+
+def test_weights_of_what_a_bag_has() -> None:
+    check(
+        lambda table, at, offsets, w: (F.embedding_bag(at, table, offsets, mode="sum", per_sample_weights=w),),
+        real(11, 5), places(11, 9), torch.tensor([0, 2, 2, 7]), real(9),
+    )  # fmt: skip
+
+
+def test_slices_that_are_written_to() -> None:
+    def function(x, y):
+        z = x.clone()
+        z[1:3, -4:] = y[:, :4]
+        z[0] = 7
+        return (
+            torch.slice_scatter(x, y, 0, 2, 4), torch.slice_scatter(x, y, 0, -2), torch.slice_scatter(x, x[:, :3], 1, 1, 6, 2),
+            torch.slice_scatter(x, y[:0], 0, 3, 3), torch.select_scatter(x, y[0], 0, -1), z,
+        )  # fmt: skip
+
+    check(function, real(5, 7), real(2, 7))
+
+
+def test_norms() -> None:
+    x = real(4, 6, 5)
+
+    def function(x):
+        orders = [0, 0.5, 1, 2, 3, torch.inf, -torch.inf]
+        lines = [torch.linalg.norm(x, order, dim=1, keepdim=True) for order in orders]
+        planes = [torch.linalg.norm(x, order, dim=(2, 0)) for order in ("fro", 1, -1, torch.inf, -torch.inf)]
+        return *lines, *planes, torch.linalg.norm(x), torch.linalg.norm(x[0]), torch.linalg.norm(x[0], "fro"), torch.linalg.norm(x[0, 0], 3)
+
+    check(function, x)
+
+
+def test_a_resize_of_integers_without_aliases_is_refused() -> None:
+    image = torch.zeros(1, 1, 8, 8, dtype=torch.uint8)
+    with pytest.raises(UnsupportedOpError, match="16 bits"):
+        hloom.compile(Function(lambda x: F.interpolate(x, (4, 4), mode="bilinear", antialias=True)), image)
