@@ -28,7 +28,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import Graph, GraphModule, Node
 
 from .torch_registry import all_decompositions, decomposition_of
-from .torch_trace import Declined, stays, traced
+from .torch_trace import Declined, functional_of, stays, traced
 
 
 def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
@@ -115,7 +115,7 @@ class _Decomposition:
 
     def changed(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
         """The op without the change; whoever read its operand reads its result from here on."""
-        before, functional = args[0], _functional(node.target)
+        before, functional = args[0], functional_of(node.target)
         if functional is None or before.op != "call_function" or not _owns(before):
             raise Declined
         after = self.call(functional, args, kwargs, node.meta)
@@ -162,16 +162,6 @@ class _Decomposition:
             return target(*args, **kwargs)
 
         return traced(function, tensors, self.mode, decomposition_of)
-
-
-def _functional(op: Any) -> torch._ops.OpOverload | None:
-    """The op that gives what `op` leaves in its first operand."""
-    name = op._schema.name.split("::")[1]
-    written = [argument.name for argument in op._schema.arguments if argument.alias_info is not None and argument.alias_info.is_write]
-    if not name.endswith("_") or written != [op._schema.arguments[0].name]:
-        return None
-    packet = getattr(getattr(torch.ops, op.namespace), name[:-1], None)
-    return getattr(packet, op._overloadname, None)
 
 
 def _owns(node: Node) -> bool:

@@ -9,7 +9,10 @@ torch's make_fx records a program so, in ten milliseconds and more an op: it is 
 that autograd's dispatch would take apart by a kernel of Python's, or as composite, is taken apart first; any other by its decomposition,
 if it has one; what is left is recorded.
 
-Declined: ops that change an operand, values that are neither operands nor made of them, and what torch cannot run without data.
+What changes a tensor in place that no other shares memory with becomes the op that does not; the tensor is its result from there on.
+
+Declined: ops that change an operand of the whole, or what a view of is known; values that are neither operands nor made of them, and what
+torch cannot run without data.
 """
 
 from __future__ import annotations
@@ -27,8 +30,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, Node
 from torch.fx.node import map_aggregate
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 DecompositionOf = Callable[[Any], Callable[..., Any] | None]
+
+
+_COPIES = "unsafe_"
+"""Ops of such names give views of what nobody reads any more: to a program they are copies."""
 
 
 class Declined(Exception):
@@ -71,6 +79,8 @@ class _Recorder(TorchDispatchMode):
         self.known: dict[int, Node] = {}
         self.alive: list[torch.Tensor] = []
         """What `known` knows by its address."""
+        self.memory: dict[int, list[int]] = {}
+        """Of each of these, all that lie in its memory: one list for all of them."""
         self.original: Any = None
         """The op that is being taken apart."""
         self.below = False
@@ -80,6 +90,13 @@ class _Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if func is torch.ops.prim.device.default:  # a question, which torch's dispatcher does not know
             return func(*args, **kwargs)
+        made = self.seen(func, args, kwargs)
+        if func.__name__.startswith(_COPIES):
+            self.memory.update({id(tensor): [id(tensor)] for tensor in _tensors(made)})
+        return made
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The result of an op, which is taken apart or recorded."""
         keepable, below = _is_preservable_cia_op(func), self.below
         if not keepable and not below:
             made = self.apart(_kernel_of_autograd(func), args, kwargs)
@@ -112,29 +129,50 @@ class _Recorder(TorchDispatchMode):
             self.original = outer
 
     def record(self, op: Any, args: Any, kwargs: Any) -> Any:
-        if not isinstance(op, OpOverload) or op._schema.is_mutable:
+        if not isinstance(op, OpOverload):
             raise Declined
+        if op._schema.is_mutable:
+            return self.change(op, args, kwargs)
         node = self.graph.create_node("call_function", op, self.nodes(args), self.nodes(kwargs), name=op._overloadpacket.__name__)
         result = op(*args, **kwargs)
         self.describe(node, result)
+        given = _tensors((args, kwargs))
         if isinstance(result, torch.Tensor):
-            self.know(result, node)
+            self.know(result, node, given)
         elif isinstance(result, (tuple, list)):
             for index, value in enumerate(result):
                 if isinstance(value, torch.Tensor):
                     item = self.graph.call_function(operator.getitem, (node, index))
                     self.describe(item, value)
-                    self.know(value, item)
+                    self.know(value, item, given)
         elif result is not None:
             raise Declined  # a number of the program's
         return result
 
+    def change(self, op: OpOverload, args: Any, kwargs: Any) -> torch.Tensor:
+        """The first operand, which is another node's from here on: that of the op without the change."""
+        functional, changed = functional_of(op), args[0] if args else None
+        if functional is None or id(changed) not in self.known:
+            raise Declined
+        if self.known[id(changed)].op != "call_function" or self.memory[id(changed)] != [id(changed)]:
+            raise Declined
+        made = self.apart(functional, args, kwargs)
+        if not isinstance(made, torch.Tensor) or (made.shape, made.dtype) != (changed.shape, changed.dtype):
+            raise Declined
+        self.known[id(changed)] = self.node(made)
+        return changed
+
     def describe(self, node: Node, value: Any) -> None:
         node.meta = {"original_aten": self.original} if value is None else {"val": value, "original_aten": self.original}
 
-    def know(self, tensor: torch.Tensor, node: Node) -> None:
+    def know(self, tensor: torch.Tensor, node: Node, given: Sequence[torch.Tensor] = ()) -> None:
+        """`given`: what an op made it of, and may have left it in the memory of."""
         self.known[id(tensor)] = node
         self.alive.append(tensor)
+        place = tensor.untyped_storage()._cdata
+        beside = next((self.memory[id(x)] for x in given if id(x) in self.memory and x.untyped_storage()._cdata == place), [])
+        beside.append(id(tensor))
+        self.memory[id(tensor)] = beside
 
     def nodes(self, values: Any) -> Any:
         """The values with nodes for tensors."""
@@ -146,6 +184,20 @@ class _Recorder(TorchDispatchMode):
         if id(value) not in self.known:
             raise Declined  # a constant of the op's
         return self.known[id(value)]
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+
+
+def functional_of(op: Any) -> OpOverload | None:
+    """The op that gives what `op` leaves in its first operand."""
+    name = op._schema.name.split("::")[1]
+    written = [argument.name for argument in op._schema.arguments if argument.alias_info is not None and argument.alias_info.is_write]
+    if not name.endswith("_") or written != [op._schema.arguments[0].name]:
+        return None
+    packet = getattr(getattr(torch.ops, op.namespace), name[:-1], None)
+    return getattr(packet, op._overloadname, None)
 
 
 def _kernel_of_autograd(op: Any) -> Callable[..., Any] | None:

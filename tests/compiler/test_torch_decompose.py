@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import hloom  # noqa: E402
-from hloom.compiler.frontends import torch_decompose  # noqa: E402
+from hloom.compiler.frontends import torch_decompose, torch_trace  # noqa: E402
 from hloom.compiler.frontends.torch_export import exported_module  # noqa: E402
 from hloom.compiler.frontends.torch_registry import all_decompositions, own_decompositions_first  # noqa: E402
 
@@ -41,6 +41,20 @@ class Attention(nn.Module):
         return top, places, torch.nn.functional.softmax(x, -1, dtype=torch.float64).cumsum(1), x.std(0), torch.tensor([1, 2]) + 1
 
 
+class Cells(nn.Module):
+    """Cells whose parts change one another's results in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.long, self.gated = nn.LSTMCell(4, 8), nn.GRUCell(8, 8)
+
+    def forward(self, x):
+        state = (x.new_zeros(3, 8), x.new_zeros(3, 8))
+        for step in x:
+            state = self.long(step, state)
+        return self.gated(state[0], state[1])
+
+
 def _graphs(module: Any, *inputs: Any) -> tuple[Any, Any, Any]:
     exported = exported_module(module.eval(), inputs, {})
     with own_decompositions_first():
@@ -62,13 +76,53 @@ def _listed(exported: Any) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("module", "inputs"),
-    [(nn.Sequential(Residual(), Residual()), (torch.randn(2, 8, 6, 6),)), (Attention(), (torch.randn(3, 4, 16),))],
-    ids=["residual", "attention"],
+    [
+        (nn.Sequential(Residual(), Residual()), (torch.randn(2, 8, 6, 6),)),
+        (Attention(), (torch.randn(3, 4, 16),)),
+        (Cells(), (torch.randn(4, 3, 4),)),
+    ],
+    ids=["residual", "attention", "cells"],
 )
 def test_the_graph_is_that_of_run_decompositions(module: Any, inputs: Any) -> None:
     _, new, old = _graphs(module, *inputs)
     assert _listed(new) == _listed(old)
     assert [spec.arg.name for spec in new.graph_signature.input_specs] == [n.name for n in new.graph.nodes if n.op == "placeholder"]
+
+
+def _changes_its_own(x):
+    return x.mul(2).add_(1)
+
+
+def _changes_a_view(x):
+    whole = x.mul(2)
+    whole[0].add_(1)
+    return whole
+
+
+def _changes_what_is_viewed(x):
+    whole = x.mul(2)
+    first = whole[0]
+    return whole.add_(1) * first
+
+
+def _changes_the_operand(x):
+    return x.add_(1)
+
+
+@pytest.mark.parametrize(
+    ("function", "kept"),
+    [(_changes_its_own, True), (_changes_a_view, False), (_changes_what_is_viewed, False), (_changes_the_operand, False)],
+)
+def test_what_changes_in_place_where_nobody_else_sees_it_is_recorded(function: Any, kept: bool) -> None:
+    def trace() -> list[str]:
+        graph = torch_trace.traced(function, [torch.zeros(2, 3)], torch_decompose.FakeTensorMode(), lambda op: None)
+        return [str(node.target) for node in graph.nodes if node.op == "call_function"]
+
+    if kept:
+        assert trace() == ["aten.mul.Tensor", "aten.add.Tensor"]
+        return
+    with pytest.raises(torch_trace.Declined):
+        trace()
 
 
 def test_equal_ops_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
