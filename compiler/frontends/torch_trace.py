@@ -151,7 +151,7 @@ class _Recorder(TorchDispatchMode):
 
     def change(self, op: OpOverload, args: Any, kwargs: Any) -> torch.Tensor:
         """The first operand, which is another node's from here on: that of the op without the change."""
-        functional, changed = functional_of(op), args[0] if args else None
+        functional, changed = functional_of(op), args[0]
         if functional is None or id(changed) not in self.known:
             raise Declined
         if self.known[id(changed)].op != "call_function" or self.memory[id(changed)] != [id(changed)]:
