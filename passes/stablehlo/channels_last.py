@@ -46,7 +46,7 @@ from .support import build, constants
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, direct_dims
 from .support.driver import Rule, merged, rewrite, with_region
-from .support.layouts import decide_layouts
+from .support.layouts import decide_layouts, keeps_channels
 
 Values = list[ir.Value] | None
 LAID_OUT = "hloom.laid_out"
@@ -189,9 +189,8 @@ def _slice(op: ir.Operation) -> Values:
 
 
 def _reshape(op: ir.Operation) -> Values:
-    """Reshapes that keep the batch and the channels, as those that put phases in turn."""
     x, shape = _source(op.operands[0]), build.shape_of(op.results[0])
-    if not x or len(shape) < 3 or shape[:2] != build.shape_of(op.operands[0])[:2]:
+    if not x or not keeps_channels(op):
         return None
     return [_back(build.reshape(x, [shape[d] for d in _to_last(len(shape))]))]
 

@@ -1,8 +1,8 @@
 """Which convolutions on a CPU keep the channels before the spatial dimensions: lone ones for which that is faster.
 
-An island is what elementwise ops, pads, slices, concatenations and windowed reductions join. With the channels last it pays two
-conversions, of what comes in and what goes out; with the channels first the lanes of its kernels are pixels of a line, some of which are
-idle at its end. So a lone depthwise convolution, a first layer of few channels or a 1 × 1 that writes more than it multiplies stay as they
+An island is what elementwise ops, pads, slices, concatenations, windowed reductions and reshapes of the spatial dimensions join. With the
+channels last it pays two conversions, of what comes in and what goes out; with the channels first the lanes of its kernels are pixels of a
+line, some of which are idle at its end. So a lone depthwise convolution, a first layer of few channels or a 1 × 1 that writes more than it multiplies stay as they
 are. Of several convolutions the kernels with the channels last are faster, but a policy may ask for the others.
 """
 
@@ -70,11 +70,11 @@ def _islands(module: ir.Operation, target: TargetView) -> Iterator[list[ir.Opera
             island.append(op)
             if op.name == "stablehlo.transpose":
                 continue
-            open_ += _neighbours(op, len(build.shape_of(start.results[0])), target)
+            open_ += _neighbours(op, target)
         yield island
 
 
-def _neighbours(op: ir.Operation, rank: int, target: TargetView) -> Iterator[ir.Operation]:
+def _neighbours(op: ir.Operation, target: TargetView) -> Iterator[ir.Operation]:
     """What shares a layout with `op`: who makes its operands (of a convolution, its pixels), and who reads its results so."""
     read = list(op.operands)[:1] if _is_conv(op) else list(op.operands)
     makers = [maker for value in read if (maker := defining_op(value)) is not None]
@@ -82,10 +82,17 @@ def _neighbours(op: ir.Operation, rank: int, target: TargetView) -> Iterator[ir.
         use.owner.operation for result in op.results for use in result.uses if not (_is_conv(use.owner.operation) and use.operand_number)
     ]
     for other in (*makers, *readers):
-        joins = other.name in _JOINING or other.name == "stablehlo.transpose"
-        shaped = len(other.results) == 1 and len(build.shape_of(other.results[0])) == rank
-        if shaped and (joins or (_is_conv(other) and direct_convolution(other, target) is not None)):
+        joins = other.name in _JOINING or other.name == "stablehlo.transpose" or keeps_channels(other)
+        if len(other.results) == 1 and (joins or (_is_conv(other) and direct_convolution(other, target) is not None)):
             yield other
+
+
+def keeps_channels(op: ir.Operation) -> bool:
+    """Whether it is a reshape that keeps the batch and the channels, as those that put the phases of a convolution in turn."""
+    if op.name != "stablehlo.reshape":
+        return False
+    before, after = (build.shape_of(value) for value in (op.operands[0], op.results[0]))
+    return min(len(before), len(after)) > 2 and before[:2] == after[:2]
 
 
 def _is_conv(op: ir.Operation) -> bool:

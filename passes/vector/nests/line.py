@@ -35,9 +35,13 @@ class Line:
 
 
 def line_of(work: Work) -> Line | None:
-    """The line of a sum of products of f32 over windows along the result's innermost loop; None of other works."""
-    storages = [s for s in (*work.inputs, *work.outputs) if isinstance(s, Storage)]
-    if work.block is None or len(storages) != 3 or len(work.inputs) != 2 or not summed_product(work.block):
+    """The line of a sum of products of f32 over windows along the result's innermost loop; None of other works.
+
+    Further inputs may lend their extents.
+    """
+    storages = [s for s in (*work.inputs[:2], *work.outputs) if isinstance(s, Storage)]
+    lent = all(source is None for source in work.inputs[2:])
+    if work.block is None or len(storages) != 3 or not lent or not summed_product(work.block):
         return None
     if any(str(s.element) != "f32" for s in storages):
         return None

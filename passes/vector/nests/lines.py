@@ -262,4 +262,4 @@ class _Given(Point):
         self.given = given
 
     def _input(self, work: Work, body: LanesBody, number: int) -> Rep:
-        return self.given[number]
+        return self.given[number] if number in self.given else super()._input(work, body, number)
