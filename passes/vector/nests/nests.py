@@ -63,7 +63,7 @@ def _contiguous(works: list[Work], dim: int) -> int:
 
 def lane_count(works: list[Work], vector: int, target: TargetView, registers: int | None = None) -> int:
     """Lanes of a chunk of the loop `vector`: `registers` registers of the widest type; fewer for long bodies, short loops and gathers."""
-    extent = works[0].extents[vector]
+    extent = size_bound(works[0].extents[vector])
     widest = max(work.widest() for work in works)
     most = 16
     narrow = widest < 32  # no machine gathers these: with a stride, too, each is read alone
@@ -75,7 +75,7 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
         registers = 4 if size <= _LONG_BODY else 2
     registers = min(registers, most)
     lanes = one * registers
-    while isinstance(extent, int) and lanes > 2 and lanes // 2 >= extent:
+    while lanes > 2 and lanes // 2 >= extent:
         lanes //= 2
     return lanes
 
