@@ -69,7 +69,7 @@ def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
     if steps is None or steps.get(vector, 0) <= 1:
         return None
     along = next((d for d, step in steps.items() if step == 1), None)
-    wide = along is not None and all(isinstance(n, int) and n >= least for n in (work.extents[along], work.extents[vector]))
+    wide = along is not None and all(size_bound(work.extents[d]) >= least for d in (along, vector))
     return along if wide else None
 
 
@@ -94,15 +94,16 @@ def summed(work: Work, number: int) -> list[int]:
 
 def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int, LinearIndex], lanes: int, scratch: Scratch) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
-    copy."""
+    copy. The extents of all but the last two loops are known."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
     extents = [work.extents[d] for d in along]
+    outer_extents = [size_bound(extent) for extent in extents[:-1]]
     width = -(-size_bound(work.extents[vector]) // lanes) * lanes
-    depth = -(-extents[-1] // lanes) * lanes
-    shape = (*extents[:-1], depth, width)
+    depth = -(-size_bound(extents[-1]) // lanes) * lanes
+    shape = (*outer_extents, depth, width)
     packed = scratch(shape, storage.element)
     base = storage.address(LanesBody(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
     copy = _copy_rows if steps[vector] == 1 else _transpose
@@ -115,9 +116,9 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
         copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
 
     if isinstance(storage.base.owner, ir.Block) and not storage.writable:
-        unless_repeated(base, scratch, lambda: nest_each(extents[:-1], at))
+        unless_repeated(base, scratch, lambda: nest_each(outer_extents, at))
     else:
-        nest_each(extents[:-1], at)
+        nest_each(outer_extents, at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
     inputs[number] = replace(packed, sizes=(*extents, work.extents[vector]))
