@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -181,6 +181,12 @@ def test_lines(target):
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
 def test_transposed(bound):
     check(TRANSPOSED, "cpu-avx2", bound)
+
+
+def test_transposed_with_the_channels_first():
+    layers = [replace(layer, first=True) for layer in TRANSPOSED]
+    report = check(layers, "cpu-avx2", True, policy={"kernel": [{"op": "convolution", "use": "channels_first"}]}).report.text()
+    assert "channels first: vectors of pixels" in report
 
 
 @pytest.mark.parametrize("target", TARGETS)

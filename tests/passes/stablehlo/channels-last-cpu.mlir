@@ -65,6 +65,33 @@ func.func @turns(%x: tensor<1x8x8x16xf32>, %w: tensor<16x16x3x3xf32>) -> (tensor
   return %3, %4 : tensor<1x16x6x12xf32>, tensor<16x6x12xf32>
 }
 
+// Changed: Two phases in turn have the channels last together, of which each alone would keep them first.
+// CHECK-LABEL: func.func @phases(
+// CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]
+// CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f]
+// CHECK: %[[J:.*]] = stablehlo.reshape %{{.*}} : (tensor<1x128x2x128xf32>) -> tensor<1x256x128xf32>
+// CHECK: stablehlo.transpose %[[J]], dims = [0, 2, 1]
+func.func @phases(%x: tensor<1x256x128xf32>, %w: tensor<128x256x2xf32>, %v: tensor<128x256x2xf32>) -> tensor<1x128x256xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 0]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x256x128xf32>, tensor<128x256x2xf32>) -> tensor<1x128x128xf32>
+  %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[0, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x256x128xf32>, tensor<128x256x2xf32>) -> tensor<1x128x128xf32>
+  %2 = stablehlo.reshape %0 : (tensor<1x128x128xf32>) -> tensor<1x128x128x1xf32>
+  %3 = stablehlo.reshape %1 : (tensor<1x128x128xf32>) -> tensor<1x128x128x1xf32>
+  %4 = stablehlo.concatenate %2, %3, dim = 3 : (tensor<1x128x128x1xf32>, tensor<1x128x128x1xf32>) -> tensor<1x128x128x2xf32>
+  %5 = stablehlo.reshape %4 : (tensor<1x128x128x2xf32>) -> tensor<1x128x256xf32>
+  return %5 : tensor<1x128x256xf32>
+}
+
+// Unchanged: One of them.
+// CHECK-LABEL: func.func @phase(
+// CHECK: stablehlo.convolution({{.*}}dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]{{.*}}hloom.kernel_chosen = "channels first
+func.func @phase(%x: tensor<1x256x128xf32>, %w: tensor<128x256x2xf32>) -> tensor<1x128x128xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 0]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x256x128xf32>, tensor<128x256x2xf32>) -> tensor<1x128x128xf32>
+  return %0 : tensor<1x128x128xf32>
+}
+
 // Changed: A gradient by weights, as JAX writes it: the images are its features, and lie outside.
 // CHECK-LABEL: func.func @gradient(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x16x8x8xf32>, %[[Z:[a-z0-9]+]]: tensor<4x24x8x8xf32>

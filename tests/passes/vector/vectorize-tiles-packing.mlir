@@ -112,6 +112,39 @@ func.func private @transposed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attrib
 
 // -----
 
+// Changed: So are those of a tile cut at the edge, as many rows and columns as it has; what is left of a row is read under a mask.
+// CHECK-LABEL: func.func private @edge(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4480xf32>, %[[O:.*]]: memref<4480xf32>)
+// CHECK: %[[TURNED:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
+// CHECK-NOT: vector.gather
+// CHECK: vector.load %[[X]]
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[TURNED]]
+// CHECK: vector.maskedload %[[X]]
+// CHECK: %[[ROW:.*]] = vector.load %[[TURNED]]
+// CHECK: vector.store %[[ROW]], %[[O]]
+// CHECK: return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+func.func private @edge(%x: tensor<64x70xf32>) -> tensor<70x64xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<70x64xf32>
+  %r = scf.forall (%i, %j) = (0, 0) to (70, 64) step (32, 32) shared_outs(%o = %e) -> (tensor<70x64xf32>) {
+    %n = affine.min affine_map<(d0) -> (-d0 + 70, 32)>(%i)
+    %xs = tensor.extract_slice %x[%j, %i] [32, %n] [1, 1] : tensor<64x70xf32> to tensor<32x?xf32>
+    %os = tensor.extract_slice %o[%i, %j] [%n, 32] [1, 1] : tensor<70x64xf32> to tensor<?x32xf32>
+    %t = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%xs : tensor<32x?xf32>) outs(%os : tensor<?x32xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<?x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i, %j] [%n, 32] [1, 1] : tensor<?x32xf32> into tensor<70x64xf32>
+    }
+  }
+  return %r : tensor<70x64xf32>
+}
+
+// -----
+
 // Changed: A vector times a matrix larger than L2: eight rows of it at a time, after the first eight from the sums so far.
 // CHECK-LABEL: func.func private @streamed(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<24xf32>, %[[W:.*]]: memref<1536xf32>, %[[O:.*]]: memref<64xf32>)

@@ -46,6 +46,32 @@ func.func private @edge(%x: tensor<20001xf32>, %y: tensor<20001xf32>) -> (tensor
 
 // -----
 
+// Changed: Of a tile with at most 12 columns a chunk has no more lanes than hold them.
+// CHECK-LABEL: func.func private @narrow(
+// CHECK: vector.load %{{.*}} : memref<9001xf32>, vector<16xf32>
+// CHECK: vector.maskedload %{{.*}} : memref<9001xf32>, vector<16xi1>
+// CHECK: return
+#at = affine_map<(d0) -> (d0)>
+func.func private @narrow(%x: tensor<9001xf32>) -> tensor<9001xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<9001xf32>
+  %r = scf.forall (%i) = (0) to (9001) step (12) shared_outs(%o = %e) -> (tensor<9001xf32>) {
+    %n = affine.min affine_map<(d0) -> (-d0 + 9001, 12)>(%i)
+    %xs = tensor.extract_slice %x[%i] [%n] [1] : tensor<9001xf32> to tensor<?xf32>
+    %os = tensor.extract_slice %o[%i] [%n] [1] : tensor<9001xf32> to tensor<?xf32>
+    %t = linalg.generic {indexing_maps = [#at, #at], iterator_types = ["parallel"]} ins(%xs : tensor<?xf32>) outs(%os : tensor<?xf32>) {
+    ^bb0(%u: f32, %out: f32):
+      %0 = arith.addf %u, %u : f32
+      linalg.yield %0 : f32
+    } -> tensor<?xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i] [%n] [1] : tensor<?xf32> into tensor<9001xf32>
+    }
+  }
+  return %r : tensor<9001xf32>
+}
+
+// -----
+
 // A predicate that is read is a byte compared with zero.
 // CHECK-LABEL: func.func private @predicate(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[P:.*]]: memref<64xi8>, %[[X:.*]]: memref<64xf32>, %[[O:.*]]: memref<64xf32>)
