@@ -2,8 +2,8 @@
 
 An island is what elementwise ops, pads, slices, concatenations, windowed reductions and reshapes of the spatial dimensions join. With the
 channels last it pays two conversions, of what comes in and what goes out; with the channels first the lanes of its kernels are pixels of a
-line, some of which are idle at its end. So a lone depthwise convolution, a first layer of few channels or a 1 × 1 that writes more than it multiplies stay as they
-are. Of several convolutions the kernels with the channels last are faster, but a policy may ask for the others.
+line, some of which are idle at its end. So a lone depthwise convolution, a first layer of few channels or a 1 × 1 that writes more than it
+multiplies stay as they are. Of several convolutions the kernels with the channels last are faster, but a policy may ask for the others.
 """
 
 from __future__ import annotations
