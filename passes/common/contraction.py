@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from .affine import used_dims
@@ -104,6 +105,11 @@ def block_rows(target: TargetView, registers: int, outputs: int = 1) -> int:
 def block_registers(target: TargetView, outputs: int = 1) -> int:
     """Registers along the vector loop: where a block of columns × rows loads the least for what it computes."""
     return min((1, 2, 4), key=lambda registers: 1 / registers + 1 / block_rows(target, registers, outputs))
+
+
+def block_columns(target: TargetView, elements: ir.Type) -> int:
+    """Columns of a block of accumulators."""
+    return block_registers(target) * target.lanes(8 * element_bytes(elements))
 
 
 def reuses_all_inputs(op: TileOp) -> bool:

@@ -15,7 +15,8 @@ After:                                                                  // %w: m
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
-channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right.
+channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right. Those of 1x1, which a product
+of matrices reads, have blocks as wide as pack-weights makes them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, is_channels_last
+from .support.panels import panel_columns
 
 
 @register_pass("pack-filters", "blocks bound weights of convolutions", ops=("stablehlo.convolution",))
@@ -44,8 +46,9 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)):
             continue
         features = conv.output[1] // conv.groups
-        width = block if features % block == 0 or conv.groups == 1 else features
-        if width == 1 or (conv.groups == 1 and features <= block):
+        whole = (panel_columns(op) if set(conv.filter[2:]) == {1} else 0) or block
+        width = whole if features % whole == 0 or conv.groups == 1 else features
+        if width == 1 or (conv.groups == 1 and features <= whole):
             continue
         if (weights, width) not in packed:
             with op.location, ir.InsertionPoint(holder(op, weights)):

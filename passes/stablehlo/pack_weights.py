@@ -29,15 +29,14 @@ from math import prod
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
-from ..common.contraction import block_registers
 from ..common.init_function import bound_arguments, entry
 from ..common.rewriting import replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
+from .support.panels import panel_columns
 
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
@@ -60,10 +59,7 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 8) -> 
 
 def _width(op: ir.Operation) -> int:
     """Columns of a block of the dot's right operand."""
-    target, elements = target_of(op), {build.element_of(v) for v in [*op.operands, *op.results]}
-    if len(elements) > 1 or not isinstance(next(iter(elements)), (ir.F32Type, ir.F64Type)):
-        return _WIDTH
-    return block_registers(target) * target.lanes(8 * element_bytes(elements.pop()))
+    return panel_columns(op) or _WIDTH
 
 
 def _is_packable(op: ir.Operation, bound: set[ir.Value], block: int, min_rows: int) -> bool:

@@ -16,7 +16,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
 from ...common.combiner import is_long, split
-from ...common.contraction import SHALLOW, input_loops, integer_product, is_contraction, multiplies_bf16
+from ...common.contraction import SHALLOW, block_columns, input_loops, integer_product, is_contraction, multiplies_bf16
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
@@ -137,9 +137,11 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         cut(sizes, axes, rows, LOOP_TILE_POINTS // wide)
         return sizes
     wide, high = _block(hero, target, packed, row_count, column_count)
+    block = block_columns(target, ir.RankedTensorType(hero.inits[0].type).element_type)
     for axis in columns:
         if axis in packed and axis in axes.tileable:
-            sizes[axis] = packed[axis] * (max(1, wide // packed[axis]) if axis == output[-1] else 1)
+            several = axis == output[-1] and packed[axis] == block
+            sizes[axis] = packed[axis] * (max(1, wide // block) if several else 1)
     cut(sizes, axes, [a for a in columns if a not in sizes], wide)
     cut(sizes, axes, rows, high)
     return sizes

@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --pack-filters --cse --split-input-file | filecheck %s
 
-// Changed: 72 bound output channels are three blocks of 32, the last one filled with zeros. A constant is packed likewise.
+// Changed: 72 bound output channels are three blocks of 32, the last one filled with zeros. A constant of 1x1 is packed in panels as
+// wide as a row of accumulators.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x8x8x16xf32>, %[[W:[a-z0-9]+]]: tensor<3x3x16x72xf32>
 // CHECK: %[[P:.*]] = stablehlo.pad %[[W]], {{.*}}high = [0, 0, 0, 24]
@@ -12,16 +13,16 @@
 // CHECK: %[[S:.*]] = stablehlo.slice %[[V]] [0:3, 0:3, 0:16, 0:72]
 // CHECK: stablehlo.convolution(%[[X]], %[[S]])
 // CHECK: stablehlo.convolution(%[[X]], %[[S]])
-// CHECK: stablehlo.optimization_barrier
-func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x64xf32>) {
-  %c = stablehlo.constant dense<1.0> : tensor<1x1x16x64xf32>
+// CHECK: stablehlo.optimization_barrier {{.*}} : tensor<2x1x1x16x64xf32>
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x128xf32>) {
+  %c = stablehlo.constant dense<1.0> : tensor<1x1x16x128xf32>
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
   %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x8x8x72xf32>
   %2 = stablehlo.convolution(%x, %c) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x16x64xf32>) -> tensor<1x8x8x64xf32>
-  return %0, %1, %2 : tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x64xf32>
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x16x128xf32>) -> tensor<1x8x8x128xf32>
+  return %0, %1, %2 : tensor<1x6x6x72xf32>, tensor<1x8x8x72xf32>, tensor<1x8x8x128xf32>
 }
 
 // -----
