@@ -1,4 +1,4 @@
-"""Pads, concatenations and rolls along the lanes, whose vector loops are cut where their comparisons turn; beside eager PyTorch."""
+"""Pads, concatenations and rolls, whose loops are cut where their comparisons turn; beside eager PyTorch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_resize import compare, random
+from test_resize import TARGETS, compare, random
 
 _WIDTHS = st.integers(1, 70)
 _SIDES = st.integers(-3, 9)
@@ -25,4 +25,21 @@ def test_lanes(widths, low, high, shift):
         ],
         x,
         *parts,
+    )
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.lists(st.integers(1, 12000), min_size=2, max_size=4), st.integers(0, 9000), st.sampled_from(TARGETS))
+def test_parts_of_tiles(extents, shift, target):
+    """Arrays that are cut into tiles along what is concatenated: flat ones, rows, and both."""
+    flat = [random(extent) for extent in extents]
+    rows = [random(1 + extent // 50, 33) for extent in extents]
+    compare(
+        [
+            lambda *x: [torch.cat(x[: len(flat)]), torch.cat([part * 2 for part in x[: len(flat)]]).roll(shift), x[-1].roll(shift)],
+            lambda *x: [torch.cat(x[len(flat) :]), F.pad(x[-1], (1, 2, 3, 70), value=2.0).exp(), x[-1].roll(shift, 0) + 1],
+        ],
+        *flat,
+        *rows,
+        target=target,
     )

@@ -7,6 +7,8 @@ An input that lies in one piece along another loop, as in a transposition, is fi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hloom.dialects.target import TargetView
 
 from ...common.control_flow import nest_each
@@ -16,7 +18,7 @@ from .lanes import Lanes
 from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
 from .pairs import emit_pairs, pair_loop
-from .segments import cuts, segments
+from .segments import Reach, cuts, cuts_around, nest_cut, segments
 from .work import Point, Work
 
 
@@ -36,7 +38,10 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
-    def at(indices: list[LinearIndex]) -> None:
+    along_vector = None if vector is None else cuts(works, vector)
+    around = cuts_around(works, outer, along_vector)
+
+    def at(indices: list[LinearIndex], reach: Reach) -> None:
         here = list(works)
         for place, number in turned:
             assert vector is not None
@@ -45,7 +50,7 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
         def row(index: list[LinearIndex]) -> None:
             def chunk(start: LinearIndex | None, lanes: Lanes) -> None:
                 at = point_indices(len(extents), dict(zip([*outer, *inner], [*indices, *index])), vector, start, lanes)
-                point = Point(lanes, at, captured)
+                point = Point(replace(lanes, reach={**lanes.reach, **reach}), at, captured)
                 for work in here:
                     point.compute(work)
 
@@ -55,12 +60,14 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
                 chunks_one_by_one(extents[vector], one, chunk)
             else:
                 count = lane_count(here, vector, target)
-                turns = cuts(here, vector)
-                segments(extents[vector], turns, count, one, chunk) if turns else chunks(extents[vector], count, one, chunk)
+                if along_vector is None:
+                    chunks(extents[vector], count, one, chunk)
+                else:
+                    segments(extents[vector], along_vector, captured, count, one, chunk)
 
         nest_each([extents[d] for d in inner], row)
 
-    nest_each([extents[d] for d in outer], at)
+    nest_cut([(extents[d], around.get(d)) for d in outer], captured, at)
 
 
 def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:

@@ -1,58 +1,132 @@
-"""A vector loop cut where its body's comparisons with constants turn: between two cuts they are known, and so is what a select takes.
+"""Loops cut where their body's comparisons with constants turn: between two cuts they are known, and so is what a select takes.
 
     select (%i < 64), %x[min (%i, 63)], %y[max (%i - 64, 0)]          for %i in 0 to 64: %x[%i]; for %i in 64 to 128: %y[%i - 64]
 
-So are concatenations and pads: what was a gather at clamped indices and a select is a load of neighbours.
+So are concatenations and pads: what was a gather at clamped indices and a select is a load of neighbours. Where the tile has a part of the
+loop, the index is that of the loop and where the tile begins: each piece is what the tile has of it, often nothing.
 
-Must hold: the extent of the loop is constant, and so is what its index is compared with. Declined: more than six cuts.
+Must hold: what the loop's index is compared with is constant, and so is the extent of the loop, or of all tiles' loops together.
+Declined: more than six cuts; bodies of many ops, of loops other than the vector loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
+from ...common.control_flow import LoopBound, for_each
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import ops_in
+from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalars import constant_integer
+from .body import Captured
 from .comparisons import PREDICATES
 from .lanes import Lanes
 from .nests import chunks
 from .work import Work
 
 _MOST_CUTS = 6
+_MOST_PIECES = 8
+"""Of all loops together: so often is the body emitted."""
+_SHORT_BODY = 64
+
+Reach = Mapping[ir.Value, tuple[int, int]]
 
 
-def cuts(works: list[Work], loop: int) -> list[int]:
-    """Where comparisons of the index of `loop` with constants turn, in order; none where they are too many."""
-    extent = works[0].extents[loop]
-    if not isinstance(extent, int):
-        return []
-    found = {cut for work in works if work.block is not None for cut in _turns(work.block, loop) if 0 < cut < extent}
-    return sorted(found) if len(found) <= _MOST_CUTS else []
+@dataclass(frozen=True)
+class Cuts:
+    """Where a loop is cut, in order: places of its index and `base`, which is where the tile begins. Both together stay below `total`."""
+
+    at: list[int]
+    base: ir.Value | None
+    total: int
+
+    def pieces(self) -> list[tuple[int, int]]:
+        return list(zip([0, *self.at], [*self.at, self.total]))
 
 
-def _turns(block: ir.Block, loop: int) -> set[int]:
-    """The values of the loop's index from which on a comparison or clamp of it gives something else."""
-    ahead: dict[ir.Value, int] = {}  # values that are the loop's index and so much
-    found: set[int] = set()
+def cuts(works: list[Work], loop: int) -> Cuts | None:
+    """The cuts of the loop; None where there are none, or too many."""
+    found = [cut for work in works if work.block is not None for cut in _turns(work.block, loop)]
+    bases = {base for base, _ in found}
+    if len(bases) != 1:
+        return None
+    (base,) = bases
+    total = _total(works[0], loop, base)
+    places = sorted({place for _, place in found if total is not None and 0 < place < total})
+    return Cuts(places, base, total) if total is not None and 0 < len(places) <= _MOST_CUTS else None
+
+
+def cuts_around(works: list[Work], loops: Sequence[int], inner: Cuts | None) -> dict[int, Cuts]:
+    """The cuts of loops around a vector loop that has the cuts `inner`, the outermost first, as far as the pieces are few."""
+    found: dict[int, Cuts] = {}
+    pieces = 1 if inner is None else len(inner.pieces())
+    if sum(work.body_size() for work in works) > _SHORT_BODY:
+        return found
+    for loop in loops:
+        known = cuts(works, loop)
+        if known is not None and pieces * len(known.pieces()) <= _MOST_PIECES:
+            found[loop] = known
+            pieces *= len(known.pieces())
+    return found
+
+
+def _total(work: Work, loop: int, base: ir.Value | None) -> int | None:
+    """What the loop's index and `base` stay below: the extent of the loop over tiles, where `base` tells where a tile begins."""
+    extent = work.extents[loop]
+    if base is None:
+        return extent if isinstance(extent, int) else None
+    tiles = ir.BlockArgument(base).owner.owner if is_block_argument(base) else None
+    if tiles is None or tiles.name != "scf.forall":
+        return None
+    number = ir.BlockArgument(base).arg_number
+    bounds, steps = (list(ir.DenseI64ArrayAttr(tiles.attributes[name])) for name in ("staticUpperBound", "staticStep"))
+    if number >= len(bounds):
+        return None
+    total, step = bounds[number], steps[number]
+    if isinstance(extent, int):
+        return total if extent == step and total % step == 0 else None
+    return total if any(_is_rest(size, base, total) for size in _sizes(work)) else None
+
+
+def _sizes(work: Work) -> list[ir.Value]:
+    """The sizes that a tile computes of the slices that it writes."""
+    slices = [defining_op(value) for value in work.op.operands]
+    return [size for op in slices if op is not None and op.name == "tensor.extract_slice" for size in list(op.operands)[1:]]
+
+
+def _is_rest(size: ir.Value, base: ir.Value, total: int) -> bool:
+    """Whether a size is at most what is left from `base` on."""
+    made = defining_op(size)
+    if made is None or made.name != "affine.min" or list(made.operands) != [base]:
+        return False
+    left = ir.AffineExpr.get_dim(0) * -1 + total
+    return any(expression == left for expression in ir.AffineMapAttr(made.attributes["map"]).value.results)
+
+
+def _turns(block: ir.Block, loop: int) -> set[tuple[ir.Value | None, int]]:
+    """The values of the loop's index, or of it and a value from outside, from which on a comparison or clamp of it gives something else."""
+    ahead: dict[ir.Value, tuple[ir.Value | None, int]] = {}  # values that are the loop's index, one from outside and so much
+    found: set[tuple[ir.Value | None, int]] = set()
     for op in ops_in(block):
         if op.name == "linalg.index" and ir.IntegerAttr(op.attributes["dim"]).value == loop:
-            ahead[op.results[0]] = 0
+            ahead[op.results[0]] = None, 0
         if len(op.operands) != 2 or op.operands[0] not in ahead:
             continue
-        offset, number = ahead[op.operands[0]], constant_integer(op.operands[1])
+        (base, offset), other = ahead[op.operands[0]], op.operands[1]
+        number = constant_integer(other)
         if number is None:
-            continue
-        if op.name in ("arith.addi", "arith.subi"):
-            ahead[op.results[0]] = offset + (number if op.name == "arith.addi" else -number)
+            if op.name == "arith.addi" and base is None and is_block_argument(other):
+                ahead[op.results[0]] = other, offset
+        elif op.name in ("arith.addi", "arith.subi"):
+            ahead[op.results[0]] = base, offset + (number if op.name == "arith.addi" else -number)
         elif op.name in ("arith.maxsi", "arith.minsi"):
-            found.add(number - offset + (op.name == "arith.minsi"))
-            ahead[op.results[0]] = offset
+            found.add((base, number - offset + (op.name == "arith.minsi")))
+            ahead[op.results[0]] = base, offset
         elif op.name == "arith.cmpi":
-            found |= {number - offset, number - offset + 1} & _steps(op, number - offset)
+            found |= {(base, cut) for cut in _steps(op, number - offset)}
     return found
 
 
@@ -62,9 +136,19 @@ def _steps(op: ir.Operation, number: int) -> set[int]:
     return {"slt": {number}, "sge": {number}, "sle": {number + 1}, "sgt": {number + 1}}.get(predicate, {number, number + 1})
 
 
-def segments(extent: int, at: list[int], count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
+def segments(extent: LoopBound, at: Cuts, captured: Captured, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
     """Chunks of each piece between two cuts, whose lanes know how far their indices reach."""
-    for first, end in zip([0, *at], [*at, extent]):
+    if at.base is not None:
+        start = captured(at.base)
+        for low, high, inside in _parts(extent, at, start):
+
+            def part(index: LinearIndex, lanes: Lanes, low: ir.Value = low, inside: tuple[int, int] = inside) -> None:
+                place, reach = _placed(LinearIndex.of(low) + index, start, inside)
+                body(place, replace(lanes, live=1, reach=reach))
+
+            chunks(arith.subi(high, low), count, least, part)
+        return
+    for first, end in at.pieces():
         length = end - first
 
         def chunk(start: LinearIndex, lanes: Lanes, first: int = first, length: int = length) -> None:
@@ -76,3 +160,56 @@ def segments(extent: int, at: list[int], count: int, least: int, body: Callable[
             body(start + first, replace(lanes, live=lanes.count, reach={v: (0, last) for v in start.terms}))
 
         chunks(length, count, least, chunk)
+
+
+def nest_cut(loops: Sequence[tuple[LoopBound, Cuts | None]], captured: Captured, body: Callable[[list[LinearIndex], Reach], None]) -> None:
+    """Loops over all extents, the first outermost, some of them cut; `body` gets their indices and how far those reach."""
+    if not loops:
+        body([], {})
+        return
+    (extent, at), *others = loops
+
+    def step(index: LinearIndex, reach: Reach) -> None:
+        nest_cut(others, captured, lambda inner, further: body([index, *inner], {**reach, **further}))
+
+    if at is None:
+        for_each(0, extent, 1, lambda index: step(index, {}))
+    else:
+        _each_segment(extent, at, captured, step)
+
+
+def _each_segment(extent: LoopBound, at: Cuts, captured: Captured, body: Callable[[LinearIndex, Reach], None]) -> None:
+    """Steps of each piece between two cuts, and how far their index reaches."""
+    start = None if at.base is None else captured(at.base)
+    if start is None:
+        for first, end in at.pieces():
+
+            def known(index: LinearIndex, inside: tuple[int, int] = (first, end - 1)) -> None:
+                body(index, {v: inside for v in index.terms})
+
+            for_each(first, end, 1, known)
+        return
+    for low, high, inside in _parts(extent, at, start):
+
+        def placed(index: LinearIndex, inside: tuple[int, int] = inside) -> None:
+            body(*_placed(index, start, inside))
+
+        for_each(low, high, 1, placed)
+
+
+def _parts(extent: LoopBound, at: Cuts, start: LinearIndex) -> list[tuple[ir.Value, ir.Value, tuple[int, int]]]:
+    """Of each piece, of which the tile has what lies between two of its own indices: those."""
+    end = LinearIndex.of(extent).value()
+    zero = LinearIndex().value()
+    bounds = [zero]
+    for place in at.at:
+        within = (LinearIndex(constant=place) - start).value()
+        bounds.append(arith.maxsi(arith.minsi(within, end), zero))
+    bounds.append(end)
+    return [(low, high, (first, last - 1)) for (first, last), low, high in zip(at.pieces(), bounds, bounds[1:])]
+
+
+def _placed(index: LinearIndex, start: LinearIndex, inside: tuple[int, int]) -> tuple[LinearIndex, Reach]:
+    """A tile's index as one that is known to lie, with the tile's start, `inside` two places."""
+    whole = (index + start).value()
+    return LinearIndex.of(whole) - start, {whole: inside}

@@ -96,3 +96,83 @@ func.func private @cut(%x: tensor<100xf32>) -> tensor<100xf32> attributes {hloom
   }
   return %r : tensor<100xf32>
 }
+
+#flat = affine_map<(d0) -> (d0)>
+#rest = affine_map<(d0) -> (-d0 + 1000, 256)>
+
+// Changed: A concatenation of 300 and 700 elements in tiles of 256: of each operand the tile has a part, of neighbours.
+// CHECK-LABEL: func.func private @tiled(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<300xf32>, %[[B:[a-z0-9]+]]: memref<700xf32>
+// CHECK-NOT: vector.gather
+// CHECK: arith.minsi
+// CHECK: scf.for
+// CHECK: %[[LEFT:.*]] = vector.load %[[A]]{{.*}} vector<64xf32>
+// CHECK: vector.store %[[LEFT]]
+// CHECK: scf.for
+// CHECK: %[[RIGHT:.*]] = vector.load %[[B]]{{.*}} vector<64xf32>
+// CHECK: vector.store %[[RIGHT]]
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func private @tiled(%a: tensor<300xf32>, %b: tensor<700xf32>) -> tensor<1000xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 299 : index
+  %half = arith.constant 300 : index
+  %e = tensor.empty() : tensor<1000xf32>
+  %r = scf.forall (%t) = (0) to (1000) step (256) shared_outs(%o = %e) -> (tensor<1000xf32>) {
+    %n = affine.min #rest(%t)
+    %s = tensor.extract_slice %o[%t] [%n] [1] : tensor<1000xf32> to tensor<?xf32>
+    %c = linalg.generic {indexing_maps = [#flat], iterator_types = ["parallel"]} outs(%s : tensor<?xf32>) {
+    ^bb0(%unused: f32):
+      %i = linalg.index 0 : index
+      %place = arith.addi %i, %t : index
+      %0 = arith.minsi %place, %last : index
+      %1 = tensor.extract %a[%0] : tensor<300xf32>
+      %2 = arith.subi %place, %half : index
+      %3 = arith.maxsi %2, %zero : index
+      %4 = tensor.extract %b[%3] : tensor<700xf32>
+      %5 = arith.cmpi slt, %place, %half : index
+      %6 = arith.select %5, %1, %4 : f32
+      linalg.yield %6 : f32
+    } -> tensor<?xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[%t] [%n] [1] : tensor<?xf32> into tensor<1000xf32>
+    }
+  }
+  return %r : tensor<1000xf32>
+}
+
+// Changed: A concatenation along the rows: the loop over the rows is cut, and a row is loaded from one operand.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<192xf32>, %[[B:[a-z0-9]+]]: memref<320xf32>
+// CHECK: scf.for
+// CHECK: %[[UPPER:.*]] = vector.load %[[A]]
+// CHECK-NEXT: {{arith|vector.store}}
+// CHECK: scf.for
+// CHECK: %[[LOWER:.*]] = vector.load %[[B]]
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func private @rows(%a: tensor<3x64xf32>, %b: tensor<5x64xf32>) -> tensor<8x64xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 2 : index
+  %three = arith.constant 3 : index
+  %e = tensor.empty() : tensor<8x64xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<8x64xf32>) {
+    %c = linalg.generic {indexing_maps = [#y], iterator_types = ["parallel", "parallel"]} outs(%o : tensor<8x64xf32>) {
+    ^bb0(%unused: f32):
+      %row = linalg.index 0 : index
+      %column = linalg.index 1 : index
+      %0 = arith.minsi %row, %last : index
+      %1 = tensor.extract %a[%0, %column] : tensor<3x64xf32>
+      %2 = arith.subi %row, %three : index
+      %3 = arith.maxsi %2, %zero : index
+      %4 = tensor.extract %b[%3, %column] : tensor<5x64xf32>
+      %5 = arith.cmpi slt, %row, %three : index
+      %6 = arith.select %5, %1, %4 : f32
+      linalg.yield %6 : f32
+    } -> tensor<8x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [8, 64] [1, 1] : tensor<8x64xf32> into tensor<8x64xf32>
+    }
+  }
+  return %r : tensor<8x64xf32>
+}
