@@ -35,6 +35,7 @@ from .deep_sums import is_deep
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
+from .next_panel import prefetch_behind
 from .packing import Scratch, pack, packable, summed
 from .windows import Taps, pieces, windows_of
 from .work import Point, Work, stride_along
@@ -230,7 +231,7 @@ class _Contraction:
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
         """The results of some rows at one chunk."""
         work, outputs = self.work, len(self.work.outputs)
-        accumulators = []
+        loops, accumulators = self._loops(fixed, row, rows), []
         for u in range(rows):
             point = self._point(fixed, start, lanes, row + u, [])
             accumulators += [lanes.widen(point.init(work, number)) for number in range(outputs)]
@@ -238,6 +239,9 @@ class _Contraction:
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
             taps = dict(zip(self.reduced, indices))
+            if self.jam is not None and self.step is None:
+                summed = {d: (span, taps[d]) for d, span in zip(self.reduced, loops)}
+                prefetch_behind(work, self.jam, rows, self._point(fixed, start, lanes, row, indices), summed, self.target)
             for u in range(rows):
                 sums = values[u * outputs : (u + 1) * outputs]
                 if self._exists(row + u, taps):
@@ -247,7 +251,7 @@ class _Contraction:
                 updated += sums
             return updated
 
-        totals = _sum(self._loops(fixed, row, rows), accumulators, step)
+        totals = _sum(loops, accumulators, step)
         for u in range(rows):
             point = self._point(fixed, start, lanes, row + u, [])
             for number in range(outputs):

@@ -16,9 +16,10 @@
 // VECTOR-LABEL: func.func private @several(
 // VECTOR: scf.for %[[N:.*]] = %c0 to %{{.*}} step %c16 {
 // VECTOR: scf.for %[[K:.*]] = %c0 to %c64 step %c1 iter_args
+// VECTOR: %[[PANEL:.*]] = arith.muli %[[N]], %c64
+// VECTOR: memref.prefetch %arg3
 // VECTOR: %[[ROW:.*]] = arith.muli %[[K]], %c16
 // VECTOR: %[[AT:.*]] = arith.addi %{{.*}}, %[[ROW]]
-// VECTOR: %[[PANEL:.*]] = arith.muli %[[N]], %c64
 // VECTOR: %[[B:.*]] = arith.addi %[[AT]], %[[PANEL]]
 // VECTOR: vector.load %arg3[%[[B]]] : memref<13312xf32>, vector<16xf32>
 #a = affine_map<(m, n, k) -> (m, k)>

@@ -161,3 +161,68 @@ func.func private @columns(%x: tensor<4096x1024xf32>) -> tensor<1024xf32> attrib
   }
   return %r : tensor<1024xf32>
 }
+
+// -----
+
+// A panel of columns that all rows of a tile read: each block of six rows prefetches its half of the panel behind it, a line or two at each step.
+// CHECK-LABEL: func.func private @panels(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %{{.*}}: memref<384xf32>, %[[W:.*]]: memref<16384xf32>
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c12 step %c6
+// CHECK: scf.for %[[K:.*]] = %c0 to %c32 step %c1 iter_args
+// CHECK: %[[STEP:.*]] = arith.muli %[[K]], %c32
+// CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[STEP]]
+// CHECK: %[[SHARE:.*]] = arith.muli %[[ROW]], %c171
+// CHECK: %[[HERE:.*]] = arith.addi %[[AT]], %[[SHARE]]
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[HERE]], %c2048
+// CHECK: memref.prefetch %[[W]][%[[BEHIND]]], read, locality<3>, data
+// CHECK: memref.prefetch %[[W]]
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+// A second panel of this depth would not fit L2.
+// CHECK-LABEL: func.func private @deep(
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+#a = affine_map<(p, m, n, k) -> (m, k)>
+#w = affine_map<(p, m, n, k) -> (p, k, n)>
+#c = affine_map<(p, m, n, k) -> (m, p, n)>
+module attributes {hloom.target = {l2_bytes = 24576 : i64}} {
+  func.func private @panels(%x: tensor<12x32xf32>, %w: tensor<8x32x64xf32>) -> tensor<12x8x64xf32> attributes {hloom.kind = "contraction"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<12x8x64xf32>
+    %r = scf.forall (%i) = (0) to (8) step (1) shared_outs(%o = %e) -> (tensor<12x8x64xf32>) {
+      %ws = tensor.extract_slice %w[%i, 0, 0] [1, 32, 64] [1, 1, 1] : tensor<8x32x64xf32> to tensor<1x32x64xf32>
+      %os = tensor.extract_slice %o[0, %i, 0] [12, 1, 64] [1, 1, 1] : tensor<12x8x64xf32> to tensor<12x1x64xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%os : tensor<12x1x64xf32>) -> tensor<12x1x64xf32>
+      %y = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %ws : tensor<12x32xf32>, tensor<1x32x64xf32>) outs(%f : tensor<12x1x64xf32>) {
+      ^bb0(%a: f32, %b: f32, %s: f32):
+        %p = arith.mulf %a, %b : f32
+        %t = arith.addf %s, %p : f32
+        linalg.yield %t : f32
+      } -> tensor<12x1x64xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %y into %o[0, %i, 0] [12, 1, 64] [1, 1, 1] : tensor<12x1x64xf32> into tensor<12x8x64xf32>
+      }
+    }
+    return %r : tensor<12x8x64xf32>
+  }
+
+  func.func private @deep(%x: tensor<12x64xf32>, %w: tensor<8x64x64xf32>) -> tensor<12x8x64xf32> attributes {hloom.kind = "contraction"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<12x8x64xf32>
+    %r = scf.forall (%i) = (0) to (8) step (1) shared_outs(%o = %e) -> (tensor<12x8x64xf32>) {
+      %ws = tensor.extract_slice %w[%i, 0, 0] [1, 64, 64] [1, 1, 1] : tensor<8x64x64xf32> to tensor<1x64x64xf32>
+      %os = tensor.extract_slice %o[0, %i, 0] [12, 1, 64] [1, 1, 1] : tensor<12x8x64xf32> to tensor<12x1x64xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%os : tensor<12x1x64xf32>) -> tensor<12x1x64xf32>
+      %y = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %ws : tensor<12x64xf32>, tensor<1x64x64xf32>) outs(%f : tensor<12x1x64xf32>) {
+      ^bb0(%a: f32, %b: f32, %s: f32):
+        %p = arith.mulf %a, %b : f32
+        %t = arith.addf %s, %p : f32
+        linalg.yield %t : f32
+      } -> tensor<12x1x64xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %y into %o[0, %i, 0] [12, 1, 64] [1, 1, 1] : tensor<12x1x64xf32> into tensor<12x8x64xf32>
+      }
+    }
+    return %r : tensor<12x8x64xf32>
+  }
+}
