@@ -48,7 +48,23 @@ _GLOBALS = ("memref.global",)
 _KEPT = ("stablehlo.sort", "stablehlo.scatter", "stablehlo.return", "stablehlo.custom_call")
 """They stay what they are up to their kernels: sorts, Fourier transforms, and on GPUs scatters."""
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.", "affine.apply", "func.return", *_KEPT)
-_KERNEL = ("scf.", "vector.", "memref.", "arith.", "math.", "affine.", "index.", "ub.", "x86.", "llvm.", "func.call", "func.return")
+_CAST = "builtin.unrealized_conversion_cast"
+"""A buffer of small elements seen as one of lanes: gone when buffers are pointers."""
+_KERNEL = (
+    "scf.",
+    "vector.",
+    "memref.",
+    "arith.",
+    "math.",
+    "affine.",
+    "index.",
+    "ub.",
+    "x86.",
+    "llvm.",
+    "builtin.unrealized_conversion_cast",
+    "func.call",
+    "func.return",
+)
 RULES = {
     "stablehlo": Rule(("stablehlo.", "func.return"), forbidden=("stablehlo.composite",)),
     "fused": Rule(("func.call", "stablehlo.constant", *_CONTROL), ("stablehlo.", "func.return")),

@@ -133,9 +133,11 @@ class TargetView:
 
     def peak_flops(self, type_name: str) -> int:
         """Flops a second of a contraction of operands of that MLIR type ("bf16"); integers wider than i8 count as integer ops. Floats of
-        8 bits go at the rate of such integers."""
+        8 bits go at the rate of such integers. Dot products in vector registers multiply twice, or four times, what f32's do."""
         is_byte = type_name in ("i8", "si8", "ui8") or type_name.startswith("f8")
-        return getattr(self, f"{type_name}_flops", self.int8_flops if is_byte else self.integer_ops)
+        rate = getattr(self, f"{type_name}_flops", self.int8_flops if is_byte else self.integer_ops)
+        at_once = 2 * (type_name == "bf16" and self.bf16_dot) or 4 * (type_name in ("i8", "si8", "ui8") and self.int8_dot)
+        return max(rate, at_once * self.f32_flops)
 
     def with_entries(self, entries: dict[str, Any]) -> TargetView:
         """This target with the named entries replaced. Raises ValueError on an unknown entry or a value of another type or sign."""

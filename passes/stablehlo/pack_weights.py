@@ -13,14 +13,15 @@ After:                                                                  // %w: b
 A block of f32 or f64 is as wide as the accumulators of a row (on AVX2 16 columns of f32): a kernel reads all of what it passes over. Others
 have 64 columns.
 
-Where the target multiplies bf16 matrices in tiles (amx_bf16), pairs of depth lie side by side, in blocks of 32 columns:
+Where an instruction sums the products of several neighbours in depth, those lie side by side: pairs of bf16 (amx_bf16, of blocks of 32
+columns, bf16_dot), four bytes (int8_dot). Such weights are packed however few rows they are multiplied by:
 
-    %p : [columns / 32, K / 2, 32, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
+    %p : [columns / 64, K / 2, 64, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 
 The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is
 done once; upstream's linalg-block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets
-other than CPUs; weights that are not bound, not matrices or narrower than a block; dots with batch dimensions; dots with at most `min-rows`
-rows, which read the weight once anyway.
+other than CPUs; weights that are not bound, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch
+dimensions; dots of other elements with at most `min-rows` rows, which read the weight once anyway.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from ..common.contraction import block_registers
 from ..common.init_function import bound_arguments, entry
 from ..common.rewriting import replace, walk
 from ..registry import register_pass
@@ -40,6 +42,7 @@ from .support.panels import panel_columns
 
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
+_FEW = 8
 
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
@@ -48,13 +51,27 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 8) -> 
     if main is None or target_of(module).kind != "cpu":
         return
     bound = {main.regions[0].blocks[0].arguments[index] for index in bound_arguments(main)}
-    tiles = target_of(module).amx_bf16
-    packed: dict[tuple[ir.Value, int, bool], ir.Value] = {}
+    packed: dict[tuple[ir.Value, int, int], ir.Value] = {}
     for op in walk(main, "stablehlo.dot_general"):
-        if tiles and _is_packable(op, bound, _PAIR_BLOCK, min_rows) and _multiplies_pairs(op):
-            _pack(main, op, _PAIR_BLOCK, True, packed)
-        elif _is_packable(op, bound, width := block or _width(op), min_rows):
-            _pack(main, op, width, False, packed)
+        found = _neighbours(op) if _is_packable(op, bound) else None
+        if found is not None and _columns(op) >= found[0]:
+            _pack(main, op, *found, packed)
+        elif _is_packable(op, bound) and _rows(op) > min_rows and _columns(op) >= (width := block or _width(op)):
+            _pack(main, op, width, 1, packed)
+
+
+def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
+    """The columns of a block, and how many neighbours in depth of the weight an instruction multiplies; None where none does, or where
+    the depth is no whole lanes."""
+    target, elements = target_of(op), [str(build.element_of(v)) for v in op.operands]
+    depth = build.shape_of(op.operands[1])[DotDims.of(op).contracting[1][0]]
+    columns = block_registers(target) * target.lanes(32)
+    if elements == ["bf16", "bf16"] and target.amx_bf16:
+        return (_PAIR_BLOCK, 2) if depth % _PAIR_DEPTH == 0 and _rows(op) > _FEW else None
+    if elements == ["bf16", "bf16"] and target.bf16_dot:
+        return (columns, 2) if depth % 2 == 0 else None
+    bytes_ = all(element in ("i8", "ui8") for element in elements) and str(build.element_of(op.results[0])) == "i32"
+    return (columns, 4) if bytes_ and target.int8_dot and not target.amx_int8 and depth % 4 == 0 else None
 
 
 def _width(op: ir.Operation) -> int:
@@ -62,51 +79,50 @@ def _width(op: ir.Operation) -> int:
     return panel_columns(op) or _WIDTH
 
 
-def _is_packable(op: ir.Operation, bound: set[ir.Value], block: int, min_rows: int) -> bool:
-    lhs, rhs = op.operands
-    dims = DotDims.of(op)
-    if rhs not in bound or dims.ranks[1] != 2 or dims.batch[0] or len(dims.contracting[1]) != 1:
-        return False
-    rows = prod(build.shape_of(lhs)[d] for d in dims.free(0))
-    return rows > min_rows and build.shape_of(rhs)[dims.free(1)[0]] >= block and build.count_of(rhs) > 0
+def _is_packable(op: ir.Operation, bound: set[ir.Value]) -> bool:
+    rhs, dims = op.operands[1], DotDims.of(op)
+    return rhs in bound and dims.ranks[1] == 2 and not dims.batch[0] and len(dims.contracting[1]) == 1 and build.count_of(rhs) > 0
 
 
-def _multiplies_pairs(op: ir.Operation) -> bool:
-    """bf16 operands whose depth is whole tiles, so that no operand has to be filled up."""
-    lhs, rhs = op.operands
-    depth = build.shape_of(rhs)[DotDims.of(op).contracting[1][0]]
-    return depth % _PAIR_DEPTH == 0 and all(isinstance(build.element_of(v), ir.BF16Type) for v in (lhs, rhs))
+def _rows(op: ir.Operation) -> int:
+    return prod(build.shape_of(op.operands[0])[d] for d in DotDims.of(op).free(0))
 
 
-def _pack(main: ir.Operation, op: ir.Operation, block: int, pairs: bool, packed: dict[tuple[ir.Value, int, bool], ir.Value]) -> None:
+def _columns(op: ir.Operation) -> int:
+    return build.shape_of(op.operands[1])[DotDims.of(op).free(1)[0]]
+
+
+def _pack(main: ir.Operation, op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value, int, int], ir.Value]) -> None:
+    """`count` neighbours in depth lie side by side."""
     lhs, rhs = op.operands
     dims = DotDims.of(op)
     column = dims.free(1)[0]
     shape = build.shape_of(op.results[0])
     columns = shape[-1]
     blocks = -(-columns // block)
-    if (rhs, column, pairs) not in packed:
+    key = rhs, column, count
+    if key not in packed:
         with op.location, ir.InsertionPoint.at_block_begin(main.regions[0].blocks[0]):
             blocked = _blocked(rhs, column, blocks, block)
-            packed[rhs, column, pairs] = _paired(blocked) if pairs else blocked
+            packed[key] = _joined(blocked, count) if count > 1 else blocked
     element = build.element_of(op.results[0])
     with op.location, ir.InsertionPoint(op):
         depth = dims.contracting[0][0]
-        if pairs:
+        if count > 1:
             extents = build.shape_of(lhs)
-            lhs = build.reshape(lhs, [*extents[:depth], extents[depth] // 2, 2, *extents[depth + 1 :]])
+            lhs = build.reshape(lhs, [*extents[:depth], extents[depth] // count, count, *extents[depth + 1 :]])
             new = DotDims(dims.batch, ((depth, depth + 1), (1, 3)), (dims.ranks[0] + 1, 4))
         else:
             new = DotDims(dims.batch, ((depth,), (1,)), (dims.ranks[0], 3))
-        product = new.emit(op, lhs, packed[rhs, column, pairs], build.tensor([*shape[:-1], blocks, block], element))
+        product = new.emit(op, lhs, packed[key], build.tensor([*shape[:-1], blocks, block], element))
         flat = build.reshape(product, [*shape[:-1], blocks * block])
         replace(op, [build.slice_(flat, [0] * len(shape), shape)])
 
 
-def _paired(blocked: ir.Value) -> ir.Value:
-    """[blocks, K / 2, block, 2] of [blocks, K, block]."""
+def _joined(blocked: ir.Value, count: int) -> ir.Value:
+    """[blocks, K / count, block, count] of [blocks, K, block]."""
     blocks, depth, block = build.shape_of(blocked)
-    return build.transpose(build.reshape(blocked, [blocks, depth // 2, 2, block]), [0, 1, 3, 2])
+    return build.transpose(build.reshape(blocked, [blocks, depth // count, count, block]), [0, 1, 3, 2])
 
 
 def _blocked(weight: ir.Value, column: int, blocks: int, block: int) -> ir.Value:

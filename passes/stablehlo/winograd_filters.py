@@ -15,9 +15,9 @@ instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weigh
 call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
-other windows, strides, dilations, groups; other elements, and bf16 where the target multiplies pairs of it; few channels, to which the
-transforms would cost more than they save; weights of each call that serve few results; lines whose transform no tile can hold; a
-precision_config that asks for HIGHEST; a policy that asks for `direct`.
+other windows, strides, dilations, groups; other elements; few channels, to which the transforms would cost more than they save; where the
+products saved are priced lower than the larger weights (bf16 that the target multiplies in pairs, of many channels) and, of weights of each
+call, their transform; lines whose transform no tile can hold; a precision_config that asks for HIGHEST; a policy that asks for `direct`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from math import ceil, prod
 import numpy as np
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.init_function import entry, known_values
@@ -63,7 +64,7 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
         outputs = 4 if _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes else 2
         fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
         once = weights in known
-        if not fits or not (once or _pays(conv, outputs, target)) or policy.kernel_for(op).use == DIRECT:
+        if not fits or not _pays(op, conv, outputs, once) or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
             with op.location, ir.InsertionPoint(holder(op, weights)):
@@ -75,13 +76,23 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
         op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
 
 
-def _pays(conv: Conv, outputs: int, target: TargetView) -> bool:
-    """Whether the products saved take longer than the transform of the weights: four steps, each of which reads what the last wrote."""
+def _pays(op: ir.Operation, conv: Conv, outputs: int, once: bool) -> bool:
+    """Whether the products saved take longer than the larger weights, which come from the last cache where L2 does not hold them, and
+    than their transform, unless that is made once: four steps, each of which reads what the last wrote."""
+    target, element = target_of(op), build.element_of(op.operands[1])
     pairs, side = conv.output[1] * prod(conv.filter[1:-2]), outputs + TAPS - 1
     steps = _FLOAT * TAPS**2, _FLOAT * TAPS**2, _DOUBLE * side * TAPS, _FLOAT * side**2, _FLOAT * side**2
-    transform = pairs * (2 * sum(steps) - steps[0] - steps[-1]) / target.llc_bytes_per_second
-    direct = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * TAPS**2 / target.f32_flops
-    return transform < direct * (1 - _TIME_OF_PRODUCTS * side**2 / (TAPS * outputs) ** 2)
+    moved = 0 if once else pairs * (2 * sum(steps) - steps[0] - steps[-1])
+    flops = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * TAPS**2
+    direct = flops / target.peak_flops(str(element)) + _read(pairs * TAPS**2 * element_bytes(element), target)
+    products = flops * side**2 / (TAPS * outputs) ** 2 / target.f32_flops
+    transformed = _TIME_OF_PRODUCTS * products + _read(pairs * side**2 * _FLOAT, target)
+    return transformed + moved / target.llc_bytes_per_second < direct
+
+
+def _read(size: int, target: TargetView) -> float:
+    """Seconds that weights of so many bytes come from the last cache."""
+    return size / target.llc_bytes_per_second if size > target.l2_bytes else 0
 
 
 def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:

@@ -15,7 +15,16 @@ from hloom.compiler.frontend import load_program
 from hloom.compiler.target import load_target
 
 TARGETS = Path(__file__).parents[1] / "targets"
-SIZES = [(65, 67, 129, 1, 0), (33, 20, 64, 1, 1), (7, 40, 31, 0, 0), (32, 64, 96, 0, 1), (3, 50, 20, 1, 0), (40, 3, 9, 1, 0)]
+SIZES = [
+    (65, 67, 129, 1, 0),
+    (1, 64, 40, 1, 1),
+    (5, 100, 38, 1, 0),
+    (33, 20, 64, 1, 1),
+    (7, 40, 31, 0, 0),
+    (32, 64, 96, 0, 1),
+    (3, 50, 20, 1, 0),
+    (40, 3, 9, 1, 0),
+]
 """Rows, columns, depth; which dimension is contracted of the left operand, and of the right one."""
 
 
@@ -40,12 +49,17 @@ def program() -> tuple[str, list[np.ndarray], list[np.ndarray]]:
     return f"func.func @main({', '.join(arguments)}) -> ({', '.join(kinds)}) {{ {body} }}", inputs, expected
 
 
-def check(target, instruction: str) -> None:
+def check(target, instruction: str, bound: bool = False) -> None:
+    """`bound`: the right operands are packed beforehand."""
     text, inputs, expected = program()
-    compilation = Compilation(load_program(text), target=target)
+    weights = range(1, len(inputs), 2) if bound else ()
+    compilation = Compilation(load_program(text), target=target, bound=weights)
     compilation.to("vector")
     kernels = str(compilation.module)
-    for value, exact in zip(compilation.executable()(*inputs), expected, strict=True):
+    exe = compilation.executable()
+    if bound:
+        exe.bind({number: inputs[number] for number in weights})
+    for value, exact in zip(exe(*[x for number, x in enumerate(inputs) if number not in weights]), expected, strict=True):
         tolerance = 1e-5 if value.dtype == np.float32 else 2**-7
         np.testing.assert_allclose(value.astype(np.float64), exact, rtol=tolerance, atol=tolerance)
     assert instruction in kernels
@@ -53,6 +67,10 @@ def check(target, instruction: str) -> None:
 
 def test_avx512(monkeypatch):
     check(emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True})), "dpbf16ps.512")
+
+
+def test_avx512_with_bound_weights(monkeypatch):
+    check(emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True})), "dpbf16ps.512", bound=True)
 
 
 @pytest.mark.skipif(bool(aarch64.MISSING), reason=aarch64.MISSING)

@@ -55,13 +55,16 @@ class Program:
         body = "\n".join(self.lines)
         return f"func.func @main({arguments}) -> ({types}) {{\n{body}\nreturn {names} : {types} }}"
 
-    def check(self, target: str | Target = "auto") -> str:
-        """Compiles and runs it; the text of its kernels."""
-        compilation = Compilation(load_program(self.text()), target=resolve(target))
+    def check(self, target: str | Target = "auto", bound: bool = False) -> str:
+        """Compiles and runs it; the text of its kernels. `bound`: the right operands are packed beforehand."""
+        weights = range(1, len(self.arguments), 2) if bound else ()
+        compilation = Compilation(load_program(self.text()), target=resolve(target), bound=weights)
         compilation.to("vector")
         kernels = str(compilation.module)
         exe = compilation.executable()
-        found = exe(*(values for values, _ in self.arguments))
+        if bound:
+            exe.bind({number: self.arguments[number][0] for number in weights})
+        found = exe(*(values for number, (values, _) in enumerate(self.arguments) if number not in weights))
         for line, value, (expected, _) in zip(self.lines, found if len(self.results) > 1 else [found], self.results):
             np.testing.assert_array_equal(value, expected, err_msg=line)
         return kernels
@@ -82,6 +85,15 @@ def test_layouts(elements):
     for sizes, by_depth in zip([(37, 101, 53), (70, 66, 64), (9, 17, 31), (100, 130, 37)], product((0, 1), (0, 1))):
         dot(program, sizes, by_depth, elements)
     program.check()
+
+
+@pytest.mark.parametrize("elements", PAIRS)
+def test_bound_weights(elements, monkeypatch):
+    program = Program()
+    for sizes, by_depth in zip([(1, 130, 52), (5, 64, 40), (33, 100, 64), (9, 66, 31)], product((0, 1), (0, 1))):
+        dot(program, sizes, by_depth, elements)
+    kernels = program.check(emulate(monkeypatch, load_target(str(TARGETS / "small-vnni.toml"))), bound=True)
+    assert elements[0] == "i16" or "builtin.unrealized_conversion_cast" in kernels
 
 
 @settings(max_examples=4, deadline=None)

@@ -10,7 +10,7 @@ from math import prod
 from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
-from hloom.dialects.target import TargetView, target_of
+from hloom.dialects.target import TargetView
 
 from ...common.winograd import TAPS
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
@@ -76,9 +76,7 @@ def is_channels_last(dims: ConvDims) -> bool:
 
 
 def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
-    """Whether Winograd's algorithm computes it, if its weights are bound: 3 × 3 or d × 3 × 3 of stride 1, with enough channels, of
-    elements whose products the target computes in f32 one by one."""
-    elements = {"f32", "f16"} if target_of(op).bf16_dot else {"f32", "f16", "bf16"}
+    """Whether Winograd's algorithm can compute it: 3 × 3 or d × 3 × 3 of stride 1, with enough channels, summed in f32."""
     precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
     taps = conv.filter[2:]
     window = (
@@ -89,4 +87,4 @@ def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
         and conv.groups == 1
     )
     wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
-    return window and wide and not precise and str(element_of(op.operands[0])) in elements
+    return window and wide and not precise and str(element_of(op.operands[0])) in ("f32", "f16", "bf16")

@@ -1,8 +1,9 @@
 """Sums of products of small integers in i32, and of halves in f32, several products an instruction where there is one.
 
 Operands of i8 (signed or not), i16, bf16 or f16 are packed into lanes of 32 bits, neighbours in depth side by side (narrow_panels.py); of
-windows that overlap each element once (narrow_pieces.py). What is left is a contraction of lanes (contraction.py), whose step is an
-instruction (narrow_instructions.py):
+windows that overlap each element once (narrow_pieces.py). One whose neighbours lie so in memory is read where it is (narrow_in_place.py):
+rows whose depth is contiguous, and bound weights that pack-weights and pack-filters gave a loop over the elements of a lane. What is left
+is a contraction of lanes (contraction.py), whose step is an instruction (narrow_instructions.py):
 
     for n in chunks: for m in blocks of U:
       acc[0..U) = init
@@ -13,7 +14,7 @@ All sums of integers are exact modulo 2^32, so the order of depth does not matte
 good as sums in another order, those of halves that are widened are what the body says.
 
 Declined (other code then computes the contraction): other bodies and types, maps that are not linear, results whose columns are not
-contiguous, few rows or columns, a short depth, panels that the cache does not hold.
+contiguous, few rows (unless the right operand is read in place) or columns, a short depth, panels that the cache does not hold.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import LoopBound, for_each, nest, nest_each
+from ...common.control_flow import LoopBound, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
@@ -36,9 +37,11 @@ from .access import Access
 from .body import Captured
 from .contraction import emit_contraction
 from .lanes import Lanes
+from .narrow_in_place import lies_in_lanes, viewed
 from .narrow_instructions import Multiplier, multipliers, step_of
 from .narrow_panels import Panel, Source, groups_of, pack_panel
 from .narrow_pieces import Dim, piece
+from .nests import chunks
 from .packing import Scratch, unless_repeated
 from .work import Work, starts_from_zero
 
@@ -60,7 +63,7 @@ class _Plan:
     """The operands, `left` with rows and `right` with columns, how their elements are grouped, and which loop is what.
 
     `depth` is the reduced loop whose neighbours share a lane, `summed` the other reduced loops, `outer` the parallel ones for each point of
-    which there are other panels, `rows` those within.
+    which there are other panels, `rows` those within. Where a loop walks the elements of a lane, `inside`, `depth` walks lanes.
     """
 
     left: Access
@@ -74,19 +77,43 @@ class _Plan:
     depth: int
     outer: list[int]
     summed: list[int]
+    inside: int | None = None
 
     def dims(self, extents: list[LoopBound], fixed: dict[int, LinearIndex]) -> list[Dim] | None:
         """What is read of the left operand at a point of the outer loops; None where that is no panel."""
-        return piece(self.map, self.left.storage, extents, self.depth, fixed) or None
+        inside = {} if self.inside is None else {self.inside: LinearIndex()}
+        dims = piece(self.map, self.left.storage, extents, self.depth, {**fixed, **inside})
+        return dims or (None if dims is None or self.inside is None else [Dim(1, 0, {})])
+
+    def elements(self, extents: list[LoopBound]) -> int:
+        """Of the depth."""
+        return size_bound(extents[self.depth]) * (1 if self.inside is None else self.by.left.count)
+
+    def along(self, operand: Access) -> int:
+        """How far apart its elements lie along the depth."""
+        return operand.strides[self.depth if self.inside is None else self.inside]
+
+    def reads_left(self, extents: list[LoopBound], dims: list[Dim]) -> bool:
+        """Whether the left operand is read where it is."""
+        others = [stride for d, stride in enumerate(self.left.strides) if d not in (self.depth, self.inside)]
+        whole = self.elements(extents) % self.by.left.count == 0
+        return whole and self.along(self.left) == 1 and lies_in_lanes(self.left, [*others, *(dim.stride for dim in dims)], self.by.left)
+
+    def reads_right(self) -> bool:
+        """Whether the right operand is."""
+        strides = self.right.strides
+        if self.inside is None or strides[self.columns] != self.by.right.count:
+            return False
+        return lies_in_lanes(self.right, [stride for d, stride in enumerate(strides) if d != self.inside], self.by.right)
 
     def panel_bytes(self, extents: list[LoopBound]) -> int | None:
         """Of both operands, None where there is no panel of the left one."""
         dims = self.dims(extents, {d: LinearIndex() for d in self.outer})
         if dims is None:
             return None
-        columns = prod(size_bound(extents[d]) for d in (self.columns, *self.summed))
-        lanes = groups_of(size_bound(extents[self.depth]), self.by.left)
-        return 4 * lanes * (prod(dim.most for dim in dims) + columns)
+        columns = 0 if self.reads_right() else prod(size_bound(extents[d]) for d in (self.columns, *self.summed))
+        rows = 0 if self.reads_left(extents, dims) else prod(dim.most for dim in dims)
+        return 4 * groups_of(self.elements(extents), self.by.left) * (rows + columns)
 
 
 def _plan(work: Work, by: tuple[Multiplier, Multiplier], target: TargetView) -> _Plan | None:
@@ -105,23 +132,38 @@ def _plan(work: Work, by: tuple[Multiplier, Multiplier], target: TargetView) -> 
 
 def _with_rows(work: Work, number: int, left: Access, right: Access, out: Access, by: Multiplier) -> list[_Plan]:
     """Plans with the rows of `left`, input `number`, and the columns of `right`: with panels of all rows, and of one loop of them. None if
-    there are too few."""
+    there are too few to pack them."""
     loops, a, b = range(len(work.extents)), left.strides, right.strides
     extents = [size_bound(extent) for extent in work.extents]
     summed = [d for d in loops if not work.parallel[d]]
     columns = [d for d in loops if out.strides[d] == 1 and not a[d] and b[d] and extents[d] >= by.least]
     rows = [d for d in loops if work.parallel[d] and a[d] and not b[d]]
-    depths = [d for d in summed if a[d] and b[d] and extents[d] >= _LEAST_DEPTH]
-    if not (columns and depths) or any(right.storage.bounds) or prod(extents[d] for d in rows) < by.least:
+    depth, inside = _depth(by, a, b, extents, summed)
+    if not columns or depth is None or any(right.storage.bounds):
         return []
     column = columns[0]
-    depth = max(depths, key=lambda d: (a[d] == 1, b[d] == 1, extents[d]))
     others = [d for d in loops if work.parallel[d] and d not in (*rows, column)]
-    longest = max(rows, key=extents.__getitem__)
+    rest = [d for d in summed if d not in (depth, inside)]
+    plan = _Plan(left, work.maps[number], right, out, by, rows, column, depth, others, rest, inside)
+    if not plan.reads_right() and (inside is not None or prod(extents[d] for d in rows) < by.least):
+        return []
+    longest = max(rows, key=extents.__getitem__, default=None)
     single = [d for d in loops if work.parallel[d] and d not in (longest, column)]
-    rest = [d for d in summed if d != depth]
-    plan = _Plan(left, work.maps[number], right, out, by, rows, column, depth, others, rest)
-    return [plan, replace(plan, rows=[longest], outer=single)]
+    return [plan] if longest is None else [plan, replace(plan, rows=[longest], outer=single)]
+
+
+def _depth(by: Multiplier, a: list[int], b: list[int], extents: list[int], summed: list[int]) -> tuple[int | None, int | None]:
+    """The loop along the depth and, where the right operand has one, the loop over the elements of a lane; the depth is then that over
+    lanes."""
+    count = by.right.count
+    for inside in summed if count > 1 else ():
+        if extents[inside] != count or a[inside] != 1 or b[inside] != 1:
+            continue
+        for d in summed:
+            if d != inside and a[d] == count and b[d]:
+                return d, inside
+    depths = [d for d in summed if a[d] and b[d] and extents[d] >= _LEAST_DEPTH]
+    return max(depths, key=lambda d: (a[d] == 1, b[d] == 1, extents[d]), default=None), None
 
 
 class _Dots:
@@ -142,7 +184,7 @@ class _Dots:
         of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate([*self.loops, plan.depth])}
         maps = [m, *([of[d] for d in dims] for dims in ([*plan.summed, plan.depth, plan.columns], [*plan.rows, plan.columns]))]
         maps = [ir.AffineMap.get(loops, 0, dims) for dims in maps]
-        inner = [*(extents[d] for d in self.loops), groups_of(size_bound(extents[plan.depth]), plan.by.left)]
+        inner = [*(extents[d] for d in self.loops), groups_of(plan.elements(extents), plan.by.left)]
         work = replace(self.work, maps=maps, inputs=[left, right], outputs=[self._result(plan.out, fixed)], extents=inner)
         work = replace(work, parallel=[position <= rows for position in range(loops)])
         if start is not None:
@@ -167,38 +209,48 @@ class _Dots:
         dims, by = plan.dims(extents, fixed), plan.by.left
         assert dims is not None
         *outer, last = dims
-        bounds = tuple(dim.bounds for dim in dims)
-        depth = size_bound(extents[plan.depth])
-        source = Source(access.storage, access.at(fixed), last.stride, access.strides[plan.depth], last.extent, depth)
+        bounds, depth = tuple(dim.bounds for dim in dims), plan.elements(extents)
+        of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate(self.loops)}
+        zero = ir.AffineConstantExpr.get(0)
+        read = [*(sum((of[loop] * step for loop, step in dim.steps.items()), zero) for dim in dims), ir.AffineDimExpr.get(len(self.loops))]
+        if plan.reads_left(extents, dims):
+            strides = [*(dim.stride // by.count for dim in dims), 1]
+            storage = viewed(access, fixed, by, strides, (*(dim.extent for dim in dims), groups_of(depth, by)))
+            return replace(storage, bounds=(*bounds, None) if any(bounds) else ()), read
+        source = Source(access.storage, access.at(fixed), last.stride, plan.along(access), last.extent, depth)
         source = replace(source, outer=[(dim.extent, dim.stride) for dim in outer], bounds=bounds)
         turned = last.stride == 1 and not any(bounds)
         panel = (Panel.of_columns if turned else Panel.of_rows)(self.scratch, source, by)
         self._once(source, lambda: pack_panel(source, panel, by))
         sizes = (*(dim.extent for dim in dims), groups_of(depth, by))
-        storage = replace(panel.by_rows(), sizes=sizes, bounds=(*bounds, None) if any(bounds) and not by.flips else ())
-        of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate(self.loops)}
-        zero = ir.AffineConstantExpr.get(0)
-        read = [sum((of[loop] * step for loop, step in dim.steps.items()), zero) for dim in dims]
-        return storage, [*read, ir.AffineDimExpr.get(len(self.loops))]
+        return replace(panel.by_rows(), sizes=sizes, bounds=(*bounds, None) if any(bounds) and not by.flips else ()), read
 
     def _right(self, fixed: dict[int, LinearIndex]) -> tuple[Storage, Storage | None]:
         """The packed right operand, and what the sums start from, where that is not what the work says."""
         plan, access, extents, by = self.plan, self.plan.right, self.work.extents, self.plan.by
-        strides, depth = access.strides, size_bound(extents[plan.depth])
-        source = Source(access.storage, access.at(fixed), strides[plan.columns], strides[plan.depth], extents[plan.columns], depth)
+        strides, depth, columns = access.strides, plan.elements(extents), extents[plan.columns]
+        source = Source(access.storage, access.at(fixed), strides[plan.columns], plan.along(access), columns, depth)
         source = replace(source, outer=[(extents[d], strides[d]) for d in plan.summed])
-        panel = Panel.of_columns(self.scratch, source, by.right)
+        if plan.reads_right():
+            steps = [strides[d] // by.right.count for d in (*plan.summed, plan.depth, plan.columns)]
+            sizes = (*(extents[d] for d in (*plan.summed, plan.depth)), columns)
+            right, pack = viewed(access, fixed, by.right, steps, sizes), None
+        else:
+            panel = Panel.of_columns(self.scratch, source, by.right)
+            right, pack = panel.by_columns(), lambda: pack_panel(source, panel, by.right)
         if not by.moves:
-            self._once(source, lambda: pack_panel(source, panel, by.right))
-            return panel.by_columns(), None
-        starts = self.scratch((panel.along,), panel.storage.element)
+            if pack is not None:
+                self._once(source, pack)
+            return right, None
+        starts = self.scratch((-(-size_bound(columns) // by.lanes) * by.lanes,), right.element)
 
         def both() -> None:
-            pack_panel(source, panel, by.right)
-            _store_starts(panel, starts, by)
+            if pack is not None:
+                pack()
+            _store_starts(right, columns, starts, by)
 
         self._once(source, both)
-        return panel.by_columns(), starts
+        return right, starts
 
     def _once(self, source: Source, body: Callable[[], None]) -> None:
         """Emits `body`, which packs `source`; of an argument it need not run again for the tiles in a row that read the same."""
@@ -208,12 +260,10 @@ class _Dots:
             body()
 
 
-def _store_starts(panel: Panel, starts: Storage, by: Multiplier) -> None:
+def _store_starts(right: Storage, columns: LoopBound, starts: Storage, by: Multiplier) -> None:
     """What makes up for a left operand that was moved: for each column, minus its product with what the other was moved by."""
-    right = panel.by_columns()
-    lanes = Lanes(by.lanes)
 
-    def column(n: LinearIndex) -> None:
+    def column(n: LinearIndex, lanes: Lanes) -> None:
         zeros = splat(lanes.type(right.element), 0)
 
         def step(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
@@ -223,4 +273,4 @@ def _store_starts(panel: Panel, starts: Storage, by: Multiplier) -> None:
         (total,) = nest([size for size in right.sizes[:-1]], [zeros], step)
         lanes.store(arith.subi(zeros, total), starts, n.along_lanes())
 
-    for_each(0, panel.along, by.lanes, column)
+    chunks(columns, 4 * by.lanes, by.lanes, column)

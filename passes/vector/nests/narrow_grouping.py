@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
+from hloom.dialects.storage import element_bytes
+
 from ...common.vectors import is_vector, splat, vector_of
 
 
@@ -25,6 +27,10 @@ class Grouping:
     def lane(self, element: ir.Type) -> ir.Type:
         """What a lane of such elements is: f32 of a float that fills it alone, else bits."""
         return ir.F32Type.get() if self.count == 1 and isinstance(element, ir.FloatType) else ir.IntegerType.get_signless(32)
+
+    def keeps(self, element: ir.Type) -> bool:
+        """Whether lanes of such elements are what is in memory."""
+        return self.count > 1 and self.bits == 8 * element_bytes(element) and not self.flips
 
     def grouped(self, value: ir.Value) -> ir.Value:
         """Vectors of elements (or one) as lanes; the elements of a lane are neighbours."""

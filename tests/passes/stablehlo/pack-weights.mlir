@@ -34,6 +34,49 @@ func.func @main(%x: tensor<2x8x3xf32>, %y: tensor<2x8x3xf32>, %w: tensor<3x8xf32
 
 // -----
 
+// Changed: Pairs of bf16 lie side by side where an instruction multiplies them, for one row too; odd depths stay.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x6xbf16>, %[[W:[a-z0-9]+]]: tensor<128x6xbf16> {hloom.bound}
+// CHECK: %[[B:.*]] = stablehlo.transpose %{{.*}}, dims = [0, 2, 1] : (tensor<2x64x6xbf16>) -> tensor<2x6x64xbf16>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[B]] : (tensor<2x6x64xbf16>) -> tensor<2x3x2x64xbf16>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [0, 1, 3, 2] : (tensor<2x3x2x64xbf16>) -> tensor<2x3x64x2xbf16>
+// CHECK: %[[L:.*]] = stablehlo.reshape %[[X]] : (tensor<1x6xbf16>) -> tensor<1x3x2xbf16>
+// CHECK: stablehlo.dot_general %[[L]], %[[T]], contracting_dims = [1, 2] x [1, 3] : {{.*}} -> tensor<1x2x64xf32>
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<1x5xbf16>, tensor<128x5xbf16>) -> tensor<1x128xf32>
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @main(%x: tensor<1x6xbf16>, %w: tensor<128x6xbf16> {hloom.bound}, %y: tensor<1x5xbf16>, %v: tensor<128x5xbf16> {hloom.bound})
+      -> (tensor<1x128xf32>, tensor<1x128xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x6xbf16>, tensor<128x6xbf16>) -> tensor<1x128xf32>
+    %1 = stablehlo.dot_general %y, %v, contracting_dims = [1] x [1] : (tensor<1x5xbf16>, tensor<128x5xbf16>) -> tensor<1x128xf32>
+    return %0, %1 : tensor<1x128xf32>, tensor<1x128xf32>
+  }
+}
+
+// -----
+
+// Changed: Four bytes likewise, summed in i32; where the target multiplies pairs of i16, bytes stay.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.dot_general {{.*}}, contracting_dims = [1, 2] x [1, 3] : (tensor<1x2x4xi8>, tensor<1x2x64x4xi8>) -> tensor<1x1x64xi32>
+module attributes {hloom.target = {int8_dot = true}} {
+  func.func @main(%x: tensor<1x8xi8>, %w: tensor<8x64xi8> {hloom.bound}) -> tensor<1x64xi32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x8xi8>, tensor<8x64xi8>) -> tensor<1x64xi32>
+    return %0 : tensor<1x64xi32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT: stablehlo.dot_general {{.*}} : (tensor<1x8xi8>, tensor<8x64xi8>) -> tensor<1x64xi32>
+module {
+  func.func @main(%x: tensor<1x8xi8>, %w: tensor<8x64xi8> {hloom.bound}) -> tensor<1x64xi32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x8xi8>, tensor<8x64xi8>) -> tensor<1x64xi32>
+    return %0 : tensor<1x64xi32>
+  }
+}
+
+// -----
+
 // Declined: Not bound; few rows; narrower than a block; with a batch dimension.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: stablehlo.transpose

@@ -115,15 +115,33 @@ module attributes {hloom.target = {vector_bits = 256 : i64}} {
 
 // -----
 
-// Declined: bf16 where the target multiplies pairs of it.
+// Changed: bf16 where the target multiplies pairs of it, which saves fewer products, as long as L2 holds the larger weights.
 // CHECK-LABEL: func.func @main(
-// CHECK-NOT: custom_call
-// CHECK: return
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x6x6x32x32xf32>) -> tensor<3x3x32x32xbf16>
 module attributes {hloom.target = {bf16_dot = true}} {
   func.func @main(%x: tensor<1x14x14x32xbf16>, %w: tensor<3x3x32x32xbf16> {hloom.bound}) -> tensor<1x14x14x32xbf16> {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xbf16>, tensor<3x3x32x32xbf16>) -> tensor<1x14x14x32xbf16>
     return %0 : tensor<1x14x14x32xbf16>
+  }
+}
+
+// -----
+
+// Declined: pairs of bf16 of many channels: the larger weights would come from the last cache. f32 saves more.
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: custom_call{{.*}}bf16
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}} -> tensor<3x3x256x256xf32>
+// CHECK-NOT: custom_call
+// CHECK: return
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @main(%x: tensor<1x14x14x256xbf16>, %w: tensor<3x3x256x256xbf16> {hloom.bound}, %y: tensor<1x14x14x256xf32>, %v: tensor<3x3x256x256xf32> {hloom.bound})
+      -> (tensor<1x14x14x256xbf16>, tensor<1x14x14x256xf32>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x256xbf16>, tensor<3x3x256x256xbf16>) -> tensor<1x14x14x256xbf16>
+    %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x256xf32>, tensor<3x3x256x256xf32>) -> tensor<1x14x14x256xf32>
+    return %0, %1 : tensor<1x14x14x256xbf16>, tensor<1x14x14x256xf32>
   }
 }
 

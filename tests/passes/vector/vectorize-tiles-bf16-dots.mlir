@@ -28,6 +28,38 @@ module attributes {hloom.target = {bf16_dot = true}} {
 
 // -----
 
+// Changed: weights in which pairs of depth lie side by side, and rows whose depth is contiguous, are read where they are, of one row too.
+// CHECK-LABEL: func.func private @in_place(
+// CHECK-DAG: %[[X:.*]] = builtin.unrealized_conversion_cast %arg{{.*}} : memref<64xbf16> to memref<32xi32>
+// CHECK-DAG: %[[W:.*]] = builtin.unrealized_conversion_cast %arg{{.*}} : memref<4096xbf16> to memref<2048xi32>
+// CHECK-NOT: memref.alloca
+// CHECK-DAG: memref.load %[[X]]
+// CHECK-DAG: vector.load %[[W]]{{.*}} : memref<2048xi32>, vector<{{.*}}xi32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.256"
+// CHECK: return
+#a = affine_map<(d0, d1, d2) -> (d1, d2)>
+#b = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#c = affine_map<(d0, d1, d2) -> (d0)>
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func private @in_place(%x: tensor<32x2xbf16>, %w: tensor<32x64x2xbf16>) -> tensor<64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+    %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<32x2xbf16>, tensor<32x64x2xbf16>) outs(%f : tensor<64xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Changed: by bfdot on AArch64.
 // CHECK-LABEL: func.func private @aarch64(
 // CHECK: llvm.call_intrinsic "llvm.aarch64.neon.bfdot.v4f32.v8bf16"({{.*}}) : (vector<4xf32>, vector<8xbf16>, vector<8xbf16>) -> vector<4xf32>
