@@ -65,11 +65,11 @@ def _lies(sizes: tuple[int, ...], strides: tuple[int, ...], order: list[int]) ->
     return all(sizes[d] == 1 or strides[d] == prod(sizes[e] for e in order[i + 1 :]) for i, d in enumerate(order))
 
 
-def conv_of(op: ir.Operation, elements: Collection[str] = ELEMENTS) -> Conv | None:
+def conv_of(op: ir.Operation, elements: Collection[str] = ELEMENTS, batch_groups: Collection[int] = (1,)) -> Conv | None:
     """The convolution that a stablehlo.convolution on row-major operands is.
 
-    None for batch groups, base dilation, reversed windows and negative padding, for other elements than `elements` of x and w
-    alike, for no or more than three spatial dimensions, and where there is nothing to compute.
+    None for other numbers of batch groups than `batch_groups`, base dilation, reversed windows and negative padding, for other elements
+    than `elements` of x and w alike, for no or more than three spatial dimensions, and where there is nothing to compute.
     """
     if op.name != "stablehlo.convolution":
         return None
@@ -79,7 +79,7 @@ def conv_of(op: ir.Operation, elements: Collection[str] = ELEMENTS) -> Conv | No
     kinds = [str(kind.element_type) for kind in (x, w)]
     padding = padding_pairs(op, rank)
     reversal = any(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else False
-    plain = integer(op, "batch_group_count") == 1 and set(integers(op, "lhs_dilation")) <= {1} and not reversal
+    plain = integer(op, "batch_group_count") in batch_groups and set(integers(op, "lhs_dilation")) <= {1} and not reversal
     if not plain or not 1 <= rank <= 3 or kinds[0] != kinds[1] or kinds[0] not in elements:
         return None
     if any(min(pair) < 0 for pair in padding) or not all(prod(kind.shape) for kind in (x, w, y)):

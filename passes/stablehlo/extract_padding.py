@@ -12,10 +12,11 @@ the kernel. Batch groups become feature groups: the batch splits into (group, re
 reduce_window is padded with its initial values. What the only window along a dimension does not reach is cut off, so that the window is all
 of it.
 
-Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out (support/direct_convolution.py,
-support/line_convolution.py), windowed reductions padded with what changes nothing (support/neutral_padding.py) and scans (common/scans.py),
-which are no windows to their kernels; for a CUDA target, convolutions that a library can take (library_calls/conv.py) and that are padded
-alike on both sides; should the planner choose a generated kernel for one after all, it comes back here.
+Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out or takes their batch groups
+(support/direct_convolution.py, support/line_convolution.py), windowed reductions padded with what changes nothing
+(support/neutral_padding.py) and scans (common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions that a
+library can take (library_calls/conv.py) and that are padded alike on both sides; should the planner choose a generated kernel for one
+after all, it comes back here.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def extract_padding(module: ir.Operation) -> None:
     target = target_of(module)
     convolution = _unless_a_library_pads if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
     window = _reduce_window if target.kind == "cuda" else _unless_left_out
-    rewrite(module, {"stablehlo.convolution": [_batch_groups, convolution], "stablehlo.reduce_window": [window]})
+    rewrite(module, {"stablehlo.convolution": [partial(_batch_groups, target), convolution], "stablehlo.reduce_window": [window]})
 
 
 def _unless_left_out(op: ir.Operation) -> Values:
@@ -106,9 +107,9 @@ def without_padding(op: ir.Operation) -> Values:
     return [dims.emit(op, padded, kernel, op.results[0].type, **changed)]
 
 
-def _batch_groups(op: ir.Operation) -> Values:
+def _batch_groups(target: TargetView, op: ir.Operation) -> Values:
     groups = integer(op, "batch_group_count")
-    if groups == 1:
+    if groups == 1 or direct_convolution(op, target) is not None:
         return None
     lhs, rhs = op.operands
     dims, shape = ConvDims.of(op), build.shape_of(lhs)

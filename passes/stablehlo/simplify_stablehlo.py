@@ -9,10 +9,10 @@ Before:
 After:
     %2 = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>      // and %x for %0
 
-The rules stand in rules/: algebra, dots, shapes (canonical forms of data movement), dynamic (ops with constant indices), control (known
-branches), scatter (of nothing, of wider elements) and fold (constants up to `max-elements`, splats of any size). None changes a result by
-more than rounding, most not at all; upstream's stablehlo-aggressive-simplification is not used because it turns x + 0.0 into x and reads
-unsigned start indices as signed.
+The rules stand in rules/: algebra, convolutions that are dots, dots, shapes (canonical forms of data movement), dynamic (ops with constant
+indices), control (known branches), scatter (of nothing, of wider elements) and fold (constants up to `max-elements`, splats of any size).
+None changes a result by more than rounding, most not at all; upstream's stablehlo-aggressive-simplification is not used because it turns
+x + 0.0 into x and reads unsigned start indices as signed.
 Must hold: nothing. Declined: constants in resource blobs, division of constants by zero, anything with effects.
 """
 
@@ -23,6 +23,7 @@ from torch_mlir import ir
 from ..registry import register_pass
 from .rules.algebra import ALGEBRA
 from .rules.control import CONTROL
+from .rules.convolutions import CONVOLUTIONS
 from .rules.dots import DOTS
 from .rules.dynamic import DYNAMIC
 from .rules.empty import empty_rules
@@ -35,6 +36,5 @@ from .support.driver import drop_dead, merged, rewrite
 @register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
 def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
     drop_dead(module)
-    rewrite(
-        module, merged(empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA, DOTS, SCATTERS)
-    )
+    tables = (empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA)
+    rewrite(module, merged(*tables, CONVOLUTIONS, DOTS, SCATTERS))

@@ -146,6 +146,11 @@ GRADIENTS = [
     Layer((6, 8, 9), 9, 16, (3, 3, 3), padding=around(1, 3), batch=4),
     Layer((14, 14), 16, 32, (1, 1), batch=6),
     Layer((9, 9), 16, 4, (3, 3), padding=around(1), batch=2),
+    Layer((14, 14), 32, 32, (3, 3), padding=around(1), batch=3, groups=32),
+    Layer((13, 17), 40, 40, (5, 3), padding=((2, 1), (0, 1)), batch=2, groups=40, stride=2, first=False),
+    Layer((90,), 16, 16, (7,), padding=around(3, 1), batch=3, groups=16),
+    Layer((7, 7), 16, 16, (7, 7), padding=around(3), batch=5, groups=16),
+    Layer((8, 8), 16, 48, (1, 1), batch=3, stride=3),
 ]
 
 

@@ -12,8 +12,10 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...common.rewriting import integer
 from ...common.winograd import TAPS
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
+from . import build
 from .build import element_of
 from .dimensions import ConvDims
 
@@ -25,13 +27,21 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
     Its features are at least a vector of sums, in each group or as groups of one channel. AMX has its own kernels of bf16 and of bytes.
+    Batch groups are one for each channel, as in the gradient by its weights of a convolution that is one for each channel.
     """
-    conv = conv_of(op, _ELEMENTS) if target.kind == "cpu" else None
+    conv = conv_of(op, _ELEMENTS, (1, _channels(op))) if target.kind == "cpu" else None
     if conv is None or _on_tiles(op, target):
         return None
     features = conv.output[1]
     wide = features if conv.input[1] == conv.groups == features else features // conv.groups
     return conv if wide >= target.lanes(_sum_bits(op)) else None
+
+
+def _channels(op: ir.Operation) -> int:
+    """The batch, if it has as many elements as the result has features."""
+    dims = ConvDims.of(op)
+    batch, features = (build.shape_of(v)[d] for v, d in ((op.operands[0], dims.first[0]), (op.results[0], dims.second[2])))
+    return batch if batch == features else 1
 
 
 def _on_tiles(op: ir.Operation, target: TargetView) -> bool:
@@ -64,10 +74,11 @@ def images_summed_dims(rank: int) -> ConvDims:
 
 
 def direct_dims(op: ir.Operation, conv: Conv) -> ConvDims:
-    """The dimension numbers that the kernel wants: images are summed where they lie outside and the window has more taps than results."""
+    """The dimension numbers that the kernel wants: images are summed where they lie outside and the window has more taps than results, and
+    where the batch has groups."""
     dims, rank = ConvDims.of(op), len(conv.dilations)
     summed = dims.second[0] < dims.first[0] and 1 < prod(conv.output[2:]) < prod(conv.filter[2:]) and conv.groups == 1
-    return images_summed_dims(rank) if summed else channels_last_dims(rank)
+    return images_summed_dims(rank) if summed or integer(op, "batch_group_count") > 1 else channels_last_dims(rank)
 
 
 def is_channels_last(dims: ConvDims) -> bool:

@@ -99,3 +99,12 @@ func.func @direct(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x16xf32>, %z: tenso
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x8x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x1x8x16xf32>
   return %0, %1 : tensor<1x8x8x16xf32>, tensor<1x1x8x16xf32>
 }
+
+// Declined: The direct kernel takes the batch groups of a gradient by weights, one for each channel, and leaves its padding out.
+// CHECK-LABEL: func.func @each_channel(
+// CHECK-NEXT: stablehlo.convolution({{.*}}pad = {{\[}}[1, 1], [1, 1]]{{.*}}batch_group_count = 16
+func.func @each_channel(%x: tensor<4x16x8x8xf32>, %z: tensor<4x16x8x8xf32>) -> tensor<16x1x3x3xf32> {
+  %0 = stablehlo.convolution(%x, %z) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 16 : i64, feature_group_count = 1 : i64} : (tensor<4x16x8x8xf32>, tensor<4x16x8x8xf32>) -> tensor<16x1x3x3xf32>
+  return %0 : tensor<16x1x3x3xf32>
+}

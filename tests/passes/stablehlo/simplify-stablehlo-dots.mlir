@@ -72,3 +72,46 @@ func.func @shared_declined(%x: tensor<3x5x4x16xf32>, %v: tensor<5x16x8xf32>, %y:
   %5 = stablehlo.dot_general %4, %z, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<3x4x16xf32>, tensor<3x16x8xf32>) -> tensor<3x4x8xf32>
   return %1, %3, %5 : tensor<3x5x4x8xf32>, tensor<3x4x8xf32>, tensor<3x4x8xf32>
 }
+
+// -----
+
+// Changed: One window is a product; the tap on padding and the pixel that no tap reads are left out.
+// CHECK-LABEL: func.func @whole_window(
+// CHECK-SAME: %[[X:.*]]: tensor<2x7x8x3xf32>, %[[W:.*]]: tensor<4x3x7x3xf32>
+// CHECK: %[[P:.*]] = stablehlo.slice %[[W]] [0:4, 0:3, 0:7, 1:3]
+// CHECK: %[[Q:.*]] = stablehlo.slice %[[X]] [0:2, 0:7, 1:6:4, 0:3]
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[P]], %[[Q]], contracting_dims = [1, 2, 3] x [3, 1, 2], precision = [HIGHEST, HIGHEST]
+// CHECK-SAME: -> tensor<4x2xf32>
+// CHECK: stablehlo.reshape %[[D]] : (tensor<4x2xf32>) -> tensor<4x2x1x1xf32>
+func.func @whole_window(%x: tensor<2x7x8x3xf32>, %w: tensor<4x3x7x3xf32>) -> tensor<4x2x1x1xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[f, b, 0, 1], window = {pad = [[0, 0], [3, -2]], rhs_dilate = [1, 4]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}
+    : (tensor<2x7x8x3xf32>, tensor<4x3x7x3xf32>) -> tensor<4x2x1x1xf32>
+  return %0 : tensor<4x2x1x1xf32>
+}
+
+// Changed: The taps are reversed.
+// CHECK-LABEL: func.func @reversed(
+// CHECK: %[[R:.*]] = stablehlo.reverse %arg1, dims = [2]
+// CHECK: stablehlo.dot_general %arg0, %[[R]], contracting_dims = [1, 2] x [1, 2] : (tensor<2x3x5xf32>, tensor<4x3x5xf32>) -> tensor<2x4xf32>
+func.func @reversed(%x: tensor<2x3x5xf32>, %w: tensor<4x3x5xf32>) -> tensor<2x4x1xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {reverse = [true]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x5xf32>, tensor<4x3x5xf32>) -> tensor<2x4x1xf32>
+  return %0 : tensor<2x4x1xf32>
+}
+
+// -----
+
+// Declined: Two windows, groups, and zeros between the pixels.
+// CHECK-LABEL: func.func @no_products(
+// CHECK-COUNT-3: stablehlo.convolution
+func.func @no_products(%x: tensor<2x4x5xf32>, %v: tensor<6x4x4xf32>, %w: tensor<6x2x5xf32>, %u: tensor<6x4x9xf32>)
+    -> (tensor<2x6x2xf32>, tensor<2x6x1xf32>, tensor<2x6x1xf32>) {
+  %0 = stablehlo.convolution(%x, %v) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x5xf32>, tensor<6x4x4xf32>) -> tensor<2x6x2xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x4x5xf32>, tensor<6x2x5xf32>) -> tensor<2x6x1xf32>
+  %2 = stablehlo.convolution(%x, %u) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {lhs_dilate = [2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x5xf32>, tensor<6x4x9xf32>) -> tensor<2x6x1xf32>
+  return %0, %1, %2 : tensor<2x6x2xf32>, tensor<2x6x1xf32>, tensor<2x6x1xf32>
+}
