@@ -94,3 +94,22 @@ def test_samples():
     compare([lambda x, y, kw=kw: [F.grid_sample(x, y, **kw)] for kw in settings], x, grid)
     others = [{"mode": "nearest"}, {"padding_mode": "reflection"}]
     compare([lambda x, y, kw=kw: [F.grid_sample(x, y, align_corners=False, **kw)] for kw in others], x, 1.2 * random(2, 5, 7, 2))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_follows_a_pool(target):
+    """Its results scaled, beside another array, of another type, read twice, beside the pool's own results, reduced."""
+    x, y = random(2, 3, 18, 35), random(2, 3, 9, 17)
+    compare(
+        [
+            lambda x, y: [F.relu(F.avg_pool2d(x, 2) + y) * 2, F.avg_pool2d(x, 3, 2, 1).to(torch.bfloat16), F.max_pool2d(x, 2) > y],
+            lambda x, y: [each for p in [F.avg_pool2d(x, 2, divisor_override=1)] for each in (p, p.exp(), p.sum(-1), p / (p.abs() + 1))],
+            lambda x, y: [F.avg_pool2d(x, 5).tanh(), F.avg_pool2d(x, 7, 3).flip(-1) - 1, F.max_pool2d(x, 3, 1, 1) * x],
+            lambda x, y: [F.lp_pool2d(x, 2.0, 2), F.adaptive_avg_pool2d(x, (6, 7)).double() * 3, F.avg_pool2d((x * 9).int().double(), 4)],
+        ],
+        x,
+        y,
+        target=target,
+        rtol=1e-2,
+        atol=1e-4,
+    )

@@ -110,6 +110,34 @@ def _joins(group: list[Work], work: Work, pending: list[Work]) -> bool:
     return True
 
 
+def computed_after(first: Work, group: list[Work], inserted: set[ir.Value]) -> list[Work]:
+    """The works of a group where each can be computed at every result of `first`, a reduction, once that is known; else none.
+
+    What only they read of `first` is not stored.
+    """
+    loops = [d for d, parallel in enumerate(first.parallel) if parallel]
+    made = set(first.values)
+    if any(list(m.results) != [ir.AffineExpr.get_dim(d) for d in loops] for m in first.output_maps):
+        return []
+    for work in group:
+        read = [m for m, value in zip(work.maps, work.op.operands) if value in made]
+        looked_up = any(op.operands[0] in made for op in walk(work.op, "tensor.extract"))
+        if work.reduces or work.block is None or looked_up or not all(map(_identity, read)):
+            return []
+        if not _same_extents(work.extents, [first.extents[d] for d in loops]):
+            return []
+    if not any(value in made for work in group for value in work.op.operands):
+        return []
+    for work in group:
+        inputs = list(work.op.operands)[: len(work.inputs)]
+        work.forward = {**work.forward, **{number: value for number, value in enumerate(inputs) if value in made}}
+    users = {work.op for work in group}
+    for number, value in enumerate(first.values):
+        if value not in inserted and all(use.owner.operation in users for use in value.uses):
+            first.outputs[number] = None
+    return group
+
+
 def _row_nest(works: list[Work]) -> bool:
     """Whether the works are one nest of row sums: along the same vector loop, and over the same loops (a sum of all is no sum of rows)."""
     vector = vector_loop(works)

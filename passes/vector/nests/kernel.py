@@ -26,13 +26,13 @@ from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction, jam_loop
 from .dense_blocks import is_dense_block
 from .elementwise import emit_elementwise
-from .grouping import grouped, look_ahead
+from .grouping import computed_after, grouped, look_ahead
 from .lanes import Lanes
 from .lines import emit_lines
 from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
 from .panels import by_panels
-from .pools import emit_pool
+from .pools import Pool, pool_of
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
@@ -163,10 +163,19 @@ class _Kernel:
             else:
                 self._inside(op)
         nests_reading: Counter[object] = Counter()
-        for group in grouped(works, {op.operands[0] for op in self.tiled.insertions}):
+        inserted = {op.operands[0] for op in self.tiled.insertions}
+        groups = list(grouped(works, inserted))
+        while groups:
+            group = groups.pop(0)
             look_ahead(group, nests_reading, self.fastest, self.target.l2_bytes // 4)
             with ir.Location.fused([work.op.location for work in group]):
-                self._emit_nest(group)
+                pool = self._pool(group)
+                if pool is None:
+                    self._emit_nest(group)
+                    continue
+                after = computed_after(pool.work, groups[0], inserted) if groups else []
+                pool.emit(after)
+                groups = groups[1:] if after else groups
 
     def _loop(self, op: ir.Operation) -> None:
         """A loop in a tile; the tensors that it carries are updated where they lie."""
@@ -317,7 +326,7 @@ class _Kernel:
             emit_winograd(group[0], self._captured, self.target, self._scratch)
             self.dense += 1
             return
-        if len(group) == 1 and self._emit_windows(group[0]):
+        if len(group) == 1 and emit_lines(group[0], self._captured, self.target):
             return
         if len(group) == 1 and not is_surrounded(group[0]) and emit_amx(group[0], self.target, self._scratch):
             return
@@ -340,9 +349,12 @@ class _Kernel:
         emit_contraction(work, vector, self._captured, self.target, self._scratch)
         self.dense += is_dense_block(work, vector, jam_loop(work, vector))
 
-    def _emit_windows(self, work: Work) -> bool:
-        """Emits `work` where it is one whose windows move along the lanes."""
-        return emit_pool(work, self._captured, self.target, self._scratch) or emit_lines(work, self._captured, self.target)
+    def _pool(self, group: list[Work]) -> Pool | None:
+        """The group where it is a pool alone."""
+        plain = len(group) == 1 and group[0].reduces and not scans(group[0]) and not has_transform(group[0])
+        found = pool_of(group[0], self._captured, self.target, self._scratch) if plain else None
+        self.reductions += found is not None
+        return found
 
     def _scratch(self, shape: tuple[int, ...], element: ir.Type) -> Storage:
         with ir.InsertionPoint(self.stack_point):

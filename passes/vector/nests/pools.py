@@ -12,10 +12,11 @@ read at its windows, elements side by side.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from torch_mlir import ir
-from torch_mlir.dialects import vector
+from torch_mlir.dialects import arith, vector
 
 from hloom.dialects.storage import is_i1
 from hloom.dialects.target import TargetView
@@ -36,7 +37,7 @@ from .work import Point, Work, stride_along
 _LONGEST_LINE = 8192
 _UNROLLED = 8
 """Taps of the second step that are emitted one by one."""
-_SHUFFLED = 4
+_SHUFFLED = 8
 """Up to so many elements between results are loaded with them and left out by shuffles; beyond, elements are gathered."""
 _OUTSIDE = ("linalg.index", "tensor.extract")
 
@@ -60,16 +61,15 @@ class _Line:
         return (self.results - 1) * self.step + (self.taps - 1) * self.dilation + 1
 
 
-def emit_pool(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
-    """Emits `work` where it is a reduction over windows along the results' innermost loop; False where it is another."""
+def pool_of(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> Pool | None:
+    """`work` where it is a reduction over windows along the results' innermost loop; None where it is another."""
     if work.block is None or any(op.name in _OUTSIDE for op in work.block.operations):
-        return False
+        return None
     found, combiner = _line(work), split(work.block, len(work.inputs), len(work.outputs))
     if found is None or combiner is None or not combiner.commutative or combiner.neutral() is None:
-        return False
+        return None
     line, columns = found
-    _Pool(work, columns, line, combiner, captured, target, scratch).emit()
-    return True
+    return Pool(work, columns, line, combiner, captured, target, scratch)
 
 
 def _line(work: Work) -> tuple[_Line, Work] | None:
@@ -153,7 +153,7 @@ def _unbounded(storage: Storage, dim: int) -> Storage:
     return replace(storage, bounds=tuple(None if d == dim else pair for d, pair in enumerate(storage.bounds)))
 
 
-class _Pool:
+class Pool:
     def __init__(
         self, work: Work, columns: Work, line: _Line, combiner: Combiner, captured: Captured, target: TargetView, scratch: Scratch
     ):
@@ -162,6 +162,7 @@ class _Pool:
         self.reduced = [d for d in range(len(work.extents)) if not work.parallel[d] and d != line.tap]
         self.windows: dict[int, Window] = {window.tap: window for window in windows_of(columns)}
         self.one = work.lanes(target)
+        self.after: Sequence[Work] = ()
         self.lines = [self._new_line(number, scratch) for number in range(len(work.outputs))]
 
     def _new_line(self, number: int, scratch: Scratch) -> Storage:
@@ -179,7 +180,9 @@ class _Pool:
         assert found is not None
         return found
 
-    def emit(self) -> None:
+    def emit(self, after: Sequence[Work]) -> None:
+        """The pool, and at each of its results the works that come `after` it."""
+        self.after = after
         nest_each([self.work.extents[d] for d in self.outer], lambda at: self._at(dict(zip(self.outer, at))))
 
     def _at(self, fixed: dict[int, LinearIndex]) -> None:
@@ -198,8 +201,11 @@ class _Pool:
             return [lanes.widen(r) for r in results]
 
         totals = _over(taps, [lanes.widen(n) for n in self._neutral()], step)
-        for line, total in zip(self.lines, totals):
-            lanes.store(total, line, line.address([start.along_lanes()]))
+        whole = Lanes(lanes.count)
+        for line, total, neutral in zip(self.lines, totals, self._neutral()):
+            # all lanes: what a masked store leaves half written must reach the cache before it can be loaded
+            full = total if lanes.mask is None else arith.select(lanes.mask, total, lanes.widen(neutral))
+            whole.store(full, line, line.address([start.along_lanes()]))
 
     def _results(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """The second step for the results from `start` on."""
@@ -223,7 +229,12 @@ class _Pool:
             for tap in range(self.line.taps):
                 totals = combined(LinearIndex(constant=tap), totals)
         for number, total in enumerate(totals):
-            point.store(self.work, number, total)
+            if self.work.outputs[number] is not None:
+                point.store(self.work, number, total)
+        parallel = [index for index, alone in zip(point.indices, self.work.parallel) if alone]
+        following = Point(lanes, parallel, self.captured, dict(zip(self.work.values, totals)))
+        for work in self.after:
+            following.compute(work)
 
     def _picked(self, line: Storage, first: LinearIndex, column: LinearIndex, count: int, loaded: dict[object, ir.Value]) -> ir.Value:
         """The elements of a line at `first + column`, and as many results further on as there are lanes."""

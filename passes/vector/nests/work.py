@@ -165,6 +165,9 @@ class Point:
         """The value that output `number` starts from."""
         if work.fill[number] is not None:
             return work.fill[number]
+        source = work.op.operands[len(work.inputs) + number]
+        if source in self.known:
+            return self.known[source]
         storage = work.inits[number]
         assert storage is not None
         body = LanesBody(self.lanes, self.indices, self.captured)
