@@ -31,7 +31,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
-from .deep_sums import is_deep
+from .deep_sums import steps_inside
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
@@ -123,7 +123,8 @@ class _Contraction:
                 self._lines(fixed, self.vector, count)
                 return
             columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
-            steps = STREAMED_ROWS if streaming else 1 if self.step is None and is_deep(self.work, self.jam) else None
+            deep = steps_inside(self.work, self.jam) if self.step is None else None
+            steps = STREAMED_ROWS if streaming else deep
             self._in_parts(columns, steps) if steps else columns()
 
         nest_each([extents[d] for d in self.outer], at)
