@@ -12,6 +12,10 @@ After:                                                                  // %w: m
     %s = stablehlo.slice %v [0:3, 0:3, 0:64, 0:120]
     %0 = stablehlo.convolution(%x, %s) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] …
 
+Where an instruction multiplies several neighbours in depth, pairs of bf16 or four bytes, those lie side by side:
+
+    %p : tensor<4x3x3x32x32x2xbf16>                                     // blocks, taps, pairs of channels, block, pair
+
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
@@ -31,7 +35,7 @@ from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, is_channels_last
-from .support.panels import panel_columns
+from .support.panels import lane_elements, panel_columns
 
 
 @register_pass("pack-filters", "blocks bound weights of convolutions", ops=("stablehlo.convolution",))
@@ -40,7 +44,7 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
     if main is None or target.kind != "cpu":
         return
     known = known_values(main)
-    packed: dict[tuple[ir.Value, int], ir.Value] = {}
+    packed: dict[tuple[ir.Value, int, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
         if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)):
@@ -48,27 +52,32 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         features = conv.output[1] // conv.groups
         whole = (panel_columns(op) if set(conv.filter[2:]) == {1} else 0) or block
         width = whole if features % whole == 0 or conv.groups == 1 else features
-        if width == 1 or (conv.groups == 1 and features <= whole):
+        count = lane_elements(op) if conv.filter[1] % lane_elements(op) == 0 else 1
+        if width == 1 or (count == 1 and conv.groups == 1 and features <= whole):
             continue
-        if (weights, width) not in packed:
+        if (weights, width, count) not in packed:
             with op.location, ir.InsertionPoint(holder(op, weights)):
-                packed[weights, width] = _packed(weights, width)
+                packed[weights, width, count] = _packed(weights, width, count)
         with op.location, ir.InsertionPoint(op):
-            op.operands[1] = _unpacked(packed[weights, width], build.shape_of(weights))
+            op.operands[1] = _unpacked(packed[weights, width, count], build.shape_of(weights))
 
 
-def _packed(weights: ir.Value, block: int) -> ir.Value:
-    """[blocks, taps…, channels, block] of [taps…, channels, features]."""
-    *inner, features = build.shape_of(weights)
-    blocks = -(-features // block)
-    padded = build.pad_with_zeros(weights, [0] * (len(inner) + 1), [*[0] * len(inner), blocks * block - features])
-    blocked = build.reshape(padded, [*inner, blocks, block])
-    outermost = build.transpose(blocked, [len(inner), *range(len(inner)), len(inner) + 1])
-    return value_of("stablehlo.optimization_barrier", outermost.type, [outermost])
+def _packed(weights: ir.Value, block: int, count: int) -> ir.Value:
+    """[blocks, taps…, channels / count, block, count] of [taps…, channels, features]; no last dimension for a count of 1."""
+    *taps, channels, features = build.shape_of(weights)
+    blocks, rank = -(-features // block), len(taps)
+    padded = build.pad_with_zeros(weights, [0] * (rank + 2), [*[0] * (rank + 1), blocks * block - features])
+    depth = [channels] if count == 1 else [channels // count, count]
+    blocked = build.reshape(padded, [*taps, *depth, blocks, block])
+    inside = rank + len(depth)
+    turned = build.transpose(blocked, [inside, *range(rank + 1), inside + 1, *range(rank + 1, inside)])
+    return value_of("stablehlo.optimization_barrier", turned.type, [turned])
 
 
 def _unpacked(packed: ir.Value, shape: list[int]) -> ir.Value:
-    blocks, *inner, block = build.shape_of(packed)
-    innermost = build.transpose(packed, [*range(1, len(inner) + 1), 0, len(inner) + 1])
-    flat = build.reshape(innermost, [*inner, blocks * block])
+    """The weights [taps…, channels, features] of that."""
+    inner, extents = len(shape) - 1, build.shape_of(packed)
+    inside = range(inner + 2, len(extents))  # the elements of a lane
+    innermost = build.transpose(packed, [*range(1, inner + 1), *inside, 0, inner + 1])
+    flat = build.reshape(innermost, [*shape[:-1], extents[0] * extents[inner + 1]])
     return build.slice_(flat, [0] * len(shape), shape)

@@ -38,7 +38,7 @@ from ..common.rewriting import replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
-from .support.panels import panel_columns
+from .support.panels import lane_elements, panel_columns
 
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
@@ -63,15 +63,11 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 8) -> 
 def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
     """The columns of a block, and how many neighbours in depth of the weight an instruction multiplies; None where none does, or where
     the depth is no whole lanes."""
-    target, elements = target_of(op), [str(build.element_of(v)) for v in op.operands]
-    depth = build.shape_of(op.operands[1])[DotDims.of(op).contracting[1][0]]
-    columns = block_registers(target) * target.lanes(32)
-    if elements == ["bf16", "bf16"] and target.amx_bf16:
+    target, depth = target_of(op), build.shape_of(op.operands[1])[DotDims.of(op).contracting[1][0]]
+    if target.amx_bf16 and all(isinstance(build.element_of(v), ir.BF16Type) for v in op.operands):
         return (_PAIR_BLOCK, 2) if depth % _PAIR_DEPTH == 0 and _rows(op) > _FEW else None
-    if elements == ["bf16", "bf16"] and target.bf16_dot:
-        return (columns, 2) if depth % 2 == 0 else None
-    bytes_ = all(element in ("i8", "ui8") for element in elements) and str(build.element_of(op.results[0])) == "i32"
-    return (columns, 4) if bytes_ and target.int8_dot and not target.amx_int8 and depth % 4 == 0 else None
+    count = lane_elements(op)
+    return (block_registers(target) * target.lanes(32), count) if count > 1 and depth % count == 0 else None
 
 
 def _width(op: ir.Operation) -> int:

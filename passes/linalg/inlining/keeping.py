@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
 from ...common.affine import dim_position, index_at
@@ -172,7 +173,8 @@ def _fits(node: Node, root: Node, at: Point | int) -> bool:
         return True
     if isinstance(at, int) or not only_moves_or_extends(node.generic):
         return False
-    return all(_is_plain_where_split(atom, root.generic) for index in at for atom, _ in index.terms) or _in_panels(at, root.generic)
+    atoms = [atom for index in at for atom, _ in index.terms]
+    return all(_is_plain_where_split(atom, node.generic, root.generic) for atom in atoms) or _in_panels(at, root.generic)
 
 
 def _in_panels(at: Point, reader: Generic) -> bool:
@@ -186,12 +188,20 @@ def _in_panels(at: Point, reader: Generic) -> bool:
     return number is not None and reader.iterators[number] == PARALLEL and target_of(reader.op).kind == "cpu"
 
 
-def _is_plain_where_split(atom: Atom, reader: Generic) -> bool:
+def _is_plain_where_split(atom: Atom, source: Generic, reader: Generic) -> bool:
     """Whether the atom is a loop of `reader`, or made of one that can be split until it is."""
     if atom.is_plain:
         return atom.kind == "dim"
     number, steps = cuts(atom)
-    return number is not None and reader.iterators[number] == PARALLEL and all(reader.extents[number] % step == 0 for step in steps)
+    if number is None or any(reader.extents[number] % step for step in steps):
+        return False
+    return reader.iterators[number] == PARALLEL or _are_lanes(source, steps)
+
+
+def _are_lanes(source: Generic, steps: set[int]) -> bool:
+    """Whether a summed loop is cut into what fills lanes of 32 bits with narrow elements of `source`: a CPU's products read them so."""
+    sizes = {element_bytes(ir.RankedTensorType(value.type).element_type) for value in source.inputs if is_tensor(value)}
+    return target_of(source.op).kind == "cpu" and all({step * size for size in sizes} == {4} for step in steps)
 
 
 def clusters(nodes: list[Node]) -> list[list[Node]]:

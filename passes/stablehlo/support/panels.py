@@ -1,4 +1,4 @@
-"""How wide panels of packed weights are, so that the kernel which multiplies by them reads each from front to back."""
+"""How packed weights lie, so that the kernel which multiplies by them reads each panel from front to back."""
 
 from __future__ import annotations
 
@@ -17,3 +17,12 @@ def panel_columns(op: ir.Operation) -> int:
     if len(elements) > 1 or not isinstance(next(iter(elements)), (ir.F32Type, ir.F64Type)):
         return 0
     return block_columns(target_of(op), elements.pop())
+
+
+def lane_elements(op: ir.Operation) -> int:
+    """How many neighbours in depth of a dot or convolution an instruction of vector registers multiplies; 1 where none or AMX does."""
+    target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
+    if elements == ["bf16", "bf16"]:
+        return 2 if target.bf16_dot and not target.amx_bf16 else 1
+    bytes_ = all(element in ("i8", "ui8") for element in elements) and str(element_of(op.results[0])) == "i32"
+    return 4 if bytes_ and target.int8_dot and not target.amx_int8 else 1

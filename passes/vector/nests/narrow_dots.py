@@ -37,7 +37,7 @@ from .access import Access
 from .body import Captured
 from .contraction import emit_contraction
 from .lanes import Lanes
-from .narrow_in_place import lies_in_lanes, viewed
+from .narrow_in_place import lies_in_lanes, viewed, with_lane_loop
 from .narrow_instructions import Multiplier, multipliers, step_of
 from .narrow_panels import Panel, Source, groups_of, pack_panel
 from .narrow_pieces import Dim, piece
@@ -51,7 +51,10 @@ _LEAST_DEPTH = 3
 def emit_narrow_dots(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
     """Emits `work` by dot products of integers, or returns False if it is not for them."""
     found = None if work.block is None or not work.reduces else multipliers(work.block, target)
-    plan = None if found is None else _plan(work, found, target)
+    if found is None:
+        return False
+    work = with_lane_loop(work, found[0].right.count)
+    plan = _plan(work, found, target)
     if plan is None:
         return False
     _Dots(work, plan, captured, target, scratch).emit()

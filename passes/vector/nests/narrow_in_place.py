@@ -9,6 +9,7 @@ The buffer is seen as one of lanes by a cast, which is gone when buffers have be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from torch_mlir import ir
 
@@ -18,6 +19,27 @@ from ...common.rewriting import value_of
 from ...common.storage import Storage
 from .access import Access
 from .narrow_grouping import Grouping
+from .work import Work
+
+
+def with_lane_loop(work: Work, count: int) -> Work:
+    """The work with a loop over the `count` elements of a lane where an operand is read at `k floordiv count` and `k mod count` of a loop
+    that is summed: what was k is count times the one loop and the other."""
+    loops = len(work.extents)
+    wanted = {(str(ir.AffineDimExpr.get(d) % count)): d for d, extent in enumerate(work.extents) if not work.parallel[d] and count > 1}
+    split = next((wanted[str(e)] for m in work.maps for e in m.results if str(e) in wanted), None)
+    extent = None if split is None else work.extents[split]
+    if split is None or not isinstance(extent, int) or extent % count:
+        return work
+    lane, inside = ir.AffineDimExpr.get(split), ir.AffineDimExpr.get(loops)
+    whole = [ir.AffineDimExpr.get(d) for d in range(loops)]
+    whole[split] = lane * count + inside
+    known = {str(lane % count): inside, str(ir.AffineExpr.get_floor_div(lane, count)): lane}
+    at = ir.AffineMap.get(loops + 1, 0, whole)
+    maps = [ir.AffineMap.get(loops + 1, 0, [known.get(str(e)) or e.compose(at) for e in m.results]) for m in work.maps]
+    extents = [*work.extents, count]
+    extents[split] = extent // count
+    return replace(work, maps=maps, extents=extents, parallel=[*work.parallel, False])
 
 
 def lies_in_lanes(operand: Access, strides: Sequence[int], grouping: Grouping) -> bool:

@@ -65,6 +65,25 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %g: tensor<3x3x8x48xf32> {hloom.bound}
 
 // -----
 
+// Changed: Pairs of bf16 lie side by side where an instruction multiplies them; one block is packed too.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x64x32xbf16>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[W]] : (tensor<3x3x64x32xbf16>) -> tensor<3x3x32x2x1x32xbf16>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [4, 0, 1, 2, 5, 3] : {{.*}} -> tensor<1x3x3x32x32x2xbf16>
+// CHECK: %[[B:.*]] = stablehlo.optimization_barrier %[[T]]
+// CHECK: %[[U:.*]] = stablehlo.transpose %[[B]], dims = [1, 2, 3, 5, 0, 4] : {{.*}} -> tensor<3x3x32x2x1x32xbf16>
+// CHECK: %[[V:.*]] = stablehlo.reshape %[[U]] : {{.*}} -> tensor<3x3x64x32xbf16>
+// CHECK: stablehlo.convolution(%{{.*}}, %[[V]])
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @main(%x: tensor<1x14x14x64xbf16>, %w: tensor<3x3x64x32xbf16> {hloom.bound}) -> tensor<1x12x12x32xbf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x64xbf16>, tensor<3x3x64x32xbf16>) -> tensor<1x12x12x32xbf16>
+    return %0 : tensor<1x12x12x32xbf16>
+  }
+}
+
+// -----
+
 // Declined: Weights that are given at each call. One channel a group.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.optimization_barrier
