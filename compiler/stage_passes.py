@@ -75,7 +75,7 @@ LOWER_KERNELS = [
     "spare-llvm-passes",
     "isolate-kernels",
     # the kernels alone, in a module of their own: the host program beside it stays as it is
-    "builtin.module(cse,canonicalize,cse)",
+    "builtin.module(cse,canonicalize{top-down=false},cse)",
     "branch-single-tiles",
     "copy-narrow-tails",
     "split-known-tails",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -70,8 +71,15 @@ def present_gpu() -> Target | None:
 
 def load_target(name: str) -> Target:
     """The target of a known name or a TOML file. Raises TargetError."""
-    path = Path(name) if name.endswith(".toml") or os.sep in name else _FOLDER / f"{name}.toml"
-    return _load(path, ())
+    if name.endswith(".toml") or os.sep in name:
+        return _load(Path(name), ())
+    return _known(name)
+
+
+@cache
+def _known(name: str) -> Target:
+    """hloom's own files stay what they are while a process runs."""
+    return _load(_FOLDER / f"{name}.toml", ())
 
 
 def _load(path: Path, seen: tuple[Path, ...]) -> Target:

@@ -10,24 +10,27 @@ After:
     func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.tiles = 4 : i64}
 
 vectorize-tiles marks dense blocks of registers, whose instructions and addresses it wrote as they shall be, and which are the longest code.
-Those that @init alone runs, once, join them here. codegen.py gives them few of LLVM's passes: the code is as fast, in a third of the
-time.
+Those that @init alone runs, once, join them here, and long kernels: long code is straight code, which was written as it
+shall be too. codegen.py gives them few of LLVM's passes: the code is as fast, in a third of the time.
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+
 from torch_mlir import ir
 
 from hloom.dialects import thunk
 
-from ..common.rewriting import functions, symbol_name, top_level
+from ..common.rewriting import functions, inner_ops, symbol_name, top_level
 from ..registry import register_pass
 
 
 @register_pass("spare-llvm-passes", "marks the kernels that LLVM need not optimise much")
-def spare_llvm_passes(module: ir.Operation) -> None:
+def spare_llvm_passes(module: ir.Operation, *, long: int = 1500) -> None:
+    """`long`: ops of a long kernel; so many take LLVM some tenths of a second."""
     programs: dict[str, set[str]] = {}
     looping: set[str] = set()
     for program in top_level(module, "thunk.program"):
@@ -41,5 +44,10 @@ def spare_llvm_passes(module: ir.Operation) -> None:
         if name in looping:
             if "hloom.few_passes" in kernel.attributes:
                 del kernel.attributes["hloom.few_passes"]
-        elif programs.get(name) == {"init"}:
+        elif name in programs and (programs[name] == {"init"} or _has(kernel, long)):
             kernel.attributes["hloom.few_passes"] = ir.UnitAttr.get(module.context)
+
+
+def _has(kernel: ir.Operation, ops: int) -> bool:
+    """Whether the kernel has so many ops."""
+    return next(islice(inner_ops(kernel), ops - 1, None), None) is not None

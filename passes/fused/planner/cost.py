@@ -26,6 +26,13 @@ STRIDED, TRANSPOSED = 4, 2
 EXPOSED = 4
 """The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
 
+EXACT = 64
+"""A group with no more reads and signatures than this is priced anew after each merge; a larger one by what a merge changes."""
+
+
+def is_large(group: Group) -> bool:
+    return len(group.reads) + len(group.body) > EXACT
+
 
 class CostModel:
     """Prices on one target; times are integers, in picoseconds."""
@@ -53,6 +60,8 @@ class CostModel:
             twice.update((v, c.reads[v]) for v in union.edge)
             unwritten = sum(self.whole(v) for v in p.results if v not in union.results)
             return max(0, of_p[0] + of_c[0] - self._memory(c, twice) - unwritten), of_p[1] + of_c[1]
+        if union.axes is c.axes and is_large(c):
+            return self._grown(p, c, union, of_c)
         reads = {v: s for v, s in c.reads.items() if v not in p.results}
         for value, signatures in p.reads.items():
             for image in union.images:
@@ -64,6 +73,19 @@ class CostModel:
         work = c.work() + sum(merged.points(signature) * work for signature, work in moved)
         memory = self._memory(merged, reads, p.moves_only and c.moves_only) + sum(map(self.whole, union.results))
         return memory, self._arithmetic(merged) + work * SECOND // self.target.f32_flops
+
+    def _grown(self, p: Group, c: Group, union: Union, of_c: tuple[int, int]) -> tuple[int, int]:
+        """The same where a plain loop moves into a large group, whose axes stay: what p changes of it."""
+        before = {v: s for v in (*p.results, *p.reads) if (s := c.reads.get(v))}
+        reads: dict[int, tuple[Signature, ...]] = {v: s for v, s in before.items() if v in p.reads}
+        work = 0
+        for image in union.images:
+            for value, signatures in p.reads.items():
+                reads[value] = with_signatures(reads.get(value, ()), tuple(substitute(s, image) for s in signatures))
+            work += sum(c.points(substitute(signature, image)) * bucket.work for signature, bucket in p.body.items())
+        written = sum(self.whole(v) for v in p.results if v in union.results)
+        memory = of_c[0] - self._memory(c, before) + self._memory(c, reads) + written
+        return max(0, memory), of_c[1] + work * SECOND // self.target.f32_flops
 
     def bytes_of(self, group: Group) -> int:
         """The least the group can move: what it touches of its inputs, and its results."""

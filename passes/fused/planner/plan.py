@@ -2,26 +2,24 @@
 
 The rules (rules/) propose what is legal, the planner prices it; the queue's key holds program order and integers, so the plan is a function
 of the module and nothing else. A merge gives the union a new version, drops the entries of the old ones, and has the merges around it
-proposed again. Late rules join the queue when no other merge gains any more.
+proposed again; of a large group (cost.py) those around what it took up alone, and its own older entries are priced anew when their turn
+comes, so that a plan takes time in proportion to its merges. Late rules join the queue when no other merge gains any more.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ...common.index_expression import substitute
 from .codes import Code, DecisionCode
-from .cost import CostModel
+from .cost import CostModel, is_large
 from .group import Group, Union
 from .grouping import Grouping
 from .legality import Limits, Refusal
 from .records import Block, Decision, Program
 from .rules import Rule, all_rules
-
-EXACT = 64
-"""A group with no more reads and signatures than this is priced anew after each merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +68,21 @@ class Planner:
         while self.heap:
             candidate = heapq.heappop(self.heap)[-1]
             nodes = (candidate.u, *candidate.targets)
-            if all(self.groups[n] for n in nodes) and tuple(self.versions[n] for n in nodes) == candidate.versions:
+            if not all(self.groups[n] for n in nodes):
+                continue
+            changed = [n for n, version in zip(nodes, candidate.versions) if self.versions[n] != version]
+            if not changed:
                 self.apply(candidate)
+            elif candidate.rule.lasts and all(is_large(self.grouping.at(n)) for n in changed):
+                (v,) = candidate.targets
+                self.propose(v, [candidate.rule], upstream=True, among={candidate.u})
 
     # -- pricing -----------------------------------------------------------------------------------------------------------------------
 
-    def propose(self, node: int, rules: Sequence[Rule], upstream: bool) -> None:
-        """Queues or declines what the rules propose around a group."""
+    def propose(self, node: int, rules: Sequence[Rule], upstream: bool, among: Set[int] | None = None) -> None:
+        """Queues or declines what the rules propose around a group; rules that last, with one of the nodes `among` alone."""
         for rule in rules:
-            for proposal in rule.proposals(self.grouping, self.limits, node, upstream):
+            for proposal in rule.proposals(self.grouping, self.limits, node, upstream, among if rule.lasts else None):
                 if isinstance(proposal.unions, Refusal):
                     self.decline(proposal.u, proposal.targets[0], proposal.unions)
                 else:
@@ -127,25 +131,29 @@ class Planner:
         u, targets, unions = candidate.u, candidate.targets, candidate.unions
         decision = self.explain(candidate)
         kept: tuple[int, ...] = targets
+        around: Set[int] | None = None
         if len(targets) > 1:
             self.grouping.duplicate(u, targets, unions)
         else:
+            known = {n: other for n, other in ((u, targets[0]), (targets[0], u)) if is_large(self.grouping.at(n))}
+            near = {n: self.grouping.dag.successors[other] | self.grouping.dag.predecessors[other] for n, other in known.items()}
             merged = self.grouping.merge(*((u, targets[0]) if candidate.rule.into_first else (targets[0], u)), unions[0])
             if isinstance(merged, DecisionCode):
                 refusal = Refusal(merged, "another path joins the two groups")
                 return self.decline(u, targets[0], refusal, unions[0], candidate.before, candidate.after)
             self.constant[merged] = self.constant[u] and self.constant[targets[0]]
-            kept = (merged,)
+            kept, around = (merged,), near.get(merged)
         self.accepted.append(decision)
         for node, part in zip(kept, candidate.parts):
-            self.renew(node, part)
+            self.renew(node, part, around)
 
-    def renew(self, node: int, priced: tuple[int, int]) -> None:
-        """A new version of a group. Its time is what it was priced at; where that is quick, what it is after equal instances became one."""
+    def renew(self, node: int, priced: tuple[int, int], around: Set[int] | None) -> None:
+        """A new version of a group. Its time is what it was priced at; where that is quick, what it is after equal instances became one.
+        `around`: the neighbours of what a large group took up; those that it had before are in the queue."""
         group = self.grouping.at(node)
         self.versions[node] += 1
-        self.times[node] = self.cost.of(group) if len(group.reads) + len(group.body) <= EXACT else priced
-        self.propose(node, self.rules, upstream=True)
+        self.times[node] = priced if is_large(group) else self.cost.of(group)
+        self.propose(node, self.rules, upstream=True, among=around)
 
     # -- records -----------------------------------------------------------------------------------------------------------------------
 

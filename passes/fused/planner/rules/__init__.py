@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from hloom.runtime.forking import process_lock
@@ -30,13 +30,15 @@ class Proposal:
 
 class Rule:
     """`late`: asked when nothing else gains any more. `into_first`: a union is in u's axes, not in its target's. `tells_price`: a
-    merge that does not pay leaves a record."""
+    merge that does not pay leaves a record. `lasts`: it proposes pairs, each for its own sake: what it proposed of a group stays when the
+    group takes up another."""
 
     name: str
-    late = into_first = tells_price = False
+    late = into_first = tells_price = lasts = False
 
-    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
-        """What concerns a new group: merges with what it feeds and, `upstream`, with what feeds it."""
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool, among: Set[int] | None = None) -> Iterator[Proposal]:
+        """What concerns a new group: merges with what it feeds and, `upstream`, with what feeds it; of a rule that lasts, with nodes
+        `among` alone if they are given."""
         raise NotImplementedError
 
     def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:

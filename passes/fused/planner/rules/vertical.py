@@ -12,7 +12,7 @@ Declines, with the codes of docs/fusion.md: operands of a contraction, values of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from math import prod
 
@@ -27,11 +27,13 @@ from . import Proposal, Rule
 
 
 class Vertical(Rule):
-    name, tells_price = "vertical", True
+    name, tells_price, lasts = "vertical", True, True
 
-    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
-        producers = sorted(grouping.dag.predecessors[node]) if upstream else []
-        pairs = [*((producer, node) for producer in producers), *((node, consumer) for consumer in sorted(grouping.dag.successors[node]))]
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool, among: Set[int] | None = None) -> Iterator[Proposal]:
+        before, after = grouping.dag.predecessors[node] if upstream else set(), grouping.dag.successors[node]
+        if among is not None:
+            before, after = before & among, after & among
+        pairs = [*((producer, node) for producer in sorted(before)), *((node, consumer) for consumer in sorted(after))]
         for u, v in pairs:
             p, c = grouping.groups[u], grouping.groups[v]
             if p and c:
