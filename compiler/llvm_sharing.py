@@ -8,8 +8,8 @@ After:
     define internal void @step_1_body(i64 %0, i64 %1, ptr noalias %2, i64 %offset0) noinline { … %7 = add i64 %6, %offset0 … }
     define void @step_2(i64 %0, i64 %1, ptr %2) { … call void @step_1_body(i64 %0, i64 %1, ptr %3, i64 8192) … }
 
-The steps of a recurrent layer are such kernels: each reads its slice of one array. An offset in a register costs nothing, and LLVM's time is
-that of one step, as long as it does not inline it into all users.
+The steps of a recurrent layer are such kernels: each reads its slice of one array. An offset in a register costs nothing, and LLVM
+takes the time of one step, as long as it does not inline it into all users.
 
 Declined: functions that differ in anything but the last operand of an addition or of an address; more than `MOST` offsets; those that
 are used otherwise than by calls; fewer lines than `LEAST` to save.

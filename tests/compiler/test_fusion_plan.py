@@ -16,6 +16,7 @@ from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.fused.plan_fusion import plan_fusion
+from hloom.passes.fused.planner.cost import CostModel
 
 HOST_OPS = {"func.call", "stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "func.return", "stablehlo.return"}
 SHAPES = [(4, 6), (6, 4), (24,), (4, 2, 3), (1, 6), (4, 1), (4,), (6,), (2, 12), ()]
@@ -236,6 +237,29 @@ def test_equal_groups_share_one_function():
     }"""
     module = plan(text)
     assert calls(module) == ["fusion_0", "fusion_0"] and groups(module) == {"fusion_0": "matmul"}
+
+
+def joined(count: int) -> str:
+    """A program that multiplies each of many arguments and puts them into one."""
+    arguments = ", ".join(f"%p{i}: tensor<8xf32>" for i in range(count))
+    lines = [f"%m{i} = stablehlo.multiply %p{i}, %p0 : tensor<8xf32>" for i in range(count)]
+    given, types = ", ".join(f"%m{i}" for i in range(count)), ", ".join(["tensor<8xf32>"] * count)
+    whole = f"tensor<{8 * count}xf32>"
+    lines += [f"%all = stablehlo.concatenate {given}, dim = 0 : ({types}) -> {whole}", f"return %all : {whole}"]
+    return f"func.func @main({arguments}) -> {whole} {{\n" + "\n".join(lines) + "\n}"
+
+
+def test_the_work_of_planning_grows_with_the_group_not_with_its_square(monkeypatch):
+    """Each merge into a large group prices what it takes up, not all that is left beside it."""
+    priced: list[int] = []
+    union = CostModel.union
+    monkeypatch.setattr(CostModel, "union", lambda *given: priced.append(1) or union(*given))
+    counts = []
+    for count in (150, 300):
+        priced.clear()
+        assert len(groups(plan(joined(count)))) == 1
+        counts.append(len(priced))
+    assert counts[1] < 2.5 * counts[0]
 
 
 def test_the_work_of_planning_grows_with_the_chain_not_with_its_square(monkeypatch):
