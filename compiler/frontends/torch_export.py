@@ -159,6 +159,8 @@ class _Change(NamedTuple):
 
 
 _OF_TORCH = set(vars(torch.nn.Module())) | {"forward"}
+_OF_RECURRENT = {"_flat_weights", "_flat_weight_refs"}
+"""Torch's lists of a recurrent layer's parameters, which it renews whenever one is set: export sets all of them."""
 
 
 class _Unread:
@@ -211,7 +213,8 @@ def _settled(
 
 def _attributes(module: torch.nn.Module) -> list[tuple[str, Any]]:
     """The attributes that are neither torch's own nor tensors to begin with."""
-    return [(name, value) for name, value in vars(module).items() if name not in _OF_TORCH]
+    known = _OF_TORCH | _OF_RECURRENT if isinstance(module, torch.nn.RNNBase) else _OF_TORCH
+    return [(name, value) for name, value in vars(module).items() if name not in known]
 
 
 def _copied(value: Any) -> Any:
