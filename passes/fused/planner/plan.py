@@ -82,7 +82,8 @@ class Planner:
     def propose(self, node: int, rules: Sequence[Rule], upstream: bool, among: Set[int] | None = None) -> None:
         """Queues or declines what the rules propose around a group; rules that last, with one of the nodes `among` alone."""
         for rule in rules:
-            for proposal in rule.proposals(self.grouping, self.limits, node, upstream, among if rule.lasts else None):
+            of = (self.grouping, self.limits, node)
+            for proposal in rule.proposals(*of, upstream) if among is None or not rule.lasts else rule.among(*of, among):
                 if isinstance(proposal.unions, Refusal):
                     self.decline(proposal.u, proposal.targets[0], proposal.unions)
                 else:

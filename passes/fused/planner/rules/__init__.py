@@ -36,10 +36,13 @@ class Rule:
     name: str
     late = into_first = tells_price = lasts = False
 
-    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool, among: Set[int] | None = None) -> Iterator[Proposal]:
-        """What concerns a new group: merges with what it feeds and, `upstream`, with what feeds it; of a rule that lasts, with nodes
-        `among` alone if they are given."""
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
+        """What concerns a new group: merges with what it feeds and, `upstream`, with what feeds it."""
         raise NotImplementedError
+
+    def among(self, grouping: Grouping, limits: Limits, node: int, others: Set[int]) -> Iterator[Proposal]:
+        """Of a rule that lasts: those with the other nodes alone."""
+        return self.proposals(grouping, limits, node, upstream=True)
 
     def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:
         """The code and reason of a merge that is made."""

@@ -7,7 +7,7 @@ Declines: values that the host needs, more than `MOST` consumers, and a block th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
 from ..codes import Code, DecisionCode
 from ..group import Group, Union
@@ -23,7 +23,7 @@ MOST = 8
 class Copies(Rule):
     name = "copies"
 
-    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool, among: Set[int] | None = None) -> Iterator[Proposal]:
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
         for producer in (*(sorted(grouping.dag.predecessors[node]) if upstream else ()), node):
             group = grouping.groups[producer] if 2 <= len(grouping.dag.successors[producer]) <= MOST else None
             if group and group.iterates and not any(value in grouping.pinned for value in group.results):

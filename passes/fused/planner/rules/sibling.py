@@ -8,7 +8,7 @@ Declines: windows and contractions, other extents, and groups without a common r
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from ....common.index_expression import substitute
 from ..axes import Axis, Signature, var
@@ -26,7 +26,7 @@ MOST = 8
 class Sibling(Rule):
     name, late, into_first = "sibling", True, True
 
-    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool, among: Set[int] | None = None) -> Iterator[Proposal]:
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
         group, order = grouping.groups[node], grouping.dag.order
         if not group or group.contraction is not None or group.window:
             return

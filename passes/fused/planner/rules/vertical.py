@@ -29,10 +29,15 @@ from . import Proposal, Rule
 class Vertical(Rule):
     name, tells_price, lasts = "vertical", True, True
 
-    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool, among: Set[int] | None = None) -> Iterator[Proposal]:
-        before, after = grouping.dag.predecessors[node] if upstream else set(), grouping.dag.successors[node]
-        if among is not None:
-            before, after = before & among, after & among
+    def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
+        dag = grouping.dag
+        yield from self._around(grouping, limits, node, dag.predecessors[node] if upstream else set(), dag.successors[node])
+
+    def among(self, grouping: Grouping, limits: Limits, node: int, others: Set[int]) -> Iterator[Proposal]:
+        dag = grouping.dag
+        yield from self._around(grouping, limits, node, dag.predecessors[node] & others, dag.successors[node] & others)
+
+    def _around(self, grouping: Grouping, limits: Limits, node: int, before: Set[int], after: Set[int]) -> Iterator[Proposal]:
         pairs = [*((producer, node) for producer in sorted(before)), *((node, consumer) for consumer in sorted(after))]
         for u, v in pairs:
             p, c = grouping.groups[u], grouping.groups[v]
