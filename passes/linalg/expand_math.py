@@ -14,7 +14,7 @@ After, one scalar op a step, so that the vectoriser can widen each of them lane 
 
 An op `math.foo` (or `arith.remf`) on f32 or f64 is expanded where the library has `@hloom_foo_f32` or `@hloom_foo_f64`; f16 and bf16 go by
 way of f32, integers by way of i64. Vectors are expanded alike, a branch around rare lanes taken if any lane needs it. `math.powf` by a
-constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one.
+constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one, a power of 2 `@hloom_exp2_f32`.
 
 Upstream's math-expand-ops rewrites some ops by others that no machine has either (sinh by exp), and promises no error.
 
@@ -63,8 +63,14 @@ def _function_name(op: ir.Operation) -> str | None:
     mnemonic = op.name.split(".")[1]
     if mnemonic == "powf" and (exponent := _splat_constant(op.operands[1])) in _POWERS:
         mnemonic = _POWERS[exponent]
+    elif _is_power_of_two(op):
+        mnemonic = "exp2"
     name = f"hloom_{mnemonic}_{_type_computed_in(op)}"
     return name if name in library.texts() and _is_fixed(op.operands[0].type) else None
+
+
+def _is_power_of_two(op: ir.Operation) -> bool:
+    return op.name == "math.powf" and _splat_constant(op.operands[0]) == 2.0 and _splat_constant(op.operands[1]) is None
 
 
 def _computed(op: ir.Operation) -> str:
@@ -78,7 +84,8 @@ def _type_computed_in(op: ir.Operation) -> str:
 
 def _expand(op: ir.Operation, body: ir.Block) -> None:
     with ir.InsertionPoint(op), op.location:
-        operands = [_converted(value, argument.type) for value, argument in zip(op.operands, body.arguments)]
+        given = list(op.operands)[1:] if _is_power_of_two(op) else list(op.operands)
+        operands = [_converted(value, argument.type) for value, argument in zip(given, body.arguments)]
         results = [_converted(value, result.type) for value, result in zip(_inline(body, operands), op.results)]
     replace(op, results)
 

@@ -223,3 +223,21 @@ def test_lp_pools() -> None:
         lambda x, y, z: (F.lp_pool1d(x, 2, 3, 2, True), F.lp_pool2d(y.abs(), 1.5, (2, 3)), F.lp_pool3d(z, 2, 2, ceil_mode=True)),
         LINE, PLANE, VOLUME
     )  # fmt: skip
+
+
+def test_windows_of_tensors() -> None:
+    """Along any dimension, overlapping, apart and side by side, with elements left over, of one element, and of none."""
+    check(
+        lambda x, y, z: (
+            x.unfold(2, 4, 3), x.unfold(-1, 3, 3), y.unfold(1, 2, 1), y.unfold(2, 2, 4).unfold(3, 5, 3), z.unfold(0, 2, 2) + 1,
+            x.unfold(0, 1, 1), y.unfold(3, 11, 1), x[:, :0].unfold(2, 3, 2), (z > 0).unfold(4, 4, 1), x[0, 0, 0].unfold(0, 1, 1),
+        ), LINE, PLANE, VOLUME
+    )  # fmt: skip
+
+
+def test_distances_of_pairs_and_powers_of_two() -> None:
+    x = torch.cat([PLANE.reshape(-1, 11) * 40, torch.tensor([[torch.nan, torch.inf, -torch.inf, 0.0, -150.0, 128.0, -127.5, 1, 2, 3, 4]])])
+    check(
+        lambda x, y: (F.pdist(x[:9]), F.pdist(x[:5], 1.0), F.pdist(x[:1]), torch.exp2(x), 2.0 ** x.double(), y.exp2(), torch.pow(2, x * 2)),
+        x, TIES.bfloat16()
+    )  # fmt: skip

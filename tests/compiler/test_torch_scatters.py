@@ -70,6 +70,17 @@ def test_scatters() -> None:
     )  # fmt: skip
 
 
+def test_sums_at_places() -> None:
+    x, y = real(2, 5, 7), places(9, 5, 7)
+    check(
+        lambda x, y, at: (
+            x.index_add(1, at, x[:, :4]), x.index_add(-1, at, x[..., :4], alpha=2.5), x.index_add(0, at[:2] % 2, x * 3),
+            y.index_add(0, at, y[:4], alpha=-2), x[0, 0, 0].index_add(0, at[0] * 0, x[0, 0, 1]), x.index_add(1, at[:0], x[:, :0]),
+            x.half().index_add(2, at, x[..., 1:5].half()),
+        ), x, y, places(5, 4)
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("right", [False, True])
 @pytest.mark.parametrize("count", [0, 1, 6, 17, 64, 100])
 def test_searches(count: int, right: bool) -> None:

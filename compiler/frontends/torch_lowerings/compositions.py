@@ -166,8 +166,10 @@ def cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None) -> Tensor:
 
 @torch_decomposition("aten._pdist_forward")
 def pdist(x: Tensor, p: float = 2) -> Tensor:
-    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
-    return _distance(x.index_select(0, first) - x.index_select(0, second), p)
+    """Of all pairs, of which those above the diagonal are taken: rows that are picked pair by pair would be read one by one."""
+    count = x.shape[0]
+    first, second = torch.triu_indices(count, count, 1)
+    return _distance(x.unsqueeze(1) - x.unsqueeze(0), p).reshape(-1).index_select(0, first * count + second)
 
 
 def _distance(difference: Tensor, p: float) -> Tensor:

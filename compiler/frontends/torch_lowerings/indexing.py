@@ -6,10 +6,14 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch_mlir import ir
 
-from ..torch_registry import torch_decomposition
+from hloom.passes.stablehlo.support import build, constants
+
+from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
 
 @torch_decomposition("aten.index.Tensor")
@@ -63,14 +67,21 @@ def roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     return x.clone()
 
 
-@torch_decomposition("aten.unfold", "aten.unfold_copy")
-def unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
-    """Windows along `dim`, whose own elements are a last dimension."""
-    if x.dim() == 0:
-        return x.reshape(1)[:size].clone()
-    count = (x.shape[dim] - size) // step + 1
-    places = torch.arange(count).unsqueeze(1) * step + torch.arange(size)
-    return x.index_select(dim, places.reshape(-1)).unflatten(dim, (count, size)).movedim(dim % x.dim() + 1, -1).clone()
+@torch_lowering("aten.unfold", "aten.unfold_copy")
+def unfold(op: TorchOp, x: ir.Value, dim: int, size: int, step: int) -> ir.Value:
+    """Windows along `dim`, whose own elements are a last dimension. One place is looked up for each window, none where they tile."""
+    shape = build.shape_of(x)
+    if not shape or 0 in op.result.shape:
+        return build.reshape(x, list(op.result.shape)) if math.prod(op.result.shape) else build.zero(list(op.result.shape), op.element)
+    dim %= len(shape)
+    count = op.result.shape[dim]
+    if size == step:
+        windows = build.reshape(build.slice_dim(x, dim, 0, count * size), [*shape[:dim], count, size, *shape[dim + 1 :]])
+    else:
+        starts = constants.write(np.arange(count, dtype=np.int32) * step, build.tensor([count], ir.IntegerType.get_signless(32)))
+        windows = build.windows(x, dim, starts, size)
+    rest = [d for d in range(len(shape) + 1) if d != dim + 1]
+    return build.transpose(windows, [*rest, dim + 1])
 
 
 @torch_decomposition("aten.diagonal", "aten.diagonal_copy")

@@ -56,6 +56,23 @@ def scatter_reduce(
     return quotient if isinstance(op.element, ir.FloatType) else _floor(total, counts, quotient)
 
 
+@torch_lowering("aten.index_add")
+def index_add(op: TorchOp, x: ir.Value, dim: int, places: ir.Value, source: ir.Value, *, alpha: float = 1) -> ir.Value:
+    """Rows are added whole; along another dimension than the first, rows are summed one by one, as a line of them lies together."""
+    if alpha != 1:
+        source = build.multiply(source, build.full_like(source, alpha))
+    places = build.reshape(places, [build.count_of(places)])
+    if not build.shape_of(x):
+        return _along(x, 0, places, build.reshape(source, build.shape_of(places)), "sum")
+    shape = build.shape_of(source)
+    if 0 in shape:
+        return x
+    dim %= len(shape)
+    if dim == 0:
+        return build.scatter(x, 0, places, source, "add")
+    return _along(x, dim, build.broadcast(places, shape, [dim]), source, "sum")
+
+
 def _floor(total: ir.Value, counts: ir.Value, quotient: ir.Value) -> ir.Value:
     """A quotient of integers by counts, rounded down."""
     if build.element_of(total).is_unsigned:

@@ -144,6 +144,22 @@ def take(value: ir.Value, dimension: int, places: ir.Value, batch: int = 0) -> i
     return value_of("stablehlo.gather", kind, [value, places], dimension_numbers=numbers, slice_sizes=sizes)
 
 
+def windows(value: ir.Value, dimension: int, starts: ir.Value, size: int) -> ir.Value:
+    """The `size` elements from each of `starts` on along one dimension, in whose place the result has windows and their elements."""
+    shape, (count,) = shape_of(value), shape_of(starts)
+    numbers = _stablehlo.GatherDimensionNumbers.get(
+        offset_dims=[*range(dimension), *range(dimension + 1, len(shape) + 1)],
+        collapsed_slice_dims=[],
+        operand_batching_dims=[],
+        start_indices_batching_dims=[],
+        start_index_map=[dimension],
+        index_vector_dim=1,
+    )
+    kind = tensor([*shape[:dimension], count, size, *shape[dimension + 1 :]], element_of(value))
+    sizes = i64_array([size if d == dimension else n for d, n in enumerate(shape)])
+    return value_of("stablehlo.gather", kind, [value, starts], dimension_numbers=numbers, slice_sizes=sizes)
+
+
 def scatter(
     value: ir.Value, moved: int, places: ir.Value, updates: ir.Value, combine: str | None, together: Sequence[int] = ()
 ) -> ir.Value:

@@ -101,6 +101,21 @@ func.func @square(%x: f32, %y: vector<4xf64>) -> (f32, vector<4xf64>) {
 
 // -----
 
+// A power of two is 2^x, on which no logarithm is taken.
+// CHECK-LABEL: func.func @power_of_two
+// CHECK-NOT: math.powf
+// CHECK: %[[N:.*]] = arith.subf
+// CHECK-NEXT: arith.subf %{{.*}}, %[[N]] : f32
+// CHECK-NOT: math.powf
+// CHECK: return
+func.func @power_of_two(%x: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  %a = math.powf %two, %x : f32
+  return %a : f32
+}
+
+// -----
+
 // The remainder of a large quotient stays a remainder, marked, so that a second run leaves it.
 // CHECK-LABEL: func.func @remainder
 // CHECK: math.trunc
