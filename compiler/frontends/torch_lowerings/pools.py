@@ -165,24 +165,28 @@ def average_pool(
 ) -> ir.Value:
     """Each window's sum by the number of its elements, or by `divisor`. Half precision is summed in f32."""
     windows = Windows.of(x, op.result, sizes, strides, padding, [1])
-    element = _accumulator(op.element)
+    element = accumulator(op.element)
     (total,) = windows.reduce([build.convert(x, element)], [build.zero([], element)], lambda a, b: [build.elementwise("add", a, b)])
+    return build.convert(averages(total, windows, count_include_pad, divisor), op.element)
+
+
+def averages(total: ir.Value, windows: Windows, count_include_pad: bool, divisor: int | None) -> ir.Value:
+    """A value of each window by the number of its elements, or by `divisor`."""
+    element, shape = build.element_of(total), build.shape_of(total)
     counts = np.full(windows.counts, divisor) if divisor else np.broadcast_to(windows.elements(count_include_pad), windows.counts)
-    kind = build.tensor(windows.counts, element)
-    outer = len(op.result.shape) - len(windows.counts)
-    held = constants.write(counts.astype(dtype_of(element)), kind)
-    held = build.broadcast(held, list(op.result.shape), range(outer, len(op.result.shape)))
-    return build.convert(build.elementwise("divide", total, held), op.element)
+    held = constants.write(counts.astype(dtype_of(element)), build.tensor(windows.counts, element))
+    held = build.broadcast(held, shape, range(len(shape) - len(windows.counts), len(shape)))
+    return build.elementwise("divide", total, held)
 
 
-def _accumulator(element: ir.Type) -> ir.Type:
+def accumulator(element: ir.Type) -> ir.Type:
     return ir.F32Type.get() if isinstance(element, ir.FloatType) and element.width < 32 else element
 
 
 @torch_lowering("aten.adaptive_avg_pool1d", "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")
 def adaptive_average_pool(op: TorchOp, x: ir.Value, counts: Sequence[int]) -> ir.Value:
     """The averages of as many parts of each dimension as `counts` says; parts overlap where they do not divide it."""
-    element = _accumulator(op.element)
+    element = accumulator(op.element)
     parts = Parts.of(x, counts)
     values, zeros = [build.convert(x, element)], [build.zero([], element)]
     (total,) = parts.reduce(values, zeros, lambda a, b: [build.elementwise("add", a, b)], repeats=False)

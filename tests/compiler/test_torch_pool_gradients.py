@@ -1,0 +1,89 @@
+"""Gradients of pools and of resizes to nearest: windows that overlap, leave elements out, reach into padding, or beyond it in ceil_mode."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import hloom  # noqa: E402
+from hloom.passes.errors import UnsupportedOpError  # noqa: E402
+
+aten = torch.ops.aten
+
+WINDOWS = {
+    "side by side": ((2, 3, 8, 6), [2, 2], [2, 2], [0, 0], False),
+    "overlapping": ((2, 3, 9, 8), [3, 3], [2, 2], [1, 1], False),
+    "stride left out": ((1, 2, 6, 9), [2, 3], [], [0, 0], False),
+    "elements in no window": ((2, 1, 11, 10), [2, 2], [4, 3], [0, 0], False),
+    "ceil mode": ((1, 3, 8, 9), [3, 2], [2, 2], [1, 0], True),
+    "3d": ((1, 2, 5, 6, 7), [2, 3, 2], [2, 2, 1], [1, 1, 0], False),
+}
+
+
+def image(shape, dtype=torch.float32):
+    """With elements that are alike, of which the index tells one."""
+    return torch.randint(-9, 9, shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+
+
+def check(function, *inputs, **tolerance) -> None:
+    torch.testing.assert_close(hloom.compile(function, *inputs)(*inputs), function(*inputs), **tolerance)
+
+
+def compare_max_pools(shape, sizes, strides, padding, dilation, ceil_mode) -> None:
+    x, names = image(shape), f"max_pool{len(sizes)}d_with_indices"
+    values, indices = getattr(aten, names)(x, sizes, strides, padding, dilation, ceil_mode)
+
+    def function(gradient, x, indices):
+        return getattr(aten, names + "_backward")(gradient, x, sizes, strides, padding, dilation, ceil_mode, indices)
+
+    check(function, torch.randn_like(values), x, indices)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_max_pools(name: str) -> None:
+    shape, sizes, strides, padding, ceil_mode = WINDOWS[name]
+    compare_max_pools(shape, sizes, strides, padding, [1] * len(sizes), ceil_mode)
+
+
+def test_max_pools_of_dilated_windows() -> None:
+    compare_max_pools((2, 2, 9, 10), [3, 2], [1, 2], [1, 1], [2, 3], False)
+
+
+def test_gradients_of_halves_are_summed_in_f32() -> None:
+    """Each is rounded once, where eager rounds every sum."""
+    settings = [5, 5], [1, 1], [2, 2], [1, 1], False
+    x = image((1, 1, 12, 12), torch.bfloat16)
+    values, indices = aten.max_pool2d_with_indices(x, *settings)
+    gradient = torch.randn_like(values)
+
+    def function(gradient, x, indices):
+        return aten.max_pool2d_with_indices_backward(gradient, x, *settings, indices)
+
+    found = hloom.compile(function, gradient, x, indices)(gradient, x, indices)
+    torch.testing.assert_close(found, function(gradient.double(), x.double(), indices).to(torch.bfloat16), atol=0, rtol=2**-8)
+
+
+@pytest.mark.parametrize(("include", "divisor"), [(True, None), (False, None), (True, 5)])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_average_pools(name: str, include: bool, divisor: int | None) -> None:
+    shape, sizes, strides, padding, ceil_mode = WINDOWS[name]
+    forward = getattr(aten, f"avg_pool{len(sizes)}d")
+    backward = getattr(aten, f"avg_pool{len(sizes)}d_backward")
+    settings = (sizes, strides, padding, ceil_mode, include, divisor)
+    x = image(shape)
+    check(lambda gradient, x: backward(gradient, x, *settings), torch.randn_like(forward(x, *settings)), x)
+
+
+def test_adaptive_average_pools() -> None:
+    x = image((2, 3, 8, 6))
+    check(lambda gradient, x: aten._adaptive_avg_pool2d_backward(gradient, x), torch.randn(2, 3, 4, 2), x)
+    with pytest.raises(UnsupportedOpError, match="_adaptive_avg_pool2d_backward"):
+        hloom.compile(lambda gradient, x: aten._adaptive_avg_pool2d_backward(gradient, x), torch.randn(2, 3, 5, 2), x)
+
+
+def test_resizes_to_nearest() -> None:
+    check(lambda g: aten.upsample_nearest2d_backward(g, [8, 15], [2, 3, 4, 5]), torch.randn(2, 3, 8, 15), atol=1e-6, rtol=1e-6)
+    check(lambda g: aten.upsample_nearest1d_backward(g, [6], [1, 2, 3], 2.0), torch.randn(1, 2, 6), atol=1e-6, rtol=1e-6)
+    with pytest.raises(UnsupportedOpError, match="upsample_nearest2d_backward"):
+        hloom.compile(lambda g: aten.upsample_nearest2d_backward(g, [7, 5], [1, 1, 4, 5]), torch.randn(1, 1, 7, 5))
