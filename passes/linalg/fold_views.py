@@ -8,9 +8,10 @@ After:
     %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
     %r = generic (m, n) ins(%c (m, n))
 
-A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. Any other
-view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum, through
-a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
+A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. For a CPU
+one whose rows are read by several loops, `c[196 * b + r, n]`, computes in their shape (lowering/split_result.py). Any other view between
+two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum, through a slice by
+stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
 Upstream's fold-tensor-subset-ops folds views into other views and vector transfers, not into the maps of generics.
 
@@ -24,6 +25,8 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ..common.affine import index_at, maps_attr, read_maps, to_affine
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, loops_of
@@ -32,6 +35,7 @@ from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_source, view_base, view_source
 from .lower_to_linalg import group_functions
 from .lowering.generic import Generic, affine_map, lend_extents, read_generic, shape_of
+from .lowering.split_result import split_result
 from .lowering.views import collapse, expand
 
 _LINALG = ("linalg.generic", "linalg.fill")
@@ -52,6 +56,10 @@ def fold_views(module: ir.Operation) -> None:
                     view.erase()  # a dead view is no reader of its source
             for extract in walk(function, "tensor.extract"):
                 _extract_from_base(extract)
+            for producer in walk(function, "linalg.generic") if target_of(module).kind == "cpu" else ():
+                split_result(producer)
+            for view in walk(function, lambda op: op.name in RESHAPES):
+                _cancel(view)
             erase_unused(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty")))
 
 
@@ -184,8 +192,9 @@ def _collapse_contraction(view: ir.Operation) -> bool:
 
 
 def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -> list[int] | None:
-    """How far the readers read along each dimension of the view: from 0, by plain loops; None where one reads otherwise."""
-    shape = shape_of(view.results[0])
+    """How far the readers read along each dimension of the view: from 0, by plain loops, or all of one that is no collapsed one; None where
+    one reads otherwise."""
+    shape, groups = shape_of(view.results[0]), _groups(view)
     extents = [0] * len(shape)
     for reader, number in readers:
         maps = read_maps(reader)
@@ -193,9 +202,9 @@ def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -
         outer = shape_of(reader.results[len(reader.results) - 1])
         for position, expr in enumerate(maps[number].results):
             places = [p for p, e in enumerate(out.results) if e == expr] if isinstance(expr, ir.AffineDimExpr) else []
-            if not places:
+            if not places and len(groups[position]) > 1:
                 return None
-            extents[position] = max(extents[position], outer[places[0]])
+            extents[position] = max(extents[position], outer[places[0]] if places else shape[position])
     return extents
 
 

@@ -14,9 +14,18 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
-from ...common.axes import Axes, TileOp
+from ...common.axes import Axes, TileOp, even_size
 from ...common.combiner import is_long, split
-from ...common.contraction import SHALLOW, block_columns, input_loops, integer_product, is_contraction, multiplies_bf16
+from ...common.contraction import (
+    SHALLOW,
+    block_columns,
+    block_registers,
+    block_rows,
+    input_loops,
+    integer_product,
+    is_contraction,
+    multiplies_bf16,
+)
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
@@ -143,7 +152,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
             several = axis == output[-1] and packed[axis] == block
             sizes[axis] = packed[axis] * (max(1, wide // block) if several else 1)
     cut(sizes, axes, [a for a in columns if a not in sizes], wide)
-    cut(sizes, axes, rows, high)
+    cut(sizes, axes, rows, _even_rows(axes.extent[rows[-1]], high, target) if rows else high)
     return sizes
 
 
@@ -171,6 +180,12 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     high = rows if rows <= most and panels >= _TILES_A_CORE * target.cores else _TILE_ROWS
     many = ceil(rows / high) * panels // 2 >= _TILES_A_CORE * target.cores
     return _TILE_COLUMNS * (2 if many else 1), high
+
+
+def _even_rows(extent: int, most: int, target: TargetView) -> int:
+    """Rows of tiles that cut `extent` as evenly as whole blocks of registers can: of 196 three times 66, not 96, 96 and 4."""
+    block = block_rows(target, block_registers(target))
+    return most if extent <= most else min(most, ceil(even_size(extent, most) / block) * block)
 
 
 def _tile_element(hero: TileOp, target: TargetView) -> int:

@@ -244,3 +244,66 @@ func.func private @none(%x: tensor<6xf32>) -> tensor<6xf32> attributes {hloom.ki
   } -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// -----
+
+// Changed: The rows of a product are read by two loops: it gets both, and its operand is read as it was before its collapse. Declined: the second reads the rows
+// backwards.
+// CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+// CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+// CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-LABEL: func.func private @rows
+// CHECK-NOT: collapse_shape
+// CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#[[X]], #[[W]], #[[Y]]], {{.*}} ins(%arg0, %arg1 : tensor<4x32x16xf32>, tensor<16x32xf32>) outs(%{{.*}} : tensor<4x32x32xf32>)
+// CHECK: linalg.generic {indexing_maps = [#[[ID]], #[[ID]]], {{.*}} ins(%[[C]] : tensor<4x32x32xf32>)
+// CHECK-LABEL: func.func private @backwards
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<128x32xf32>)
+#x = affine_map<(d0, d1, d2) -> (d0, d2)>
+#w = affine_map<(d0, d1, d2) -> (d2, d1)>
+#y = affine_map<(d0, d1, d2) -> (d0, d1)>
+#read = affine_map<(d0, d1, d2) -> (d0 * 32 + d1, d2)>
+#turned = affine_map<(d0, d1, d2) -> (d0 * -32 - d1 + 127, d2)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func private @rows(%x: tensor<4x32x16xf32>, %w: tensor<16x32xf32>) -> tensor<4x32x32xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<4x32x16xf32> into tensor<128x16xf32>
+  %e = tensor.empty() : tensor<128x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x32xf32>) -> tensor<128x32xf32>
+  %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%rows, %w : tensor<128x16xf32>, tensor<16x32xf32>) outs(%f : tensor<128x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<128x32xf32>
+  %o = tensor.empty() : tensor<4x32x32xf32>
+  %r = linalg.generic {indexing_maps = [#read, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%c : tensor<128x32xf32>) outs(%o : tensor<4x32x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x32x32xf32>
+  return %r : tensor<4x32x32xf32>
+}
+func.func private @backwards(%x: tensor<4x32x16xf32>, %w: tensor<16x32xf32>) -> tensor<4x32x32xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.collapse_shape %x [[0, 1], [2]] : tensor<4x32x16xf32> into tensor<128x16xf32>
+  %e = tensor.empty() : tensor<128x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x32xf32>) -> tensor<128x32xf32>
+  %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%rows, %w : tensor<128x16xf32>, tensor<16x32xf32>) outs(%f : tensor<128x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<128x32xf32>
+  %o = tensor.empty() : tensor<4x32x32xf32>
+  %r = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%c : tensor<128x32xf32>) outs(%o : tensor<4x32x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x32x32xf32>
+  return %r : tensor<4x32x32xf32>
+}
