@@ -25,8 +25,8 @@ Split = list[list[int]]
 def split_result(producer: ir.Operation) -> None:
     """The product, computed in the dims that all its readers read it by: `c[196 * b + r, n]` becomes `c[b, r, n]`.
 
-    Declined: readers that differ, or do not read all of it in order; few rows a turn; operands that another op of the group makes, or that are read along
-    the loop in another way than by it.
+    Declined: readers that differ, or do not read all of it in order; few rows a turn; operands that another op of the group makes, or that
+    are read along the loop in another way than by it.
     """
     product = read_generic(producer)
     out = product.maps[-1]
