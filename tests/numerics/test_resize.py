@@ -20,6 +20,8 @@ RESIZES = [
     {"size": (20, 5), "mode": "bilinear", "align_corners": True},
     {"size": (1, 40), "mode": "bilinear", "align_corners": True},
     {"size": (30, 31), "mode": "bicubic"},
+    {"size": (5, 29), "mode": "nearest-exact"},
+    {"scale_factor": (1.7, 0.6), "mode": "nearest-exact"},
     {"size": (4, 5), "mode": "bilinear", "antialias": True},
     {"size": (20, 2), "mode": "bicubic", "antialias": True},
     {"scale_factor": 0.37, "mode": "bicubic", "antialias": True},

@@ -63,6 +63,15 @@ def nearest(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequen
     return resized(op, x, scales, places)
 
 
+@torch_lowering("aten._upsample_nearest_exact1d.vec", "aten._upsample_nearest_exact2d.vec", "aten._upsample_nearest_exact3d.vec")
+def nearest_exact(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequence[float] | None = None) -> ir.Value:
+    def places(extent: int, count: int, scale: float | None) -> Places:
+        at = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * ratio(extent, count, scale)
+        return Places(np.minimum(np.floor(at).astype(np.int64), extent - 1)[None])
+
+    return resized(op, x, scales, places)
+
+
 def real_of(x: ir.Value) -> type[np.floating]:
     """What eager computes places and weights in."""
     return np.float64 if isinstance(build.element_of(x), ir.F64Type) else np.float32
