@@ -130,7 +130,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         if axis in axes.tileable:
             sizes[axis] = 1
     packed = panels(hero)
-    if row_count < 8 and not packed:
+    if row_count < 8 and not packed and not _in_lanes(hero):
         width = prod(axes.extent[a] for a in columns)
         panel = max(1024, min(16384 // row_count, -(-width // (64 * target.cores)) * 64)) if innermost(hero, 1) in columns else 8
         cut(sizes, axes, columns, panel)
@@ -154,6 +154,13 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     cut(sizes, axes, [a for a in columns if a not in sizes], wide)
     cut(sizes, axes, rows, _even_rows(axes.extent[rows[-1]], high, target) if rows else high)
     return sizes
+
+
+def _in_lanes(hero: TileOp) -> bool:
+    """Whether the right operand is packed in lanes of 32 bits, over whose elements the last loop goes: a panel lies in one piece."""
+    last = dim_position(hero.maps[1].results[-1]) if len(hero.maps[1].results) > 2 else None
+    size = element_bytes(ir.RankedTensorType(hero.inputs[1].type).element_type)
+    return last is not None and not hero.parallel[last] and size < 4 and hero.extents[last] * size == 4
 
 
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int) -> tuple[int, int]:

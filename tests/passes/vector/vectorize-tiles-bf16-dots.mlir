@@ -35,7 +35,7 @@ module attributes {hloom.target = {bf16_dot = true}} {
 // CHECK-NOT: memref.alloca
 // CHECK-DAG: memref.load %[[X]]
 // CHECK-DAG: vector.load %[[W]]{{.*}} : memref<2048xi32>, vector<{{.*}}xi32>
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.256"
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
 // CHECK: return
 #a = affine_map<(d0, d1, d2) -> (d1, d2)>
 #b = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
