@@ -50,7 +50,7 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     groups = [a for a in output if of[a] in pixels and of[a] in weights]
     if is_transformed(hero.inputs[1]):
         return _winograd_schedule(hero, axes, lines, columns, target)
-    if groups and not columns and output[-1] in lines:
+    if groups and output[-1] in lines:
         return _pictures_schedule(axes, groups[0], output)
     sizes = {axis: 1 for axis in groups if axis in axes.tileable}
     if output[-1] in sizes:
@@ -85,7 +85,7 @@ def _kinds(hero: TileOp) -> list[ir.RankedTensorType]:
 
 
 def _pictures_schedule(axes: Axes, group: int, output: list[int]) -> dict[int, int]:
-    """Whole pictures of a convolution that is one for each channel: its kernel knows which of their rows reach into padding."""
+    """Whole pictures of groups: a kernel of one for each channel knows which rows reach into padding; lines of all groups lie far apart."""
     outer = output[: output.index(group) + 1]
     sizes: dict[int, int] = {}
     cut(sizes, axes, outer, max(1, _POINTS // prod(axes.extent[axis] for axis in output[len(outer) :])))
