@@ -28,7 +28,7 @@ _JOINING = frozenset([*named(Kind.ELEMENTWISE), "stablehlo.pad", "stablehlo.slic
 _FLOAT_BITS = 32
 _FLOAT = 4
 _LAST, _LAST_EACH = 0.95, 0.6
-"""Shares of the peak with the channels last, of dense convolutions and of those that are one for each channel."""
+"""Shares of the peak with the channels last, of dense convolutions and of those whose groups have less than two registers of channels."""
 _FIRST, _FIRST_APART = 0.9, 0.72
 """Shares of the peak with the channels first, of pixels side by side and of those two apart."""
 _WINOGRAD = 2
@@ -112,7 +112,10 @@ def _first_ps(conv: Conv, target: TargetView) -> int:
 
 def _last_ps(op: ir.Operation, conv: Conv, target: TargetView) -> int:
     saved = _WINOGRAD if suits_winograd(op, conv) else 1
-    return int(_flops_ps(conv, target) / (saved * _LAST if conv.groups == 1 else _LAST_EACH))
+    wide, lanes = conv.output[1] // conv.groups, target.vector_bits // _FLOAT_BITS
+    dense = conv.groups == 1 or wide > lanes
+    used = wide / (ceil(wide / lanes) * lanes) if dense else 1
+    return int(_flops_ps(conv, target) / (saved * used * _LAST if dense else _LAST_EACH))
 
 
 def _conversions_ps(convs: list[Conv], target: TargetView) -> int:

@@ -14,7 +14,6 @@ from hloom.dialects.target import TargetView
 from ...common.lines import FARTHEST, MOST_TAPS
 from ...library_calls.conv import Conv, conv_of
 from .dimensions import ConvDims
-from .direct_convolution import direct_convolution
 
 _LANE_BITS = 32
 
@@ -22,16 +21,14 @@ _LANE_BITS = 32
 def line_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the kernel of lines computes (passes/vector/nests/lines.py); None for others.
 
-    Of f32 alone, no line shorter than a window or half a vector; of one group, of one for each channel, or of groups of too few features
-    for another kernel (direct_convolution.py).
+    Of f32 alone, no line shorter than a window or half a vector.
     """
     conv = conv_of(op) if target.kind == "cpu" else None
     if conv is None or {str(v.type.element_type) for v in (*op.operands, op.results[0])} != {"f32"} or not _has_lines(ConvDims.of(op)):
         return None
-    alone = conv.groups == 1 or conv.input[1] == conv.groups == conv.output[1] or direct_convolution(op, target) is None
     windows = 1 < conv.filter[-1] and prod(conv.filter[2:][-2:]) <= MOST_TAPS and conv.window_strides[-1] <= FARTHEST
     long = line_length(conv) >= max(2, conv.filter[-1], target.vector_bits // _LANE_BITS // 2)
-    return conv if long and (windows or _is_product(conv)) and alone else None
+    return conv if long and (windows or _is_product(conv)) else None
 
 
 def line_length(conv: Conv) -> int:
