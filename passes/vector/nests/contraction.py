@@ -37,6 +37,7 @@ from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .packing import Scratch, pack, packable, summed
+from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, pieces, windows_of
 from .work import Point, Work, stride_along
 
@@ -107,6 +108,8 @@ class _Contraction:
 
     def emit(self) -> None:
         extents = self.work.extents
+        if self.vector is not None and self.jam is not None and steps_over_pixels(self.work):
+            prefetch_tile(self.work.inputs[0], self.target)
 
         def at(indices: list[LinearIndex]) -> None:
             fixed = dict(zip(self.outer, indices))

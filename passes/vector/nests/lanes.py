@@ -65,7 +65,7 @@ class Lanes:
         kind = self.type(storage_element(storage.element))
         start = address.uniform().value()
         if storage.ahead and not storage.writable:
-            self._prefetch(storage, address)
+            self.prefetch(storage, address)
         if self.mask is None:
             return vector.load(kind, storage.base, [start])
         return vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
@@ -102,7 +102,8 @@ class Lanes:
         both = vector.shuffle(self.widen(first), self.widen(second), order)
         self._twice().store(both, storage, address.uniform().along_lanes())
 
-    def _prefetch(self, storage: Storage, address: LinearIndex) -> None:
+    def prefetch(self, storage: Storage, address: LinearIndex) -> None:
+        """Prefetches what all lanes read, or write, `storage.ahead` elements further on."""
         for first in range(0, self.count, _LINE_BYTES // element_bytes(storage.element)):
             place = (address.uniform() + (storage.ahead + first)).value()
             memref.prefetch(storage.base, [place], storage.writable, _KEEP_IN_ALL_CACHES, True)
@@ -122,7 +123,7 @@ class Lanes:
         elif address.lanes == 1:
             start = address.uniform().value()
             if storage.ahead:
-                self._prefetch(storage, address)
+                self.prefetch(storage, address)
             if self.mask is None:
                 vector.store(value, storage.base, [start])
             else:

@@ -38,6 +38,7 @@ from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .line import Line, line_of
 from .nests import mask_of, point_indices, static_mask, whole_part
+from .tile_prefetch import prefetch_tile
 from .windows import windows_of
 from .work import Point, Work, stride_along
 
@@ -74,7 +75,7 @@ class _Lines:
         self.work, self.line, self.captured = work, line, captured
         self.pixels, self.map = work.inputs[line.pixels], work.maps[line.pixels]
         assert isinstance(self.pixels, Storage)
-        self.one = work.lanes(target)
+        self.one, self.target = work.lanes(target), target
         windows = [w for w in windows_of(work) if not w.step(line.loop)]
         loops = [d for d, n in enumerate(work.extents) if work.parallel[d] and d != line.loop and n != 1]
         still = [d for d in loops if self._step(d) == 0]
@@ -104,6 +105,7 @@ class _Lines:
 
     def emit(self) -> None:
         pieces = self._pieces()
+        prefetch_tile(self.pixels, self.target)
 
         def at(indices: list[LinearIndex]) -> None:
             fixed = dict(zip(self.outer, indices))

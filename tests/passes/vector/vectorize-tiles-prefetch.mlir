@@ -226,3 +226,46 @@ module attributes {hloom.target = {l2_bytes = 24576 : i64}} {
     return %r : tensor<12x8x64xf32>
   }
 }
+
+// -----
+
+// Changed: The pixels that a tile's windows read, a cache line of each row after the other, before the first of them; the cache does not hold
+// all of the input, but twice what a tile reads of it.
+// CHECK-LABEL: func.func private @windows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<7168xf32>, %[[W:.*]]: memref<144xf32>, %{{.*}}: memref<7168xf32>)
+// CHECK: scf.for %{{.*}} = %c0 to %c4
+// CHECK: scf.for %{{.*}} = %c0 to %c34
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read
+// CHECK: vector.maskedload %[[X]]
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: return
+#xl = affine_map<(c, oh, ow, kh, kw) -> (c, oh + kh, ow + kw)>
+#wl = affine_map<(c, oh, ow, kh, kw) -> (c, kh, kw)>
+#yl = affine_map<(c, oh, ow, kh, kw) -> (c, oh, ow)>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 24000 : i64}} {
+  func.func private @windows(%x: tensor<16x32x14xf32>, %w: tensor<16x3x3xf32>) -> tensor<16x32x14xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %p = tensor.pad %x low[0, 1, 1] high[0, 1, 1] {
+    ^bb0(%a: index, %b: index, %c: index):
+      tensor.yield %zero : f32
+    } : tensor<16x32x14xf32> to tensor<16x34x16xf32>
+    %e = tensor.empty() : tensor<16x32x14xf32>
+    %r = scf.forall (%h) = (0) to (16) step (4) shared_outs(%o = %e) -> (tensor<16x32x14xf32>) {
+      %s = tensor.extract_slice %p[%h, 0, 0] [4, 34, 16] [1, 1, 1] : tensor<16x34x16xf32> to tensor<4x34x16xf32>
+      %v = tensor.extract_slice %w[%h, 0, 0] [4, 3, 3] [1, 1, 1] : tensor<16x3x3xf32> to tensor<4x3x3xf32>
+      %t = tensor.extract_slice %o[%h, 0, 0] [4, 32, 14] [1, 1, 1] : tensor<16x32x14xf32> to tensor<4x32x14xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%t : tensor<4x32x14xf32>) -> tensor<4x32x14xf32>
+      %c = linalg.generic {indexing_maps = [#xl, #wl, #yl], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+          ins(%s, %v : tensor<4x34x16xf32>, tensor<4x3x3xf32>) outs(%f : tensor<4x32x14xf32>) {
+      ^bb0(%a: f32, %b: f32, %sum: f32):
+        %0 = arith.mulf %a, %b : f32
+        %1 = arith.addf %sum, %0 : f32
+        linalg.yield %1 : f32
+      } -> tensor<4x32x14xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %c into %o[%h, 0, 0] [4, 32, 14] [1, 1, 1] : tensor<4x32x14xf32> into tensor<16x32x14xf32>
+      }
+    }
+    return %r : tensor<16x32x14xf32>
+  }
+}

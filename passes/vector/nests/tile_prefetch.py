@@ -1,0 +1,55 @@
+"""Pixels that a tile reads by short lines, prefetched together before the first of them is read.
+
+A kernel of windows reads pieces of many lines in turn, which lie further apart than a processor's own prefetching follows. So it would wait
+for one cache line after the other, where the picture is in no near cache:
+
+    for rows of the tile's pixels: for x in cache lines of the row: prefetch row[x]
+
+Where windows overlap by most of their lines, with the channels last, most of a tile's pixels are in the cache from the tile before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView
+
+from ...common.control_flow import for_each, nest_each
+from ...common.linear_index import LinearIndex, linear_results
+from ...common.storage import Storage
+from ...common.tiled_function import size_bound
+from .lanes import Lanes
+from .work import Work
+
+
+def steps_over_pixels(work: Work) -> bool:
+    """Whether the first input is read through windows that are two pixels or more apart."""
+    results = linear_results(work.maps[0], [LinearIndex({dim: 1}) for dim in range(work.maps[0].n_dims)]) if work.inputs else None
+    for index in results or ():
+        steps = [step for loop, step in index.terms.items() if work.parallel[loop]]
+        if len(steps) < len(index.terms) and any(step > 1 for step in steps):
+            return True
+    return False
+
+
+def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None:
+    """Prefetches a tile's slice of an input that the second-level cache does not hold. Of others it emits nothing, nor of slices that would
+    fill half of that cache."""
+    if not isinstance(pixels, Storage) or pixels.writable:
+        return
+    nbytes = element_bytes(pixels.element)
+    (whole,) = ir.MemRefType(pixels.base.type).shape
+    slice_bytes = prod(map(size_bound, pixels.sizes)) * nbytes
+    if whole * nbytes <= target.l2_bytes or slice_bytes > target.l2_bytes // 2:
+        return
+    line = Lanes(target.cache_line_bytes // nbytes)
+    here, (*outer, last) = replace(pixels, ahead=0), pixels.sizes
+
+    def row(at: list[LinearIndex]) -> None:
+        for_each(0, last, line.count, lambda x: line.prefetch(here, pixels.address([*at, x])))
+
+    nest_each(outer, row)
