@@ -102,6 +102,9 @@ LINES = [
     Layer((8, 64), 7, 13, (3, 2), padding=around(1), dilation=2),
     Layer((7, 7), 16, 40, (1, 1)),
     Layer((3, 1000), 2, 4, (1, 9), stride=2, padding=((0, 0), (4, 4))),
+    Layer((13, 20), 16, 24, (3, 3), padding=around(1), groups=4, batch=2),
+    Layer((9, 33), 12, 6, (3, 5), stride=2, padding=((1, 0), (2, 2)), groups=3),
+    Layer((150, 150), 16, 8, (3, 3), padding=around(1), groups=2, batch=2),
 ]
 """Lines of pixels along the lanes, where a policy asks for the channels first."""
 
