@@ -18,7 +18,7 @@ IMAGES = torch.randn(2, 5, 7, 6, generator=torch.Generator().manual_seed(0)).to(
 class Net(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(5, 9, 3, padding=1)
+        self.conv = nn.Conv2d(5, 17, 3, padding=1)  # more features than a register has lanes: the direct kernel
 
     def forward(self, x):
         y = torch.relu(self.conv(x))
@@ -89,7 +89,7 @@ def test_outputs_that_the_caller_gives(exe, net):
     for found, wanted in zip(outputs, expected, strict=True):
         _assert_alike(found, wanted)
     with pytest.raises(InputError, match="result0"):
-        exe.run([IMAGES], [torch.empty(2, 9, 7, 6), outputs[1]])
+        exe.run([IMAGES], [torch.empty(2, 17, 7, 6), outputs[1]])
 
 
 def test_a_wrong_shape_is_told_as_the_caller_sees_it(exe):
