@@ -52,3 +52,13 @@ def test_output_paddings_that_differ(module, shape):
     x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         torch.testing.assert_close(hloom.compile(module.eval(), x)(x), module(x), rtol=1e-4, atol=1e-5)
+
+
+def test_tracked_moments():
+    """torch.export does not tell that an instance norm that is trained changes its moments."""
+    x = torch.randn(2, 5, 7, 6, generator=torch.Generator().manual_seed(0))
+    norm = torch.nn.InstanceNorm2d(5, affine=True, track_running_stats=True)
+    norm.running_mean = torch.linspace(-1, 1, 5)
+    with pytest.raises(hloom.UnsupportedOpError, match="running moments"):
+        hloom.compile(norm.train(), x)
+    torch.testing.assert_close(hloom.compile(norm.eval(), x)(x), norm(x))

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hloom.passes.errors import UnsupportedOpError
+
 from ..torch_registry import torch_decomposition, use_torch_decompositions
 
 use_torch_decompositions("aten.addmv", "aten.unbind_copy", "aten.view_copy", "aten.narrow_copy", "aten.permute_copy")
@@ -47,6 +49,27 @@ def empty(size: Sequence[int], **options: Any) -> Tensor:
 def new_empty(x: Tensor, size: Sequence[int], *rest: Any, **options: Any) -> Tensor:
     """Zeros: what an array holds before it is written must not matter."""
     return torch.full(size, 0, dtype=options.get("dtype") or x.dtype)
+
+
+@torch_decomposition("aten.instance_norm", before_lowering=True)
+def instance_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    of_the_input: bool,
+    momentum: float,
+    eps: float,
+    *rest: Any,
+) -> Tensor:
+    """By tracked moments it is a batch norm. Those that it tracks at each call torch.export does not tell of."""
+    if mean is None or variance is None:
+        return NotImplemented
+    if of_the_input:
+        remedy = "call eval(), or make the layer with track_running_stats=False"
+        raise UnsupportedOpError("it changes its running moments", op="aten.instance_norm", stage="input", remedy=remedy)
+    return torch.ops.aten._native_batch_norm_legit_no_training(x, weight, bias, mean, variance, momentum, eps)[0]
 
 
 @torch_decomposition("aten.bilinear")
