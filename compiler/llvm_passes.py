@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from ctypes import string_at
 from dataclasses import dataclass
 
@@ -42,9 +42,7 @@ class Job:
             few.add_loop_rotate_pass()
             few.add_simplify_cfg_pass()
             return few
-        passes = builder.getModulePassManager()
-        passes.add_loop_strength_reduce_pass()  # the one that `_without_strength_reduction` takes from the code generator
-        return passes
+        return builder.getModulePassManager()
 
 
 def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: llvm.PipelineTuningOptions) -> None:
@@ -67,21 +65,16 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     passes = [job.passes(builder) for job, builder in zip(jobs, builders)]
     errors = [ffi.OutputString() for _ in jobs]
     buffers: list[int | None] = [None] * len(jobs)
-    numbers = iter(range(len(jobs)))
 
-    def work() -> None:
+    def work(numbers: Iterator[int]) -> None:
         for number in numbers:
             buffers[number] = _optimise_and_emit(jobs[number], builders[number], passes[number], errors[number])
 
-    # no pool of the standard library's: a fork holds a lock that its `submit` takes while it waits for the one that is held here
-    threads = [threading.Thread(target=work) for _ in range(min(len(jobs), len(os.sched_getaffinity(0))) - 1)]
     try:
-        with _running, _without_strength_reduction():
-            for thread in threads:
-                thread.start()
-            work()
-            for thread in threads:
-                thread.join()
+        with _running:
+            with _without_strength_reduction():
+                _on_all_cores(work, [number for number, job in enumerate(jobs) if job.few])
+            _on_all_cores(work, [number for number, job in enumerate(jobs) if not job.few])
     finally:
         for each, job in zip(passes, jobs):
             _dispose(each)
@@ -89,18 +82,30 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     return [_contents(buffer, error) for buffer, error in zip(buffers, errors)]
 
 
+def _on_all_cores(work: Callable[[Iterator[int]], None], numbers: Sequence[int]) -> None:
+    """Calls `work` in several threads, which share the numbers."""
+    left = iter(numbers)
+    # no pool of the standard library's: a fork holds a lock that its `submit` takes while it waits for the one that is held here
+    threads = [threading.Thread(target=work, args=[left]) for _ in range(min(len(numbers), len(os.sched_getaffinity(0))) - 1)]
+    for thread in threads:
+        thread.start()
+    work(left)
+    for thread in threads:
+        thread.join()
+
+
 def assembly_of(job: Job) -> str:
     """The assembly text of what `objects_of` makes an object of."""
     builder = llvm.create_pass_builder(job.machine, job.options)
-    with _running, _without_strength_reduction():
+    with _running, _without_strength_reduction() if job.few else nullcontext():
         run_passes(job.passes(builder), job.module, builder)
         return job.machine.emit_assembly(job.module)
 
 
 @contextmanager
 def _without_strength_reduction() -> Iterator[None]:
-    """Has the code generator reduce no strength: of long code it takes half of the code generator's time, and it cannot be left out of one
-    module alone. Whoever generates code at the same time in another thread gets addresses that are computed more often, but right code.
+    """Has the code generator reduce no strength: of long code that takes half of its time. The option is the process's: modules with and
+    without it are compiled one group after the other. As a pass over a module's loops, LLVM's assertions end the process at some nests.
     """
     llvm.set_option("hloom", "-disable-lsr=true")
     try:

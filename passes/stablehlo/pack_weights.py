@@ -21,7 +21,7 @@ columns, bf16_dot), four bytes (int8_dot). Such weights are packed however few r
 The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is
 done once; upstream's linalg-block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets
 other than CPUs; weights that are not bound, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch
-dimensions; dots of other elements with at most `min-rows` rows, which read the weight once anyway.
+dimensions; dots of other elements with at most `min-rows` rows, which read the weight once in any order.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FEW = 8
 
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
-def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 8) -> None:
+def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> None:
     main = entry(module, "main")
     if main is None or target_of(module).kind != "cpu":
         return

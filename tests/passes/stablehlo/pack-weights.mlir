@@ -81,13 +81,13 @@ module {
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: stablehlo.transpose
 // CHECK: return
-func.func @main(%x: tensor<16x3xf32>, %free: tensor<8x3xf32>, %few: tensor<8x3xf32>, %w: tensor<8x3xf32> {hloom.bound}, %v: tensor<2x3xf32> {hloom.bound}, %b: tensor<4x8x3xf32> {hloom.bound}, %xb: tensor<4x16x3xf32>)
-    -> (tensor<16x8xf32>, tensor<8x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>) {
+func.func @main(%x: tensor<16x3xf32>, %free: tensor<8x3xf32>, %few: tensor<1x3xf32>, %w: tensor<8x3xf32> {hloom.bound}, %v: tensor<2x3xf32> {hloom.bound}, %b: tensor<4x8x3xf32> {hloom.bound}, %xb: tensor<4x16x3xf32>)
+    -> (tensor<16x8xf32>, tensor<1x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>) {
   %0 = stablehlo.dot_general %x, %free, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<8x3xf32>) -> tensor<16x8xf32>
-  %1 = stablehlo.dot_general %few, %w, contracting_dims = [1] x [1] : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.dot_general %few, %w, contracting_dims = [1] x [1] : (tensor<1x3xf32>, tensor<8x3xf32>) -> tensor<1x8xf32>
   %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<2x3xf32>) -> tensor<16x2xf32>
   %3 = stablehlo.dot_general %xb, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x16x3xf32>, tensor<4x8x3xf32>) -> tensor<4x16x8xf32>
-  return %0, %1, %2, %3 : tensor<16x8xf32>, tensor<8x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>
+  return %0, %1, %2, %3 : tensor<16x8xf32>, tensor<1x8xf32>, tensor<16x2xf32>, tensor<4x16x8xf32>
 }
 
 // -----
