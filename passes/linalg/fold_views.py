@@ -8,10 +8,10 @@ After:
     %c = generic (m, n, k) ins(%x (m, k), %w (n floordiv 64, k, n mod 64)) outs(tensor<256x1000xf32>)
     %r = generic (m, n) ins(%c (m, n))
 
-A contraction whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is read. For a CPU
-one whose rows are read by several loops, `c[196 * b + r, n]`, computes in their shape (lowering/split_result.py). Any other view between
-two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum, through a slice by
-stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
+A contraction without windows whose result is read through a collapse alone computes in the collapsed shape, and only as much of it as is
+read. For a CPU one whose rows are read by several loops, `c[196 * b + r, n]`, computes in their shape (lowering/split_result.py). Any other
+view between two generics is composed into its reader's map: through a collapse by floordiv and mod, through an expansion by a sum, through
+a slice by stride and offset. A loop that then stands alone in no map takes its extent from an operand that lends its shape.
 
 Upstream's fold-tensor-subset-ops folds views into other views and vector transfers, not into the maps of generics.
 
@@ -21,13 +21,14 @@ the return alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.affine import index_at, maps_attr, read_maps, to_affine
+from ..common.affine import index_at, maps_attr, read_maps, to_affine, used_dims
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import defining_op, erase_unused, has_one_use, index_constant, is_used, replace, value_of, walk
@@ -167,7 +168,7 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     if not plain or indexed or not has_one_use(source) or fill is None or fill.name != "linalg.fill" or len(iterators) == len(out.results):
         return False
     extents = _read_extents(view, readers)
-    if extents is None:
+    if extents is None or _has_windows(maps[:-1], {ir.AffineDimExpr(e).position for e in out.results}):
         return False
     replaced, dims = _collapsed_loops(out, _groups(view), shape_of(source), len(iterators))
     substitution = ir.AffineMap.get(dims, 0, replaced)
@@ -189,6 +190,11 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     clone.attributes["iterator_types"] = ir.ArrayAttr.get([*kept, *(iterators[i] for i in inner)])
     view.results[0].replace_all_uses_with(clone.results[0])
     return True
+
+
+def _has_windows(maps: Sequence[ir.AffineMap], shown: set[int]) -> bool:
+    """Whether an operand is read at the sum of a loop that the result shows and another: `w floordiv 8 + tap` would be no window."""
+    return any(len(used_dims(e)) > 1 and used_dims(e) & shown for m in maps for e in m.results)
 
 
 def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -> list[int] | None:

@@ -202,6 +202,22 @@ def test_winograd(target):
     check(WINOGRAD, target, True)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_sequences_seen_as_images(target):
+    """Vision transformers' mixed feed-forward layers: what follows the windows reads pixels by one number."""
+
+    def layer(x, window):
+        images = x.reshape(2, 7, 9, 40)
+        dims = lax.conv_dimension_numbers(images.shape, window.shape, ("NHWC", "HWIO", "NHWC"))
+        out = lax.conv_general_dilated(images, window, (1, 1), "SAME", dimension_numbers=dims, feature_group_count=40)
+        return jax.nn.gelu((out + 0.5).reshape(2, 63, 40), approximate=False)
+
+    rng = np.random.default_rng(0)
+    x, window = rng.standard_normal((2, 63, 40), np.float32), rng.standard_normal((3, 3, 1, 40), np.float32)
+    found = hloom.compile(layer, x, window, target=target)(x, window)
+    np.testing.assert_allclose(found, jax.jit(layer)(x, window), rtol=1e-4, atol=1e-5)
+
+
 def test_winograd_of_weights_given_at_each_call():
     layers = [
         Layer((40, 41), 64, 36, (3, 3), padding=around(1)),
