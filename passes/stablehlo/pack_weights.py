@@ -18,10 +18,10 @@ columns, bf16_dot), four bytes (int8_dot). Such weights are packed however few r
 
     %p : [columns / 64, K / 2, 64, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 
-The packing stands at the head of @main and depends on the weight alone, so that split-init, which comes after, moves it into @init: it is
-done once; upstream's linalg-block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets
-other than CPUs; weights that are not bound, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch
-dimensions; dots of other elements with at most `min-rows` rows, which read the weight once in any order.
+The packing depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once; upstream's linalg-
+block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
+are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
+other elements with at most `min-rows` rows, which read the weight once in any order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.contraction import block_registers
-from ..common.init_function import bound_arguments, entry
-from ..common.rewriting import replace, walk
+from ..common.init_function import early_values, entry
+from ..common.rewriting import holder, replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
@@ -50,14 +50,14 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
     main = entry(module, "main")
     if main is None or target_of(module).kind != "cpu":
         return
-    bound = {main.regions[0].blocks[0].arguments[index] for index in bound_arguments(main)}
+    bound = early_values(main)
     packed: dict[tuple[ir.Value, int, int], ir.Value] = {}
     for op in walk(main, "stablehlo.dot_general"):
         found = _neighbours(op) if _is_packable(op, bound) else None
         if found is not None and _columns(op) >= found[0]:
-            _pack(main, op, *found, packed)
+            _pack(op, *found, packed)
         elif _is_packable(op, bound) and _rows(op) > min_rows and _columns(op) >= (width := block or _width(op)):
-            _pack(main, op, width, 1, packed)
+            _pack(op, width, 1, packed)
 
 
 def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
@@ -88,7 +88,7 @@ def _columns(op: ir.Operation) -> int:
     return build.shape_of(op.operands[1])[DotDims.of(op).free(1)[0]]
 
 
-def _pack(main: ir.Operation, op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value, int, int], ir.Value]) -> None:
+def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value, int, int], ir.Value]) -> None:
     """`count` neighbours in depth lie side by side."""
     lhs, rhs = op.operands
     dims = DotDims.of(op)
@@ -98,7 +98,7 @@ def _pack(main: ir.Operation, op: ir.Operation, block: int, count: int, packed: 
     blocks = -(-columns // block)
     key = rhs, column, count
     if key not in packed:
-        with op.location, ir.InsertionPoint.at_block_begin(main.regions[0].blocks[0]):
+        with op.location, ir.InsertionPoint(holder(op, rhs)):
             blocked = _blocked(rhs, column, blocks, block)
             packed[key] = _joined(blocked, count) if count > 1 else blocked
     element = build.element_of(op.results[0])

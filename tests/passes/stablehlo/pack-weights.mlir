@@ -100,3 +100,17 @@ func.func @main(%x: tensor<16x3xf32>, %w: tensor<16x3xf32> {hloom.bound}) -> ten
   %0 = stablehlo.add %x, %w : tensor<16x3xf32>
   return %0 : tensor<16x3xf32>
 }
+
+// -----
+
+// Changed: Some rows of a bound matrix are a weight, too: they are packed where they are made.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[S:.*]] = stablehlo.slice %{{.*}} [8:16, 0:3]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[S]] : (tensor<8x3xf32>) -> tensor<2x4x3xf32>
+// CHECK: %[[P:.*]] = stablehlo.transpose %[[R]], dims = [0, 2, 1]
+// CHECK: stablehlo.dot_general %{{.*}}, %[[P]], contracting_dims = [1] x [1]
+func.func @main(%x: tensor<16x3xf32>, %w: tensor<24x3xf32> {hloom.bound}) -> tensor<16x8xf32> {
+  %s = stablehlo.slice %w [8:16, 0:3] : (tensor<24x3xf32>) -> tensor<8x3xf32>
+  %0 = stablehlo.dot_general %x, %s, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<8x3xf32>) -> tensor<16x8xf32>
+  return %0 : tensor<16x8xf32>
+}
