@@ -21,7 +21,7 @@ columns, bf16_dot), four bytes (int8_dot). Such weights are packed however few r
 The packing depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once; upstream's linalg-
 block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
 are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
-other elements with at most `min-rows` rows, which read the weight once in any order.
+other elements with at most `min-rows` rows, which read the weight once in any order, and of at most 8 where they are not all f32 or f64.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
         found = _neighbours(op) if _is_packable(op, bound) else None
         if found is not None and _columns(op) >= found[0]:
             _pack(op, *found, packed)
-        elif _is_packable(op, bound) and _rows(op) > min_rows and _columns(op) >= (width := block or _width(op)):
+        elif _is_packable(op, bound) and _rows(op) > _least_rows(op, min_rows) and _columns(op) >= (width := block or _width(op)):
             _pack(op, width, 1, packed)
 
 
@@ -68,6 +68,11 @@ def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
         return (_PAIR_BLOCK, 2) if depth % _PAIR_DEPTH == 0 and _rows(op) > _FEW else None
     count = lane_elements(op)
     return (block_registers(target) * target.lanes(32), count) if count > 1 and depth % count == 0 else None
+
+
+def _least_rows(op: ir.Operation, rows: int) -> int:
+    """Rows that do not pay: products of elements that are widened first are others of few rows."""
+    return rows if panel_columns(op) else max(rows, _FEW)
 
 
 def _width(op: ir.Operation) -> int:

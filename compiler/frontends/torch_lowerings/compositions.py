@@ -51,7 +51,7 @@ def new_empty(x: Tensor, size: Sequence[int], *rest: Any, **options: Any) -> Ten
     return torch.full(size, 0, dtype=options.get("dtype") or x.dtype)
 
 
-@torch_decomposition("aten.instance_norm", before_lowering=True)
+@torch_decomposition("aten.instance_norm")
 def instance_norm(
     x: Tensor,
     weight: Tensor | None,
@@ -65,7 +65,7 @@ def instance_norm(
 ) -> Tensor:
     """By tracked moments it is a batch norm. Those that it tracks at each call torch.export does not tell of."""
     if mean is None or variance is None:
-        return NotImplemented
+        return torch.ops.aten.instance_norm.default.decompose(x, weight, bias, None, None, True, momentum, eps, *rest)
     if of_the_input:
         remedy = "call eval(), or make the layer with track_running_stats=False"
         raise UnsupportedOpError("it changes its running moments", op="aten.instance_norm", stage="input", remedy=remedy)
