@@ -8,20 +8,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_functions import Function  # noqa: E402
+
 import hloom  # noqa: E402
 from hloom.compiler.frontends import torch_registry  # noqa: E402
 from hloom.compiler.frontends.torch_lowerings import torch_decomposition, torch_lowering  # noqa: E402
 from hloom.passes.errors import PassFailure, UnsupportedOpError  # noqa: E402
 from hloom.passes.stablehlo.support import build  # noqa: E402
-
-
-class Function(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
 
 
 def check(function, *inputs, **tolerance) -> None:
