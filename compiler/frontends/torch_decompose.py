@@ -28,7 +28,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import Graph, GraphModule, Node
 
 from .torch_registry import all_decompositions, decomposition_of
-from .torch_trace import Declined, functional_of, stays, traced
+from .torch_trace import Declined, Stays, functional_of, stays, traced
 
 
 def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
@@ -81,7 +81,8 @@ class _Decomposition:
         """What the program's nodes are in the new graph: nodes, or sequences of them."""
         self.known: dict[Node, list[Node]] = {}
         """The other way round."""
-        self.traced: dict[Any, Graph] = {}
+        self.traced: dict[Any, Graph | None] = {}
+        """None: the op stays as it is."""
         self.mode = FakeTensorMode()
 
     def of(self, graph: Graph) -> Graph | None:
@@ -118,7 +119,7 @@ class _Decomposition:
         before, functional = args[0], functional_of(node.target)
         if functional is None or before.op != "call_function" or not _owns(before):
             raise Declined
-        after = self.call(functional, args, kwargs, node.meta)
+        after = self.call(functional, args, kwargs, node.meta, in_place=True)
         if not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
             raise Declined
         for known in self.known.pop(before):
@@ -130,15 +131,18 @@ class _Decomposition:
         made.meta = {**meta, "original_aten": target} if isinstance(target, torch._ops.OpOverload) else dict(meta)
         return made
 
-    def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: dict[str, Any]) -> Any:
-        """What the op decomposes into: itself, where the tables leave it."""
+    def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: dict[str, Any], in_place: bool = False) -> Any:
+        """What the op decomposes into: itself, where the tables leave it. `in_place`: `meta` tells of the op that changes its operand."""
         nodes, spec = torch_pytree.tree_flatten((args, kwargs))
-        key = (target, spec, tuple(map(_kind, (n.meta["val"] if isinstance(n, Node) else n for n in nodes))))
+        key = (target, in_place, spec, tuple(map(_kind, (n.meta["val"] if isinstance(n, Node) else n for n in nodes))))
         if key not in self.traced:
-            self.traced[key] = self.trace(target, nodes, spec)
+            self.traced[key] = self.trace(target, nodes, spec, None if in_place else target)
+        graph = self.traced[key]
+        if graph is None:
+            return self.kept(target, args, kwargs, meta)
         inputs = iter(n for n in nodes if isinstance(n, Node))
         made: dict[Node, Any] = {}
-        for inner in self.traced[key].nodes:
+        for inner in graph.nodes:
             if inner.op == "placeholder":
                 made[inner] = next(inputs)
             elif inner.op == "output":
@@ -150,8 +154,8 @@ class _Decomposition:
                 made[inner].meta = {**{name: of for name, of in meta.items() if name != "tensor_meta"}, **inner.meta}
         raise AssertionError("a graph has an output")
 
-    def trace(self, target: Any, leaves: list[Any], spec: Any) -> Graph:
-        """The op's graph; its placeholders are the tensors among `leaves`."""
+    def trace(self, target: Any, leaves: list[Any], spec: Any, whole: Any) -> Graph | None:
+        """The op's graph; its placeholders are the tensors among `leaves`. None where it is `whole` and has no decomposition for them."""
         tensors = [leaf.meta["val"] for leaf in leaves if isinstance(leaf, Node)]
         if not all(isinstance(value, torch.Tensor) for value in tensors):
             raise Declined
@@ -161,7 +165,10 @@ class _Decomposition:
             args, kwargs = torch_pytree.tree_unflatten([next(values) if isinstance(leaf, Node) else leaf for leaf in leaves], spec)
             return target(*args, **kwargs)
 
-        return traced(function, tensors, self.mode, decomposition_of)
+        try:
+            return traced(function, tensors, self.mode, decomposition_of, whole)
+        except Stays:
+            return None
 
 
 def _owns(node: Node) -> bool:

@@ -32,6 +32,8 @@ from torch.fx.node import map_aggregate
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from .torch_registry import lowering_of
+
 DecompositionOf = Callable[[Any], Callable[..., Any] | None]
 
 
@@ -43,9 +45,22 @@ class Declined(Exception):
     """The program is one for run_decompositions."""
 
 
-def traced(function: Callable[..., Any], tensors: Sequence[torch.Tensor], mode: FakeTensorMode, decomposition_of: DecompositionOf) -> Graph:
-    """The graph of what `function` does with the tensors, of which there is one placeholder each. Raises Declined."""
-    recorder = _Recorder(decomposition_of)
+class Stays(Exception):
+    """The op has no decomposition for these operands."""
+
+
+def traced(
+    function: Callable[..., Any],
+    tensors: Sequence[torch.Tensor],
+    mode: FakeTensorMode,
+    decomposition_of: DecompositionOf,
+    whole: OpOverload | None = None,
+) -> Graph:
+    """The graph of what `function` does with the tensors, of which there is one placeholder each.
+
+    Raises Declined, and Stays where `function` calls the op `whole` and that is all: it need not run to be known.
+    """
+    recorder = _Recorder(decomposition_of, whole)
     try:
         with mode:
             given = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors]
@@ -53,7 +68,7 @@ def traced(function: Callable[..., Any], tensors: Sequence[torch.Tensor], mode: 
                 recorder.know(tensor, recorder.graph.placeholder("x"))
             with torch._C._AutoDispatchBelowAutograd(), recorder:
                 result = function(*given)
-    except Declined:
+    except (Declined, Stays):
         raise
     except Exception as error:  # whatever torch's code raises: with the whole program it may not, or says more
         raise Declined from error
@@ -66,15 +81,21 @@ def stays(op: Any, decomposition_of: DecompositionOf) -> bool:
     """Whether an op is left as it is."""
     if op is operator.getitem:
         return True
-    return decomposition_of(op) is None and (_is_preservable_cia_op(op) or not op._can_decompose())
+    return decomposition_of(op) is None and (_is_keepable(op) or not op._can_decompose())
+
+
+def _is_keepable(op: Any) -> bool:
+    """Whether a program may hold the op, composite as it may be."""
+    return _is_preservable_cia_op(op) or lowering_of(op) is not None
 
 
 class _Recorder(TorchDispatchMode):
     """Sees every op below autograd."""
 
-    def __init__(self, decomposition_of: DecompositionOf):
+    def __init__(self, decomposition_of: DecompositionOf, whole: OpOverload | None):
         super().__init__()
         self.decomposition_of = decomposition_of
+        self.whole = whole
         self.graph = Graph()
         self.known: dict[int, Node] = {}
         self.alive: list[torch.Tensor] = []
@@ -97,19 +118,22 @@ class _Recorder(TorchDispatchMode):
 
     def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
         """The result of an op, which is taken apart or recorded."""
-        keepable, below = _is_preservable_cia_op(func), self.below
+        keepable, below = _is_keepable(func), self.below
+        is_whole, self.whole = func is self.whole, None  # the first op is
         if not keepable and not below:
             made = self.apart(_kernel_of_autograd(func), args, kwargs)
             if made is not NotImplemented:
                 return made
         with self.naming(func):
-            self.below = below or keepable
+            self.below = below or _is_preservable_cia_op(func)
             try:
                 made = self.apart(self.decomposition_of(func), args, kwargs)
                 if made is NotImplemented and not keepable and _is_composite(func):
                     made = self.apart(func.decompose, args, kwargs)
             finally:
                 self.below = below
+            if made is NotImplemented and is_whole:
+                raise Stays
             return self.record(func, args, kwargs) if made is NotImplemented else made
 
     def apart(self, function: Callable[..., Any] | None, args: Any, kwargs: Any) -> Any:

@@ -54,3 +54,19 @@ def test_tracked_moments():
     with pytest.raises(hloom.UnsupportedOpError, match="running moments"):
         hloom.compile(norm.train(), x)
     torch.testing.assert_close(hloom.compile(norm.eval(), x)(x), norm(x))
+
+
+@pytest.mark.parametrize("kind", [torch.nn.BatchNorm1d, torch.nn.BatchNorm2d])
+@pytest.mark.parametrize(
+    ("dtype", "affine", "mixed"),
+    [(torch.float32, True, False), (torch.float64, False, False), (torch.bfloat16, True, False), (torch.bfloat16, True, True)],
+)
+def test_batch_norms_by_tracked_moments(kind, dtype, affine, mixed):
+    """`mixed`: of half-precision floats, with moments and weights of f32."""
+    generator, norm = torch.Generator().manual_seed(0), kind(5, affine=affine).eval()
+    for value in norm.state_dict().values():
+        if value.is_floating_point():
+            value.uniform_(0.5, 1.5, generator=generator)
+    norm = norm if mixed else norm.to(dtype)
+    x = torch.randn(4, 5, *[3, 2] * (kind is torch.nn.BatchNorm2d), generator=generator).to(dtype)
+    torch.testing.assert_close(hloom.compile(norm, x)(x), norm(x))

@@ -10,11 +10,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import hloom  # noqa: E402
-from hloom.compiler.frontends import torch_decompose, torch_trace  # noqa: E402
+from hloom.compiler.frontends import torch_decompose, torch_lowerings, torch_registry, torch_trace  # noqa: E402
 from hloom.compiler.frontends.torch_export import exported_module  # noqa: E402
 from hloom.compiler.frontends.torch_registry import all_decompositions, own_decompositions_first  # noqa: E402
 
 nn = torch.nn
+assert torch_lowerings  # registers hloom's own
 
 
 class Residual(nn.Module):
@@ -83,10 +84,20 @@ def _listed(exported: Any) -> list[Any]:
     ],
     ids=["residual", "attention", "cells"],
 )
-def test_the_graph_is_that_of_run_decompositions(module: Any, inputs: Any) -> None:
+def test_the_graph_is_that_of_run_decompositions(module: Any, inputs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for table in (torch_registry._lowerings, torch_registry._decompositions):  # run_decompositions knows no batch norms
+        monkeypatch.delitem(table, "aten.batch_norm")
     _, new, old = _graphs(module, *inputs)
     assert _listed(new) == _listed(old)
     assert [spec.arg.name for spec in new.graph_signature.input_specs] == [n.name for n in new.graph.nodes if n.op == "placeholder"]
+
+
+def test_a_batch_norm_by_tracked_moments_stays_one_op() -> None:
+    _, new, _ = _graphs(Residual(), torch.randn(2, 8, 6, 6))
+    assert [str(node.target) for node in new.graph.nodes if node.op == "call_function"][:2] == [
+        "aten.convolution.default",
+        "aten.batch_norm.default",
+    ]
 
 
 def _changes_its_own(x):
