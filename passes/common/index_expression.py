@@ -246,6 +246,18 @@ def delinearise(address: Expr, shape: Sequence[int]) -> Point:
     return (address, *reversed(point)) if shape else ()
 
 
+def digits_of(index: Expr, extent: int) -> list[int]:
+    """The loops of which an index is the row-major address, outermost first; none where it is another expression."""
+    terms = sorted(index.terms, key=lambda term: -term[1])
+    loops = [_expr(atom).dim for atom, _ in terms]
+    span = 1
+    for atom, coefficient in reversed(terms):
+        if coefficient != span:
+            return []
+        span *= atom.extent
+    return [] if None in loops or index.constant or span != extent else [d for d in loops if d is not None]
+
+
 def reshape_point(point: Sequence[Expr], shape: Sequence[int], source_shape: Sequence[int]) -> Point:
     """Where the element `point` of a tensor reshaped to `shape` lies in the tensor of `source_shape`."""
     return delinearise(linearise(point, shape), source_shape) if source_shape else ()

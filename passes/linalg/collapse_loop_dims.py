@@ -9,8 +9,9 @@ After:
     %1 = tensor.expand_shape %0 [[0, 1, 2, 3]] output_shape [1, 8, 128, 64]
     return %1
 
-Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
-for their index. A tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
+Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, as dims or as the
+digits of one (a product's rows, read by a batch's images, lines and columns at `196 * d0 + 14 * d1 + d2`), and no body asks for their index. A
+tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
 stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with
 them operands that lend extents alone.
 
@@ -28,7 +29,7 @@ from math import prod
 from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, used_dims
-from ..common.index_expression import loops_of
+from ..common.index_expression import digits_of, loops_of
 from ..common.rewriting import erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
@@ -129,8 +130,11 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
                 if not _is_cut(value, d, e)
             }
             count = {i: sum(i in used_dims(e) for e in results) for i in mentioned}
+            as_digits = _digit_pairs(nest.source, results, [shape_of(value)[d] for d in dims])
             for i, following in zip(nest.loops, nest.loops[1:]):
                 if not nest.joined[i] or not {i, following} & mentioned:
+                    continue
+                if (i, following) in as_digits and count[i] + count[following] == 2:
                     continue
                 dim = pairs.get((i, following))
                 if dim is None or count[i] + count[following] > 2 or (value in between and (value, dim) in split):
@@ -145,6 +149,12 @@ def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.V
                     split.add((value, dim))
                     changed = True
     return changed
+
+
+def _digit_pairs(source: Generic, results: list[ir.AffineExpr], extents: list[int]) -> set[tuple[int, int]]:
+    """Loops that stand side by side in a row-major address of one dim: joined, they are its index."""
+    point = loops_of(source.extents)
+    return {pair for e, extent in zip(results, extents) for pair in itertools.pairwise(digits_of(index_at(e, point), extent))}
 
 
 def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
@@ -171,12 +181,12 @@ def _next(loops: list[int], loop: int) -> int | None:
 
 def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
     source, groups = nest.source, nest.groups()
-    leader = {group[0]: n for n, group in enumerate(groups)}
+    joined = {group[-1]: n for n, group in enumerate(groups)}  # the last, which a row-major address has once
     zero = ir.AffineExpr.get_constant(0)
     substitution = ir.AffineMap.get(
-        len(groups), 0, [ir.AffineExpr.get_dim(leader[i]) if i in leader else zero for i in range(len(source.extents))]
+        len(groups), 0, [ir.AffineExpr.get_dim(joined[i]) if i in joined else zero for i in range(len(source.extents))]
     )
-    _renumber(source, leader, new, views, scalars)
+    _renumber(source, joined, new, views, scalars)
     extents = [_product(source.extents, group) for group in groups]
     operands, maps = [], []
     idle = [number for number in range(len(source.inputs)) if _lends_nothing(source, number)]
@@ -185,7 +195,7 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
             if number in idle:
                 continue
             runs = _operand_runs(value, indexing, nest) if is_tensor(value) else []
-            results = [indexing.results[run[0]].compose(substitution) for run in runs]
+            results = [indexing.results[run[-1]].compose(substitution) for run in runs]
             operands.append(_fitted(_operand(value, runs, new, views), results, extents) if is_tensor(value) else value)
             maps.append(ir.AffineMap.get(len(groups), 0, results))
         count = len(source.inputs) - len(idle)
@@ -239,12 +249,12 @@ def _product(shape: list[int], run: Group) -> int:
     return prod(shape[d] for d in run)
 
 
-def _renumber(source: Generic, leader: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
+def _renumber(source: Generic, joined: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
     """Gives the body's indices their new numbers and its extracts tensors without unit dims."""
     for op in walk(source.op, "linalg.index"):
         loop = integer(op, "dim")
-        if loop in leader:
-            op.attributes["dim"] = i64_attr(leader[loop])
+        if loop in joined:
+            op.attributes["dim"] = i64_attr(joined[loop])
         else:
             replace(op, [scalars.index(0)])
     for op in _extracts(source):

@@ -17,7 +17,7 @@ class _Block(torch.nn.Module):
         return x + self.down(torch.nn.functional.gelu(self.up(x)))
 
 
-@pytest.mark.parametrize("shape", [(3, 29, 40), (2, 100, 64), (2, 3, 25, 32), (5, 7, 48)])
+@pytest.mark.parametrize("shape", [(3, 29, 40), (2, 100, 64), (2, 3, 25, 32), (3, 4, 6, 32), (5, 7, 48)])
 def test_sequences_of_a_batch(shape):
     torch.manual_seed(0)
     module, x = _Block(shape[-1]).eval(), torch.randn(*shape)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from ...common.affine import dim_position, index_at, maps_attr, read_maps, used_dims
-from ...common.index_expression import Expr, loops_of
+from ...common.index_expression import digits_of, loops_of
 from ...common.rewriting import defining_op, value_of
 from .generic import Generic, element_of, is_contraction, read_generic, shape_of
 from .views import at_edge, expand
@@ -52,21 +52,9 @@ def _split(reader: Generic, number: int, shape: Sequence[int]) -> Split:
     """What the reader reads each dimension by: loops whose numbers are its digits."""
     split = []
     for expr, extent in zip(reader.maps[number].results, shape):
-        loops = _digits(index_at(expr, loops_of(reader.extents)), extent)
+        loops = digits_of(index_at(expr, loops_of(reader.extents)), extent)
         split.append([reader.extents[d] for d in loops] if len(loops) > 1 else [extent])
     return split
-
-
-def _digits(index: Expr, extent: int) -> list[int]:
-    """The loops of which an index is the row-major address, outermost first; none where it is another expression."""
-    terms = sorted(index.terms, key=lambda term: -term[1])
-    loops = [Expr(0, ((atom, 1),)).dim for atom, _ in terms]
-    span = 1
-    for atom, coefficient in reversed(terms):
-        if coefficient != span:
-            return []
-        span *= atom.extent
-    return [] if None in loops or index.constant or span != extent else [d for d in loops if d is not None]
 
 
 def _follows(value: ir.Value, m: ir.AffineMap, split: Split) -> bool:
@@ -114,14 +102,14 @@ def _rewrite(producer: ir.Operation, product: Generic, fill: ir.Operation, split
     iterators = list(ir.ArrayAttr(producer.attributes["iterator_types"]))
     clone.attributes["iterator_types"] = ir.ArrayAttr.get([kind for kind, sizes in zip(iterators, split) for _ in sizes])
     for reader, number in uses:
-        _read_by_digits(reader, number, groups, clone.results[0])
+        _read_bydigits_of(reader, number, groups, clone.results[0])
 
 
-def _read_by_digits(reader: ir.Operation, number: int, groups: list[list[int]], value: ir.Value) -> None:
+def _read_bydigits_of(reader: ir.Operation, number: int, groups: list[list[int]], value: ir.Value) -> None:
     extents, maps = read_generic(reader).extents, read_maps(reader)
     results: list[ir.AffineExpr] = []
     for expr, extent, group in zip(maps[number].results, shape_of(reader.operands[number]), groups):
-        digits = _digits(index_at(expr, loops_of(extents)), extent)
+        digits = digits_of(index_at(expr, loops_of(extents)), extent)
         results += [expr] if len(group) == 1 else [ir.AffineDimExpr.get(d) for d in digits]
     maps[number] = ir.AffineMap.get(len(extents), 0, results)
     reader.operands[number] = value

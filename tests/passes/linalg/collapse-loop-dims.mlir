@@ -67,6 +67,37 @@ func.func @contraction(%x: tensor<1x3x4x5xf32>, %w: tensor<5x6xf32>) -> tensor<1
 
 // -----
 
+// Changed: A product's rows that are read by a batch's images and lines, at 4 * d0 + d1, are its rows there, too.
+// CHECK-LABEL: func.func @digits
+// CHECK: %[[P:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<12x5xf32>, tensor<5x6xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%[[P]], %{{.*}} : tensor<12x6xf32>, tensor<6xf32>)
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1], [2]] output_shape [3, 4, 6]
+func.func @digits(%x: tensor<12x5xf32>, %w: tensor<5x6xf32>, %b: tensor<6xf32>) -> tensor<3x4x6xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<12x5xf32>, tensor<5x6xf32>) -> tensor<12x6xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<6xf32>) -> tensor<12x6xf32>
+  %2 = stablehlo.add %0, %1 : tensor<12x6xf32>
+  %3 = stablehlo.reshape %2 : (tensor<12x6xf32>) -> tensor<3x4x6xf32>
+  %4 = stablehlo.tanh %3 : tensor<3x4x6xf32>
+  return %4 : tensor<3x4x6xf32>
+}
+
+// -----
+
+// Declined: What is added differs from line to line, but not from image to image: it has no rows.
+// CHECK-LABEL: func.func @lines
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%{{.*}} : tensor<12x6xf32>, tensor<6xf32>, tensor<4x6xf32>)
+func.func @lines(%x: tensor<12x5xf32>, %w: tensor<5x6xf32>, %b: tensor<6xf32>, %p: tensor<4x6xf32>) -> tensor<3x4x6xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<12x5xf32>, tensor<5x6xf32>) -> tensor<12x6xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<6xf32>) -> tensor<12x6xf32>
+  %2 = stablehlo.add %0, %1 : tensor<12x6xf32>
+  %3 = stablehlo.reshape %2 : (tensor<12x6xf32>) -> tensor<3x4x6xf32>
+  %4 = stablehlo.broadcast_in_dim %p, dims = [1, 2] : (tensor<4x6xf32>) -> tensor<3x4x6xf32>
+  %5 = stablehlo.add %3, %4 : tensor<3x4x6xf32>
+  return %5 : tensor<3x4x6xf32>
+}
+
+// -----
+
 // Changed: The operand that lends the extents of a window of one pixel goes with its loops.
 // CHECK-LABEL: func.func @pixel
 // CHECK: linalg.generic
