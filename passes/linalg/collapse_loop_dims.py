@@ -9,11 +9,11 @@ After:
     %1 = tensor.expand_shape %0 [[0, 1, 2, 3]] output_shape [1, 8, 128, 64]
     return %1
 
-Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, as dims or as the
-digits of one (a product's rows, read by a batch's images, lines and columns at `196 * d0 + 14 * d1 + d2`), and no body asks for their index. A
-tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views
-stand at the function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with
-them operands that lend extents alone.
+Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
+for their index: as dims, or as the digits of one (a product's rows, read by images, lines and columns at `196 * d0 + 14 * d1 + d2`). A
+tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views stand at the
+function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with them operands
+that lend extents alone.
 
 Upstream's linalg-fold-unit-extent-dims does loops of one trip alone, and leaves views between the ops of a group. Must hold: the linalg
 stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does
