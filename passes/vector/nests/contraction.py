@@ -37,6 +37,7 @@ from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .packing import Scratch, pack, packable, summed
+from .results import follows_in_registers, store_results
 from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, pieces, windows_of
 from .work import Point, Work, stride_along
@@ -48,13 +49,28 @@ Step = Callable[[Point, list[ir.Value]], list[Rep]]
 
 
 def emit_contraction(
-    work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch, step: Step | None = None
+    work: Work,
+    vector: int | None,
+    captured: Captured,
+    target: TargetView,
+    scratch: Scratch,
+    step: Step | None = None,
+    after: Sequence[Work] = (),
 ) -> None:
-    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code).
+    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code), and at its results the works `after` it.
 
     `scratch` makes a buffer on the stack. `step` stands for the work's body where that is given; its operands lie as it wants them.
     """
-    _Contraction(work, vector, captured, target, scratch, step).emit()
+    _Contraction(work, vector, captured, target, scratch, step, after).emit()
+
+
+def takes_after(work: Work, vector: int | None, after: Sequence[Work], target: TargetView) -> bool:
+    """Whether the works `after` it can be computed at its results in registers: none of its sums waits in the cache for another part."""
+    if not after or not follows_in_registers(work, vector, after, target):
+        return False
+    assert vector is not None
+    jam = jam_loop(work, vector)
+    return steps_inside(work, jam) is None and not streams(work, vector, jam, target)
 
 
 def contraction_loop(work: Work, target: TargetView) -> int | None:
@@ -92,9 +108,18 @@ def jam_loop(work: Work, vector: int | None) -> int | None:
 
 
 class _Contraction:
-    def __init__(self, work: Work, vector: int | None, captured: Captured, target: TargetView, scratch: Scratch, step: Step | None = None):
+    def __init__(
+        self,
+        work: Work,
+        vector: int | None,
+        captured: Captured,
+        target: TargetView,
+        scratch: Scratch,
+        step: Step | None = None,
+        after: Sequence[Work] = (),
+    ):
         self.work, self.vector, self.captured, self.target = work, vector, captured, target
-        self.scratch, self.step = scratch, step
+        self.scratch, self.step, self.after = scratch, step, after
         self.rank = len(work.extents)
         self.jam = jam_loop(work, vector)
         self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
@@ -257,9 +282,7 @@ class _Contraction:
 
         totals = _sum(loops, accumulators, step)
         for u in range(rows):
-            point = self._point(fixed, start, lanes, row + u, [])
-            for number in range(outputs):
-                point.store(work, number, totals[u * outputs + number])
+            store_results(self._point(fixed, start, lanes, row + u, []), work, totals[u * outputs : (u + 1) * outputs], self.after)
 
     def _exists(self, row: LinearIndex, taps: dict[int, LinearIndex]) -> bool:
         """Whether a row has the taps. Where a tap or the row is in a loop, it has."""

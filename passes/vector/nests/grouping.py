@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from torch_mlir import ir
@@ -110,8 +110,11 @@ def _joins(group: list[Work], work: Work, pending: list[Work]) -> bool:
     return True
 
 
-def computed_after(first: Work, group: list[Work], inserted: set[ir.Value]) -> list[Work]:
-    """The works of a group where each can be computed at every result of `first`, a reduction, once that is known; else none.
+def computed_after(
+    first: Work, group: list[Work], inserted: set[ir.Value], fits: Callable[[list[Work]], bool] = lambda group: True
+) -> list[Work]:
+    """The works of a group where each can be computed at every result of `first`, a reduction, once that is known, and its kernel says that
+    the group `fits`; else none.
 
     What only they read of `first` is not stored.
     """
@@ -126,7 +129,7 @@ def computed_after(first: Work, group: list[Work], inserted: set[ir.Value]) -> l
             return []
         if not _same_extents(work.extents, [first.extents[d] for d in loops]):
             return []
-    if not any(value in made for work in group for value in work.op.operands):
+    if not any(value in made for work in group for value in work.op.operands) or not fits(group):
         return []
     for work in group:
         inputs = list(work.op.operands)[: len(work.inputs)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from torch_mlir import ir
@@ -23,7 +25,7 @@ from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
-from .contraction import contraction_loop, emit_contraction, jam_loop
+from .contraction import contraction_loop, emit_contraction, jam_loop, takes_after
 from .dense_blocks import is_dense_block
 from .elementwise import emit_elementwise
 from .grouping import computed_after, grouped, look_ahead
@@ -32,7 +34,7 @@ from .lines import emit_lines
 from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
 from .panels import by_panels
-from .pools import Pool, pool_of
+from .pools import pool_of
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
@@ -41,6 +43,8 @@ from .winograd_loops import has_transform
 from .work import Work, shifted
 
 _STREAM_AHEAD_BYTES = 512
+After = Callable[..., list[Work]]
+"""The works that can be computed at the results of a reduction (grouping.computed_after), of those that come next."""
 
 
 def build_kernel(function: ir.Operation, target: TargetView) -> None:
@@ -169,13 +173,8 @@ class _Kernel:
             group = groups.pop(0)
             look_ahead(group, nests_reading, self.fastest, self.target.l2_bytes // 4)
             with ir.Location.fused([work.op.location for work in group]):
-                pool = self._pool(group)
-                if pool is None:
-                    self._emit_nest(group)
-                    continue
-                after = computed_after(pool.work, groups[0], inserted) if groups else []
-                pool.emit(after)
-                groups = groups[1:] if after else groups
+                if self._emit_nest(group, partial(computed_after, group=groups[0] if groups else [], inserted=inserted)):
+                    groups.pop(0)
 
     def _loop(self, op: ir.Operation) -> None:
         """A loop in a tile; the tensors that it carries are updated where they lie."""
@@ -313,48 +312,54 @@ class _Kernel:
         with ir.InsertionPoint(self.stack_point), result.owner.location:
             return stack_buffer(shape, sizes, ir.RankedTensorType(result.type).element_type)
 
-    def _emit_nest(self, group: list[Work]) -> None:
-        reducing = [w for w in group if w.reduces]
-        if not reducing:
+    def _emit_nest(self, group: list[Work], after: After) -> bool:
+        """Whether the works that come `after` the group's are part of its nest, too."""
+        first = group[0]
+        if not any(w.reduces for w in group):
             emit_elementwise(group, self._captured, self.target, self._scratch)
-            return
+            return False
         self.reductions += 1
-        if scans(group[0]):
-            emit_scan(group[0], self._captured, self.target)
-            return
-        if has_transform(group[0]):
-            emit_winograd(group[0], self._captured, self.target, self._scratch)
+        if scans(first):
+            emit_scan(first, self._captured, self.target)
+            return False
+        if has_transform(first):
+            emit_winograd(first, self._captured, self.target, self._scratch)
             self.dense += 1
-            return
-        if len(group) == 1 and emit_lines(group[0], self._captured, self.target):
-            return
-        if len(group) == 1 and not is_surrounded(group[0]) and emit_amx(group[0], self.target, self._scratch):
-            return
-        if len(group) == 1 and emit_narrow_dots(group[0], self._captured, self.target, self._scratch):
-            return
-        if is_surrounded(group[0]):
-            self._contract(group[0], contraction_loop(group[0], self.target))
-            return
-        group = by_panels(group, self.target)
-        vector = contraction_loop(group[0], self.target) if len(group) == 1 else None
-        if vector is None:
-            vector = vector_loop(group)
-            if vector is not None and sums_along(group, vector):
-                emit_row_sums(group, vector, self._captured, self.target)
-                return
+            return False
+        return self._emit_alone(first, after) if len(group) == 1 else self._emit_sums(group)
+
+    def _emit_alone(self, work: Work, after: After) -> bool:
+        """A reduction that shares its loops with no other work."""
+        pool = pool_of(work, self._captured, self.target, self._scratch)
+        if pool is not None:
+            following = after(work)
+            pool.emit(following)
+            return bool(following)
+        if emit_lines(work, self._captured, self.target):
+            return False
+        if not is_surrounded(work) and emit_amx(work, self.target, self._scratch):
+            return False
+        if emit_narrow_dots(work, self._captured, self.target, self._scratch):
+            return False
+        if is_surrounded(work):
+            return self._contract(work, contraction_loop(work, self.target), after)
+        work = by_panels(work, self.target)
+        vector = contraction_loop(work, self.target)
+        return self._emit_sums([work]) if vector is None else self._contract(work, vector, after)
+
+    def _emit_sums(self, group: list[Work]) -> bool:
+        vector = vector_loop(group)
+        if vector is not None and sums_along(group, vector):
+            emit_row_sums(group, vector, self._captured, self.target)
+            return False
         parallel = vector is not None and group[0].parallel[vector]
-        self._contract(group[0], vector if parallel else None)
+        return self._contract(group[0], vector if parallel else None, lambda work, fits: [])
 
-    def _contract(self, work: Work, vector: int | None) -> None:
-        emit_contraction(work, vector, self._captured, self.target, self._scratch)
+    def _contract(self, work: Work, vector: int | None, after: After) -> bool:
+        following = after(work, fits=lambda group: takes_after(work, vector, group, self.target))
+        emit_contraction(work, vector, self._captured, self.target, self._scratch, after=following)
         self.dense += is_dense_block(work, vector, jam_loop(work, vector))
-
-    def _pool(self, group: list[Work]) -> Pool | None:
-        """The group where it is a pool alone."""
-        plain = len(group) == 1 and group[0].reduces and not scans(group[0]) and not has_transform(group[0])
-        found = pool_of(group[0], self._captured, self.target, self._scratch) if plain else None
-        self.reductions += found is not None
-        return found
+        return bool(following)
 
     def _scratch(self, shape: tuple[int, ...], element: ir.Type) -> Storage:
         with ir.InsertionPoint(self.stack_point):

@@ -20,12 +20,9 @@ from .nests import lane_count
 from .work import Work
 
 
-def by_panels(group: list[Work], target: TargetView) -> list[Work]:
-    """The group, which is one product alone, reading its packed operand by the column's number. Declined: other groups, lanes that do not
-    run along columns, chunks of other widths."""
-    if len(group) > 1:
-        return group
-    (work,) = group
+def by_panels(work: Work, target: TargetView) -> Work:
+    """The work, a product that reads its packed operand by the column's number. Declined: lanes that do not run along columns, chunks of
+    other widths."""
     for number, (m, storage) in enumerate(zip(work.maps, work.inputs)):
         found = _columns(m)
         if found is None or not isinstance(storage, Storage):
@@ -41,8 +38,8 @@ def by_panels(group: list[Work], target: TargetView) -> list[Work]:
         maps[number] = ir.AffineMap.get(m.n_dims, 0, [*list(m.results)[1:-1], ir.AffineDimExpr.get(loop)])
         new = replace(work, inputs=inputs, maps=maps)
         if contraction_loop(new, target) == loop and lane_count([new], loop, target, block_registers(target)) == width:
-            return [new]
-    return group
+            return new
+    return work
 
 
 def _columns(m: ir.AffineMap) -> tuple[int, int] | None:

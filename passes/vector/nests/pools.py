@@ -31,6 +31,7 @@ from .body import Captured, LanesBody
 from .lanes import Lanes
 from .nests import chunks, point_indices
 from .packing import Scratch
+from .results import store_results
 from .windows import Window, windows_of
 from .work import Point, Work, stride_along
 
@@ -228,13 +229,7 @@ class Pool:
         else:
             for tap in range(self.line.taps):
                 totals = combined(LinearIndex(constant=tap), totals)
-        for number, total in enumerate(totals):
-            if self.work.outputs[number] is not None:
-                point.store(self.work, number, total)
-        parallel = [index for index, alone in zip(point.indices, self.work.parallel) if alone]
-        following = Point(lanes, parallel, self.captured, dict(zip(self.work.values, totals)))
-        for work in self.after:
-            following.compute(work)
+        store_results(point, self.work, totals, self.after)
 
     def _picked(self, line: Storage, first: LinearIndex, column: LinearIndex, count: int, loaded: dict[object, ir.Value]) -> ir.Value:
         """The elements of a line at `first + column`, and as many results further on as there are lanes."""
