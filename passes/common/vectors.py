@@ -95,3 +95,11 @@ def part(value: ir.Value, start: int, length: int) -> ir.Value:
 def reduced(value: ir.Value, kind: vector.CombiningKind, **more: Any) -> ir.Value:
     """One value from the elements of a vector."""
     return vector.reduction(element_of(value.type), kind, value, **more)
+
+
+def joined(parts: Sequence[ir.Value]) -> ir.Value:
+    """Vectors side by side: a power of two of them, all of one length."""
+    while len(parts) > 1:
+        length = 2 * ir.VectorType(parts[0].type).shape[0]
+        parts = [vector.shuffle(a, b, list(range(length))) for a, b in zip(parts[::2], parts[1::2])]
+    return parts[0]

@@ -10,8 +10,9 @@ After:
 One rounding of an f32 sum, product, quotient or root gives the bf16 (f16) that rounding once would have given, so results are
 unchanged. The vectoriser then sees the f32 lanes that the processor works on, and conversions can be chosen for the target
 (round-to-bf16); LLVM would split the vectors by way of memory and call a run-time library. A maximum or minimum needs no rounding: a
-bf16 is its upper bits, and a reader takes the f32. Rounding from f64 goes by way of an f32 rounded to odd. Integers become f32 first,
-so those beyond 2^24 are rounded twice.
+bf16 is its upper bits, and a reader takes the f32. One of what is rounded for it alone is taken before that is rounded, which is then the
+last step: rounding keeps the order. Rounding from f64 goes by way of an f32 rounded to odd. Integers become f32 first, so those beyond
+2^24 are rounded twice.
 
 Upstream's arith-emulate-unsupported-floats rounds maxima too, rounds f64 twice, and takes the accumulators of reductions apart.
 
@@ -27,13 +28,14 @@ from torch_mlir.dialects import arith
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.bf16 import upper_half
-from ..common.rewriting import attributes_of, create, replace, value_of, walk
+from ..common.rewriting import attributes_of, create, has_one_use, producer, replace, value_of, walk
 from ..common.vectors import splat
 from ..registry import register_pass
 
 _KEPT = {f"arith.{name}" for name in ("constant", "bitcast", "extf", "truncf")}
 _MOVES = {"arith.select", "arith.negf", "math.absf", "math.copysign"}
-_EXACT = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")} | _MOVES
+_EXTREMES = {f"arith.{name}" for name in ("maximumf", "minimumf", "maxnumf", "minnumf")}
+_EXACT = _EXTREMES | _MOVES
 
 
 @register_pass("widen-half-floats", "computes in f32 what is bf16, or f16 without instructions")
@@ -67,20 +69,31 @@ def _combines(op: ir.Operation) -> bool:
 def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value]) -> None:
     """`wide` holds the f32 of values that are exactly so."""
     f32 = ir.F32Type.get()
+    rounded = [r for v in op.operands if op.name in _EXTREMES and (r := _rounded_for(op, v)) is not None]
+    before = {r.results[0]: r.operands[0] for r in rounded}
     with ir.InsertionPoint(op), op.location:
-        operands = [_extended(v, wide) if _is_half(v.type, target) else v for v in op.operands]
+        operands = [before.get(v) or (_extended(v, wide) if _is_half(v.type, target) else v) for v in op.operands]
         types = [f32 if _is_half(r.type, target) else r.type for r in op.results]
         new = create(op.name, types, operands, **attributes_of(op))
         for old, result in zip(op.results, new.results):
             if old.type == result.type:
                 old.replace_all_uses_with(result)
                 continue
-            exact = op.name in _EXACT
-            rounded = upper_half(result) if exact and isinstance(old.type, ir.BF16Type) else value_of("arith.truncf", old.type, [result])
+            exact = op.name in _EXACT and not rounded
+            half = upper_half(result) if exact and isinstance(old.type, ir.BF16Type) else value_of("arith.truncf", old.type, [result])
             if exact:
-                wide[rounded] = result
-            old.replace_all_uses_with(rounded)
+                wide[half] = result
+            old.replace_all_uses_with(half)
     op.erase()
+    for each in rounded:
+        each.erase()
+
+
+def _rounded_for(op: ir.Operation, value: ir.Value) -> ir.Operation | None:
+    """The rounding of an f32 to `value`, which nothing but `op` reads."""
+    rounding = producer(value, "arith.truncf")
+    alone = rounding is not None and has_one_use(value) and isinstance(rounding.operands[0].type, ir.F32Type)
+    return rounding if alone else None
 
 
 def _round_by_way_of_f32(op: ir.Operation) -> None:

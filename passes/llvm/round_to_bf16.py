@@ -1,4 +1,4 @@
-"""round-to-bf16: arithmetic on bf16 in f32, and rounding f32 to bf16 as integer arithmetic.
+"""round-to-bf16: arithmetic on bf16 in f32, and rounding f32 to bf16 as integer arithmetic, or by an instruction.
 
 Before, on scalars or vectors:
 
@@ -18,22 +18,39 @@ and that, to the nearest, ties to even, any NaN becoming the quiet one:
 
 Integers are converted to f32 and then rounded.
 
-Left to LLVM, processors without AVX512-BF16 call a run-time library for each lane, and vcvtneps2bf16, which the others have, makes zeros of
-subnormals. Upstream's arith-expand{include-bf16=true} does truncf alone, neither arithmetic nor conversions of integers. Must hold:
-nothing. Declined: rounding from f64, ops that need no rounding, scalable vectors, tensors.
+Where the target has AVX512-BF16, whole registers of 16 lanes are rounded by its instruction, if none of them is a NaN or below the normal
+numbers: the instruction makes zeros of these, and keeps what a NaN holds. A branch for all registers of a vector asks for that:
+
+    %rare = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%x0, %c161), … or'ed and reduced
+    %y = scf.if %rare { … as above … } else { llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%x1, %x0), … }
+
+Left to LLVM, processors without AVX512-BF16 call a run-time library for each lane, and the others make zeros of subnormals. Upstream's
+arith-expand{include-bf16=true} does truncf alone, neither arithmetic nor conversions of integers. Must hold: nothing. Declined: rounding
+from f64, ops that need no rounding, scalable vectors, tensors; by the instruction, vectors of other lengths than one, two or four
+registers, and what is extended again: in integers the two together are a mask.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+from math import prod
+
 from torch_mlir import ir
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, vector
+
+from hloom.dialects.target import target_of
 
 from ..common.bf16 import integers, is_of, with_element
-from ..common.rewriting import attributes_of, replace, value_of, walk
-from ..common.vectors import splat
+from ..common.control_flow import if_else
+from ..common.rewriting import attributes_of, intrinsic, replace, value_of, walk
+from ..common.vectors import joined, part, reduced, splat, vector_of
 from ..registry import register_pass
 
 _QUIET_NAN = 0x7FC00000
+_LANES = 16
+_ROUND, _ROUND_TWO = "llvm.x86.avx512bf16.cvtneps2bf16.512", "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+_RARE = 0x80 | 0x20 | 0x01
+"""vfpclassps's classes: signalling NaNs, numbers below the normal ones, quiet NaNs."""
 _ARITHMETIC = "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split()
 _ROUNDING = {f"arith.{name}" for name in _ARITHMETIC} | {"math.sqrt", "math.fma", "vector.reduction"}
 _ALL = _ROUNDING | {"arith.truncf", "arith.sitofp", "arith.uitofp"}
@@ -41,11 +58,25 @@ _ALL = _ROUNDING | {"arith.truncf", "arith.sitofp", "arith.uitofp"}
 
 @register_pass("round-to-bf16", "rounds f32 to bf16 by integer arithmetic")
 def round_to_bf16(module: ir.Operation) -> None:
+    target = target_of(module)
+    has_instruction = target.machine == "x86_64" and target.vector_bits == 512 and target.bf16_dot
     for op in walk(module, lambda op: op.name in _ALL and is_of(op.results[0].type, ir.BF16Type)):
         if op.name == "arith.truncf" and not is_of(op.operands[0].type, ir.F32Type):
             continue
         with ir.InsertionPoint(op), op.location:
-            replace(op, [_rounded(_in_f32(op), op.results[0].type)])
+            result = op.results[0].type
+            by_instruction = has_instruction and _is_whole(result) and not _is_extended(op)
+            replace(op, [(_by_instruction if by_instruction else _by_integers)(_in_f32(op), result)])
+
+
+def _is_whole(kind: ir.Type) -> bool:
+    """Whether vectors of it fill registers of f32."""
+    return isinstance(kind, ir.VectorType) and prod(kind.shape) in (_LANES, 2 * _LANES, 4 * _LANES)
+
+
+def _is_extended(op: ir.Operation) -> bool:
+    """Whether an extension reads the result: of integers only a mask is then left of both."""
+    return any(use.owner.operation.name == "arith.extf" for use in op.results[0].uses)
 
 
 def _in_f32(op: ir.Operation) -> ir.Value:
@@ -59,7 +90,30 @@ def _in_f32(op: ir.Operation) -> ir.Value:
     return value_of(op.name, with_element(op.results[0].type, f32), operands, **attributes_of(op))
 
 
-def _rounded(x: ir.Value, result: ir.Type) -> ir.Value:
+def _by_instruction(x: ir.Value, result: ir.Type) -> ir.Value:
+    """Rounded so where it gives what integers give, else by these."""
+    count, element = prod(result.shape), result.element_type
+    flat = vector.shape_cast(vector_of(count, ir.F32Type.get()), x)
+    registers = [part(flat, start, _LANES) for start in range(0, count, _LANES)]
+
+    def rounded() -> list[ir.Value]:
+        if count == _LANES:
+            return [vector.shape_cast(result, intrinsic(_ROUND, vector_of(_LANES, element), registers))]
+        pairs = zip(registers[::2], registers[1::2])
+        parts = [intrinsic(_ROUND_TWO, vector_of(2 * _LANES, element), [upper, lower]) for lower, upper in pairs]
+        return [vector.shape_cast(result, joined(parts))]
+
+    return if_else(_any_rare(registers), [result], lambda: [_by_integers(x, result)], rounded)[0]
+
+
+def _any_rare(registers: list[ir.Value]) -> ir.Value:
+    """Whether an element is a NaN, or below the normal numbers and not 0."""
+    bits, classes = vector_of(_LANES, ir.IntegerType.get_signless(1)), splat(ir.IntegerType.get_signless(32), _RARE)
+    found = [intrinsic("llvm.x86.avx512.fpclass.ps.512", bits, [register, classes]) for register in registers]
+    return reduced(reduce(arith.ori, found), vector.CombiningKind.OR)
+
+
+def _by_integers(x: ir.Value, result: ir.Type) -> ir.Value:
     i32 = integers(result, 32)
 
     def apply(name: str, *operands: ir.Value) -> ir.Value:

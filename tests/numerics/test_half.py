@@ -70,6 +70,44 @@ def _rounded(values: np.ndarray, half: type) -> np.ndarray:
     return best
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("target", RUNNABLE)
+def test_any_f32_is_rounded_to_the_nearest_bf16(target, mixed):
+    """Every upper half with lower ones around a tie; `mixed`: NaNs and what is below the normal numbers among others."""
+    lower = np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
+    bits = (np.arange(1 << 16, dtype=np.uint32) << 16 | lower[:, None]).ravel()
+    if mixed:
+        bits = np.random.default_rng(1).permutation(bits)
+    x = bits.view(np.float32)
+    v, w = (f"tensor<{len(bits)}x{element}>" for element in ("f32", "bf16"))
+    convert = f"func.func @main(%x: {v}) -> {w} {{ %0 = stablehlo.convert %x : ({v}) -> {w} return %0 : {w} }}"
+    nearest = (bits + (0x7FFF + (bits >> 16 & 1)).astype(np.uint32)) >> 16
+    expected = np.where(np.isnan(x), 0x7FC0, nearest)
+    np.testing.assert_array_equal(np.asarray(hloom.compile(convert, target=target)(x)).view(np.uint16), expected)
+
+
+@pytest.mark.parametrize("target", RUNNABLE)
+@pytest.mark.parametrize("name", TYPES)
+def test_extremes_of_what_is_rounded(name, target):
+    """Rounding after them gives what rounding before them does."""
+    v = f"tensor<{SIZE}x{name}>"
+    text = f"""
+      func.func @main(%a: {v}, %b: {v}) -> {v} {{
+        %product = stablehlo.multiply %a, %b : {v}
+        %sum = stablehlo.add %a, %b : {v}
+        %larger = stablehlo.maximum %product, %sum : {v}
+        %smaller = stablehlo.minimum %larger, %b : {v}
+        return %smaller : {v}
+      }}"""
+    rng = np.random.default_rng(5)
+    a, b = (np.where(rng.random(SIZE) < 0.1, special, rng.standard_normal(SIZE)).astype(TYPES[name]) for special in (np.nan, -0.0))
+    wide = [x.astype(np.float32) for x in (a, b)]
+    product, sum_ = ((wide[0] * wide[1]).astype(TYPES[name]), (wide[0] + wide[1]).astype(TYPES[name]))
+    expected = np.minimum(np.maximum(product.astype(np.float32), sum_.astype(np.float32)), wide[1])
+    got = np.asarray(hloom.compile(text, target=target)(a, b)).astype(np.float32)
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("name", TYPES)
 def test_f64_is_not_rounded_twice(name):
     """Just above the middle of two halves by less than f32 can tell: rounding to f32 first would give a tie, and the even neighbour."""

@@ -15,6 +15,8 @@ from hloom.compiler.target import Target, host
 
 _QUADS = {f"llvm.x86.avx512.vpdpbusd.{32 * lanes}": lanes for lanes in (4, 8, 16)}
 _HALVES = {f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}": lanes for lanes in (4, 8, 16)}
+_ROUND, _ROUND_TWO = "llvm.x86.avx512bf16.cvtneps2bf16.512", "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+_CLASSES = "llvm.x86.avx512.fpclass.ps.512"
 _PAIRS = "llvm.x86.avx512.pmaddw.d.512"
 _SIGNS = {"ss": ("sext", "sext"), "su": ("sext", "zext"), "us": ("zext", "sext"), "uu": ("zext", "zext")}
 _TILE = "[16 x <16 x i32>]"
@@ -31,7 +33,7 @@ def emulated(text: str) -> str:
     """LLVM IR whose intrinsics of such instructions are functions."""
     functions = {name: _sum_of_quads(name, lanes, "zext", "sext") for name, lanes in _QUADS.items()}
     functions |= {name: _sum_of_halves(name, lanes) for name, lanes in _HALVES.items()}
-    functions |= {_PAIRS: _sum_of_pairs()}
+    functions |= {_PAIRS: _sum_of_pairs(), _CLASSES: _is_rare(), _ROUND: _rounded(_ROUND, 16), _ROUND_TWO: _rounded(_ROUND_TWO, 32)}
     functions |= {f"llvm.x86.tdpb{signs}d.internal": _tile_product(signs) for signs in _SIGNS}
     functions |= {"llvm.x86.tilezero.internal": _TILE_ZERO, "llvm.x86.tileloadd64.internal": _tile_load()}
     functions["llvm.x86.tilestored64.internal"] = _tile_store()
@@ -77,6 +79,31 @@ def _sum_of_halves(name: str, lanes: int) -> str:
     for total, half, made in (("%acc", "u", "%first"), ("%first", "l", "%second")):
         lines += [f"{made}.p = fmul {sums} %left.{half}f, %right.{half}f", f"{made} = fadd {sums} {total}, {made}.p"]
     return _function(f"{sums} @emulated_{name}({sums} %acc, {halves} %left, {halves} %right)", [*lines, f"ret {sums} %second"])
+
+
+def _is_rare() -> str:
+    """vfpclassps for NaNs and what is below the normal numbers, which is all that kernels ask for: a magnitude above infinity's, or between
+    that of 0 and the least normal number's."""
+    masks = {"sign": 0x7FFFFFFF, "one": 1, "infinity": 0x7F800000, "least": 0x007FFFFF}
+    words = {name: f"<{', '.join([f'i32 {number}'] * 16)}>" for name, number in masks.items()}
+    lines = ["%b = bitcast <16 x float> %x to <16 x i32>", f"%m = and <16 x i32> %b, {words['sign']}"]
+    lines += [f"%nan = icmp ugt <16 x i32> %m, {words['infinity']}", f"%less = sub <16 x i32> %m, {words['one']}"]
+    lines += [f"%small = icmp ult <16 x i32> %less, {words['least']}", "%r = or <16 x i1> %nan, %small", "ret <16 x i1> %r"]
+    return _function(f"<16 x i1> @emulated_{_CLASSES}(<16 x float> %x, i32 %classes)", lines)
+
+
+def _rounded(name: str, lanes: int) -> str:
+    """To the nearest bf16, ties to even, of numbers that are neither NaNs nor below the normal ones; the second operand's are the lower."""
+    words, floats = f"<{lanes} x i32>", f"<{lanes} x float>"
+    sixteen, one, half = (f"<{', '.join([f'i32 {number}'] * lanes)}>" for number in (16, 1, 0x7FFF))
+    order = ", ".join(f"i32 {lane}" for lane in range(lanes))
+    one_operand = lanes == 16
+    lines = [] if one_operand else [f"%x = shufflevector <16 x float> %lower, <16 x float> %upper, <{lanes} x i32> <{order}>"]
+    lines += [f"%b = bitcast {floats} %x to {words}", f"%s = lshr {words} %b, {sixteen}", f"%last = and {words} %s, {one}"]
+    lines += [f"%n = add {words} %b, {half}", f"%m = add {words} %n, %last", f"%h = lshr {words} %m, {sixteen}"]
+    lines += [f"%r = trunc {words} %h to <{lanes} x i16>", f"ret <{lanes} x i16> %r"]
+    operands = "<16 x float> %x" if one_operand else "<16 x float> %upper, <16 x float> %lower"
+    return _function(f"<{lanes} x i16> @emulated_{name}({operands})", lines)
 
 
 def _tile_product(signs: str) -> str:

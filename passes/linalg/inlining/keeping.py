@@ -174,15 +174,16 @@ def _fits(node: Node, root: Node, at: Point | int) -> bool:
     if isinstance(at, int) or not only_moves_or_extends(node.generic):
         return False
     atoms = [atom for index in at for atom, _ in index.terms]
-    return all(_is_plain_where_split(atom, node.generic, root.generic) for atom in atoms) or _in_panels(at, root.generic)
+    others = [atom for atom in atoms if not _is_plain_where_split(atom, node.generic, root.generic)]
+    return not others or _in_panels(others, root.generic)
 
 
-def _in_panels(at: Point, reader: Generic) -> bool:
-    """Whether `at` are loops, and one of a CPU's is cut into blocks of one size, the last perhaps in part: packed columns, whose tiles
-    are whole blocks."""
-    cut = [cuts(atom) for index in at for atom, _ in index.terms if not atom.is_plain]
+def _in_panels(atoms: list[Atom], reader: Generic) -> bool:
+    """Whether all are of one loop of a CPU's, cut into blocks of one size, the last perhaps in part: packed columns, whose tiles are whole
+    blocks."""
+    cut = [cuts(atom) for atom in atoms]
     loops, sizes = {number for number, _ in cut}, {step for _, steps in cut for step in steps}
-    if len(loops) != 1 or len(sizes) != 1 or None in loops or any(atom.kind != "dim" for i in at for atom, _ in i.terms if atom.is_plain):
+    if any(atom.is_plain for atom in atoms) or len(loops) != 1 or len(sizes) != 1:
         return False
     (number,) = loops
     return number is not None and reader.iterators[number] == PARALLEL and target_of(reader.op).kind == "cpu"

@@ -27,7 +27,7 @@ from hloom.dialects.target import TargetView
 from ...common.contraction import IntegerProduct, half_product, integer_product
 from ...common.rewriting import intrinsic
 from ...common.storage import Storage
-from ...common.vectors import part, splat, vector_of
+from ...common.vectors import joined, part, splat, vector_of
 from .body import Captured, LanesBody
 from .contraction import Step
 from .lanes import Rep
@@ -67,7 +67,7 @@ class Multiplier:
             lanes = ir.VectorType(before.type).shape[0]
             kind = vector_of(self.left.count * lanes, self._element())
             parts.append(self._multiplied(lanes, before, [vector.bitcast(kind, value) for value in values]))
-        return _joined(parts)
+        return joined(parts)
 
     def _element(self) -> ir.Type:
         return ir.IntegerType.get_signless(self.left.bits)
@@ -180,11 +180,3 @@ def _registers(most: int, *values: ir.Value) -> list[list[ir.Value]]:
     count = ir.VectorType(values[0].type).shape[0]
     length = min(count, most)
     return [[part(value, start, length) for value in values] for start in range(0, count, length)]
-
-
-def _joined(parts: list[ir.Value]) -> ir.Value:
-    """The pieces side by side."""
-    while len(parts) > 1:
-        length = 2 * ir.VectorType(parts[0].type).shape[0]
-        parts = [vector.shuffle(a, b, list(range(length))) for a, b in zip(parts[::2], parts[1::2])]
-    return parts[0]

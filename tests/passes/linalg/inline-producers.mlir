@@ -213,3 +213,38 @@ func.func private @panels(%p: tensor<4x8x32xf32>, %x: tensor<9x8xf32>) -> tensor
   } -> tensor<9x116xf32>
   return %r : tensor<9x116xf32>
 }
+
+// -----
+
+#blocks = affine_map<(k, i, b, j) -> (b, k, j, i)>
+#whole = affine_map<(k, i, b, j) -> (k, i, b, j)>
+#rows = affine_map<(m, n, k) -> (m, k)>
+#columns = affine_map<(m, n, k) -> (k, n)>
+#result = affine_map<(m, n, k) -> (m, n)>
+
+// The same of pairs of bf16, neighbours in depth: whole lanes beside a block that is read in part.
+// CHECK-DAG: #[[$PAIRS:.*]] = affine_map<(d0, d1, d2) -> (d1 floordiv 32, d2 floordiv 2, d1 mod 32, d2 mod 2)>
+// CHECK-LABEL: func.func private @panels_of_pairs(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4x4x32x2xbf16>
+// CHECK: linalg.generic {indexing_maps = [{{.*}}, #[[$PAIRS]], {{.*}}]{{.*}} ins(%{{.*}}, %[[P]] : tensor<9x8xbf16>, tensor<4x4x32x2xbf16>) outs({{.*}} : tensor<9x116xf32>)
+func.func private @panels_of_pairs(%p: tensor<4x4x32x2xbf16>, %x: tensor<9x8xbf16>) -> tensor<9x116xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x2x4x32xbf16>
+  %t = linalg.generic {indexing_maps = [#blocks, #whole], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%p : tensor<4x4x32x2xbf16>) outs(%e : tensor<4x2x4x32xbf16>) {
+  ^bb0(%a: bf16, %o: bf16):
+    linalg.yield %a : bf16
+  } -> tensor<4x2x4x32xbf16>
+  %c = tensor.collapse_shape %t [[0, 1], [2, 3]] : tensor<4x2x4x32xbf16> into tensor<8x128xbf16>
+  %s = tensor.extract_slice %c[0, 0] [8, 116] [1, 1] : tensor<8x128xbf16> to tensor<8x116xbf16>
+  %f = tensor.empty() : tensor<9x116xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<9x116xf32>) -> tensor<9x116xf32>
+  %r = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %s : tensor<9x8xbf16>, tensor<8x116xbf16>) outs(%z : tensor<9x116xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %o: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.extf %b : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %o, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<9x116xf32>
+  return %r : tensor<9x116xf32>
+}

@@ -12,12 +12,30 @@
 // CHECK: %[[UPPER:.*]] = arith.trunci %{{.*}} : i32 to i16
 // CHECK: %[[BF16:.*]] = arith.bitcast %[[UPPER]] : i16 to bf16
 // CHECK: arith.cmpf olt, %[[MAX]], %{{.*}} : f32
-// CHECK: return %{{.*}}, %[[BF16]] : i1, bf16
-func.func @bf16(%a: bf16, %b: bf16) -> (i1, bf16) {
+// CHECK: return %{{.*}}, %[[BF16]], %[[ROUNDED]] : i1, bf16, bf16
+func.func @bf16(%a: bf16, %b: bf16) -> (i1, bf16, bf16) {
   %0 = arith.addf %a, %b fastmath<contract> : bf16
   %1 = arith.maximumf %0, %b : bf16
   %2 = arith.cmpf olt, %1, %b : bf16
-  return %2, %1 : i1, bf16
+  return %2, %1, %0 : i1, bf16, bf16
+}
+
+// -----
+
+// Changed: What is rounded for a maximum and a minimum alone is rounded after them.
+// CHECK-LABEL: func.func @clamp
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-NOT: arith.truncf
+// CHECK: %[[MAX:.*]] = arith.maximumf %[[SUM]], %{{.*}} : f32
+// CHECK-NOT: arith.truncf
+// CHECK: %[[MIN:.*]] = arith.minimumf %[[MAX]], %{{.*}} : f32
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[MIN]] : f32 to bf16
+// CHECK: return %[[ROUNDED]] : bf16
+func.func @clamp(%a: bf16, %b: bf16, %c: bf16) -> bf16 {
+  %0 = arith.addf %a, %b : bf16
+  %1 = arith.maximumf %0, %b : bf16
+  %2 = arith.minimumf %1, %c : bf16
+  return %2 : bf16
 }
 
 // -----

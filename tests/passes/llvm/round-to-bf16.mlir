@@ -74,3 +74,43 @@ func.func @doubles(%x: f64) -> bf16 {
   %0 = arith.truncf %x : f64 to bf16
   return %0 : bf16
 }
+
+// -----
+
+module attributes {hloom.target = {bf16_dot = true}} {
+  // Changed: Whole registers by an instruction, where no element is a NaN or below the normal numbers.
+  // CHECK-LABEL: func.func @by_instruction
+  // CHECK-DAG: %[[LOWER:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16]
+  // CHECK-DAG: %[[UPPER:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16]
+  // CHECK-DAG: %[[A:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%[[LOWER]], %c161_i32)
+  // CHECK-DAG: %[[B:.*]] = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%[[UPPER]], %c161_i32)
+  // CHECK: %[[EITHER:.*]] = arith.ori %[[A]], %[[B]] : vector<16xi1>
+  // CHECK: %[[RARE:.*]] = vector.reduction <or>, %[[EITHER]]
+  // CHECK: scf.if %[[RARE]]
+  // CHECK: arith.cmpf uno
+  // CHECK: } else {
+  // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%[[UPPER]], %[[LOWER]])
+  func.func @by_instruction(%x: vector<32xf32>) -> vector<32xbf16> {
+    %y = arith.truncf %x : vector<32xf32> to vector<32xbf16>
+    return %y : vector<32xbf16>
+  }
+
+  // Changed: One register alone.
+  // CHECK-LABEL: func.func @one_register
+  // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%{{.*}}) : (vector<16xf32>) -> vector<16xbf16>
+  func.func @one_register(%x: vector<16xf32>) -> vector<16xbf16> {
+    %y = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+    return %y : vector<16xbf16>
+  }
+
+  // Declined: By the instruction, part of a register, and what is extended again.
+  // CHECK-LABEL: func.func @by_integers
+  // CHECK-NOT: llvm.call_intrinsic
+  // CHECK: return
+  func.func @by_integers(%x: vector<12xf32>, %y: vector<16xf32>) -> (vector<12xbf16>, vector<16xf32>) {
+    %0 = arith.truncf %x : vector<12xf32> to vector<12xbf16>
+    %1 = arith.truncf %y : vector<16xf32> to vector<16xbf16>
+    %2 = arith.extf %1 : vector<16xbf16> to vector<16xf32>
+    return %0, %2 : vector<12xbf16>, vector<16xf32>
+  }
+}
