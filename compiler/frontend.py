@@ -3,8 +3,8 @@
     load_program(source, example_inputs) → SourceProgram
 
 `source` is MLIR text or bytes, a path to .mlir, .mlirbc or .vhlo, a torch_mlir.ir.Module, a torch.nn.Module or ExportedProgram, a function
-over torch tensors, a function to be traced by JAX, or a jax.export.Exported. The kind is told by the types' modules, so nothing is imported
-to ask.
+over torch tensors, a function to be traced by JAX, a jax.export.Exported, or what a front end has imported. The kind is told by the types'
+modules, so nothing is imported to ask.
 
 Parameters and buffers of a torch module are arguments of the program, not constants in it: `SourceProgram.bound` holds their arrays. The
 entry is `@main`, its bound arguments carry the attribute `hloom.bound`.
@@ -111,6 +111,8 @@ def name_of(source: object) -> str:
 def _import(
     source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context, dynamic_shapes: Any
 ) -> Imported | OpenProgram:
+    if isinstance(source, Imported):
+        return source
     origins = {base.__module__.partition(".")[0] for base in type(source).__mro__}
     if isinstance(source, (str, bytes, bytearray, os.PathLike)):
         return import_mlir(source, context)

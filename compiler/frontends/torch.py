@@ -68,7 +68,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     updates = {names.index(name): count + number for number, name in enumerate(changed)}
     orders = _orders(exported, names, changed)
     result_orders = {index: order for index, node in enumerate(results) if (order := _order(node))} if orders else {}
-    module = stablehlo_of(exported, context)
+    module = stablehlo_of(exported.graph_module, context)
     return Imported(module, "torch", in_tree, out_tree, kwarg_tree, bound, names, updates, orders, result_orders)
 
 

@@ -35,7 +35,7 @@ def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedP
     """A new program, whose ops are those that have no decomposition."""
     graph = None
     if _is_plain(exported):
-        with torch.no_grad(), _without_onednn():
+        with torch.no_grad(), without_onednn():
             graph = _Decomposition().of(exported.graph)
     if graph is None:
         return exported.run_decompositions(all_decompositions())
@@ -45,7 +45,7 @@ def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedP
 
 
 @contextmanager
-def _without_onednn() -> Iterator[None]:
+def without_onednn() -> Iterator[None]:
     """While oneDNN is on, recurrent layers that need no gradients are decomposed into an op of its own."""
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)

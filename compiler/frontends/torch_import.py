@@ -43,9 +43,9 @@ _PIPELINE = (
 )
 
 
-def stablehlo_of(exported: torch.export.ExportedProgram, context: ir.Context) -> ir.Module:
+def stablehlo_of(program: torch.fx.GraphModule, context: ir.Context) -> ir.Module:
     """The program's graph as a module of StableHLO. Raises UnsupportedOpError for what has no StableHLO form."""
-    return _lower(_import(exported, context))
+    return _lower(_import(program, context))
 
 
 def as_array(tensor: torch.Tensor) -> np.ndarray:
@@ -58,7 +58,7 @@ def as_array(tensor: torch.Tensor) -> np.ndarray:
     return tensor.numpy()
 
 
-def _import(exported: torch.export.ExportedProgram, context: ir.Context) -> ir.Module:
+def _import(program: torch.fx.GraphModule, context: ir.Context) -> ir.Module:
     torch_dialect.register_dialect(context)
     with context:
         PassManager.parse(_LOADS_TORCH_CASTS).run(ir.Module.parse("module {}").operation)
@@ -66,10 +66,10 @@ def _import(exported: torch.export.ExportedProgram, context: ir.Context) -> ir.M
     importer._graph_node_importer_cls = _NodeImporter
     importer._cc = _Cache(context, py_attr_tracker=importer._py_attr_tracker)
     try:
-        importer._import_all_child_modules(exported.graph_module, "main", False)
-        importer.import_stateless_graph(exported.graph, func_name="main")
+        importer._import_all_child_modules(program, "main", False)
+        importer.import_stateless_graph(program.graph, func_name="main")
     except (NotImplementedError, ValueError, TypeError, KeyError, RuntimeError, ir.MLIRError) as error:
-        makers = (n for n in exported.graph.nodes if error.args and getattr(n.meta.get("val"), "dtype", None) == error.args[0])
+        makers = (n for n in program.graph.nodes if error.args and getattr(n.meta.get("val"), "dtype", None) == error.args[0])
         name = next((f"the result of {maker.target}" for maker in makers), "the program")
         raise UnsupportedOpError(
             f"torch-mlir does not import {name}: {error}", stage="input", remedy="write the module with other torch ops"

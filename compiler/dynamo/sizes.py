@@ -1,0 +1,57 @@
+"""Graphs whose sizes are numbers of the program: compiled for each set of sizes that they are called with.
+
+Dynamo makes sizes that changed symbols (SymInt): operands of the graph, and in the shapes of others. At a call they are known. The graph is
+traced again with them, and is then one of known shapes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from .graph import is_open
+
+MOST = 64
+"""Sets of sizes that are kept; the one that was used longest ago goes first."""
+
+
+def has_open_sizes(module: GraphModule) -> bool:
+    """Whether an operand of the graph is a number, or a tensor of a size that is open."""
+    return any(node.op == "placeholder" and is_open(node) for node in module.graph.nodes)
+
+
+class BySizes:
+    """What AOTAutograd calls: the program for the operands' sizes, made by `compiled` where there is none yet."""
+
+    def __init__(self, module: GraphModule, compiled: Callable[[GraphModule], Callable[..., Any]]):
+        self._boxed_call = True  # torch copies what lies in the object itself
+        self.module = module
+        self.compiled = compiled
+        self.made: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
+
+    def __call__(self, *operands: Any) -> Any:
+        given = operands[0] if len(operands) == 1 and isinstance(operands[0], list) else list(operands)
+        key = tuple((tuple(each.shape), each.stride()) if isinstance(each, torch.Tensor) else each for each in given)
+        if key not in self.made:
+            self.made[key] = self._specialised(given)
+            if len(self.made) > MOST:
+                self.made.popitem(last=False)
+        self.made.move_to_end(key)
+        return self.made[key](given)
+
+    def _specialised(self, operands: Sequence[Any]) -> Callable[..., Any]:
+        with unset_fake_temporarily(), torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+            empty = [
+                torch.empty_strided(each.shape, each.stride(), dtype=each.dtype, device=each.device)
+                if isinstance(each, torch.Tensor)
+                else each
+                for each in operands
+            ]
+            module = make_fx(torch.fx.Interpreter(self.module).run)(*empty)
+        return self.compiled(module)

@@ -1,0 +1,90 @@
+"""PyTorch's attention on CPUs and its gradients, in products and a softmax."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch._decomp import decomposition_table
+
+from ..torch_registry import torch_decomposition
+
+_FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+
+
+@torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu")
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients do not need."""
+    output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
+    return output, _scores(query, _heads(key, query), is_causal, attn_mask, scale).logsumexp(-1)
+
+
+@torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu_backward")
+def attention_backward(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
+    dropout: float,
+    is_causal: bool,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O))."""
+    keys, values = _heads(key, query), _heads(value, query)
+    scores = _scores(query, keys, is_causal, attn_mask, scale)
+    weights = torch.softmax(scores, -1) if attn_mask is None else torch.ops.aten._safe_softmax(scores, -1)
+    towards = _product(gradient, values.transpose(-2, -1))
+    inner = weights * (towards - (_wide(gradient) * _wide(output)).sum(-1, keepdim=True)) * _scale(query, scale)
+    inner, weights = inner.to(query.dtype), weights.to(query.dtype)
+    of_keys = _product(inner.transpose(-2, -1), query)
+    of_values = _product(weights.transpose(-2, -1), gradient)
+    return _product(inner, keys).to(query.dtype), _of_heads(of_keys, key), _of_heads(of_values, value)
+
+
+def _scale(query: Tensor, scale: float | None) -> float:
+    return scale if scale is not None else 1 / math.sqrt(query.shape[-1])
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.float() if x.dtype.itemsize < 4 else x
+
+
+def _product(x: Tensor, y: Tensor) -> Tensor:
+    """Summed, and given, in f32 at least."""
+    return _wide(x) @ _wide(y)
+
+
+def _scores(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, scale: float | None) -> Tensor:
+    scores = _product(query, key.transpose(-2, -1)) * _scale(query, scale)
+    if is_causal:
+        rows, columns = torch.arange(query.shape[-2]), torch.arange(key.shape[-2])
+        return torch.where(rows[:, None] >= columns, scores, -math.inf)
+    if mask is None:
+        return scores
+    return torch.where(mask, scores, -math.inf) if mask.dtype == torch.bool else scores + mask
+
+
+def _heads(x: Tensor, query: Tensor) -> Tensor:
+    """A head of keys or values for each of the queries': several of these may share one."""
+    return x.repeat_interleave(query.shape[1] // x.shape[1], 1) if x.shape[1] != query.shape[1] else x
+
+
+def _of_heads(gradient: Tensor, x: Tensor) -> Tensor:
+    """The gradient of `x`, summed over the queries' heads that share one of its own."""
+    if gradient.shape[1] != x.shape[1]:
+        gradient = gradient.unflatten(1, (x.shape[1], -1)).sum(2)
+    return gradient.to(x.dtype)

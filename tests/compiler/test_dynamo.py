@@ -1,0 +1,279 @@
+"""torch.compile(…, backend="hloom") beside eager: inference, training, what stays with PyTorch, sizes that change, weights that do."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+F = torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "hloom leaves")
+        yield
+
+
+def compiled(function, **options):
+    return torch.compile(function, backend="hloom", **options)
+
+
+def same(results, expected) -> None:
+    torch.testing.assert_close(results, expected, atol=1e-5, rtol=1e-4)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.SiLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=8), nn.GroupNorm(2, 8)
+        )
+        self.up, self.head = nn.ConvTranspose2d(8, 4, 2, 2), nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.head(F.gelu(self.up(self.features(x))).mean((2, 3)))
+
+
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.layer = nn.Embedding(11, 16), nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+
+    def forward(self, tokens):
+        x = self.layer(self.table(tokens), src_mask=nn.Transformer.generate_square_subsequent_mask(tokens.shape[1]), is_causal=True)
+        return (x @ self.table.weight.t()).flatten(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "classes"),
+    [(Net, (4, 3, 12, 12), 5), (Decoder, None, 11), (lambda: nn.Sequential(nn.Linear(7, 9), nn.Tanh(), nn.Linear(9, 3)), (4, 7), 3)],
+    ids=["convolutions", "attention", "dense"],
+)
+def test_training(model, inputs, classes):
+    eager = model()
+    ours = copy.deepcopy(eager)
+    x = torch.randn(inputs) if inputs else torch.randint(classes, (2, 6))
+    wanted = torch.randint(classes, (4 if inputs else 12,))
+    losses = []
+    for net, call in ((eager, eager), (ours, compiled(ours))):
+        optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(call(x), wanted)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    same(losses[3:], losses[:3])
+    same(dict(ours.state_dict()), dict(eager.state_dict()))
+    with torch.no_grad():
+        same(compiled(ours.eval())(x), eager.eval()(x))
+
+
+def test_weights_that_change_are_bound_again():
+    net, x = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 3)).eval(), torch.randn(2, 64)
+    call = compiled(net)
+
+    def new(): net[1].weight = nn.Parameter(torch.randn(3, 64))  # fmt: skip
+
+    changes = [
+        lambda: None,
+        lambda: net[0].weight.data.mul_(2),
+        lambda: net[0].bias.add_(1),
+        new,
+        lambda: net.load_state_dict({name: torch.randn_like(value) for name, value in net.state_dict().items()}),
+    ]
+    with torch.no_grad():
+        for change in changes:
+            change()
+            same(call(x), net(x))
+    with torch.inference_mode():
+        same(call(x), net(x))
+
+
+def test_results_that_alias_are_none_or_numbers():
+    x = torch.randn(6, 5)
+    whole, rows, nothing, number, more, flat = compiled(lambda x: (x, x[1:], None, 3, x + 1, (x + 1).view(-1)))(x)
+    assert whole is x and rows.data_ptr() == x[1:].data_ptr() and nothing is None and number == 3
+    same((more, flat), (x + 1, (x + 1).view(-1)))
+
+
+def test_changes_in_place():
+    def function(x, y):
+        x[1:3] = 0
+        y.add_(1).mul_(2)
+        return y, x.sum()
+
+    given, expected = [[torch.arange(20.0).reshape(4, 5), torch.ones(3)] for _ in range(2)]
+    same(compiled(function)(*given), function(*expected))
+    same(given, expected)
+
+
+def test_strides():
+    def function(x, y):
+        return x.t() @ y, (x + y.flip(0)).t()
+
+    x, y = torch.randn(10, 12)[::2, 1:6].t(), torch.randn(5, 5)
+    results, expected = compiled(function)(x, y), function(x, y)
+    same(results, expected)
+    assert [result.stride() for result in results] == [value.stride() for value in expected]
+    image = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert compiled(lambda x: x * 2)(image).is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("options", [{"dynamic": True}, {}, {"dynamic": False}])
+def test_sizes_that_change(options):
+    def function(x):
+        return F.softmax(x @ x.t(), -1).sum(0) + x.shape[0]
+
+    call = compiled(function, **options)
+    for rows in (3, 5, 7, 1, 3):
+        x = torch.randn(rows, 4)
+        same(call(x), function(x))
+
+
+def test_training_with_sizes_that_change():
+    weight, ours = [torch.full((4, 3), 0.5, requires_grad=True) for _ in range(2)]
+    call = compiled(lambda x, w: (x @ w).tanh().sum() * x.shape[0], dynamic=True)
+    for rows in (2, 5):
+        x = torch.randn(rows, 4)
+        call(x, ours).backward()
+        ((x @ weight).tanh().sum() * rows).backward()
+    same(ours.grad, weight.grad)
+
+
+def test_numbers_that_change():
+    call = compiled(lambda x, a, b: x * a + b)
+    x = torch.randn(3)
+    for a, b in ((1, 2.0), (2, 3.0), (3, 4.5)):
+        same(call(x, a, b), x * a + b)
+
+
+@torch.library.custom_op("hloom_test::turned", mutates_args=())
+def turned(x: torch.Tensor) -> torch.Tensor:
+    """An op that nobody has told hloom of."""
+    return x.flip(0).contiguous()
+
+
+turned.register_fake(torch.empty_like)
+
+
+def test_what_is_not_compiled_stays_with_pytorch():
+    def function(x):
+        return turned(x @ x.t() + 1) @ x * 2
+
+    x = torch.randn(4, 4)
+    with pytest.warns(UserWarning, match=r"hloom leaves 1 of \d+ ops of a graph to PyTorch: hloom_test.turned.default\."):
+        same(compiled(function)(x), function(x))
+
+
+def test_fullgraph_lets_nothing_stay_with_pytorch():
+    with pytest.raises(Exception, match=r"HL101.*hloom_test.turned"):
+        compiled(lambda x: turned(x) + 1, fullgraph=True)(torch.eye(3))
+
+
+def test_a_graph_of_data_dependent_size():
+    def function(x):
+        y = x.sin() * 2
+        return torch.nonzero(y > 0), y
+
+    x, call = torch.randn(4, 4), compiled(function)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True), pytest.warns(UserWarning, match="aten.nonzero"):
+        same(call(x), function(x))
+
+
+def test_random_numbers_follow_torchs_seed():
+    drop, x = compiled(nn.Dropout(0.3)), torch.ones(1000, requires_grad=True)
+    torch.manual_seed(1)
+    first = drop(x)
+    torch.manual_seed(1)
+    assert torch.equal(drop(x), first)
+    assert not torch.equal(drop(x), first)
+    assert 0.2 < (first == 0).float().mean() < 0.4
+    first.sum().backward()
+    assert torch.equal(x.grad, first.detach())
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop])
+def test_optimizers(kind):
+    ours = [nn.Parameter(torch.randn(n, 3)) for n in range(1, 5)]
+    eager = copy.deepcopy(ours)
+    optimizers = [kind(parameters, lr=0.01) for parameters in (ours, eager)]
+    steps = [compiled(optimizers[0].step), optimizers[1].step]
+    for _ in range(3):
+        for mine, theirs in zip(ours, eager):
+            mine.grad = theirs.grad = torch.randn_like(mine)
+        for step in steps:
+            step()
+    same(ours, eager)
+
+
+def test_checkpoints_and_autocast():
+    net = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 5))
+    ours, x = copy.deepcopy(net), torch.randn(6, 5)
+
+    def function(net, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            half = net(x)
+        return checkpoint(net, x, use_reentrant=False).sum() + half.float().sum()
+
+    compiled(function)(ours, x).backward()
+    function(net, x).backward()
+    torch.testing.assert_close([p.grad for p in ours.parameters()], [p.grad for p in net.parameters()], atol=1e-3, rtol=1e-2)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize(
+    "masks", [{}, {"mask": True}, {"src_key_padding_mask": True}, {"mask": True, "src_key_padding_mask": True}], ids=str
+)
+def test_layers_that_are_one_op_without_gradients(norm_first, masks):
+    layer = nn.TransformerEncoderLayer(16, 2, 32, activation="gelu" if norm_first else "relu", norm_first=norm_first, batch_first=True)
+    net, x = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval(), torch.randn(3, 5, 16)
+    tensors = {"mask": torch.triu(torch.ones(5, 5), 1).bool(), "src_key_padding_mask": torch.arange(5) > torch.tensor([[4], [2], [1]])}
+    given = {name: tensors[name] for name in masks}
+    with torch.no_grad():
+        same(compiled(net)(x, **given), net(x, **given))
+        same(compiled(layer.self_attn.eval())(x, x, x), layer.self_attn(x, x, x))
+
+
+def test_functional_transforms():
+    def function(x):
+        return torch.func.grad(lambda x: (x.sin() ** 2).sum())(x), torch.vmap(lambda row: row.cumsum(0) * row.max())(x)
+
+    x = torch.randn(4, 3)
+    same(compiled(function)(x), function(x))
+
+
+def test_heads_that_share_keys_and_values():
+    def function(q, k, v, mask):
+        shared = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        return shared.sum() + (F.scaled_dot_product_attention(q, q, q, attn_mask=mask) ** 2).sum()
+
+    given = [torch.randn(2, heads, 6, 8) for heads in (4, 2, 2)]
+    mask = torch.randn(6, 6)
+    gradients = []
+    for call in (compiled(function), function):
+        leaves = [value.clone().requires_grad_() for value in given]
+        call(*leaves, mask).backward()
+        gradients.append([leaf.grad for leaf in leaves])
+    same(*gradients)
+
+
+@pytest.mark.parametrize(("options", "match"), [({"mode": "max-autotune"}, "mode"), ({"options": {"speed": 1}}, "speed")])
+def test_options_that_there_are_not(options, match):
+    with pytest.raises(Exception, match=match):
+        compiled(lambda x: x + 1, **options)(torch.ones(2))
+
+
+def test_options():
+    x = torch.randn(8, 8)
+    same(compiled(lambda x: x @ x, options={"target": "cpu-avx2", "policy": {}, "bind": False})(x), x @ x)
