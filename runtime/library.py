@@ -14,7 +14,8 @@ from .errors import ExecutionError, LoadError
 _SUFFIX = "dylib" if sys.platform == "darwin" else "so"
 _NAME = f"libhloom_native.{_SUFFIX}"
 _SYMBOLS = (
-    "hloom_parallel_for", "hloom_gemm_f32", "hloom_gemm_f64", "hloom_profile_begin", "hloom_profile_end", "hloom_out_of_bounds",
+    "hloom_parallel_for", "hloom_evaluate", "hloom_gemm_f32", "hloom_gemm_f64",
+    "hloom_profile_begin", "hloom_profile_end", "hloom_out_of_bounds",
 )  # fmt: skip
 """What compiled programs may call."""
 

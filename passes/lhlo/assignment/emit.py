@@ -213,14 +213,19 @@ class Emitter:
         if self.groups.kind(call.callee) == Kind.CALL.label:
             self._outside(call, inputs, outputs, source)
             return
-        pairs = self.assignment.inplace_pairs(call)
+        told: dict[str, ir.Attribute]
+        if self.groups.kind(call.callee) == "evaluate":
+            name, told = "lhlo.evaluate", {"numbers": self.groups.functions[call.callee].attributes["hloom.numbers"]}
+        else:
+            pairs = self.assignment.inplace_pairs(call)
+            callee = ir.FlatSymbolRefAttr.get(self.groups.specialised(self.assignment, call.callee, pairs))
+            name, told = "lhlo.fusion", {"callee": callee, "inplace": i64_array(i for pair in pairs for i in pair)}
         create(
-            "lhlo.fusion",
+            name,
             operands=[self.refs[storage] for storage in (*inputs, *outputs)],
-            callee=ir.FlatSymbolRefAttr.get(self.groups.specialised(self.assignment, call.callee, pairs)),
-            inplace=i64_array(i for pair in pairs for i in pair),
             source=source,
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+            **told,
         )
 
     def _outside(self, call: Call, inputs: list[SharedBuffer], outputs: list[SharedBuffer], source: ir.ArrayAttr) -> None:
