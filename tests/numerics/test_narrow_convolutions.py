@@ -56,10 +56,14 @@ LAYERS = [
     Layer((9, 8), 19, 40, (1, 1)),
     Layer((13, 12), 10, 32, (3, 2), ((2, 3), (2, 1)), dilation=2),
     Layer((6, 7), 32, 64, (3, 3), ((1, 1), (1, 1)), groups=2),
+    Layer((20, 21), 3, 64, (7, 7), ((3, 3), (3, 3)), stride=2),
+    Layer((7, 13), 1, 32, (3, 7), ((1, 1), (3, 2))),
+    Layer((6, 3), 3, 32, (3, 7), ((0, 0), (5, 5))),
     Layer((14, 14), 32, 64, (3, 3), ((1, 1), (1, 1))),
     Layer((5, 5), 32, 32, (3, 3), ((1, 1), (1, 1)), groups=32),
 ]
-"""The last but one by Winograd's algorithm where it is of halves, and its weights are bound."""
+"""Few channels share lanes with the taps, windows reaching into padding on both sides. The last but one by Winograd's algorithm where it is
+of halves, and its weights are bound."""
 
 
 def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> None:
@@ -111,6 +115,16 @@ def test_avx512_bf16(monkeypatch):
 def test_aarch64(kind, instruction):
     with aarch64.emulated():
         check(load_target(str(TARGETS / "small-neon-bf16.toml")), [(layer, kind) for layer in LAYERS[:3]], instruction)
+
+
+def test_lanes_of_a_window_hold_no_neighbour(monkeypatch):
+    """The last lane of a row of taps is filled up with zero, not with the pixel behind the window: that is infinite here."""
+    target = emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True}))
+    layer = Layer((3, 17), 3, 32, (3, 3), stride=4)
+    x, w = layer.arrays("bf16")
+    x[:, :, 3::4] = np.inf
+    source = read_program(lambda x, w: layer.apply(x, w, np.float32), (x, w))
+    assert np.isfinite(Compilation.of_program(source, "layer", target=target).executable()(x, w)).all()
 
 
 def test_a_tap_on_padding_is_no_product():

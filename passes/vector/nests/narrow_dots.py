@@ -1,9 +1,10 @@
 """Sums of products of small integers in i32, and of halves in f32, several products an instruction where there is one.
 
 Operands of i8 (signed or not), i16, bf16 or f16 are packed into lanes of 32 bits, neighbours in depth side by side (narrow_panels.py); of
-windows that overlap each element once (narrow_pieces.py). One whose neighbours lie so in memory is read where it is (narrow_in_place.py):
-rows whose depth is contiguous, and bound weights that pack-weights and pack-filters gave a loop over the elements of a lane. What is left
-is a contraction of lanes (contraction.py), whose step is an instruction (narrow_instructions.py):
+windows that overlap each element once (narrow_pieces.py), or each window where its channels fill no lanes (narrow_windows.py). One whose
+neighbours lie so in memory is read where it is (narrow_in_place.py): rows whose depth is contiguous, and bound weights that pack-weights
+and pack-filters gave a loop over the elements of a lane. What is left is a contraction of lanes (contraction.py), whose step is an
+instruction (narrow_instructions.py):
 
     for n in chunks: for m in blocks of U:
       acc[0..U) = init
@@ -41,6 +42,7 @@ from .narrow_in_place import lies_in_lanes, viewed, with_lane_loop
 from .narrow_instructions import Multiplier, multipliers, step_of
 from .narrow_panels import Panel, Source, groups_of, pack_panel
 from .narrow_pieces import Dim, piece
+from .narrow_windows import with_joined_depth
 from .nests import chunks
 from .packing import Scratch, unless_repeated
 from .work import Work, starts_from_zero
@@ -53,7 +55,7 @@ def emit_narrow_dots(work: Work, captured: Captured, target: TargetView, scratch
     found = None if work.block is None or not work.reduces else multipliers(work.block, target)
     if found is None:
         return False
-    work = with_lane_loop(work, found[0].right.count)
+    work = with_joined_depth(with_lane_loop(work, found[0].right.count), found[0].right.count)
     plan = _plan(work, found, target)
     if plan is None:
         return False
@@ -99,7 +101,7 @@ class _Plan:
     def reads_left(self, extents: list[LoopBound], dims: list[Dim]) -> bool:
         """Whether the left operand is read where it is."""
         others = [stride for d, stride in enumerate(self.left.strides) if d not in (self.depth, self.inside)]
-        whole = self.elements(extents) % self.by.left.count == 0
+        whole = self.elements(extents) % self.by.left.count == 0 and not any(dim.reach for dim in dims)
         return whole and self.along(self.left) == 1 and lies_in_lanes(self.left, [*others, *(dim.stride for dim in dims)], self.by.left)
 
     def reads_right(self) -> bool:
@@ -221,8 +223,8 @@ class _Dots:
             storage = viewed(access, fixed, by, strides, (*(dim.extent for dim in dims), groups_of(depth, by)))
             return replace(storage, bounds=(*bounds, None) if any(bounds) else ()), read
         source = Source(access.storage, access.at(fixed), last.stride, plan.along(access), last.extent, depth)
-        source = replace(source, outer=[(dim.extent, dim.stride) for dim in outer], bounds=bounds)
-        turned = last.stride == 1 and not any(bounds)
+        source = replace(source, outer=[(dim.extent, dim.stride) for dim in outer], bounds=bounds, reach=last.reach)
+        turned = last.stride == 1 and not any(bounds) and last.reach is None
         panel = (Panel.of_columns if turned else Panel.of_rows)(self.scratch, source, by)
         self._once(source, lambda: pack_panel(source, panel, by))
         sizes = (*(dim.extent for dim in dims), groups_of(depth, by))

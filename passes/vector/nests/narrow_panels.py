@@ -11,7 +11,7 @@ The depth is filled up with zeros to whole lanes. Of an operand with zeros aroun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from math import prod
@@ -23,8 +23,10 @@ from ...common.control_flow import LoopBound, for_each
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
+from ...common.vectors import broadcast, splat, vector_of
 from .lanes import Lanes
 from .narrow_grouping import Grouping
+from .narrow_pieces import Reach
 from .nests import chunks
 from .packing import Scratch, transpose_square
 
@@ -34,7 +36,7 @@ class Source:
     """An operand in memory: element (outer…, i, k) is at `offset + … + i * across + k * along`, i < extent, k < depth.
 
     `outer` has (extent, stride) of the other dims. `bounds` has, for each of these and then for i, which indices exist (None: all do);
-    elsewhere nothing is read.
+    elsewhere nothing is read. `reach`: which k of an i exist; the others are zeros of the panel.
     """
 
     storage: Storage
@@ -45,6 +47,7 @@ class Source:
     depth: int
     outer: list[tuple[LoopBound, int]] = field(default_factory=list)
     bounds: tuple[Bounds | None, ...] = ()
+    reach: Reach | None = None
 
     def ranges(self) -> list[tuple[LoopBound, LoopBound]]:
         """The indices that exist, of the outer dims and of i."""
@@ -125,7 +128,10 @@ class _Plane:
             for_each(*self.rows, 1, self._lane_by_lane)
 
     def _load(self, lanes: Lanes, i: LinearIndex, k: LinearIndex) -> ir.Value:
-        return lanes.load(self.source.storage, self.offset + i * self.source.across + k * self.source.along)
+        return lanes.load(self.source.storage, self._address(i, k))
+
+    def _address(self, i: LinearIndex, k: LinearIndex) -> LinearIndex:
+        return self.offset + i * self.source.across + k * self.source.along
 
     def _store(self, value: ir.Value, i: LinearIndex, group: LinearIndex) -> None:
         address = self.target + i * self.panel.across + group * self.panel.along
@@ -137,10 +143,32 @@ class _Plane:
         """Rows one by one; where they lie in one piece and are no whole vectors, all as one."""
         count, depth, (first, end) = self.grouping.count, self.source.depth, self.rows
         step = 2 * self.grouping.lanes * count
-        if isinstance(first, int) and isinstance(end, int) and self.source.across == depth and depth % step and depth % count == 0:
+        if self.source.reach is not None:
+            self._windows(self.source.reach, first, end)
+        elif isinstance(first, int) and isinstance(end, int) and self.source.across == depth and depth % step and depth % count == 0:
             self._row(LinearIndex(constant=first), max(0, end - first) * depth)
         else:
             for_each(first, end, 1, lambda i: self._row(i, depth))
+
+    def _windows(self, reach: Reach, first: LoopBound, end: LoopBound) -> None:
+        """Rows that exist, and one by one those of which a part does."""
+        assert isinstance(first, int) and isinstance(end, int)
+        whole = range(max(first, reach.whole.start), min(end, reach.whole.stop))
+        for_each(whole.start, whole.stop, 1, lambda i: self._row(i, reach.depth))
+        for i in range(first, end):  # afterwards: a whole row is stored with some lanes of the next one
+            if i not in whole:
+                self._part(LinearIndex(constant=i), reach.existing(i))
+
+    def _part(self, i: LinearIndex, existing: range) -> None:
+        """A row, zeros where its elements do not exist."""
+        count, lanes = self.grouping.count, self.grouping.lanes
+        for start, width in _powers(0, _up(self.source.depth, count), 2 * lanes * count):
+            row = splat(vector_of(width, self.source.storage.element), 0)
+            for first, length in _powers(max(start, existing.start), min(start + width, existing.stop), width):
+                address = self._address(i, LinearIndex(constant=first)).along_lanes()
+                loaded = broadcast(Lanes(length).load(self.source.storage, address), 1)
+                row = vector.insert_strided_slice(loaded, row, [first - start], [1])
+            self._store(self.grouping.grouped(row), i, LinearIndex(constant=start // count))
 
     def _row(self, i: LinearIndex, length: int) -> None:
         count, lanes = self.grouping.count, self.grouping.lanes
@@ -220,6 +248,14 @@ def _each(ranges: Sequence[tuple[LoopBound, LoopBound]], body: Callable[[list[Li
         return
     first, *others = ranges
     for_each(*first, 1, lambda index: _each(others, body, *at, index))
+
+
+def _powers(first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """The range in pieces (first, length) of powers of two."""
+    while first < end:
+        length = min(most, 1 << (end - first).bit_length() - 1)
+        yield first, length
+        first += length
 
 
 def groups_of(depth: int, grouping: Grouping) -> int:

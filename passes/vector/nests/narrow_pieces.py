@@ -5,7 +5,9 @@
     x[oh * 4 + kh, i]                 for kh < 4, and other loops that share no     a dim for each loop
                                       element
 
-Zeros around the operand stay around the piece.
+    x[oh * 2 + kh, ow * 6 + j]        for the depth j < 21: each window is a row, they overlap
+
+Zeros around the operand stay around the piece; those along the depth are in it.
 """
 
 from __future__ import annotations
@@ -21,15 +23,39 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
 
+_MOST_EDGES = 16
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Element k of row i exists where `low <= step * i + k < high`, as do all `depth` of the rows `whole`."""
+
+    step: int
+    low: int
+    high: int
+    depth: int
+
+    @property
+    def whole(self) -> range:
+        first = max(0, -(-self.low // self.step))
+        return range(first, max(first, (self.high - self.depth) // self.step + 1))
+
+    def existing(self, row: int) -> range:
+        """The elements of a row that exist."""
+        first = min(self.depth, max(0, self.low - self.step * row))
+        return range(first, max(first, min(self.depth, self.high - self.step * row)))
+
 
 @dataclass(frozen=True)
 class Dim:
-    """`extent` elements, `stride` apart; a point of the loops is at the sum of them times `steps`. `bounds`: which of them exist."""
+    """`extent` elements, `stride` apart; a point of the loops is at the sum of them times `steps`. `bounds`: which of them exist; `reach`:
+    where each is a row along the depth of which not all elements do."""
 
     extent: LoopBound
     stride: int
     steps: dict[int, int]
     bounds: Bounds | None = None
+    reach: Reach | None = None
 
     @property
     def most(self) -> int:
@@ -54,8 +80,28 @@ def piece(m: ir.AffineMap, storage: Storage, extents: list[LoopBound], depth: in
         elif bounds is None:
             dims += [Dim(extents[loop], step * stride, {loop: 1}) for loop, step in free.items() if loop != depth and stride]
         else:
-            return None
-    return None if results is None else sorted(dims, key=lambda dim: -abs(dim.stride))
+            windows = _windows_along_depth(free, extents, depth, stride, inside)
+            if windows is None:
+                return None
+            dims.append(windows)
+    dims.sort(key=lambda dim: -abs(dim.stride))
+    return None if results is None or any(dim.reach for dim in dims[:-1]) else dims
+
+
+def _windows_along_depth(free: Mapping[int, int], extents: list[LoopBound], depth: int, stride: int, inside: Bounds | None) -> Dim | None:
+    """Windows side by side that reach into zeros along the depth, few of them; None where they are no such windows."""
+    others, length = [loop for loop in free if loop != depth], extents[depth]
+    known = inside is not None and inside[0].is_constant and inside[1].is_constant
+    if free.get(depth) != 1 or len(others) != 1 or inside is None or not known or not isinstance(length, int):
+        return None
+    (loop,) = others
+    step, extent = free[loop], extents[loop]
+    if not isinstance(extent, int) or step <= 0:
+        return None
+    reach = Reach(step, inside[0].constant, inside[1].constant, length)
+    whole = reach.whole
+    edges = extent - len(range(whole.start, min(whole.stop, extent)))
+    return Dim(extent, step * stride, {loop: 1}, reach=reach) if edges <= _MOST_EDGES else None
 
 
 def _overlap(steps: Mapping[int, int], extents: list[LoopBound]) -> bool:

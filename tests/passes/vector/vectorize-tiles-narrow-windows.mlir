@@ -128,3 +128,46 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
     return %r : tensor<12x16xf32>
   }
 }
+
+// -----
+
+// Changed: Three channels of bf16 for pairs: five taps and three channels are one depth of 15, eight lanes. The panel has each of 10 windows of a
+// line as a row, in order those that reach into no padding, then the first and the last one with zeros.
+// CHECK-LABEL: func.func private @few_channels(
+// CHECK-DAG: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<240xi32>
+// CHECK: scf.for %{{.*}} = %c1 to %c9
+// CHECK: vector.store %{{.*}}, %[[PANEL]]
+// CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [6], strides = [1]} : vector<8xbf16> into vector<16xbf16>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+#x = affine_map<(oh, ow, o, kh, kw, i) -> (oh + kh, 2 * ow + kw, i)>
+#w = affine_map<(oh, ow, o, kh, kw, i) -> (kh, kw, i, o)>
+#y = affine_map<(oh, ow, o, kh, kw, i) -> (oh, ow, o)>
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func private @few_channels(%x: tensor<10x20x3xbf16>, %w: tensor<3x5x3x16xbf16>) -> tensor<8x10x16xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0.0 : bf16
+    %p = tensor.pad %x low[0, 2, 0] high[0, 1, 0] {
+    ^bb0(%a: index, %b: index, %c: index):
+      tensor.yield %none : bf16
+    } : tensor<10x20x3xbf16> to tensor<10x23x3xbf16>
+    %e = tensor.empty() : tensor<8x10x16xf32>
+    %r = scf.forall (%h) = (0) to (8) step (1) shared_outs(%o = %e) -> (tensor<8x10x16xf32>) {
+      %s = tensor.extract_slice %p[%h, 0, 0] [3, 23, 3] [1, 1, 1] : tensor<10x23x3xbf16> to tensor<3x23x3xbf16>
+      %t = tensor.extract_slice %o[%h, 0, 0] [1, 10, 16] [1, 1, 1] : tensor<8x10x16xf32> to tensor<1x10x16xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%t : tensor<1x10x16xf32>) -> tensor<1x10x16xf32>
+      %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+          ins(%s, %w : tensor<3x23x3xbf16>, tensor<3x5x3x16xbf16>) outs(%f : tensor<1x10x16xf32>) {
+      ^bb0(%a: bf16, %b: bf16, %sum: f32):
+        %0 = arith.extf %a : bf16 to f32
+        %1 = arith.extf %b : bf16 to f32
+        %2 = arith.mulf %0, %1 : f32
+        %3 = arith.addf %sum, %2 : f32
+        linalg.yield %3 : f32
+      } -> tensor<1x10x16xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %c into %o[%h, 0, 0] [1, 10, 16] [1, 1, 1] : tensor<1x10x16xf32> into tensor<8x10x16xf32>
+      }
+    }
+    return %r : tensor<8x10x16xf32>
+  }
+}
