@@ -49,6 +49,7 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", metavar="NAME", help="rows or families, `*` and `?` allowed; all where there is none")
     parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; onnxruntime and most of JAX with --full only")
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
+    parser.add_argument("--dtype", default="f32", choices=["f32", "bf16"], help="of rows that say none themselves; eager is in it too")
     parser.add_argument("--batch", type=int, help="only rows of this batch, 1 or 16")
     parser.add_argument("--full", action="store_true", help="three rounds of long slices and every peer")
     parser.add_argument("--rounds", type=int, help="fresh processes each")
@@ -65,8 +66,9 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     for pattern in options.rows:
         if not any(_named(row, pattern) for row in suite.rows.values()):
             parser.error(f"no row or family {pattern!r}: see --list")
-    options.rows = [row for row in suite.rows.values() if not options.rows or any(_named(row, each) for each in options.rows)]
-    options.rows = [row for row in options.rows if options.batch in (None, row.batch)]
+    rows = [row for row in suite.rows.values() if not options.rows or any(_named(row, each) for each in options.rows)]
+    rows = [row for row in rows if row.dtype == "f32" and options.batch in (None, row.batch)]
+    options.rows = [suite.rows[name] for row in rows if (name := row.of_type(options.dtype).name) in suite.rows]
     if options.list:
         parser.exit(message="".join(f"{row.family:12} {row.name:32} {row.module}\n" for row in options.rows))
     return options

@@ -23,13 +23,18 @@ def limits(module: str) -> list[Peer]:
         return importlib.import_module(module).cost(row)
 
     return [
-        Peer("fma", "FMAs", (module,), lambda row, threads: _fma(threads, *cost(row)), compares=_never),
+        Peer("fma", "FMAs", (module,), lambda row, threads: _fma(threads, *cost(row)), takes=_is_single, compares=_never),
         Peer("bandwidth", "bandwidth", (module,), lambda row, threads: _bandwidth(threads, *cost(row)), compares=_never),
     ]
 
 
 def _never(row: Layer) -> bool:
     return False
+
+
+def _is_single(row: Layer) -> bool:
+    """Processors multiply halves faster than these FMAs."""
+    return row.dtype == "f32"
 
 
 def _fma(threads: int, flops: int, read: int, written: int) -> Prepared:

@@ -65,7 +65,7 @@ def make(row: Layer) -> nn.Module:
     made = eval(f"lambda {', '.join(arguments)}: {row.module}" if is_function else row.module, {**NAMES, **packages})
     module = Function(made) if is_function else made
     floats = [DTYPES[each.dtype] for each in row.inputs if each.dtype != "i64"]
-    return module.eval().to(floats[0] if floats else torch.float32)
+    return module.eval().to(floats[0] if floats else DTYPES[row.dtype])
 
 
 def tensors(row: Layer) -> tuple[Tensor, ...]:

@@ -111,12 +111,14 @@ def _compile(row: Layer, threads: int) -> Prepared:
 
 
 def _openvino(row: Layer, threads: int) -> Prepared:
+    """Of a row in bf16 the module and its inputs are f32, and OpenVINO is asked to compute in bf16."""
     import openvino
     import torch
 
     from .modules import make, tensors
 
-    module, inputs = make(row), tensors(row)
+    single = row.of_type("f32")
+    module, inputs = make(single), tensors(single)
     start = time.perf_counter()
     try:
         model = openvino.convert_model(module, example_input=inputs, input=[list(tensor.shape) for tensor in inputs])
@@ -124,7 +126,7 @@ def _openvino(row: Layer, threads: int) -> Prepared:
         exported = torch.export.export(module, inputs).run_decompositions()
         model = openvino.convert_model(exported)
     settings = {
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": row.dtype,
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
@@ -193,7 +195,11 @@ def _warm_openvino() -> None:
 
 def _has_no_bf16(row: Layer) -> bool:
     """NumPy, by which these are fed, has none."""
-    return all(each.dtype != "bf16" for each in row.inputs)
+    return row.dtype != "bf16" and all(each.dtype != "bf16" for each in row.inputs)
+
+
+def _is_for_openvino(row: Layer) -> bool:
+    return row.dtype == "bf16" or _has_no_bf16(row)
 
 
 _INDUCTOR = ("torch", "torch.export", "torch._inductor.compile_fx", "torch._inductor.freezing", "torch._dynamo")
@@ -208,9 +214,7 @@ PEERS = {
         Peer("hloom", "hloom", (*_MODULES, *_HLOOM), _hloom, warm=_warm(_hloom)),
         Peer("eager", "torch eager", _MODULES, _eager),
         Peer("compile", "torch.compile", (*_MODULES, *_INDUCTOR), _compile, warm=_warm(_compile)),
-        Peer(
-            "openvino", "OpenVINO", (*_MODULES, "openvino"), _openvino, takes=lambda row: all(each.dtype != "bf16" for each in row.inputs)
-        ),
+        Peer("openvino", "OpenVINO", (*_MODULES, "openvino"), _openvino, takes=_is_for_openvino),
         Peer("jax", "JAX", _JAX, _jax, takes=_has_no_bf16),
         Peer("onnx", "onnxruntime", (*_MODULES, "onnxruntime", "onnxscript"), _onnx, takes=_has_no_bf16),
         *limits("benchmarks.layers.modules"),

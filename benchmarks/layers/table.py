@@ -11,7 +11,7 @@ two: of batch 1 (its name), and of a larger one (its name and `_b16`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -51,10 +51,20 @@ class Layer:
     jax: str = ""
     batch: int = 1
     chaotic: bool = False
+    dtype: str = "f32"
+    """Of the module's floats where no input says it."""
 
     @property
     def tolerance(self) -> float:
-        return 1e-3 if all(each.dtype in ("f32", "i64") for each in self.inputs) else 0.05
+        return 1e-3 if self.dtype == "f32" and all(each.dtype in ("f32", "i64") for each in self.inputs) else 0.05
+
+    def of_type(self, dtype: str) -> Layer:
+        """The same module on the same numbers, in another type; its name tells, but for the table's own."""
+        if dtype == self.dtype:
+            return self
+        inputs = tuple(replace(each, dtype=dtype if each.dtype == self.dtype else each.dtype) for each in self.inputs)
+        name = self.name.removesuffix(f"_{self.dtype}") + ("" if dtype == "f32" else f"_{dtype}")
+        return replace(self, name=name, inputs=inputs, dtype=dtype)
 
     def arrays(self) -> list[np.ndarray]:
         return [each.array(seed) for seed, each in enumerate(self.inputs)]

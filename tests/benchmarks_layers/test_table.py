@@ -25,6 +25,14 @@ def test_a_row_of_batch_n_is_two(tmp_path: Path):
     assert rows["a"].inputs[1].array(0).max() < 7
 
 
+def test_a_row_in_another_type_is_of_the_same_numbers(tmp_path: Path):
+    row = read(write(tmp_path, "conv | a | Conv2d(3, 8, 3) | 1,3,9,9 4:i64<7\n"), 16)["a"]
+    half = row.of_type("bf16")
+    assert (half.name, half.dtype, half.inputs) == ("a_bf16", "bf16", (Input((1, 3, 9, 9), "bf16"), Input((4,), "i64", 7)))
+    assert half.of_type("f32") == row
+    assert half.tolerance > row.tolerance
+
+
 @pytest.mark.parametrize("text", ["conv | a | Conv2d(3, 8, 3)", "a | b | c | 1x2", "a | b | c | 1\na | b | c | 1"])
 def test_what_is_no_row_is_refused_with_its_line(tmp_path: Path, text: str):
     with pytest.raises(ValueError, match="cells|no shape|a second b"):
