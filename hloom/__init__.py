@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
     from hloom.compiler.frontends.torch_lowerings import torch_decomposition as torch_decomposition
     from hloom.compiler.frontends.torch_lowerings import torch_lowering as torch_lowering
+    from hloom.compiler.jax.jit import jit as jit
     from hloom.compiler.pipeline import Pipeline as Pipeline
     from hloom.compiler.target import Target as Target
     from hloom.compiler.verify import VerificationError as VerificationError
@@ -36,6 +37,7 @@ _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramErro
 
 _HOME = {
     "compile": "hloom.compiler.api",
+    "jit": "hloom.compiler.jax.jit",
     "Pipeline": "hloom.compiler.pipeline",
     "Target": "hloom.compiler.target",
     "Policy": "hloom.passes.fused.planner.policy",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .artifact import Buffer
+from .bounds import REPORT
 from .custom_calls import SYMBOL, addresses, checked
 from .errors import ArityError
 from .library import profile_events
@@ -46,15 +47,15 @@ class _Entry:
         self.owners = owners
         self.arguments = {value: index for index, (kind, value) in enumerate(slots) if kind == "argument"}
         self.results = [index for _, index in sorted((value, index) for index, (kind, value) in enumerate(slots) if kind == "result")]
-        self._fixed = [fixed.get(slot, 0) for slot in slots]
-        self._arena = next(((index, value) for index, (kind, value) in enumerate(slots) if kind == "arena"), None)
+        self.fixed = [fixed.get(slot, 0) for slot in slots]
+        self.arena = next(((index, value) for index, (kind, value) in enumerate(slots) if kind == "arena"), None)
         self._idle: list[_Frame] = []
 
     def take(self) -> _Frame:
         try:
             return self._idle.pop()
         except IndexError:
-            return _Frame(self._fixed, self._arena)
+            return _Frame(self.fixed, self.arena)
 
     def give(self, frame: _Frame) -> None:
         self._idle.append(frame)
@@ -81,6 +82,7 @@ class CpuDevice:
         self._code = LinkedCode(code, program.symbols.values(), outside)
         check_made_for(interface(program.manifest, program.blobs), self._code.interface, "the machine code")
         functions = {kind: self._code.entries[name] for kind, name in program.symbols.items()}
+        self._calls_python = bool(outside) or any(REPORT in blob for blob in code)
         return {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
 
     # Calling.
@@ -139,6 +141,19 @@ class CpuDevice:
             if position in slots:
                 pointers[slots[position]] = address
         return owners, kind
+
+    def is_native(self) -> bool:
+        """Whether a call of `main` is one of its native code alone."""
+        return self._main is not None and not self._calls_python
+
+    def frame(self) -> tuple[int, list[int], list[int], list[int], tuple[int, int] | None]:
+        """For callers other than Python: the entry's address, the pointers that stay, the slots of a call's arguments (-1: not read) and
+        results, and the arena's slot and bytes."""
+        main = self._main
+        assert main is not None, "not started"
+        entry = ctypes.cast(main.function, ctypes.c_void_p).value or 0
+        arguments = [main.arguments.get(position, -1) for position in self.program.positions]
+        return entry, list(main.fixed), arguments, list(main.results), main.arena
 
     # Bound values.
 

@@ -13,10 +13,12 @@ from typing import Any
 import jax
 import jax.export
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 from torch_mlir import ir
 
 from hloom.passes.common.custom_calls import is_known, known_targets
 from hloom.passes.common.ops import ANNOTATIONS
+from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
 from hloom.runtime.comparison import random_array
 from hloom.runtime.dtypes import dtype_name
@@ -39,11 +41,13 @@ def _checks_left_to_us() -> list[jax.export.DisabledSafetyCheck]:
 
 def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     """Raises InvalidProgramError where JAX cannot trace or export the function."""
+    if isinstance(source, jax.stages.Lowered):
+        return _lowered(source, context)
     exported = _as_exported(source, examples, keywords)
     if exported.nr_devices != 1:
         raise InvalidProgramError(f"the program is exported for {exported.nr_devices} devices", remedy="export it for one")
-    in_tree, kwarg_tree = described(jax.tree_util.tree_unflatten(exported.in_tree, range(len(exported.in_avals))), keyword=True)
-    out_tree = described(jax.tree_util.tree_unflatten(exported.out_tree, range(len(exported.out_avals))))
+    in_tree, kwarg_tree = described(_counted(exported.in_tree), keyword=True)
+    out_tree = described(_counted(exported.out_tree))
     try:
         module = read_trusted(without_shardings(exported.mlir_module_serialized), context)
     except ParseError as error:
@@ -59,6 +63,11 @@ def _shapes(avals: Sequence[Any]) -> list[tuple[Size, ...]]:
 
 def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> jax.export.Exported:
     try:
+        if hasattr(source, "trace") and not isinstance(source, jax.stages.Traced):
+            source = source.trace(*examples, **keywords)  # what jax.jit gave knows which arguments are static
+        if isinstance(source, jax.stages.Traced):
+            args, kwargs = source.args_info  # without the static ones
+            return _export(_of_traced(source), *jax.tree_util.tree_map(_shape, (args, kwargs)))
         if not isinstance(source, jax.export.Exported):
             return _export(source, examples, keywords)
         if len(source.module_kept_var_idx) == len(source.in_avals):
@@ -75,6 +84,37 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
         remedy = "for which jax.jit(function) works" if examples else "of the right shapes and types"
         message = f"JAX could not export the function: {type(error).__name__}: {error}"
         raise InvalidProgramError(message, remedy=f"give example inputs {remedy}") from error
+
+
+def _lowered(source: jax.stages.Lowered, context: ir.Context) -> Imported:
+    """What JAX has lowered is not traced again; arguments that the function does not use may be gone from it, and are then none here."""
+    module = read_trusted(source.as_text(), context)
+    (main,) = (op for op in functions(module.operation) if symbol_name(op) == "main")
+    structure: Any = jax.tree_util.tree_structure(source.args_info)
+    out_tree = described(_counted(jax.tree_util.tree_structure(source.out_info)))
+    if structure.num_leaves != len(main.regions[0].blocks[0].arguments):
+        return Imported(module, "jax", out_tree=out_tree)
+    in_tree, kwarg_tree = described(_counted(structure), keyword=True)
+    return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_named(source.args_info))
+
+
+def _counted(structure: Any) -> Any:
+    """The structure with the numbers of its leaves in their places."""
+    return jax.tree_util.tree_unflatten(structure, range(structure.num_leaves))
+
+
+def _of_traced(source: jax.stages.Traced) -> Any:
+    function = jaxpr_as_fun(source.jaxpr)
+    structure = jax.tree_util.tree_structure(source.out_info)
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        return jax.tree_util.tree_unflatten(structure, function(*jax.tree_util.tree_leaves((args, kwargs))))
+
+    return traced
+
+
+def _shape(argument: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(argument.shape, argument.dtype)
 
 
 def _callback() -> UnsupportedOpError:
@@ -97,7 +137,11 @@ def _foreign_call(exported: jax.export.Exported) -> UnsupportedOpError | None:
 
 
 def _names(exported: jax.export.Exported) -> list[str]:
-    paths, _ = jax.tree_util.tree_flatten_with_path(jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals))
+    return _named(jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals))
+
+
+def _named(arguments: Any) -> list[str]:
+    paths, _ = jax.tree_util.tree_flatten_with_path(arguments)
     return [_name(path) for path, _ in paths]
 
 

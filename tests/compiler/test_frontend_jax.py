@@ -10,6 +10,7 @@ import pytest
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
+import hloom  # noqa: E402
 from hloom.compiler.frontend import load_program  # noqa: E402
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError  # noqa: E402
 from hloom.runtime import pytree  # noqa: E402
@@ -83,3 +84,15 @@ def test_callbacks_are_refused_by_name(callback) -> None:
     with pytest.raises(UnsupportedOpError, match="callback to Python") as caught:
         load_program(callback, (np.ones(4, np.float32),))
     assert "take it out" in caught.value.remedy
+
+
+def test_what_jax_has_traced_or_lowered():
+    function = jax.jit(lambda x, times, y=1.0: {"made": x * times + y}, static_argnums=1)
+    x = jnp.arange(3.0)
+    expected = function(x, 3, y=2.0)["made"]
+    traced = function.trace(x, 3, y=2.0)
+    for exe in (hloom.compile(traced), hloom.compile(traced.lower()), hloom.compile(function, x, 3, kwargs={"y": 2.0})):
+        np.testing.assert_array_equal(exe(x, y=jnp.float32(2))["made"], expected)
+    unused = jax.jit(lambda x, y: x + 1)
+    np.testing.assert_array_equal(hloom.compile(unused.lower(x, x))(x), x + 1)
+    np.testing.assert_array_equal(hloom.compile(unused, x, x)(x, x), x + 1)

@@ -1,0 +1,1 @@
+"""hloom.jit: hloom's programs inside JAX's."""

@@ -1,0 +1,207 @@
+"""A function of JAX as one op of JAX's, which XLA's program leaves to hloom's.
+
+    hloom[jaxpr=…, options=…](x, y)      →      custom_call @hloom (x, y) {program = key}
+
+The op holds the function as a jaxpr. Its derivatives and batches are such ops again, made by JAX's own transformations of the jaxpr:
+forward mode gives the results with what the linear part needs, and the linear part as an op of its own, which transposes. So each is
+compiled whole, and all of grad, jvp, vmap and scan nest.
+
+What hloom does not compile is left to XLA, with a warning.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
+
+from hloom.dialects.target import TargetView
+from hloom.passes.errors import CompileError
+from hloom.passes.fused.planner.policy import PolicySource
+from hloom.runtime.executable import Executable
+from hloom.runtime.xla_ffi import callable_by_xla, handler, register
+
+_TARGET = "hloom"
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What hloom.compile is told of each."""
+
+    target: str | TargetView = "cpu"
+    policy: PolicySource | None = None
+    fallback: bool = True
+    """Whether what does not compile is left to XLA."""
+
+
+program_p = Primitive("hloom")
+program_p.multiple_results = True
+
+
+def bind(function: Callable[..., Any], options: Options, *operands: Any) -> list[Any]:
+    """The results of `function`, flat ones of flat operands, as one op. Tracers that it closes over become operands, keys of random
+    numbers the words that they hold. A function with effects (jax.debug.print) is no op: its own ones take their places."""
+    closed = jax.make_jaxpr(function)(*operands)
+    if closed.effects:
+        warnings.warn(f"hloom leaves a function to XLA: it has effects ({', '.join(map(str, closed.effects))})", stacklevel=2)
+        return list(jaxpr_as_fun(closed)(*operands))
+    outer = [value for value in closed.consts if isinstance(value, jax.core.Tracer)]
+    given = [*outer, *operands]
+    if not outer and not any(map(_is_key, [*closed.in_avals, *closed.out_avals])):
+        return program_p.bind(*operands, jaxpr=closed, options=options)
+
+    def plain(*words: Any) -> list[Any]:
+        values = [
+            jax.random.wrap_key_data(word, impl=jax.random.key_impl(value)) if _is_key(value) else word for value, word in zip(given, words)
+        ]
+        lifted = iter(values[: len(outer)])
+        consts = [next(lifted) if isinstance(value, jax.core.Tracer) else value for value in closed.consts]
+        return list(map(_words, jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))(*values[len(outer) :])))
+
+    words = list(map(_words, given))
+    results = program_p.bind(*words, jaxpr=jax.make_jaxpr(plain)(*words), options=options)
+    kinds = [aval.dtype._impl if _is_key(aval) else None for aval in closed.out_avals]
+    return [value if kind is None else jax.random.wrap_key_data(value, impl=kind) for value, kind in zip(results, kinds)]
+
+
+def _is_key(value: Any) -> bool:
+    return jnp.issubdtype(value.dtype, jax.dtypes.extended)
+
+
+def _words(value: Any) -> Any:
+    return jax.random.key_data(value) if _is_key(value) else value
+
+
+@functools.partial(program_p.def_impl)
+def _run(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+    return _jitted(jaxpr, options)(*operands)
+
+
+@functools.lru_cache(maxsize=512)
+def _jitted(jaxpr: ClosedJaxpr, options: Options) -> Any:
+    return jax.jit(functools.partial(program_p.bind, jaxpr=jaxpr, options=options))
+
+
+@program_p.def_abstract_eval
+def _results(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+    return list(jaxpr.out_avals)
+
+
+# Transformations.
+
+
+def _batched(operands: Sequence[Any], axes: Sequence[int | None], *, jaxpr: ClosedJaxpr, options: Options) -> tuple[Any, list[int]]:
+    results = bind(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=list(axes)), options, *operands)
+    return results, [0] * len(results)
+
+
+batching.primitive_batchers[program_p] = _batched
+
+
+def _is_real(value: Any) -> bool:
+    return jnp.issubdtype(jax.typeof(value).dtype, jnp.inexact)
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, options: Options) -> tuple[Any, Any]:
+    """The results with what the linear part needs of them, and the linear part."""
+    moving = [index for index, tangent in enumerate(tangents) if type(tangent) is not ad.Zero and _is_real(primals[index])]
+    structure: Any = None
+    real = [index for index, aval in enumerate(jaxpr.out_avals) if jnp.issubdtype(aval.dtype, jnp.inexact)]
+
+    def forward(*values: Any) -> list[Any]:
+        def results(*moved: Any) -> tuple[list[Any], list[Any]]:
+            given = list(values)
+            for index, value in zip(moving, moved):
+                given[index] = value
+            out = jaxpr_as_fun(jaxpr)(*given)
+            return [out[index] for index in real], [value for index, value in enumerate(out) if index not in real]
+
+        nonlocal structure
+        moved, linear, others = jax.linearize(results, *[values[index] for index in moving], has_aux=True)
+        leaves, structure = jax.tree.flatten(linear)
+        rest, by_place = iter(others), dict(zip(real, moved))
+        return [*(by_place[index] if index in by_place else next(rest) for index in range(len(jaxpr.out_avals))), *leaves]
+
+    made = bind(forward, options, *primals)
+    results, kept = made[: len(jaxpr.out_avals)], made[len(jaxpr.out_avals) :]
+
+    def linear(*values: Any) -> list[Any]:
+        return jax.tree.unflatten(structure, values[: len(kept)])(*values[len(kept) :])
+
+    moved = bind(linear, options, *kept, *[tangents[index] for index in moving]) if real and moving else []
+    by_place = dict(zip(real, moved))
+    zeros = [ad.Zero(jax.typeof(value).to_tangent_aval()) for value in results]
+    return results, [by_place.get(index, zero) for index, zero in enumerate(zeros)]
+
+
+ad.primitive_jvps[program_p] = _jvp
+
+
+def _transposed(cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+    linear = [index for index, value in enumerate(operands) if ad.is_undefined_primal(value)]
+    known = [value for value in operands if not ad.is_undefined_primal(value)]
+    avals = [operands[index].aval for index in linear]
+
+    def function(*values: Any) -> list[Any]:
+        def of(*unknown: Any) -> list[Any]:
+            by_place = dict(zip(linear, unknown))
+            given = iter(values[: len(known)])
+            return jaxpr_as_fun(jaxpr)(*[by_place[i] if i in by_place else next(given) for i in range(len(operands))])
+
+        shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
+        return list(jax.linear_transpose(of, *shapes)(list(values[len(known) :])))
+
+    given = [ad.instantiate_zeros(each) for each in cotangents]
+    results = dict(zip(linear, bind(function, options, *known, *given)))
+    return [results.get(index) for index in range(len(operands))]
+
+
+ad.primitive_transposes[program_p] = _transposed
+
+
+# Lowering.
+
+_inside = threading.local()
+"""`compiling`: JAX lowers a function for hloom, which takes ops that it meets in it for what they hold."""
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(jaxpr: ClosedJaxpr, options: Options) -> tuple[Executable, int] | None:
+    """The program and its key; None where XLA is to compile it."""
+    from ..api import compile
+
+    shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
+    outer = getattr(_inside, "compiling", False)
+    _inside.compiling = True
+    try:
+        exe = compile(jaxpr_as_fun(jaxpr), *shapes, target=options.target, policy=options.policy)
+    except CompileError as error:
+        if not options.fallback:
+            raise
+        warnings.warn(f"hloom leaves a function to XLA: {error}", stacklevel=2)
+        return None
+    finally:
+        _inside.compiling = outer
+    return (exe, register(exe)) if isinstance(exe, Executable) and callable_by_xla(exe) else None
+
+
+def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options) -> Any:
+    made = None if getattr(_inside, "compiling", False) else _compiled(jaxpr, options)
+    if made is None:
+        return mlir.lower_fun(jaxpr_as_fun(jaxpr), multiple_results=True)(context, *operands)
+    context.module_context.add_keepalive(made)
+    return jax.ffi.ffi_lowering(_TARGET)(context, *operands, program=np.int64(made[1]))
+
+
+jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(handler()), platform="cpu")
+mlir.register_lowering(program_p, _lowered, platform="cpu")
+mlir.register_lowering(program_p, mlir.lower_fun(lambda *operands, jaxpr, options: jaxpr_as_fun(jaxpr)(*operands), multiple_results=True))

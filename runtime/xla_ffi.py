@@ -1,0 +1,40 @@
+"""Programs for the CPU that XLA calls itself, without Python: by a key that its foreign function is told (native/xla_ffi.cpp)."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import weakref
+
+from .cpu import CpuDevice
+from .executable import Executable
+from .library import native
+
+_keys = itertools.count(int.from_bytes(os.urandom(6), "little"))
+"""Those of another process are others: what XLA kept of it finds no program, and says so."""
+
+
+def handler() -> int:
+    """The address of the handler, one for all programs."""
+    return ctypes.cast(native().hloom_ffi_call, ctypes.c_void_p).value or 0
+
+
+def callable_by_xla(exe: Executable) -> bool:
+    """Whether nothing of a call is left to Python: programs for a GPU, with state, or that call Python or check bounds are not."""
+    return isinstance(exe.device, CpuDevice) and not exe.program.updates and exe.device.is_native()
+
+
+def register(exe: Executable) -> int:
+    """The key of the program, for as long as `exe` lives."""
+    assert isinstance(exe.device, CpuDevice)
+    entry, fixed, arguments, results, arena = exe.device.frame()
+    slots = [*arguments, *results]
+    key = next(_keys)
+    native().hloom_ffi_add(
+        ctypes.c_int64(key), ctypes.c_void_p(entry), (ctypes.c_void_p * max(1, len(fixed)))(*fixed), ctypes.c_int64(len(fixed)),
+        (ctypes.c_int64 * max(1, len(slots)))(*slots), ctypes.c_int64(len(arguments)), ctypes.c_int64(len(results)),
+        ctypes.c_int64(arena[0] if arena else -1), ctypes.c_size_t(arena[1] if arena else 0),
+    )  # fmt: skip
+    weakref.finalize(exe, native().hloom_ffi_remove, ctypes.c_int64(key))
+    return key

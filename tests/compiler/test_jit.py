@@ -1,0 +1,182 @@
+"""hloom.jit beside jax.jit: what calls take, transformations, and what is left to XLA."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+import hloom  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_to_xla():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "hloom leaves")
+        yield
+
+
+def layer(x, w):
+    return jnp.tanh(x @ w).sum(0)
+
+
+def same(results, expected, tolerance=1e-5) -> None:
+    got, wanted = jax.tree.leaves(results), jax.tree.leaves(expected)
+    assert jax.tree.structure(results) == jax.tree.structure(expected)
+    for result, value in zip(got, wanted, strict=True):
+        assert (result.dtype, result.shape, result.weak_type) == (value.dtype, value.shape, value.weak_type)
+        np.testing.assert_allclose(np.asarray(result), np.asarray(value), rtol=tolerance, atol=tolerance)
+
+
+@pytest.fixture
+def given():
+    rng = np.random.default_rng(0)
+    return jnp.asarray(rng.normal(size=(8, 16)), jnp.float32), jnp.asarray(rng.normal(size=(16, 4)), jnp.float32)
+
+
+def test_trees_keywords_and_static_arguments():
+    @partial(hloom.jit, static_argnums=2, static_argnames="kind")
+    def function(tree, y, times, *, scale=1.0, kind="sum"):
+        value = tree["x"] * times * scale + y[0]
+        return {"made": getattr(jnp, kind)(value), "y": y, "none": None}, times
+
+    def wanted(tree, y, times, scale=1.0, kind="sum"):
+        value = tree["x"] * times * scale + y[0]
+        return {"made": getattr(jnp, kind)(value), "y": y, "none": None}, jnp.asarray(times)
+
+    tree, y = {"x": jnp.arange(3.0)}, (jnp.float32(2), jnp.arange(2))
+    for times, keywords in ((2, {}), (3, {"scale": 2.5}), (3, {"kind": "max", "scale": jnp.float32(4)})):
+        made, told = function(tree, y, times, **keywords)
+        expected, number = wanted(tree, y, times, **keywords)
+        same(made, expected)
+        assert told == number
+
+
+@pytest.mark.parametrize("of", [lambda f: f, jax.jit, lambda f: lambda x, w: f(np.asarray(x), w)], ids=["eager", "jit", "numpy"])
+def test_calls(given, of):
+    same(of(hloom.jit(layer))(*given), jax.jit(layer)(*given))
+
+
+def total(f, x, w):
+    return (f(x, w) ** 2).sum()
+
+
+def steps(f, x, w):
+    return jax.lax.scan(lambda carry, _: (carry + 0.1 * f(carry, w)[0], f(carry, w)), x, None, 3)
+
+
+TRANSFORMATIONS = {
+    "grad": lambda f: jax.grad(partial(total, f), (0, 1)),
+    "grad of jit": lambda f: jax.jit(jax.value_and_grad(partial(total, f), 1)),
+    "hessian": lambda f: jax.hessian(partial(total, f), 1),
+    "jacrev": lambda f: jax.jacrev(f, 1),
+    "jvp": lambda f: lambda x, w: jax.jvp(f, (x, w), (w.sum() * x, x.sum() * w)),
+    "vmap": lambda f: lambda x, w: jax.vmap(f, (0, None))(jnp.stack([x, 2 * x]), w),
+    "vmap of grad": lambda f: lambda x, w: jax.vmap(jax.grad(partial(total, f)), (0, None))(jnp.stack([x, 2 * x]), w),
+    "grad of vmap": lambda f: lambda x, w: jax.grad(lambda w: jax.vmap(f, (0, None), 1)(jnp.stack([x, 2 * x]), w).sum())(w),
+    "scan": lambda f: partial(steps, f),
+    "grad of scan": lambda f: lambda x, w: jax.grad(lambda w: steps(f, x, w)[1].sum())(w),
+    "closure": lambda f: lambda x, w: jax.grad(lambda s: hloom.jit(lambda w: f(x * s, w))(w).sum())(jnp.float32(2)),
+    "checkpoint": lambda f: lambda x, w: jax.grad(lambda w: jax.checkpoint(f)(x, w).sum())(w),
+    "nested": lambda f: hloom.jit(lambda x, w: f(x, w) * jax.grad(partial(total, f))(x, w).sum()),
+    "linear": lambda f: lambda x, w: jax.linear_transpose(hloom.jit(lambda x: x @ w), x)(jnp.ones((8, 4))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_transformations(given, name):
+    of = TRANSFORMATIONS[name]
+    same(of(hloom.jit(layer))(*given), of(layer)(*given), 1e-4)
+
+
+def test_integers_have_no_gradients():
+    @hloom.jit
+    def function(x, i):
+        return x[i] * 2, i + 1
+
+    def gradient(f):
+        return jax.grad(lambda x: f(x, jnp.array([1, 1, 2]))[0].sum())(jnp.arange(4.0))
+
+    same(gradient(function), gradient(lambda x, i: (x[i] * 2, i + 1)))
+
+
+def test_random_keys():
+    def function(key, x):
+        key, part = jax.random.split(key)
+        return key, x + jax.random.normal(part, x.shape)
+
+    key, x = jax.random.key(3), jnp.zeros(5)
+    (ours, made), (theirs, expected) = hloom.jit(function)(key, x), function(key, x)
+    same((jax.random.key_data(ours), made), (jax.random.key_data(theirs), expected))
+
+
+def test_custom_derivatives():
+    @jax.custom_vjp
+    def clipped(x):
+        return x * 3
+
+    clipped.defvjp(lambda x: (x * 3, None), lambda _, g: (jnp.clip(g, -1, 1),))
+    same(jax.grad(lambda x: hloom.jit(clipped)(x).sum() * 5)(jnp.ones(3)), jnp.ones(3))
+
+
+def test_what_jax_jit_has(given):
+    function = hloom.jit(layer)
+    compiled = function.lower(*given).compile()
+    same(compiled(*given), layer(*given))
+    assert "hloom" in function.lower(*given).as_text()
+    assert function.eval_shape(*given).shape == (4,)
+    donated = hloom.jit(lambda x: x + 1, donate_argnums=0)
+    same(donated(jnp.ones(3)), jnp.ones(3) + 1)
+
+
+def test_types():
+    def function(x, b, c, h):
+        return x > 1, b & (x > 0), c * 2, h + 1
+
+    given = jnp.arange(3.0), jnp.array([True, False, True]), jnp.arange(3) + 1j, jnp.ones(3, jnp.bfloat16)
+    same(hloom.jit(function)(*given), function(*given))
+
+
+def test_effects_are_left_to_xla(capfd):
+    @hloom.jit
+    def function(x):
+        jax.debug.print("x is {}", x)
+        return x + 1
+
+    with pytest.warns(UserWarning, match="hloom leaves a function to XLA: it has effects"):
+        same(function(jnp.float32(1)), jnp.float32(2))
+    jax.effects_barrier()
+    assert "x is 1.0" in capfd.readouterr().out
+
+
+def _calls_back(x):
+    return jax.pure_callback(lambda x: np.sin(x), x, x)
+
+
+def test_what_is_not_compiled_is_left_to_xla_or_refused():
+    x = jnp.arange(3.0)
+    with pytest.warns(UserWarning, match="hloom leaves a function to XLA"):
+        same(hloom.jit(_calls_back)(x), jnp.sin(x))
+    with pytest.raises(hloom.UnsupportedOpError, match="callback"):
+        hloom.jit(_calls_back, fallback=False)(x)
+    with pytest.raises(hloom.InvalidProgramError, match="in_shardings"):
+        hloom.jit(_calls_back, in_shardings=None)
+
+
+def test_programs_live_as_long_as_jaxs(given):
+    """The key of a program that is gone would be an error, not another program."""
+    import gc
+
+    from hloom.compiler.jax import primitive
+
+    function = hloom.jit(layer)
+    expected = function(*given)
+    primitive._compiled.cache_clear()
+    gc.collect()
+    same(function(*given), expected)
