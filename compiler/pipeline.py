@@ -64,7 +64,7 @@ STAGES = (
     Stage(
         "fused",
         "every op in a named group",
-        ("plan-fusion", "hoist-constant-groups", "evaluate-init"),
+        ("plan-fusion", "join-contractions", "hoist-constant-groups", "evaluate-init"),
     ),
     Stage(
         "lhlo",

@@ -28,9 +28,10 @@ from math import prod
 
 from torch_mlir import ir
 
-from ..common.affine import dim_position, index_at, used_dims
+from ..common.affine import dim_position, index_at, maps_attr, read_maps, used_dims
+from ..common.edge import RESHAPES
 from ..common.index_expression import digits_of, loops_of
-from ..common.rewriting import erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
@@ -76,6 +77,8 @@ def _wide_dims(value: ir.Value) -> list[int]:
 
 
 def _collapse_function(function: ir.Operation) -> None:
+    for op in walk(function, "linalg.generic"):
+        _read_before_unit_views(op)
     ops = ops_in(function.regions[0].blocks[0])
     nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
     between = {r for nest in nests for r in nest.source.op.results}
@@ -96,6 +99,26 @@ def _collapse_function(function: ir.Operation) -> None:
     for old, value in new.items():
         _reshape_back(old, value)
     erase_unused([op for op in ops if op.name in ("linalg.generic", "linalg.fill", "tensor.empty")])
+
+
+def _read_before_unit_views(reader: ir.Operation) -> None:
+    """Has a generic read what another makes, not a view of it that differs in unit dims alone: both then agree on the dims between them."""
+    maps = read_maps(reader)
+    for number, value in enumerate(list(reader.operands)[: len(reader.operands) - len(reader.results)]):
+        view = defining_op(value)
+        made = defining_op(view.operands[0]) if view is not None and view.name in RESHAPES else None
+        if view is None or made is None or made.name != "linalg.generic":
+            continue
+        source, wide = view.operands[0], [d for d, extent in enumerate(shape_of(value)) if extent != 1]
+        told = {d for other, m in enumerate(maps) if other != number for d in map(dim_position, m.results)}
+        dropped = {dim_position(e) for d, e in enumerate(maps[number].results) if d not in wide} - {None}
+        if [shape_of(value)[d] for d in wide] != [n for n in shape_of(source) if n != 1] or not dropped <= told:
+            continue
+        kept = iter(maps[number].results[d] for d in wide)
+        results = [ir.AffineExpr.get_constant(0) if n == 1 else next(kept) for n in shape_of(source)]
+        maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, results)
+        reader.operands[number] = source
+    reader.attributes["indexing_maps"] = maps_attr(maps)
 
 
 def _tensors(source: Generic) -> list[ir.Value]:

@@ -20,9 +20,19 @@ def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program
     module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, *(_record(each, program, names) for each in decisions)])
 
 
-def append_note(module: ir.Operation, code: DecisionCode, groups: Sequence[str], reason: str, edge: str) -> None:
-    """Appends a record of what became of groups after they were planned; `edge` is the type of the value that it is about."""
-    fields = {
+def append_note(
+    module: ir.Operation,
+    code: DecisionCode,
+    groups: Sequence[str],
+    reason: str,
+    edge: str,
+    figures: Mapping[str, int] | None = None,
+    rule: str = "",
+) -> None:
+    """Appends a record of what became of groups after they were planned; `edge` is the type of the value that it is about, `rule` what
+    decided."""
+    i64 = ir.IntegerType.get_signless(64)
+    fields: dict[str, ir.Attribute] = {
         "code": ir.StringAttr.get(code.name),
         "verdict": ir.StringAttr.get(code.verdict),
         "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
@@ -30,6 +40,9 @@ def append_note(module: ir.Operation, code: DecisionCode, groups: Sequence[str],
         "reason": ir.StringAttr.get(reason),
         "edge": ir.StringAttr.get(edge),
     }
+    fields.update({name: ir.IntegerAttr.get(i64, figure) for name, figure in (figures or {}).items()})
+    if rule:
+        fields["policy_rule"] = ir.StringAttr.get(rule)
     before = list(module.attributes[ATTRIBUTE]) if ATTRIBUTE in module.attributes else []
     module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, ir.DictAttr.get(fields)])
 

@@ -5,7 +5,8 @@
     loc = "*fc1*"               # a glob over its location, as hloom-explain prints it
     use = "library"             # library, generated, or cost: the cheaper of the two; of scatters on GPUs unordered: as updates come;
                                 # of convolutions on CPUs direct: not by Winograd's algorithm; channels_first
-                                # and channels_last: the layout, where there is a kernel for it
+                                # and channels_last: the layout, where there is a kernel for it; of dots on CPUs apart: in no kernel
+                                # with another dot
 
     module attributes {hloom.policy = {kernel = [{loc = "*fc1*", op = "dot_general", use = "library"}]}} { … }
 
@@ -37,7 +38,8 @@ ATTRIBUTE = "hloom.policy"
 UNORDERED = "unordered"
 DIRECT = "direct"
 FIRST, LAST = "channels_first", "channels_last"
-USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, "cost")
+APART = "apart"
+USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, APART, "cost")
 
 
 class PolicyError(CompileError):

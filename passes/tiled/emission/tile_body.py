@@ -28,11 +28,20 @@ class _Panel:
     alone: bool
 
 
+@dataclass(frozen=True)
+class Live:
+    """Of row r along the axis `row`, which is tiled, only the elements before r + `ahead` of the whole axis `axis` matter."""
+
+    axis: int
+    row: int
+    ahead: int
+
+
 class TileBody:
     """Emits the body of `forall` for the ops of `axes`, tiled by `sizes`; `results` are the values that the forall yields, in order."""
 
-    def __init__(self, axes: Axes, sizes: dict[int, int], forall: ir.Operation, results: list[ir.Value]):
-        self.axes, self.sizes, self.forall, self.results = axes, sizes, forall, results
+    def __init__(self, axes: Axes, sizes: dict[int, int], forall: ir.Operation, results: list[ir.Value], live: Live | None = None):
+        self.axes, self.sizes, self.forall, self.results, self.live = axes, sizes, forall, results, live
         self.block = forall.regions[0].blocks[0]
         self.offset: dict[int, ir.Value] = {}
         self.size: dict[int, int | ir.Value] = {}
@@ -58,6 +67,14 @@ class TileBody:
                 left = ir.AffineExpr.get_add(ir.AffineConstantExpr.get(extent), ir.AffineExpr.get_mul(ir.AffineDimExpr.get(0), -1))
                 bound = ir.AffineMapAttr.get(ir.AffineMap.get(1, 0, [left, ir.AffineConstantExpr.get(size)]))
                 self.size[axis] = value_of("affine.min", ir.IndexType.get(), [start], map=bound)
+        if self.live is not None:
+            self._bind_live(self.live)
+
+    def _bind_live(self, live: Live) -> None:
+        """The part of a whole axis that the last row of the tile has; values that the tile makes are so long, what it reads is whole."""
+        last = ir.AffineExpr.get_add(ir.AffineDimExpr.get(0), ir.AffineConstantExpr.get(max(1, self.sizes[live.row] - 1 + live.ahead)))
+        bound = ir.AffineMapAttr.get(ir.AffineMap.get(1, 0, [last, ir.AffineConstantExpr.get(self.axes.extent[live.axis])]))
+        self.size[live.axis] = value_of("affine.min", ir.IndexType.get(), [self.offset[live.row]], map=bound)
 
     def _emit_op(self, number: int) -> None:
         tile_op = self.axes.ops[number]

@@ -26,6 +26,7 @@ from ...common.contraction import (
     is_contraction,
     multiplies_bf16,
 )
+from .chained import chained, chained_schedule
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
@@ -48,6 +49,8 @@ def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
         return choose_gpu_tile_sizes(axes, target)
     ops = axes.ops
     heroes = [op for op in ops if is_contraction(op)]
+    if (chain := chained(axes)) is not None:
+        return chained_schedule(chain[1], axes, target)
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
         return convolution_schedule(hero, axes, target) if has_windows(hero) else contraction_schedule(hero, axes, target)

@@ -24,6 +24,7 @@ from torch_mlir.dialects.vector import shuffle
 from hloom.dialects.storage import element_bytes, is_i1
 from hloom.dialects.target import TargetView
 
+from ...common.affine import dim_position
 from ...common.control_flow import for_each, if_then, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
@@ -49,10 +50,10 @@ def packable(work: Work, number: int, vector: int, jam: int | None, target: Targ
     if steps is None or jam in steps or vector not in steps:
         return False
     reduced = [d for d in steps if not work.parallel[d]]
-    extents = [extent for extent in (work.extents[d] for d in reduced) if isinstance(extent, int)]
+    extents = [extent for extent in (_whole(work, number, d) for d in reduced) if isinstance(extent, int)]
     if not reduced or len(extents) != len(reduced):
         return False
-    depth, width = prod(extents), size_bound(work.extents[vector])
+    depth, width = prod(extents), size_bound(_whole(work, number, vector))
     if depth < _LEAST_DEPTH or depth * width * element_bytes(storage.element) > target.tile_bytes:
         return False
     far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
@@ -79,6 +80,14 @@ def _steps(m: ir.AffineMap, storage: Storage) -> dict[int, int] | None:
     return None if None in steps.values() else {d: step for d, step in steps.items() if step}
 
 
+def _whole(work: Work, number: int, dim: int) -> int | ir.Value:
+    """The extent that a panel of input `number` has of a loop: all that lies there, though a tile may read part of it. The next one may
+    read more of the same panel."""
+    storage = work.inputs[number]
+    assert isinstance(storage, Storage)
+    return next((n for e, n in zip(work.maps[number].results, storage.sizes) if dim_position(e) == dim), work.extents[dim])
+
+
 def _apart(loops: list[tuple[int, int]]) -> bool:
     """Whether loops of these (step, extent) never come to an element twice. The windows of a convolution do: a copy would be larger."""
     ordered = sorted((loop for loop in loops if loop[1] > 1), reverse=True)
@@ -99,9 +108,9 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
-    extents = [work.extents[d] for d in along]
+    extents, columns = [_whole(work, number, d) for d in along], _whole(work, number, vector)
     outer_extents = [size_bound(extent) for extent in extents[:-1]]
-    width = -(-size_bound(work.extents[vector]) // lanes) * lanes
+    width = -(-size_bound(columns) // lanes) * lanes
     depth = -(-size_bound(extents[-1]) // lanes) * lanes
     shape = (*outer_extents, depth, width)
     packed = scratch(shape, storage.element)
@@ -112,7 +121,7 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
         start, target = base, packed.offset
         for d, index, stride in zip(along, outer, packed.strides):
             start, target = start + index * steps[d], target + index * stride
-        source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], work.extents[vector]))
+        source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], columns))
         copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
 
     if isinstance(storage.base.owner, ir.Block) and not storage.writable:
@@ -121,7 +130,7 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
         nest_each(outer_extents, at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
-    inputs[number] = replace(packed, sizes=(*extents, work.extents[vector]))
+    inputs[number] = replace(packed, sizes=(*extents, columns))
     maps[number] = new_map
     return replace(work, inputs=inputs, maps=maps)
 

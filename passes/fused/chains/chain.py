@@ -1,0 +1,132 @@
+"""Two contractions with reductions of rows between them, found by where values lie: the second sums over the columns of the first.
+
+    s = q · k;  w = f(s, reductions of s along its columns);  o = w · v        as three groups, each read by the next alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from hloom.dialects.storage import byte_size, element_bytes
+from hloom.dialects.target import TargetView
+
+from ...common.rewriting import defining_op, functions, integers, is_block_argument, ops_in, symbol_name, walk
+from ..planner.codes import Code, DecisionCode
+
+_CONTRACTION, _ROWS = "matmul", "multi_reduce"
+_LEAST_ROWS = 8
+"""Fewer rows read their matrices from memory once: there is nothing to keep in a cache for them."""
+_KEPT = 3
+"""Values between the two contractions that a tile keeps: the first result, the exponentials and the quotients."""
+
+Groups = Mapping[str, ir.Operation]
+"""The group functions by name."""
+
+
+def groups_of(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The group functions that are generated, by name."""
+    return {symbol_name(f): f for f in functions(module) if "hloom.kind" in f.attributes and "hloom.library" not in f.attributes}
+
+
+def callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The calls of the three groups, and the two contractions in the first and the last."""
+
+    calls: tuple[ir.Operation, ir.Operation, ir.Operation]
+    first: ir.Operation
+    second: ir.Operation
+
+    @property
+    def between(self) -> ir.Value:
+        """The first contraction's result."""
+        return self.first.results[0]
+
+    def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
+        """Why the three should stay apart."""
+        one, two, three = self.calls
+        inside = [(one, (two,)), (two, (three,))]
+        if any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses):
+            return Code.NOT_TILEABLE, "a value between the two contractions is needed by others"
+        kind = ir.RankedTensorType(self.between.type)
+        batches = len(_dimensions(self.first).lhs_batching_dimensions)
+        rows, columns = prod(kind.shape[batches:-1]), kind.shape[-1]
+        if rows < _LEAST_ROWS:
+            return Code.NO_GAIN, f"{rows} rows read each matrix once"
+        count = max(1, prod(kind.shape[:batches]))
+        read = sum(byte_size(op.operands[1].type) for op in (self.first, self.second)) // count
+        kept = _KEPT * _LEAST_ROWS * columns * max(4, element_bytes(kind.element_type))
+        if read + kept > target.tile_bytes:
+            return Code.ROW_TOO_LARGE, f"{read} bytes of both right operands and {kept} of rows do not stay in the cache"
+        return None
+
+
+def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
+    """The chain whose second contraction is in the group that `call` calls."""
+    second = _contraction(call, groups)
+    if second is None or not _sums_last(second):
+        return None
+    rows = _caller(second.operands[0], call)
+    function = groups.get(callee(rows)) if rows is not None else None
+    if rows is None or function is None or ir.StringAttr(function.attributes["hloom.kind"]).value != _ROWS or rows.block != call.block:
+        return None
+    for value in rows.operands:
+        one = defining_op(value)
+        first = _contraction(one, groups) if one is not None and one.name == "func.call" and one.block == call.block else None
+        if one is not None and first is not None and _fits(first, second, function):
+            return Chain((one, rows, call), first, second)
+    return None
+
+
+def _contraction(call: ir.Operation, groups: Groups) -> ir.Operation | None:
+    """The contraction of the group that is called, if it has one."""
+    function = groups.get(callee(call))
+    if function is None or ir.StringAttr(function.attributes["hloom.kind"]).value != _CONTRACTION:
+        return None
+    found = walk(function, "stablehlo.dot_general")
+    return found[0] if len(found) == 1 else None
+
+
+def _dimensions(dot: ir.Operation) -> _stablehlo.DotDimensionNumbers:
+    return _stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
+
+
+def _sums_last(dot: ir.Operation) -> bool:
+    """Whether it sums over the last dimension of its left operand."""
+    last = len(ir.RankedTensorType(dot.operands[0].type).shape) - 1
+    return list(_dimensions(dot).lhs_contracting_dimensions) == [last]
+
+
+def _caller(operand: ir.Value, call: ir.Operation) -> ir.Operation | None:
+    """The call that makes what a group reads as `operand`, through reshapes, where it is called by `call`."""
+    while (op := defining_op(operand)) is not None and op.name == "stablehlo.reshape":
+        operand = op.operands[0]
+    if not is_block_argument(operand):
+        return None
+    made = defining_op(call.operands[ir.BlockArgument(operand).arg_number])
+    return made if made is not None and made.name == "func.call" else None
+
+
+def _fits(first: ir.Operation, second: ir.Operation, rows: ir.Operation) -> bool:
+    """Whether the columns of the first are what the second sums over, and what all rows between are reduced along."""
+    made, read = (ir.RankedTensorType(v.type) for v in (first.results[0], second.operands[0]))
+    numbers = _dimensions(first)
+    right = len(ir.RankedTensorType(first.operands[1].type).shape)
+    free = right - len(numbers.rhs_batching_dimensions) - len(numbers.rhs_contracting_dimensions)
+    reduced = walk(rows, "stablehlo.reduce")
+    along = all(integers(op, "dimensions") == [len(ir.RankedTensorType(op.operands[0].type).shape) - 1] for op in reduced)
+    wide = all(ir.RankedTensorType(op.operands[0].type).shape[-1] == made.shape[-1] for op in reduced)
+    return free == 1 and prod(made.shape) == prod(read.shape) and made.shape[-1] == read.shape[-1] and bool(reduced) and along and wide
+
+
+def returned(function: ir.Operation) -> ir.Operation:
+    """The op that ends a function."""
+    return ops_in(function.regions[0].blocks[0])[-1]

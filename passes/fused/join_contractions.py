@@ -1,0 +1,156 @@
+"""join-contractions: two contractions and the reductions of rows between them become one group (attention), on CPUs.
+
+Before:
+    %s = call @fusion_0(%q, %k, %mask)       // contraction, + mask           : tensor<12x512x512xf32>
+    %w = call @fusion_1(%s)                  // softmax along the columns     : tensor<12x512x512xf32>
+    %o = call @fusion_2(%w, %v)              // contraction over the columns  : tensor<12x512x64xf32>
+After:
+    %o = call @fusion_3(%q, %k, %mask, %v)
+    func.func private @fusion_3(…) attributes {hloom.live = array<i64: 512, 512, 1>, …} { contraction; + mask; softmax; contraction; return }
+
+A tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache. `hloom.live` is
+[rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py), so that a tile
+computes no columns behind those of its last row.
+
+Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, right operands that do not stay in the
+cache, a policy's `use = "apart"` for either contraction. Declined without: targets other than CPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import byte_size
+from hloom.dialects.target import TargetView, target_of
+
+from ..common.rewriting import clone_with, create, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
+from ..registry import register_pass
+from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
+from .chains.masks import Masks
+from .planner.codes import Code
+from .planner.cost import EXPOSED, SECOND
+from .planner.decisions import append_note
+from .planner.policy import APART, Choice, policy_of
+
+LIVE = "hloom.live"
+
+
+@register_pass("join-contractions", "makes one group of two contractions and the reductions of rows between them", ops=("func.call",))
+def join_contractions(module: ir.Operation) -> None:
+    target = target_of(module)
+    if target.kind != "cpu":
+        return
+    groups, policy = groups_of(module), policy_of(module)
+    joined: dict[str, str] = {}
+    with module.context:
+        for call in walk(module, "func.call"):
+            chain = chain_ending_at(call, groups)
+            if chain is None:
+                continue
+            names, kind = [callee(each) for each in chain.calls], str(chain.between.type)
+            choice = next((c for c in map(policy.kernel_for, (chain.first, chain.second)) if c.use == APART), Choice())
+            obstacle = chain.obstacle(target)
+            if choice.use == APART:
+                append_note(module, Code.POLICY_FORBIDDEN, names, "the contractions have kernels of their own", kind, rule=choice.rule)
+            elif obstacle is not None:
+                append_note(module, obstacle[0], names, obstacle[1], kind)
+            else:
+                _join(module, chain, groups, target, joined)
+        called = {callee(call) for call in walk(module, "func.call")}
+        for name, function in groups.items():
+            if name not in called:
+                function.erase()
+
+
+def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str]) -> None:
+    """Calls one group in place of the chain's three, and tells of it."""
+    functions_of = [groups[callee(call)] for call in chain.calls]
+    made = {value for call in chain.calls for value in call.results}
+    operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands if value not in made))
+    function, second = _function(chain, functions_of, operands)
+    ahead = Masks(groups, function, operands).ahead(second, function)
+    rows, columns = list(ir.RankedTensorType(chain.between.type).shape)[-2:]
+    masked = ahead is not None and ahead < columns
+    if masked:
+        function.attributes[LIVE] = i64_array([rows, columns, ahead])
+    before = sum(integer(each, "hloom.cost_ps") for each in functions_of)
+    after = _figures(function, functions_of, target, _share(rows, columns, ahead) if masked else 1.0)
+    name = _named(module, function, joined)
+    with ir.InsertionPoint(chain.calls[-1]), chain.calls[-1].location:
+        call = create("func.call", [v.type for v in chain.calls[-1].results], operands, callee=ir.FlatSymbolRefAttr.get(name))
+    for old, new in zip(chain.calls[-1].results, call.results):
+        old.replace_all_uses_with(new)
+    for each in reversed(chain.calls):
+        each.erase()
+    reason = "what lies between two contractions stays in the tile"
+    if masked:
+        reason += f"; columns from row + {ahead} on are masked, and left out"
+    saved = sum(byte_size(v) for v in ir.FunctionType(ir.TypeAttr(functions_of[0].attributes["function_type"]).value).results)
+    saved += sum(byte_size(v) for v in ir.FunctionType(ir.TypeAttr(functions_of[1].attributes["function_type"]).value).results)
+    figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": 2 * saved}
+    append_note(module, Code.FUSED_ATTENTION, [name], reason, str(second.operands[0].type), figures)
+
+
+def _function(chain: Chain, parts: Sequence[ir.Operation], operands: Sequence[ir.Value]) -> tuple[ir.Operation, ir.Operation]:
+    """A function with the bodies of the three groups behind them, and the second contraction in it."""
+    last = parts[-1]
+    results = [v.type for v in chain.calls[-1].results]
+    kind = ir.FunctionType.get([v.type for v in operands], results)
+    with ir.InsertionPoint(last), last.location:
+        function = create(
+            "func.func",
+            regions=1,
+            sym_name=ir.StringAttr.get("group"),
+            function_type=ir.TypeAttr.get(kind),
+            sym_visibility=ir.StringAttr.get("private"),
+        )
+    block = function.regions[0].blocks.append(*kind.inputs, arg_locs=[last.location] * len(operands))
+    values = dict(zip(operands, block.arguments))
+    second = chain.second
+    with ir.InsertionPoint(block):
+        for call, part in zip(chain.calls, parts):
+            mapping = {a: values[v] for a, v in zip(part.regions[0].blocks[0].arguments, call.operands)}
+            *ops, _ = ops_in(part.regions[0].blocks[0])
+            for op in ops:
+                copy = clone_with(op, mapping)
+                second = copy if op == chain.second else second
+            values.update(zip(call.results, (mapping[v] for v in returned(part).operands)))
+        with last.location:
+            create("func.return", [], [values[v] for v in chain.calls[-1].results])
+    return function, second
+
+
+def _share(rows: int, columns: int, ahead: int) -> float:
+    """Of all elements those that a mask leaves."""
+    return sum(min(columns, max(0, row + ahead)) for row in range(rows)) / max(1, rows * columns)
+
+
+def _figures(function: ir.Operation, parts: Sequence[ir.Operation], target: TargetView, share: float) -> int:
+    """Sets what the group is priced at, and returns its time: the arithmetic of the parts, what it reads and writes."""
+    block = function.regions[0].blocks[0]
+    moved = sum(byte_size(v.type) for v in (*block.arguments, *returned(function).operands))
+    flops = [round(share * integer(each, "hloom.flops")) for each in parts]
+    element = str(ir.RankedTensorType(walk(function, "stablehlo.dot_general")[0].operands[0].type).element_type)
+    rate = max(1, target.peak_flops(element))
+    arithmetic = (flops[0] + flops[2]) * SECOND // rate + flops[1] * SECOND // target.f32_flops
+    memory = moved * SECOND // target.llc_bytes_per_second
+    cost = target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED
+    function.attributes["hloom.kind"] = ir.StringAttr.get("matmul")
+    for key, figure in (("cost_ps", cost), ("bytes", moved), ("flops", sum(flops))):
+        function.attributes[f"hloom.{key}"] = i64_attr(figure)
+    return cost
+
+
+def _named(module: ir.Operation, function: ir.Operation, joined: dict[str, str]) -> str:
+    """A name for the group; that of an equal one, which then stands for it."""
+    text = function.get_asm(enable_debug_info=False, use_local_scope=True)
+    if text in joined:
+        function.erase()
+        return joined[text]
+    taken = {symbol_name(f) for f in functions(module)}
+    number = next(n for n in range(len(taken) + 1) if f"attention_{n}" not in taken)
+    name = joined[text] = f"attention_{number}"
+    function.attributes["sym_name"] = ir.StringAttr.get(name)
+    return name

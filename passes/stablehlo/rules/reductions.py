@@ -1,0 +1,36 @@
+"""Rules of reductions.
+
+Whether all elements are -inf is whether their maximum is, which is mostly known already: softmax asks both of masked scores. A NaN makes
+both false.
+"""
+
+from __future__ import annotations
+
+import math
+
+from torch_mlir import ir
+
+from ...common.rewriting import integers, keyword, ops_in, producer
+from ..support import build, constants
+from ..support.driver import Rule
+
+
+def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
+    """all(x == -inf) is max(x) == -inf."""
+    if len(op.results) != 1 or ops_in(op.regions[0].blocks[0])[0].name != "stablehlo.and":
+        return None
+    view = producer(op.operands[0], "stablehlo.reshape")
+    equal = producer(view.operands[0] if view is not None else op.operands[0], "stablehlo.compare")
+    if equal is None or keyword(equal, "comparison_direction") != "EQ" or constants.splat_value(op.operands[1]) is not True:
+        return None
+    x, least = equal.operands
+    element = build.element_of(x)
+    if not isinstance(element, ir.FloatType) or constants.splat_value(least) != -math.inf:
+        return None
+    x = build.reshape(x, build.shape_of(op.operands[0]))
+    start = build.full(build.tensor([], element), -math.inf)
+    (highest,) = build.reduce([x], [start], integers(op, "dimensions"), lambda a, b: [build.elementwise("maximum", a, b)])
+    return [build.compare("EQ", highest, build.full_like(highest, -math.inf))]
+
+
+REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity]}
