@@ -15,6 +15,8 @@ from .rewriting import defining_op, ops_in
 
 SHALLOW = 8
 """Sums of so few steps store about as often as they load: their results are computed line by line, as those of elementwise ops are."""
+LIVE = "hloom.live"
+"""Of a group of two contractions: [rows, columns, ahead]. What lies between them is zero, in row r, from column r + ahead on."""
 _MOST_ROWS = 12
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")

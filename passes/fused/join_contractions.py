@@ -6,14 +6,14 @@ Before:
     %o = call @fusion_2(%w, %v)              // contraction over the columns  : tensor<12x512x64xf32>
 After:
     %o = call @fusion_3(%q, %k, %mask, %v)
-    func.func private @fusion_3(…) attributes {hloom.live = array<i64: 512, 512, 1>, …} { contraction; + mask; softmax; contraction; return }
+    func.func private @fusion_3(…) attributes {hloom.live = array<i64: 512, 512, 1>, …} { contraction; + mask; softmax; contraction }
 
 A tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache. `hloom.live` is
 [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py), so that a tile
 computes no columns behind those of its last row.
 
 Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, right operands that do not stay in the
-cache, a policy's `use = "apart"` for either contraction. Declined without: targets other than CPUs.
+cache, bf16 that AMX multiplies, a policy's `use = "apart"` for either contraction. Declined without: targets other than CPUs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.contraction import LIVE
 from ..common.rewriting import clone_with, create, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
 from ..registry import register_pass
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
@@ -34,8 +35,6 @@ from .planner.cost import EXPOSED, SECOND
 from .planner.decisions import append_note
 from .planner.policy import APART, Choice, policy_of
 
-LIVE = "hloom.live"
-
 
 @register_pass("join-contractions", "makes one group of two contractions and the reductions of rows between them", ops=("func.call",))
 def join_contractions(module: ir.Operation) -> None:
@@ -44,6 +43,7 @@ def join_contractions(module: ir.Operation) -> None:
         return
     groups, policy = groups_of(module), policy_of(module)
     joined: dict[str, str] = {}
+    parts: set[str] = set()
     with module.context:
         for call in walk(module, "func.call"):
             chain = chain_ending_at(call, groups)
@@ -58,10 +58,10 @@ def join_contractions(module: ir.Operation) -> None:
                 append_note(module, obstacle[0], names, obstacle[1], kind)
             else:
                 _join(module, chain, groups, target, joined)
+                parts.update(names)
         called = {callee(call) for call in walk(module, "func.call")}
-        for name, function in groups.items():
-            if name not in called:
-                function.erase()
+        for name in sorted(parts - called):
+            groups[name].erase()
 
 
 def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str]) -> None:
@@ -72,11 +72,14 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     function, second = _function(chain, functions_of, operands)
     ahead = Masks(groups, function, operands).ahead(second, function)
     rows, columns = list(ir.RankedTensorType(chain.between.type).shape)[-2:]
-    masked = ahead is not None and ahead < columns
-    if masked:
+    reason, share = "what lies between two contractions stays in the tile", 1.0
+    if ahead is not None and ahead < columns:
         function.attributes[LIVE] = i64_array([rows, columns, ahead])
+        reason += f"; columns from row + {ahead} on are masked, and left out"
+        share = _share(rows, columns, ahead)
+    saved = 2 * sum(byte_size(value.type) for call in chain.calls[:-1] for value in call.results)
     before = sum(integer(each, "hloom.cost_ps") for each in functions_of)
-    after = _figures(function, functions_of, target, _share(rows, columns, ahead) if masked else 1.0)
+    after = _figures(function, functions_of, target, share)
     name = _named(module, function, joined)
     with ir.InsertionPoint(chain.calls[-1]), chain.calls[-1].location:
         call = create("func.call", [v.type for v in chain.calls[-1].results], operands, callee=ir.FlatSymbolRefAttr.get(name))
@@ -84,12 +87,7 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
         old.replace_all_uses_with(new)
     for each in reversed(chain.calls):
         each.erase()
-    reason = "what lies between two contractions stays in the tile"
-    if masked:
-        reason += f"; columns from row + {ahead} on are masked, and left out"
-    saved = sum(byte_size(v) for v in ir.FunctionType(ir.TypeAttr(functions_of[0].attributes["function_type"]).value).results)
-    saved += sum(byte_size(v) for v in ir.FunctionType(ir.TypeAttr(functions_of[1].attributes["function_type"]).value).results)
-    figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": 2 * saved}
+    figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
     append_note(module, Code.FUSED_ATTENTION, [name], reason, str(second.operands[0].type), figures)
 
 

@@ -1,6 +1,6 @@
 """Two contractions with reductions of rows between them, found by where values lie: the second sums over the columns of the first.
 
-    s = q · k;  w = f(s, reductions of s along its columns);  o = w · v        as three groups, each read by the next alone
+s = q · k;  w = f(s, reductions of s along its columns);  o = w · v        as three groups, each read by the next alone
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Chain:
         inside = [(one, (two,)), (two, (three,))]
         if any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses):
             return Code.NOT_TILEABLE, "a value between the two contractions is needed by others"
+        if target.amx_bf16 and isinstance(ir.RankedTensorType(self.first.operands[0].type).element_type, ir.BF16Type):
+            return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
         kind = ir.RankedTensorType(self.between.type)
         batches = len(_dimensions(self.first).lhs_batching_dimensions)
         rows, columns = prod(kind.shape[batches:-1]), kind.shape[-1]

@@ -264,7 +264,9 @@ def _constant_tail(op: ir.Operation, place: Place, number: float | None = None) 
     if place.row is None or place.column is None or prod(kind.shape) > _MOST_CONSTANT or str(kind.element_type) not in ("f32", "i1"):
         return None
     raw = np.frombuffer(constant_bytes(op.attributes["value"]), np.float32 if element_bytes(kind.element_type) == 4 else np.int8)
-    array = np.moveaxis(raw.reshape(kind.shape), (place.row, place.column), (-2, -1)).reshape(-1, kind.shape[place.row], kind.shape[place.column])
+    array = np.moveaxis(raw.reshape(kind.shape), (place.row, place.column), (-2, -1)).reshape(
+        -1, kind.shape[place.row], kind.shape[place.column]
+    )
     last = float(array[0, 0, -1]) if number is None else number
     rows, columns = np.nonzero((array != last).any(0))
     return Tail(float((columns - rows).max() + 1) if rows.size else -inf, last)

@@ -13,13 +13,11 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import Axes, TileOp, even_size
-from ...common.contraction import block_registers, block_rows, input_loops, is_contraction, summed_product
+from ...common.contraction import LIVE, block_registers, block_rows, input_loops, is_contraction, summed_product
 from ..emission.temporaries import temporaries
 from ..emission.tile_body import Live
 
-LIVE = "hloom.live"
-"""Of a group: [rows, columns, ahead]: what row r makes between the contractions is zero from column r + ahead on."""
-_MOST_ROWS = 48
+_MOST_ROWS = 32
 """Rows of a tile: enough to read the right operands from L2, few enough to leave out most of what a mask covers."""
 
 
@@ -52,9 +50,10 @@ def chained_schedule(second: TileOp, axes: Axes, target: TargetView) -> dict[int
     block = block_rows(target, block_registers(target))
     most = min(_MOST_ROWS, max(block, target.l2_bytes // 2 // a_row))
     extent = axes.extent[last]
-    sizes[last] = extent if extent <= most else min(most, -(-even_size(extent, most) // block) * block)
-    if sizes[last] == extent:
+    if extent <= most:
         del sizes[last]
+    else:
+        sizes[last] = most if extent % most == 0 else min(most, -(-even_size(extent, most) // block) * block)
     return sizes
 
 

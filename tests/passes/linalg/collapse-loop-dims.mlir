@@ -139,3 +139,19 @@ func.func @none(%x: tensor<7xf32>) -> tensor<7xf32> {
   %0 = stablehlo.tanh %x : tensor<7xf32>
   return %0 : tensor<7xf32>
 }
+
+// -----
+
+// Changed: A view between two generics that differs in unit dims alone is none: both keep the dims that one of them needs apart.
+// CHECK-LABEL: func.func @unit_view
+// CHECK: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME: ins(%{{.*}} : tensor<3x4x5xf32>) outs(%{{.*}} : tensor<3x4xf32>)
+func.func @unit_view(%x: tensor<3x4x6xf32>, %y: tensor<3x5x6xf32>) -> tensor<1x3x4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<3x4x6xf32>, tensor<3x5x6xf32>) -> tensor<3x4x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<3x4x5xf32>) -> tensor<1x3x4x5xf32>
+  %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [3] : (tensor<1x3x4x5xf32>, tensor<f32>) -> tensor<1x3x4xf32>
+  return %2 : tensor<1x3x4xf32>
+}

@@ -1,0 +1,168 @@
+"""Attention as one kernel, beside eager PyTorch: masks of every kind, what a mask leaves out, rows of which nothing is left."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import hloom
+
+torch = pytest.importorskip("torch")
+functional = torch.nn.functional
+TARGETS = ("auto", "cpu-avx2")
+
+
+def attention(q, k, v, mask=None, causal=False):
+    return functional.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+
+
+def plain(q, k, v, mask):
+    """Without torch's zeros for rows of which a mask leaves nothing: they are NaN."""
+    return torch.softmax(q @ k.transpose(-1, -2) / 8 + mask, -1) @ v
+
+
+def tensors(heads, rows, columns, depth=64, kind=torch.float32):
+    torch.manual_seed(0)
+    return [torch.randn(2, heads, n, depth).to(kind) for n in (rows, columns, columns)]
+
+
+def less(rows, columns, low=-(10**6), high=0, kind=-math.inf):
+    """0 where low <= column - row <= high."""
+    ahead = torch.arange(columns) - torch.arange(rows)[:, None]
+    return torch.where((ahead <= high) & (ahead >= low), 0.0, kind)
+
+
+def decisions(exe):
+    return [each for each in exe.report.data["decisions"] if each["code"] == "FUSED_ATTENTION"]
+
+
+def skips(exe):
+    return any("left out" in each["reason"] for each in decisions(exe))
+
+
+CASES = {
+    "causal": (lambda q, k, v: attention(q, k, v, causal=True), (3, 133, 133), True),
+    "causal, more columns": (lambda q, k, v: attention(q, k, v, causal=True), (2, 53, 171), True),
+    "causal, more rows": (lambda q, k, v: attention(q, k, v, causal=True), (2, 171, 53), True),
+    "from the lower right": (lambda q, k, v: attention(q, k, v, less(40, 120, high=80)), (2, 40, 120), True),
+    "window": (lambda q, k, v: attention(q, k, v, less(150, 150, -9, 3)), (2, 150, 150), True),
+    "flags": (lambda q, k, v: attention(q, k, v, torch.ones(150, 150, dtype=torch.bool).tril(2)), (2, 150, 150), True),
+    "finite": (lambda q, k, v: attention(q, k, v, less(70, 70, kind=-10000.0)), (2, 70, 70), False),
+    "the other triangle": (lambda q, k, v: attention(q, k, v, less(70, 70, 0, 10**6)), (2, 70, 70), False),
+    "no mask": (attention, (3, 101, 77), False),
+    "one column": (attention, (3, 101, 1), None),
+    "rows of nothing": (lambda q, k, v: plain(q, k, v, less(90, 90, high=-20)), (2, 90, 90), True),
+    "no rows of nothing": (lambda q, k, v: attention(q, k, v, less(90, 90, high=-20)), (2, 90, 90), True),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", CASES)
+def test_like_eager(name, target):
+    function, sizes, left_out = CASES[name]
+    inputs = tensors(*sizes)
+    exe = hloom.compile(function, *inputs, target=target)
+    if left_out is not None:
+        assert len(decisions(exe)) == 1 and skips(exe) == left_out
+    torch.testing.assert_close(exe(*inputs), function(*inputs), atol=2e-6, rtol=2e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_mask_that_is_an_argument(target):
+    inputs = tensors(2, 66, 90)
+    mask = torch.randn(2, 1, 66, 90).masked_fill(torch.rand(2, 1, 66, 90) < 0.3, -math.inf)
+    mask[0, 0, 5] = -math.inf
+    exe = hloom.compile(plain, *inputs, mask, target=target)
+    assert decisions(exe) and not skips(exe)
+    result = exe(*inputs, mask)
+    assert result[0, :, 5].isnan().all() and not result[1].isnan().any()
+    torch.testing.assert_close(result, plain(*inputs, mask), atol=2e-6, rtol=2e-5, equal_nan=True)
+
+
+def test_a_causal_mask_beside_one_of_padding():
+    inputs = tensors(2, 96, 96)
+    padding = torch.zeros(2, 1, 1, 96).masked_fill(torch.arange(96) < 7, -math.inf)
+
+    def function(q, k, v, padding):
+        return attention(q, k, v, less(96, 96) + padding)
+
+    exe = hloom.compile(function, *inputs, padding)
+    assert skips(exe)
+    torch.testing.assert_close(exe(*inputs, padding), function(*inputs, padding), atol=2e-6, rtol=2e-5)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_grouped_heads(target):
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 6, 81, 32), torch.randn(2, 2, 81, 32), torch.randn(2, 2, 81, 32)
+
+    def function(q, k, v):
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+    exe = hloom.compile(function, q, k, v, target=target)
+    assert skips(exe)
+    torch.testing.assert_close(exe(q, k, v), function(q, k, v), atol=2e-6, rtol=2e-5)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_heads_side_by_side(target):
+    """Panels of a head are packed once for all tiles, though the first ones read a part of them alone."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(2, 190, 16, 64) for _ in range(3)]
+
+    def function(q, k, v):
+        return attention(*(x.transpose(1, 2) for x in (q, k, v)), causal=True).transpose(1, 2)
+
+    exe = hloom.compile(function, *inputs, target=target)
+    assert skips(exe)
+    torch.testing.assert_close(exe(*inputs), function(*inputs), atol=2e-6, rtol=2e-5)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float64])
+def test_types(kind):
+    inputs = tensors(2, 70, 70, kind=kind)
+    exe = hloom.compile(lambda q, k, v: attention(q, k, v, causal=True), *inputs)
+    expected = attention(*(x.double() for x in inputs), causal=True)
+    worst = {torch.bfloat16: 2**-7, torch.float16: 2**-9, torch.float64: 1e-12}[kind]
+    assert decisions(exe)
+    assert (exe(*inputs).double() - expected).abs().max() < worst
+
+
+def test_what_is_masked_is_not_read():
+    inputs = tensors(2, 96, 96)
+    exe = hloom.compile(lambda q, k, v: attention(q, k, v, causal=True), *inputs)
+    before = exe(*inputs)
+    inputs[1][:, :, 48:], inputs[2][:, :, 48:] = math.nan, math.nan
+    assert torch.equal(exe(*inputs)[:, :, :48], before[:, :, :48])
+
+
+def test_a_constant_triangle():
+    rows = np.triu(np.full((80, 80), -np.inf, np.float32), 1)
+    mask = torch.from_numpy(rows)
+    inputs = tensors(2, 80, 80)
+    exe = hloom.compile(lambda q, k, v: plain(q, k, v, mask), *inputs)
+    assert decisions(exe)
+    torch.testing.assert_close(exe(*inputs), plain(*inputs, mask), atol=2e-6, rtol=2e-5)
+
+
+def test_a_policy_keeps_them_apart():
+    inputs = tensors(2, 70, 70)
+    exe = hloom.compile(attention, *inputs, policy={"kernel": [{"op": "dot_general", "use": "apart"}]})
+    assert not decisions(exe)
+    assert any(each["code"] == "POLICY_FORBIDDEN" and each["figures"].get("policy_rule") for each in exe.report.data["decisions"])
+    torch.testing.assert_close(exe(*inputs), attention(*inputs), atol=2e-6, rtol=2e-5)
+
+
+def test_any_number_of_threads():
+    inputs = tensors(5, 307, 307)
+    exe = hloom.compile(lambda q, k, v: attention(q, k, v, causal=True), *inputs)
+    before, found = hloom.get_threads(), []
+    try:
+        for threads in (1, 2, 7, 64):
+            hloom.set_threads(threads)
+            found.append(exe(*inputs))
+    finally:
+        hloom.set_threads(before)
+    assert all(torch.equal(found[0], each) for each in found)

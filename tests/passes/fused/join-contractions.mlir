@@ -1,0 +1,125 @@
+// RUN: hloom-opt %s --split-input-file --plan-fusion --join-contractions | filecheck %s
+
+// Changed: Softmax between two contractions, under a mask made of iotas: one group, and from column row + 1 on nothing is computed.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-SAME: reason = "what lies between two contractions stays in the tile; columns from row + 1 on are masked, and left out"
+// CHECK-LABEL: func.func @causal
+// CHECK: %[[MASK:.*]] = call @fusion_{{.*}}() : () -> tensor<64x64xf32>
+// CHECK-NEXT: %[[O:.*]] = call @attention_0(%{{.*}}, %{{.*}}, %[[MASK]], %{{.*}})
+// CHECK-NEXT: return %[[O]]
+// CHECK: func.func private @attention_0
+// CHECK-SAME: hloom.kind = "matmul", hloom.live = array<i64: 64, 64, 1>
+// CHECK-COUNT-2: stablehlo.dot_general
+func.func @causal(%q: tensor<4x64x32xf32>, %k: tensor<4x64x32xf32>, %v: tensor<4x64x32xf32>) -> tensor<4x64x32xf32> {
+  %column = stablehlo.iota dim = 1 : tensor<64x64xi32>
+  %row = stablehlo.iota dim = 0 : tensor<64x64xi32>
+  %seen = stablehlo.compare GE, %row, %column : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<64x64xf32>
+  %mask = stablehlo.select %seen, %zero, %least : tensor<64x64xi1>, tensor<64x64xf32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x64x32xf32>, tensor<4x64x32xf32>) -> tensor<4x64x64xf32>
+  %all = stablehlo.broadcast_in_dim %mask, dims = [1, 2] : (tensor<64x64xf32>) -> tensor<4x64x64xf32>
+  %x = stablehlo.add %s, %all : tensor<4x64x64xf32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<4x64x64xf32>
+  %e = stablehlo.exponential %d : tensor<4x64x64xf32>
+  %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+  %w = stablehlo.divide %e, %tb : tensor<4x64x64xf32>
+  %o = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x64x64xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  return %o : tensor<4x64x32xf32>
+}
+
+// -----
+
+// Changed: A mask that is data leaves all columns: one group without hloom.live.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-SAME: reason = "what lies between two contractions stays in the tile"
+// CHECK-LABEL: func.func @masked_by_data
+// CHECK: call @attention_0
+// CHECK-NOT: hloom.live
+func.func @masked_by_data(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>, %mask: tensor<64x64xf32>) -> tensor<64x32xf32> {
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+  %x = stablehlo.add %s, %mask : tensor<64x64xf32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<64x64xf32>
+  %e = stablehlo.exponential %d : tensor<64x64xf32>
+  %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %w = stablehlo.divide %e, %tb : tensor<64x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %o : tensor<64x32xf32>
+}
+
+// -----
+
+// Declined: The weights are returned: they are written whole.
+// CHECK: code = "NOT_TILEABLE"
+// CHECK-SAME: reason = "a value between the two contractions is needed by others"
+// CHECK-LABEL: func.func @returned
+// CHECK-NOT: @attention_0
+func.func @returned(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<64x64xf32>) {
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.reduce(%s init: %none) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %w = stablehlo.divide %s, %tb : tensor<64x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %o, %w : tensor<64x32xf32>, tensor<64x64xf32>
+}
+
+// -----
+
+// Declined: A policy wants the contractions apart.
+// CHECK: code = "POLICY_FORBIDDEN"
+// CHECK-SAME: policy_rule = "kernel 1: op = 'dot_general', use = 'apart'"
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: @attention_0
+module attributes {hloom.policy = {kernel = [{op = "dot_general", use = "apart"}]}} {
+  func.func @apart(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> tensor<64x32xf32> {
+    %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %t = stablehlo.reduce(%s init: %none) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+    %w = stablehlo.divide %s, %tb : tensor<64x64xf32>
+    %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+    return %o : tensor<64x32xf32>
+  }
+}
+
+// -----
+
+// Declined: Four rows read each matrix once.
+// CHECK: code = "NO_GAIN"
+// CHECK-SAME: reason = "4 rows read each matrix once"
+// CHECK-LABEL: func.func @few_rows
+// CHECK-NOT: @attention_0
+func.func @few_rows(%q: tensor<4x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> tensor<4x32xf32> {
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<4x32xf32>, tensor<64x32xf32>) -> tensor<4x64xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.reduce(%s init: %none) applies stablehlo.add across dimensions = [1] : (tensor<4x64xf32>, tensor<f32>) -> tensor<4xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<4xf32>) -> tensor<4x64xf32>
+  %w = stablehlo.divide %s, %tb : tensor<4x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %o : tensor<4x32xf32>
+}
+
+// -----
+
+// Unchanged: Two contractions with nothing reduced between them.
+// CHECK-LABEL: func.func @plain
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+// CHECK-NOT: @attention_0
+func.func @plain(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+  %w = stablehlo.tanh %s : tensor<64x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %o : tensor<64x32xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: hloom-opt %s --simplify-stablehlo --cse | filecheck %s
+
+// Changed: Whether all scores are -inf is whether their maximum is, through a view too; softmax has it already.
+// CHECK-LABEL: func.func @masked_rows
+// CHECK: %[[V:.*]] = stablehlo.reshape %arg0
+// CHECK: %[[M:.*]] = stablehlo.reduce(%[[V]] {{.*}} applies stablehlo.maximum across dimensions = [2]
+// CHECK: %[[P:.*]] = stablehlo.compare EQ, %[[M]], %{{.*}} : (tensor<1x3xf32>, tensor<1x3xf32>)
+// CHECK-NOT: stablehlo.and
+// CHECK: return %[[M]], %[[P]]
+func.func @masked_rows(%x: tensor<3x8xf32>) -> (tensor<1x3xf32>, tensor<1x3xi1>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<3x8xf32>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %v = stablehlo.reshape %x : (tensor<3x8xf32>) -> tensor<1x3x8xf32>
+  %m = stablehlo.reduce(%v init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<1x3x8xf32>, tensor<f32>) -> tensor<1x3xf32>
+  %c = stablehlo.compare EQ, %x, %least : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xi1>
+  %cv = stablehlo.reshape %c : (tensor<3x8xi1>) -> tensor<1x3x8xi1>
+  %p = stablehlo.reduce(%cv init: %true) applies stablehlo.and across dimensions = [2] : (tensor<1x3x8xi1>, tensor<i1>) -> tensor<1x3xi1>
+  return %m, %p : tensor<1x3xf32>, tensor<1x3xi1>
+}
+
+// Declined: Another number is no neutral element of the maximum.
+// CHECK-LABEL: func.func @of_zeros
+// CHECK: applies stablehlo.and
+func.func @of_zeros(%x: tensor<3x8xf32>) -> tensor<3xi1> {
+  %zero = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %c = stablehlo.compare EQ, %x, %zero : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xi1>
+  %p = stablehlo.reduce(%c init: %true) applies stablehlo.and across dimensions = [1] : (tensor<3x8xi1>, tensor<i1>) -> tensor<3xi1>
+  return %p : tensor<3xi1>
+}
+
+// Unchanged: Whether any is.
+// CHECK-LABEL: func.func @any
+// CHECK: applies stablehlo.or
+func.func @any(%x: tensor<3x8xf32>) -> tensor<3xi1> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<3x8xf32>
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %c = stablehlo.compare EQ, %x, %least : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xi1>
+  %p = stablehlo.reduce(%c init: %false) applies stablehlo.or across dimensions = [1] : (tensor<3x8xi1>, tensor<i1>) -> tensor<3xi1>
+  return %p : tensor<3xi1>
+}
