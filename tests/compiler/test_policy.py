@@ -68,7 +68,7 @@ def test_files_dictionaries_and_modules_hold_the_same_policy(tmp_path) -> None:
         ("[[kernel]]\nop = '*'", "p.toml, kernel 1: it does not say which kernel to use"),
         (
             "[[kernel]]\nuse = 'blas'",
-            "p.toml, kernel 1: use is library, generated, unordered, direct, channels_first, channels_last or cost, not 'blas'",
+            "p.toml, kernel 1: use is library, generated, unordered, direct, channels_first, channels_last, apart or cost, not 'blas'",
         ),
         ("[[kernel]]\nuse = 'cost'\nloc = 7", "p.toml, kernel 1: loc is a string, not 7"),
         ("[[kernel]\n", "p.toml is no TOML file"),
