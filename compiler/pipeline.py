@@ -45,6 +45,7 @@ register_bundle(
         "inline-producers",
         "narrow-producers",
         "select-to-maximum",
+        "fuse-horner",
         "split-loops",
         "collapse-loop-dims",
         "fold-views",
