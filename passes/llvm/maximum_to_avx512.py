@@ -13,13 +13,14 @@ After, 16 lanes (8 of f64) at a time:
     %s = arith.maximumf (vector.extract_strided_slice %m, the first half), (the second half)    // and so on, until one lane is left
 
 LLVM's own code blends both operands by the sign of the first one, and again where one is NaN: six instructions, three masks, each of which
-waits for the one before. Must hold: nothing. Declined: targets without AVX-512; scalars; a constant operand, of which LLVM knows that it is
-no NaN and no zero of the other sign; operands that are known to be no NaN; vectors of no whole registers; reductions of a number of lanes
+waits for the one before. A constant 0 needs no vfixupimm. Must hold: nothing. Declined: targets without AVX-512; scalars; a constant operand
+other than 0, which is one instruction to LLVM; operands that are known to be no NaN; vectors of no whole registers; reductions of a number of lanes
 that is no power of two.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -89,11 +90,11 @@ class _Register:
     element: ir.Type
     wanted: int
 
-    def extreme(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """The greater, or the smaller, in each lane."""
+    def extreme(self, a: ir.Value, b: ir.Value, variable: list[bool]) -> ir.Value:
+        """The greater, or the smaller, in each lane; what is not `variable` is no NaN."""
         table = splat(vector_of(self.lanes, ir.IntegerType.get_signless(_bits(self.element))), _NAN_STAYS)
         total = self._call("range", [a, b, _i32(self.wanted), splat(a.type, 0.0)])
-        for operand in (a, b):
+        for operand in itertools.compress((a, b), variable):
             total = self._call("fixupimm", [total, operand, table, _i32(0)])
         return total
 
@@ -114,7 +115,7 @@ def _register(op: ir.Operation) -> _Register | None:
     kind = op.results[0].type
     if not isinstance(kind, ir.VectorType) or kind.scalable or not isinstance(kind.element_type, (ir.F32Type, ir.F64Type)):
         return None
-    if any((made := defining_op(operand)) is not None and made.name == "arith.constant" for operand in op.operands):
+    if any((constant := _constant(operand)) is not None and constant != 0 for operand in op.operands):
         return None
     bits = math.prod(kind.shape) * _bits(kind.element_type)
     if "nnan" in str(op.attributes["fastmath"]) or not (bits % 512 == 0 or bits in (128, 256)):
@@ -122,12 +123,28 @@ def _register(op: ir.Operation) -> _Register | None:
     return _Register(min(512, bits) // _bits(kind.element_type), kind.element_type, _MAXIMUM if op.name == _OPS[0] else _MINIMUM)
 
 
+def _constant(value: ir.Value) -> float | None:
+    """The number that all lanes hold, if that is known."""
+    made = defining_op(value)
+    if made is not None and made.name == "vector.broadcast":
+        made = defining_op(made.operands[0])
+    if made is None or made.name != "arith.constant":
+        return None
+    attribute = made.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if not attribute.is_splat:
+            return None
+        attribute = attribute.get_splat_value()
+    return ir.FloatAttr(attribute).value
+
+
 def _by_registers(op: ir.Operation, register: _Register) -> ir.Value:
     kind = ir.VectorType(op.results[0].type)
     flat = vector_of(math.prod(kind.shape), element_of(kind))
     a, b = (value_of("vector.shape_cast", flat, [operand]) for operand in op.operands)
+    variable = [_constant(operand) is None for operand in op.operands]
     result = splat(flat, 0.0)
     for start in range(0, flat.shape[0], register.lanes):
-        made = register.extreme(part(a, start, register.lanes), part(b, start, register.lanes))
+        made = register.extreme(part(a, start, register.lanes), part(b, start, register.lanes), variable)
         result = vector.insert_strided_slice(made, result, [start], [1])
     return value_of("vector.shape_cast", kind, [result])

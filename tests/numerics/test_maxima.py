@@ -84,6 +84,23 @@ def test_of_rows_and_columns(target, dtype, body, length):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("zero", ["0.0", "-0.0"])
+@pytest.mark.parametrize("body", OPS)
+def test_of_one_and_zero(target, zero, body):
+    x = np.array(VALUES * 7, np.float32)
+    kind = f"tensor<{len(x)}xf32>"
+    exe = hloom.compile(
+        f"""func.func public @main(%x: {kind}) -> {kind} {{
+          %zero = stablehlo.constant dense<{zero}> : {kind}
+          %0 = stablehlo.{OPS[body]} %x, %zero : {kind}
+          return %0 : {kind}
+        }}""",
+        target=target,
+    )
+    assert_same(exe(x), expected(np.stack([x, np.full_like(x, float(zero))], 1), body))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("place", range(0, 70, 3))
 def test_a_special_in_each_lane(target, place):
     x = np.full((4, 70), -1, np.float32)

@@ -52,14 +52,29 @@ func.func @reduction(%a: vector<16xf32>, %s: f32) -> f32 {
 
 // -----
 
-// Declined: A constant, of which LLVM knows the sign, scalars, no whole register, and what is no NaN.
+// Changed: A zero is no NaN, and stays so.
+// CHECK-LABEL: func.func @relu
+// CHECK-SAME: (%[[A:.*]]: vector<16xf32>)
+// CHECK: %[[M:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[A]],
+// CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.fixupimm.ps.512"(%[[M]], %[[A]],
+// CHECK-NEXT: return %[[R]]
+func.func @relu(%a: vector<16xf32>) -> vector<16xf32> {
+  %0 = arith.constant 0.0 : f32
+  %zero = vector.broadcast %0 : f32 to vector<16xf32>
+  %1 = arith.maximumf %a, %zero : vector<16xf32>
+  return %1 : vector<16xf32>
+}
+
+// -----
+
+// Declined: Another constant, of which LLVM knows the sign, scalars, no whole register, and what is no NaN.
 // CHECK-LABEL: func.func @declined
 // CHECK-NOT: call_intrinsic
 // CHECK: return
 func.func @declined(%a: vector<16xf32>, %b: f32, %c: vector<12xf32>, %d: vector<16xf32>)
     -> (vector<16xf32>, f32, vector<12xf32>, vector<16xf32>, f32) {
-  %zero = arith.constant dense<0.0> : vector<16xf32>
-  %0 = arith.maximumf %a, %zero : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.maximumf %a, %one : vector<16xf32>
   %1 = arith.maximumf %b, %b : f32
   %2 = arith.maximumf %c, %c : vector<12xf32>
   %3 = arith.maximumf %a, %d fastmath<nnan> : vector<16xf32>
