@@ -13,9 +13,9 @@ After:
     %2 = math.fma %1, %s, %c2 : f32
     ...
 
-Half as many operations, half as many roundings. A chain of four steps and more approximates a function, of which nobody asks the bits; what a
-program multiplies and adds itself keeps both roundings, so shorter ones are left alone. Must hold: nothing. Declined: fewer steps, a step whose
-value is used elsewhere, steps by different factors, other types than f32 and f64, targets without fused multiply-adds.
+Half as many operations, half as many roundings. A chain of four steps and more approximates a function, of which nobody asks the bits;
+what a program multiplies and adds itself keeps both roundings, so shorter ones are left alone. Must hold: nothing. Declined: fewer steps, a
+step whose value is used elsewhere, steps by different factors, other types than f32 and f64, targets without fused multiply-adds.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ After, 16 lanes (8 of f64) at a time:
     %s = arith.maximumf (vector.extract_strided_slice %m, the first half), (the second half)    // and so on, until one lane is left
 
 LLVM's own code blends both operands by the sign of the first one, and again where one is NaN: six instructions, three masks, each of which
-waits for the one before. A constant 0 needs no vfixupimm. Must hold: nothing. Declined: targets without AVX-512; scalars; a constant operand
-other than 0, which is one instruction to LLVM; operands that are known to be no NaN; vectors of no whole registers; reductions of a number of lanes
-that is no power of two.
+waits for the one before. A constant 0 needs no vfixupimm. Must hold: nothing. Declined: targets without AVX-512; scalars; a constant
+operand other than 0, which is one instruction to LLVM; operands that are known to be no NaN; vectors of no whole registers; reductions of a
+number of lanes that is no power of two.
 """
 
 from __future__ import annotations
