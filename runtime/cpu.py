@@ -21,7 +21,7 @@ from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import LoadedProgram, Slot
-from .tensors import TO_KIND, address_of, refuse_overlap, view
+from .tensors import TO_KIND, address_of, refuse_overlap, torch_address, view
 
 
 class _Frame:
@@ -132,6 +132,8 @@ class CpuDevice:
         for position, value, (dtype, shape, spec) in zip(self.program.positions, inputs, self._fast):
             if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
                 address = address_of(value)
+            elif (address := torch_address(spec, value)) is not None:
+                kind = "torch" if kind == "numpy" else kind
             else:
                 found = view(spec, value)
                 address = found.address

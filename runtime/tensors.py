@@ -97,6 +97,18 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
         raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
 
 
+def torch_address(spec: TensorSpec, value: Any) -> int | None:
+    """Where a plain torch tensor lies that is what the spec says and dense; None of any other value, at which `view` must look."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(value) is not torch.Tensor or value.shape != spec.shape or torch_name(value.dtype) != spec.dtype:
+        return None
+    try:
+        plain = value.is_cpu and value.is_contiguous() and not value.is_neg() and not value.is_conj()
+        return value.data_ptr() if plain else None
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
 def is_conjugate(spec: TensorSpec, tensor: Any) -> bool:
     """Whether a torch tensor is marked as the conjugate of what its memory holds."""
     return spec.dtype.startswith("complex") and tensor.is_conj()
@@ -156,6 +168,8 @@ def _scalar(spec: TensorSpec, value: bool | int | float | complex) -> np.ndarray
 def _to_torch(array: np.ndarray) -> Any:
     """Types that torch lacks come as bytes."""
     torch = sys.modules["torch"]
+    if array.dtype.isbuiltin == 1:
+        return torch.from_numpy(array)
     name = dtype_name(array.dtype)
     if name == "bf16":
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
