@@ -132,7 +132,8 @@ class CpuDevice:
         for position, value, (dtype, shape, spec) in zip(self.program.positions, inputs, self._fast):
             if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
                 address = address_of(value)
-            elif (address := torch_address(spec, value)) is not None:
+            elif (place := torch_address(spec, value)) is not None:
+                address = place
                 kind = "torch" if kind == "numpy" else kind
             else:
                 found = view(spec, value)

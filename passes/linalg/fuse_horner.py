@@ -58,7 +58,8 @@ class _Step:
 def fuse_horner(module: ir.Operation) -> None:
     if not target_of(module).fma:
         return
-    chains, taken = [], set()
+    chains: list[list[_Step]] = []
+    taken: set[ir.Value] = set()
     # the last step of a chain is met before the others
     for op in reversed(walk(module, "arith.addf")):
         if op.results[0] not in taken and len(chain := _chain(op.results[0])) >= _STEPS:
