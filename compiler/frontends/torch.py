@@ -18,7 +18,6 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch_mlir import ir
 
 from hloom.passes.errors import CompileError, InvalidProgramError
-from hloom.runtime.layouts import order_of
 
 from ..open_program import OpenProgram
 from ..source_program import Imported
@@ -27,6 +26,7 @@ from .torch_decompose import decomposed
 from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items
+from .torch_layouts import order_of_value, result_orders
 from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first
 from .torch_trees import input_trees, numbered
@@ -52,7 +52,7 @@ def import_torch(
 
 def import_exported(exported: torch.export.ExportedProgram, context: ir.Context) -> Imported:
     """A program whose shapes are all known."""
-    results = _results(exported)
+    laid_out = result_orders(exported, _results(exported))
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
@@ -67,25 +67,23 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     out_tree, count = _output_tree(exported, len(changed))
     updates = {names.index(name): count + number for number, name in enumerate(changed)}
     orders = _orders(exported, names, changed)
-    result_orders = {index: order for index, node in enumerate(results) if (order := _order(node))} if orders else {}
     module = stablehlo_of(exported.graph_module, context)
-    return Imported(module, "torch", in_tree, out_tree, kwarg_tree, bound, names, updates, orders, result_orders)
+    return Imported(module, "torch", in_tree, out_tree, kwarg_tree, bound, names, updates, orders, laid_out if orders else {})
 
 
 def _orders(exported: torch.export.ExportedProgram, names: Sequence[str], changed: Sequence[str]) -> dict[int, tuple[int, ...]]:
     """How the user's inputs lie that are dense and not row-major (channels_last), by their index among the arguments."""
     placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
-    found = {index: _order(placeholders[name]) for index, name in enumerate(names) if name in placeholders and name not in changed}
+    found = {
+        index: order_of_value(placeholders[name].meta.get("val"))
+        for index, name in enumerate(names)
+        if name in placeholders and name not in changed
+    }
     return {index: order for index, order in found.items() if order}
 
 
-def _order(node: torch.fx.Node) -> tuple[int, ...]:
-    value = node.meta.get("val")
-    return order_of(value.shape, value.stride()) if isinstance(value, torch.Tensor) and value.layout is torch.strided else ()
-
-
 def _results(exported: torch.export.ExportedProgram) -> list[torch.fx.Node]:
-    """The tensors that the user's program returns, as eager PyTorch would lay them out."""
+    """The tensors that the user's program returns."""
     output = next(node for node in exported.graph.nodes if node.op == "output")
     specs = exported.graph_signature.output_specs
     kept = (spec.kind is OutputKind.USER_OUTPUT and isinstance(spec.arg, TensorArgument) for spec in specs)

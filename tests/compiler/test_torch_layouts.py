@@ -121,6 +121,18 @@ def test_volumes_and_matrices():
     _assert_alike(hloom.compile(lambda x: torch.sin(x), x)(x), torch.sin(x))
 
 
+@pytest.mark.parametrize("size", [6, 16])
+def test_volumes_of_a_network_lie_as_eager_has_them(size):
+    """Eager PyTorch has the larger ones computed by oneDNN, which keeps the channels last."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv3d(8, 16, 3, padding=1), nn.BatchNorm3d(16), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(16, 16, 2, 2)).eval()
+    x = torch.randn(1, 8, 8, size, size).to(memory_format=torch.channels_last_3d)
+    with torch.no_grad():
+        _assert_alike(hloom.compile(net, x)(x), net(x))
+        _assert_alike(hloom.compile(net[:3], x)(x), net[:3](x))
+        _assert_alike(hloom.compile(net[:3], x.contiguous())(x.contiguous()), net[:3](x.contiguous()))
+
+
 def test_an_input_that_is_bound(net):
     exe = hloom.compile(lambda x, y: x * y, IMAGES, IMAGES, bind={1: IMAGES})
     _assert_alike(exe(IMAGES), IMAGES * IMAGES)

@@ -1,0 +1,63 @@
+"""How the tensors of a PyTorch program lie in memory, which its results keep.
+
+torch.export describes each value by its strides. Of a convolution of three dimensions that is not what eager PyTorch makes: the kernels of
+oneDNN, which a real tensor has and a described one has not, give channels_last_3d where an operand is. So such a convolution is asked
+for its kernel's memory format, and what reads its result is described again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx import Interpreter, Node
+
+from hloom.runtime.layouts import order_of
+
+_CONVOLUTION = torch.ops.aten.conv3d.default
+
+
+def order_of_value(value: Any) -> tuple[int, ...]:
+    """The order of a described tensor's dimensions in memory; () where it is row-major, or not dense."""
+    return order_of(value.shape, value.stride()) if isinstance(value, torch.Tensor) and value.layout is torch.strided else ()
+
+
+def result_orders(exported: torch.export.ExportedProgram, results: Sequence[Node]) -> dict[int, tuple[int, ...]]:
+    """How the results lie that are dense and not row-major, by their index."""
+    values: list[Any] = [node.meta.get("val") for node in results]
+    if any(node.target is _CONVOLUTION and _memory_format(node.args) for node in exported.graph.nodes):
+        again = _Described(exported.graph_module, garbage_collect_values=False)
+        given = [node.meta["val"] for node in exported.graph.nodes if node.op == "placeholder"]
+        with values[0].fake_mode:
+            again.run(*given, enable_io_processing=False)
+        values = [again.env[node] for node in results]
+    return {index: order for index, value in enumerate(values) if (order := order_of_value(value))}
+
+
+class _Described(Interpreter):
+    """Describes the values of a program once more, with the results of convolutions as eager PyTorch lays them out."""
+
+    def run_node(self, n: Node) -> Any:
+        made = super().run_node(n)
+        if n.target is not _CONVOLUTION:
+            return made
+        found = _memory_format(self.map_nodes_to_values(n.args, n))
+        return made.contiguous(memory_format=found) if found else made
+
+
+def _memory_format(arguments: Any) -> torch.memory_format | None:
+    """That of the result of a convolution of three dimensions, where it is not row-major; asked of tensors whose memory nobody touches."""
+    x, weight, _, *numbers = *arguments, *([None] if len(arguments) == 2 else [])
+    described = [each.meta["val"] if isinstance(each, Node) else each for each in (x, weight)]
+    if not any(map(order_of_value, described)):
+        return None
+    ones, zeros = [1, 1, 1], [0, 0, 0]
+    stride, padding, dilation, groups = [*numbers, *[ones, zeros, ones, 1][len(numbers) :]]
+    ask: Any = torch._C  # described to mypy otherwise than it is
+    with unset_fake_temporarily():
+        real = [torch.empty_strided(each.shape, each.stride(), dtype=each.dtype) for each in described]
+        backend = ask._select_conv_backend(*real, None, stride, padding, dilation, False, zeros, groups, None)
+        found = ask._conv_determine_backend_memory_format(*real, backend)
+    return found if found is torch.channels_last_3d else None
