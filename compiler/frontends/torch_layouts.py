@@ -49,12 +49,11 @@ class _Described(Interpreter):
 
 def _memory_format(arguments: Any) -> torch.memory_format | None:
     """That of the result of a convolution of three dimensions, where it is not row-major; asked of tensors whose memory nobody touches."""
-    x, weight, _, *numbers = *arguments, *([None] if len(arguments) == 2 else [])
-    described = [each.meta["val"] if isinstance(each, Node) else each for each in (x, weight)]
+    described = [each.meta["val"] if isinstance(each, Node) else each for each in arguments[:2]]
     if not any(map(order_of_value, described)):
         return None
     ones, zeros = [1, 1, 1], [0, 0, 0]
-    stride, padding, dilation, groups = [*numbers, *[ones, zeros, ones, 1][len(numbers) :]]
+    stride, padding, dilation, groups = list(arguments[3:]) + [ones, zeros, ones, 1][max(0, len(arguments) - 3) :]
     ask: Any = torch._C  # described to mypy otherwise than it is
     with unset_fake_temporarily():
         real = [torch.empty_strided(each.shape, each.stride(), dtype=each.dtype) for each in described]

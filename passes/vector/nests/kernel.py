@@ -30,11 +30,12 @@ from .dense_blocks import is_dense_block
 from .elementwise import emit_elementwise
 from .grouping import computed_after, grouped, look_ahead
 from .lanes import Lanes
-from .lines import emit_lines
+from .lines import lines_of
 from .narrow_dots import emit_narrow_dots
 from .nests import vector_loop
 from .panels import by_panels
 from .pools import pool_of
+from .results import follows_in_registers
 from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
@@ -335,8 +336,11 @@ class _Kernel:
             following = after(work)
             pool.emit(following)
             return bool(following)
-        if emit_lines(work, self._captured, self.target):
-            return False
+        lines = lines_of(work, self._captured, self.target)
+        if lines is not None:
+            following = after(work, fits=lambda group: follows_in_registers(work, lines.line.loop, group, self.target))
+            lines.emit(following)
+            return bool(following)
         if not is_surrounded(work) and emit_amx(work, self.target, self._scratch):
             return False
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):

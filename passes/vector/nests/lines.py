@@ -9,6 +9,9 @@
 Rows are output channels. Where each has pixels of its own (a convolution that is one for each channel) they are rows of the picture, and a
 vector of pixels serves taps of several. Pixels that lie two apart are loaded with those between them, and a shuffle picks.
 
+Of a tile's pixels and weights the larger are read once from end to end: where those are the pixels, pieces of a line go outside blocks of
+channels.
+
 Padding is nowhere in memory. Pieces at the ends of a line are emitted one by one, and lanes of a tap that reach into padding are loaded as
 zeros; taps of rows that do are left out (windows.py).
 
@@ -18,7 +21,7 @@ is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -30,20 +33,23 @@ from torch_mlir.dialects import vector
 from hloom.dialects.target import TargetView
 
 from ...common.affine import used_dims
+from ...common.contraction import block_rows
 from ...common.control_flow import LoopBound, for_each, nest_between, nest_each
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.lines import MOST_TAPS
 from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .line import Line, line_of
 from .nests import mask_of, point_indices, static_mask, whole_part
+from .results import store_results
 from .tile_prefetch import prefetch_tile
 from .windows import windows_of
 from .work import Point, Work, stride_along
 
-_PIXELS, _CHANNELS = 8, 12
-"""Registers of sums, of rows of pixels and of channels."""
+_PIXELS = 8
+"""Registers of sums of rows of pixels."""
 _REGISTERS = 2
 
 
@@ -58,19 +64,16 @@ class _Piece:
     inside: bool
 
 
-def emit_lines(work: Work, captured: Captured, target: TargetView) -> bool:
-    """Emits `work` where it is a sum of products over windows along the result's innermost loop; False where it is another."""
+def lines_of(work: Work, captured: Captured, target: TargetView) -> Lines | None:
+    """`work` where it is a sum of products over windows along the result's innermost loop; None where it is another."""
     line = line_of(work)
     if line is None:
-        return False
-    nest = _Lines(work, line, captured, target)
-    if prod(work.extents[d] for d in nest.unrolled) > MOST_TAPS:
-        return False
-    nest.emit()
-    return True
+        return None
+    nest = Lines(work, line, captured, target)
+    return nest if prod(work.extents[d] for d in nest.unrolled) <= MOST_TAPS else None
 
 
-class _Lines:
+class Lines:
     def __init__(self, work: Work, line: Line, captured: Captured, target: TargetView):
         self.work, self.line, self.captured = work, line, captured
         self.pixels, self.map = work.inputs[line.pixels], work.maps[line.pixels]
@@ -82,7 +85,7 @@ class _Lines:
         known = [d for d in loops if isinstance(work.extents[d], int) and all(w.is_known(d) for w in windows if w.step(d))]
         self.jam = still[-1] if still else known[-1] if known else None
         registers = min(_REGISTERS, -(-self._extent(line.loop) // self.one))
-        self.rows = (_CHANNELS if still else _PIXELS) // registers
+        self.rows = block_rows(target, registers) if still else _PIXELS // registers
         self.outer = [d for d in range(len(work.extents)) if work.parallel[d] and d not in (line.loop, self.jam)]
         self.across = [w for w in windows if w.step(self.jam)]
         self.along = {w.tap: w for w in windows if not w.step(self.jam)}
@@ -93,6 +96,8 @@ class _Lines:
         assert isinstance(weights, Storage)
         others = [d for d in range(len(work.extents)) if not work.parallel[d] and d not in self.unrolled]
         self.summed = sorted(others, key=lambda d: -(stride_along(work.maps[line.weights], weights, d) or 0))
+        self.pieces_outside = bool(still) and prod(map(size_bound, self.pixels.sizes)) > prod(map(size_bound, weights.sizes))
+        self.after: Sequence[Work] = ()
 
     def _extent(self, loop: int) -> int:
         extent = self.work.extents[loop]
@@ -103,20 +108,27 @@ class _Lines:
         assert isinstance(self.pixels, Storage)
         return stride_along(self.map, self.pixels, loop) or 0
 
-    def emit(self) -> None:
-        pieces = self._pieces()
+    def emit(self, after: Sequence[Work] = ()) -> None:
+        """The convolution, and at each of its results the works that come `after` it."""
+        self.after = after
         prefetch_tile(self.pixels, self.target)
 
         def at(indices: list[LinearIndex]) -> None:
-            fixed = dict(zip(self.outer, indices))
-            for lower, upper, rows in self._blocks():
-                for_each(lower, upper, rows, partial(self._rows_of_pieces, fixed, rows, pieces))
+            block = partial(self._block, dict(zip(self.outer, indices)))
+            if self.pieces_outside:
+                self._over_line(lambda piece, start: self._over_rows(lambda rows, row: block(rows, row, piece, start)))
+            else:
+                self._over_rows(lambda rows, row: self._over_line(lambda piece, start: block(rows, row, piece, start)))
 
         nest_each([self.work.extents[d] for d in self.outer], at)
 
-    def _rows_of_pieces(self, fixed: dict[int, LinearIndex], rows: int, pieces: list[_Piece], row: LinearIndex) -> None:
-        for piece in pieces:
-            for_each(piece.start, piece.end, piece.live, partial(self._block, fixed, rows, row, piece))
+    def _over_rows(self, body: Callable[[int, LinearIndex], None]) -> None:
+        for lower, upper, rows in self._blocks():
+            for_each(lower, upper, rows, partial(body, rows))
+
+    def _over_line(self, body: Callable[[_Piece, LinearIndex], None]) -> None:
+        for piece in self._pieces():
+            for_each(piece.start, piece.end, piece.live, partial(body, piece))
 
     def _blocks(self) -> list[tuple[LoopBound, LoopBound, int]]:
         """Loops (first row, end, rows of a block) over all rows; those that reach into padding alone."""
@@ -183,7 +195,7 @@ class _Lines:
 
         bounds = [self.along[d].existing(fixed) if d in self.along else (0, self._extent(d)) for d in self.summed]
         for point, total in zip(points, nest_between(bounds, sums, step)):
-            point.store(self.work, 0, total)
+            store_results(point, self.work, [total], self.after)
 
     def _taps(self, row: LinearIndex, rows: int) -> list[tuple[int, int, dict[int, LinearIndex]]]:
         """The products of a block: which pixels, row and taps, the same pixels one after the other; none of rows in padding."""
