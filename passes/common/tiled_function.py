@@ -13,10 +13,13 @@ from torch_mlir.dialects import memref
 from hloom.dialects.storage import element_bytes
 
 from ..errors import PassFailure
+from .affine import index_at
 from .dense_constants import constant_bytes
 from .edge import edge, positions, returned
+from .index_expression import loop
 from .linear_index import LinearIndex
 from .rewriting import defining_op, mixed, ops_in, symbol_name, walk
+from .scalars import constant_integer
 from .storage import MOST_PLACES, Storage, buffer_type
 
 
@@ -95,3 +98,22 @@ def size_bound(value: int | ir.Value) -> int:
         return a + b if op.name == "arith.addi" else a * b
     where = {} if op is None else {"op": op.name, "loc": str(op.location)}
     raise PassFailure("a tile's size has no bound", **where)
+
+
+_START = loop(0, 1 << 62)
+
+
+def last_rest(size: ir.Value, step: int) -> int | None:
+    """What steps leave of the last tile's size, if they leave nothing of the others': of `min(128, 200 - 128 * tile)` and 64 it is 8. None
+    where that is not known."""
+    op = defining_op(size)
+    if op is None or op.name != "affine.min" or len(op.operands) != 1:
+        return None
+    start = defining_op(op.operands[0])
+    steps = [constant_integer(v) for v in start.operands] if start is not None and start.name == "arith.muli" else []
+    whole = size_bound(size)
+    if whole not in steps or whole % step:
+        return None
+    others = [e for e in ir.AffineMapAttr(op.attributes["map"]).value.results if not isinstance(e, ir.AffineConstantExpr)]
+    left = index_at(others[0], (_START,)) if len(others) == 1 else _START
+    return left.constant % whole % step if left == _START * -1 + left.constant else None

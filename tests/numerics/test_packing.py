@@ -124,6 +124,7 @@ def test_rows_of_large_matrices(threads):
 
 
 _LAYERS = [(9, 64, 16, "f32"), (16, 40, 50, "f32"), (37, 33, 200, "f32"), (197, 64, 256, "f32"), (300, 24, 72, "f32"), (23, 30, 100, "f64")]
+_LAYERS += [(400, 24, 304, "f32"), (1200, 16, 200, "f32")]
 """Rows, depth, columns and type of each layer of one program."""
 
 

@@ -153,8 +153,10 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     for axis in columns:
         if axis in packed and axis in axes.tileable:
             several = axis == output[-1] and packed[axis] == block
-            sizes[axis] = packed[axis] * (max(1, wide // block) if several else 1)
-    cut(sizes, axes, [a for a in columns if a not in sizes], wide)
+            size = packed[axis] * (max(1, wide // block) if several else 1)
+            if size < axes.extent[axis]:
+                sizes[axis] = size
+    cut(sizes, axes, [a for a in columns if a not in packed], wide)
     cut(sizes, axes, rows, _even_rows(axes.extent[rows[-1]], high, target) if rows else high)
     return sizes
 

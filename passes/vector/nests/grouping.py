@@ -10,8 +10,10 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 
+from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import walk
 from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from .nests import vector_loop
 from .rows import sums_along
 from .scans import scans
@@ -38,7 +40,7 @@ def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Va
 
     The second nest that reads a slice finds it in the cache, so it prefetches the same slice of the next tile: the first nest would
     otherwise wait for it. `fastest` is the number that changes from a tile to the next, `most_bytes` how far ahead is too far. What a nest
-    reads again along one of its loops it does not prefetch.
+    reads again along one of its loops, or by the next tap of a window, it does not prefetch.
     """
     here = set()
     for work in group:
@@ -48,13 +50,23 @@ def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Va
             place = (source.base, source.offset.constant, frozenset(source.offset.terms.items()))
             ahead = source.offset.terms.get(fastest, 0)
             again = any(extent != 1 and stride_along(work.maps[number], source, dim) == 0 for dim, extent in enumerate(work.extents))
-            if place in here or again:
+            if place in here or again or _overlaps(work, number):
                 ahead = 0
             elif nests_reading[place] != 1 or not 0 < ahead * element_bytes(source.element) <= most_bytes:
                 ahead = _next_rows(work, number) if source.ahead else 0
             work.inputs[number] = replace(source, ahead=ahead)
             here.add(place)
     nests_reading.update(here)
+
+
+def _overlaps(work: Work, number: int) -> bool:
+    """Whether an input is read through windows that share elements."""
+    for index in linear_results(work.maps[number], [LinearIndex({dim: 1}) for dim in range(work.maps[number].n_dims)]) or ():
+        steps = [step for loop, step in index.terms.items() if work.parallel[loop]]
+        reach = sum(step * (size_bound(work.extents[loop]) - 1) for loop, step in index.terms.items() if not work.parallel[loop])
+        if steps and 0 < min(steps) <= reach:
+            return True
+    return False
 
 
 def _next_rows(work: Work, number: int) -> int:

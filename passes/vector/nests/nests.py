@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import LoopBound, for_each, if_then
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from ...common.tiled_function import size_bound
+from ...common.tiled_function import last_rest, size_bound
 from ...common.vectors import vector_of
 from .lanes import Lanes
 from .work import Work, stride_along
@@ -81,24 +81,32 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
 
 
 def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked."""
+    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked; one
+    masked chunk where it is not known how much is left."""
     whole = whole_part(extent, count)
     for_each(0, whole, count, lambda start: body(start, Lanes(count)))
     if isinstance(extent, int):
-        lanes = count
-        while whole < extent:
-            rest = extent - whole
-            while lanes > least and lanes // 2 >= rest:
-                lanes //= 2
-            if lanes > 2 * least and rest <= lanes - lanes // 4:  # half of them and a masked quarter: less than all of them masked
-                lanes //= 2
-            live = min(lanes, rest)
-            body(LinearIndex(constant=whole), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
-            whole += live
+        _rest(LinearIndex(constant=whole), extent - whole, count, least, body)
         return
     rest = arith.subi(extent, whole)
+    known = last_rest(extent, count)
     with if_some(rest):
-        body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest)))
+        if known is None:
+            body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest)))
+        else:
+            _rest(LinearIndex.of(whole), known, count, least, body)
+
+
+def _rest(start: LinearIndex, rest: int, lanes: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
+    """The smaller chunks."""
+    while rest:
+        while lanes > least and lanes // 2 >= rest:
+            lanes //= 2
+        if lanes > 2 * least and rest <= lanes - lanes // 4:  # half of them and a masked quarter: less than all of them masked
+            lanes //= 2
+        live = min(lanes, rest)
+        body(start, Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
+        start, rest = start + live, rest - live
 
 
 def knows_places(works: list[Work], vector: int, lanes: int) -> bool:

@@ -45,4 +45,25 @@ module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, v
     } -> tensor<12x200xf32>
     return %r : tensor<12x200xf32>
   }
+
+  // Columns that one tile holds are whole in it: what is left after whole panels is a block of its own width, 8 of 40.
+  // CHECK-LABEL: func.func @whole(
+  // CHECK: scf.forall (%{{.*}}) = (0) to (300) step (78)
+  // CHECK: tensor.extract_slice %{{.*}} [%{{.*}}, 40] [1, 1] : tensor<300x40xf32> to tensor<?x40xf32>
+  // VECTOR-LABEL: func.func private @whole(
+  // VECTOR: vector.load %arg3{{.*}} vector<16xf32>
+  // VECTOR-NOT: vector.create_mask
+  // VECTOR: vector.load %arg3{{.*}} vector<8xf32>
+  func.func @whole(%x: tensor<300x64xf32>, %w: tensor<3x64x16xf32>) -> tensor<300x40xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<300x40xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<300x40xf32>) -> tensor<300x40xf32>
+    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<300x64xf32>, tensor<3x64x16xf32>) outs(%f : tensor<300x40xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %acc, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<300x40xf32>
+    return %m : tensor<300x40xf32>
+  }
 }

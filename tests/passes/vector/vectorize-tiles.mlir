@@ -1,6 +1,7 @@
 // RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
 
-// Changed: A tile cut at the edge: whole vectors, then one under a mask. Predicates are stored as bytes.
+// Changed: A tile cut at the edge: whole vectors, then what is known to be left, 33 elements: half as many lanes, and one vector under a mask.
+// Predicates are stored as bytes.
 // CHECK-LABEL: func.func private @edge(
 // CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<20001xf32>, %[[Y:.*]]: memref<20001xf32>, %[[O:.*]]: memref<20001xf32>, %[[P:.*]]: memref<20001xi8>)
 // CHECK-SAME: hloom.tiles = 20 : i64
@@ -13,8 +14,11 @@
 // CHECK-DAG: vector.store %{{.*}}, %[[O]]
 // CHECK-DAG: arith.extui %[[LESS]] : vector<[[N:[0-9]+]]xi1> to vector<[[N]]xi8>
 // CHECK-DAG: vector.store %{{.*}}, %[[P]]
-// CHECK: %[[MASK:.*]] = vector.create_mask
-// CHECK-DAG: vector.maskedload %[[X]][%{{.*}}], %[[MASK]]
+// CHECK: scf.if
+// CHECK-NOT: vector.create_mask
+// CHECK-DAG: vector.load %[[X]]{{.*}} vector<32xf32>
+// CHECK-DAG: vector.store %{{.*}}, %[[P]]{{.*}} vector<32xi8>
+// CHECK-DAG: vector.maskedload %[[X]][%{{.*}}], %[[MASK:.*]], %{{.*}} vector<16xf32>
 // CHECK-DAG: vector.maskedload %[[Y]][%{{.*}}], %[[MASK]]
 // CHECK-DAG: vector.maskedstore %[[O]][%{{.*}}], %[[MASK]]
 // CHECK-DAG: vector.maskedstore %[[P]][%{{.*}}], %[[MASK]]
@@ -49,6 +53,7 @@ func.func private @edge(%x: tensor<20001xf32>, %y: tensor<20001xf32>) -> (tensor
 // Changed: Of a tile with at most 12 columns a chunk has no more lanes than hold them.
 // CHECK-LABEL: func.func private @narrow(
 // CHECK: vector.load %{{.*}} : memref<9001xf32>, vector<16xf32>
+// CHECK: vector.create_mask
 // CHECK: vector.maskedload %{{.*}} : memref<9001xf32>, vector<16xi1>
 // CHECK: return
 #at = affine_map<(d0) -> (d0)>
