@@ -81,8 +81,8 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
 
 
 def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked; one
-    masked chunk where it is not known how much is left."""
+    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked;
+    one masked chunk where it is not known how much is left."""
     whole = whole_part(extent, count)
     for_each(0, whole, count, lambda start: body(start, Lanes(count)))
     if isinstance(extent, int):
