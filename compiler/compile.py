@@ -71,6 +71,8 @@ class Compilation:
     """The values of bound arguments, by index, which `executable` binds."""
     machine: TargetView = field(init=False)
     """What `target` means here."""
+    _checked: bool = field(init=False, default=False)
+    """Whether what must hold at `stage` was checked there."""
     original: bytes = field(init=False, default=b"")
     """The module before it was compiled."""
 
@@ -152,8 +154,8 @@ class Compilation:
 
     def to(self, stage: str) -> None:
         """Takes the module to `stage`, in place. Raises CompileErrors."""
-        run_stages(self.module, self.stage, stage, dump_dir=self.dump_dir, watch=self.watch)
-        self.stage = stage
+        run_stages(self.module, self.stage, stage, dump_dir=self.dump_dir, watch=self.watch, checked=self._checked)
+        self.stage, self._checked = stage, True
         if self.profile and stage == "thunk":
             Pipeline("insert-profiling{nested=true}" if self.machine.kind == "cpu" else "insert-profiling").run(self.module, self.watch)
 

@@ -9,7 +9,7 @@ run one after the other, are
         of each instruction: opcode, type, a, b, c, a stride for each loop, a stride for the sum
 
 The last two loops are rows and columns, which go by blocks; the ones before them that are repeated run within a block. What stands before
-SUM is computed once for each term.
+SUM is computed once for each term. In machine code a number has seven bits a byte, the lowest first, its sign in the lowest bit.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import takewhile
 from math import prod
+
+from .storage import Slice
 
 MOST = 32
 """Instructions of a program: each has 8 KB."""
@@ -141,6 +143,32 @@ def decoded(numbers: Sequence[int]) -> list[EvaluatedProgram]:
     if not found or at != len(numbers):
         raise ValueError("numbers are left, or there are none")
     return found
+
+
+def at_slices(numbers: Sequence[int], slices: Sequence[Slice]) -> list[int]:
+    """The numbers of the same programs where buffers are not what they are given, but those that these slices are of."""
+    found, start = list(numbers), 1
+    while start < len(found):
+        loops, _, _, count = found[start + 1 : start + 5]
+        width = 5 + loops + 1
+        for row in range(start + 5 + loops, start + 5 + loops + count * width, width):
+            if found[row] in (Opcode.LOAD, Opcode.STORE):
+                buffer, offset, _ = slices[found[row + 2]]
+                found[row + 2], found[row + 3] = buffer, found[row + 3] + offset
+        start += 1 + found[start]
+    return found
+
+
+def packed(numbers: Sequence[int]) -> bytes:
+    """How many numbers there are, and these, as bytes."""
+    found = bytearray()
+    for number in (len(numbers), *numbers):
+        left = number << 1 if number >= 0 else ~number << 1 | 1
+        while left > 127:
+            found.append(left & 127 | 128)
+            left >>= 7
+        found.append(left)
+    return bytes(found)
 
 
 def _decoded(numbers: Sequence[int]) -> EvaluatedProgram:

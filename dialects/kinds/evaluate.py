@@ -7,7 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from .._support import WRITES_OUTPUTS, DenseArray
-from ..evaluation import decoded
+from ..evaluation import at_slices, decoded, packed
 from ..host_function import POINTER, HostFunction
 from ..lhlo import Buffer, LhloOp, referenced
 from ..storage import byte_size
@@ -42,9 +42,8 @@ class ThunkEvaluate(ThunkOp, name="evaluate"):
         yield from _faults(self, [size for _, _, size in (*reads, *slices(self, "writes"))], len(reads))
 
     def lower(self, host: HostFunction, loops: int) -> None:
-        array = host.pointers(slices(self, "reads") + slices(self, "writes"), loops)
-        numbers = b"".join(number.to_bytes(8, "little", signed=True) for number in integers(self.numbers))
-        host.call("hloom_evaluate", [array, host.data(numbers)], f"{POINTER}, {POINTER}")
+        numbers = at_slices(integers(self.numbers), slices(self, "reads") + slices(self, "writes"))
+        host.call("hloom_evaluate", ["%buffers", host.data(packed(numbers))], f"{POINTER}, {POINTER}")
 
     def describe(self) -> str:
         return "interpreted"

@@ -209,6 +209,16 @@ class Run {
   }
 };
 
+int64_t read(const uint8_t *&bytes) {
+  uint64_t number = 0;
+  for (int shift = 0;; shift += 7) {
+    uint8_t byte = *bytes++;
+    number |= uint64_t(byte & 127) << shift;
+    if (byte < 128) break;
+  }
+  return static_cast<int64_t>(number >> 1) ^ -static_cast<int64_t>(number & 1);
+}
+
 struct Task {
   const Program &program;
   void **buffers;
@@ -221,9 +231,12 @@ void run_blocks(int64_t lo, int64_t hi, void **task) {
 
 }  // namespace
 
-// Runs programs one after the other: how many there are, then each with its length before it.
-extern "C" void hloom_evaluate(void **buffers, const int64_t *numbers) {
-  const int64_t *next = numbers + 1;
+// Runs programs one after the other: how many numbers there are, how many programs, then each with its length before it. A number has
+// seven bits a byte, the lowest first, its sign in the lowest bit.
+extern "C" void hloom_evaluate(void **buffers, const uint8_t *bytes) {
+  std::vector<int64_t> numbers(read(bytes));
+  for (int64_t &number : numbers) number = read(bytes);
+  const int64_t *next = numbers.data() + 1;
   for (int64_t i = 0; i < numbers[0]; ++i, next += 1 + next[0]) {
     Program program(next + 1);
     int64_t blocks = program.rows() * program.columns();

@@ -11,7 +11,7 @@ import pytest
 
 import hloom
 from hloom.compiler.compile import Compilation
-from hloom.dialects.evaluation import EvaluatedProgram, Instruction, Opcode, Type, decoded, encoded
+from hloom.dialects.evaluation import EvaluatedProgram, Instruction, Opcode, Type, at_slices, decoded, encoded, packed
 from hloom.dialects.thunk import integers
 from hloom.passes.common.init_function import entry
 from hloom.passes.common.rewriting import i64_array, walk
@@ -163,6 +163,9 @@ def test_numbers_are_programs_again():
     assert not list(program.faults([8192, 8192], 1))
     assert "leaves buffer 0" in next(program.faults([8191, 8192], 1))
     assert "has no buffer 1" in next(program.faults([8192, 8192], 2))
+    moved = decoded(at_slices(encoded([program]), [(7, 64, 8192), (9, 128, 8192)]))[0].code
+    assert [(it.a, it.b) for it in moved] == [(7, 64), (9, 128)]
+    assert packed([1, -2, 64]) == bytes([6, 2, 3, 128, 1])
     for wrong in ([], [1], [1, 4, 2, 0, 1, 2], [2, *encoded([program])[1:]], [*encoded([program]), 0]):
         with pytest.raises(ValueError, match="number|program"):
             decoded(wrong)
