@@ -80,7 +80,8 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     saved = 2 * sum(byte_size(value.type) for call in chain.calls[:-1] for value in call.results)
     before = sum(integer(each, "hloom.cost_ps") for each in functions_of)
     after = _figures(function, functions_of, target, share)
-    name = _named(module, function, joined)
+    edge = str(second.operands[0].type)
+    name = _named(module, function, joined)  # after which an equal function is gone
     with ir.InsertionPoint(chain.calls[-1]), chain.calls[-1].location:
         call = create("func.call", [v.type for v in chain.calls[-1].results], operands, callee=ir.FlatSymbolRefAttr.get(name))
     for old, new in zip(chain.calls[-1].results, call.results):
@@ -88,7 +89,7 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     for each in reversed(chain.calls):
         each.erase()
     figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
-    append_note(module, Code.FUSED_ATTENTION, [name], reason, str(second.operands[0].type), figures)
+    append_note(module, Code.FUSED_ATTENTION, [name], reason, edge, figures)
 
 
 def _function(chain: Chain, parts: Sequence[ir.Operation], operands: Sequence[ir.Value]) -> tuple[ir.Operation, ir.Operation]:

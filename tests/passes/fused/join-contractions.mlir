@@ -59,6 +59,29 @@ func.func @masked_by_data(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tens
 
 // -----
 
+// Changed: Two layers share one group.
+// CHECK-LABEL: func.func @two_layers
+// CHECK: %[[A:.*]] = call @attention_0(%arg0, %arg1, %arg2)
+// CHECK-NEXT: %[[B:.*]] = call @attention_0(%[[A]], %arg1, %arg2)
+// CHECK-NEXT: return %[[B]]
+// CHECK-NOT: @attention_1
+func.func @two_layers(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+  %t = stablehlo.reduce(%s init: %none) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %w = stablehlo.divide %s, %tb : tensor<64x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %s2 = stablehlo.dot_general %o, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+  %t2 = stablehlo.reduce(%s2 init: %none) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %tb2 = stablehlo.broadcast_in_dim %t2, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %w2 = stablehlo.divide %s2, %tb2 : tensor<64x64xf32>
+  %o2 = stablehlo.dot_general %w2, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %o2 : tensor<64x32xf32>
+}
+
+// -----
+
 // Declined: The weights are returned: they are written whole.
 // CHECK: code = "NOT_TILEABLE"
 // CHECK-SAME: reason = "a value between the two contractions is needed by others"
