@@ -143,7 +143,7 @@ def _figures(function: ir.Operation, parts: Sequence[ir.Operation], target: Targ
 
 
 def _named(module: ir.Operation, function: ir.Operation, joined: dict[str, str]) -> str:
-    """A name for the group; that of an equal one, which then stands for it."""
+    """A name for the group; that of an equal one, which then stands for it, and the group is gone."""
     text = function.get_asm(enable_debug_info=False, use_local_scope=True)
     if text in joined:
         function.erase()

@@ -179,3 +179,17 @@ def test_a_small_model_of_transformers_agrees(kind):
             return self.model(input_ids=tokens).last_hidden_state
 
     agrees(Hidden().eval(), [torch.randint(0, 101, (2, 17))])
+
+
+def test_equal_attentions_are_one_kernel():
+    """The group of the second is erased after the first stands for it."""
+
+    def function(q, k, v):
+        for _ in range(3):
+            q = functional.scaled_dot_product_attention(q, k, v)
+        return q
+
+    inputs = [torch.randn(2, 4, 40, 16) for _ in range(3)]
+    exe = hloom.compile(function, *inputs)
+    torch.testing.assert_close(exe(*inputs), function(*inputs), rtol=1e-4, atol=1e-5)
+    assert "attention_1" in exe.report.text() and "attention_2" not in exe.report.text()
