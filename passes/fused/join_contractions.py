@@ -10,7 +10,7 @@ After:
 
 A tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache. `hloom.live` is
 [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py), so that a tile
-computes no columns behind those of its last row.
+computes no columns behind those of its last row. Halves, of which several fill a lane, are multiplied in columns of a known number, all.
 
 Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, right operands that do not stay in the
 cache, bf16 that AMX multiplies, a policy's `use = "apart"` for either contraction. Declined without: targets other than CPUs.
@@ -22,11 +22,11 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import byte_size
+from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import LIVE
-from ..common.rewriting import clone_with, create, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
+from ..common.rewriting import clone_with, create, element_of, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
 from ..registry import register_pass
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
 from .chains.masks import Masks
@@ -70,7 +70,8 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     made = {value for call in chain.calls for value in call.results}
     operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands if value not in made))
     function, second = _function(chain, functions_of, operands)
-    ahead = Masks(groups, function, operands).ahead(second, function)
+    narrow = element_bytes(element_of(second.operands[0])) < 4
+    ahead = None if narrow else Masks(groups, function, operands).ahead(second, function)
     rows, columns = list(ir.RankedTensorType(chain.between.type).shape)[-2:]
     reason, share = "what lies between two contractions stays in the tile", 1.0
     if ahead is not None and ahead < columns:

@@ -24,9 +24,17 @@ def attention(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients do not need."""
-    output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
-    return output, _scores(query, _heads(key, query), is_causal, attn_mask, scale).logsumexp(-1)
+    """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients do not need.
+
+    Of halves it makes products of f32. These are products of halves summed in f32, the weights rounded in between, as in torch's kernel.
+    """
+    keys = _heads(key, query)
+    scores = _scores(query, keys, is_causal, attn_mask, scale)
+    if query.dtype.itemsize < 4 and not dropout:
+        output = _product(_weights(scores, attn_mask).to(query.dtype), _heads(value, query)).to(query.dtype)
+    else:
+        output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
+    return output, scores.logsumexp(-1)
 
 
 @torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu_backward")
@@ -46,7 +54,7 @@ def attention_backward(
     """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O))."""
     keys, values = _heads(key, query), _heads(value, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
-    weights = torch.softmax(scores, -1) if attn_mask is None else torch.ops.aten._safe_softmax(scores, -1)
+    weights = _weights(scores, attn_mask)
     towards = _product(gradient, values.transpose(-2, -1))
     inner = weights * (towards - (_wide(gradient) * _wide(output)).sum(-1, keepdim=True)) * _scale(query, scale)
     inner, weights = inner.to(query.dtype), weights.to(query.dtype)
@@ -71,11 +79,16 @@ def _product(x: Tensor, y: Tensor) -> Tensor:
 def _scores(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, scale: float | None) -> Tensor:
     scores = _product(query, key.transpose(-2, -1)) * _scale(query, scale)
     if is_causal:
-        rows, columns = torch.arange(query.shape[-2]), torch.arange(key.shape[-2])
-        return torch.where(rows[:, None] >= columns, scores, -math.inf)
+        rows, columns = (torch.arange(x.shape[-2], dtype=torch.int32) for x in (query, key))
+        return scores + torch.where(rows[:, None] >= columns, 0.0, -math.inf)  # made once: it depends on no input
     if mask is None:
         return scores
     return torch.where(mask, scores, -math.inf) if mask.dtype == torch.bool else scores + mask
+
+
+def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """A mask may leave nothing of a row."""
+    return torch.softmax(scores, -1) if mask is None else torch.ops.aten._safe_softmax(scores, -1)
 
 
 def _heads(x: Tensor, query: Tensor) -> Tensor:
