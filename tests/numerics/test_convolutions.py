@@ -105,6 +105,9 @@ LINES = [
     Layer((13, 20), 16, 24, (3, 3), padding=around(1), groups=4, batch=2),
     Layer((9, 33), 12, 6, (3, 5), stride=2, padding=((1, 0), (2, 2)), groups=3),
     Layer((150, 150), 16, 8, (3, 3), padding=around(1), groups=2, batch=2),
+    Layer((203,), 1, 40, (10,), stride=5, batch=2),
+    Layer((9, 130), 2, 20, (3, 7), stride=4),
+    Layer((300,), 3, 17, (9,), stride=6),
 ]
 """Lines of pixels along the lanes, where a policy asks for the channels first."""
 

@@ -22,7 +22,7 @@ from ...fused.planner.policy import FIRST, LAST, policy_of
 from ...library_calls.conv import Conv
 from . import build
 from .direct_convolution import direct_convolution, suits_winograd
-from .line_convolution import line_convolution, line_length
+from .line_convolution import line_convolution, line_length, packs_pixels
 
 _JOINING = frozenset([*named(Kind.ELEMENTWISE), "stablehlo.pad", "stablehlo.slice", "stablehlo.concatenate", "stablehlo.reduce_window"])
 _FLOAT_BITS = 32
@@ -33,6 +33,8 @@ _FIRST, _FIRST_APART = 0.9, 0.72
 """Shares of the peak with the channels first, of pixels side by side and of those two apart."""
 _WINOGRAD = 2
 """What Winograd's algorithm saves at the least."""
+_COLUMNS = 64
+"""Output channels of a tile."""
 _PS = 10**12
 
 
@@ -107,7 +109,17 @@ def _flops_ps(conv: Conv, target: TargetView) -> int:
 def _first_ps(conv: Conv, target: TargetView) -> int:
     lanes, line = target.vector_bits // _FLOAT_BITS, line_length(conv)
     used = line / (ceil(line / lanes) * lanes)
+    if packs_pixels(conv, target):
+        return int(_flops_ps(conv, target) / used / _FIRST) + _packing_ps(conv, target)
     return int(_flops_ps(conv, target) / used / (_FIRST if conv.window_strides[-1] == 1 else _FIRST_APART))
+
+
+def _packing_ps(conv: Conv, target: TargetView) -> int:
+    """Of the pixels of all taps, copied for each tile of output channels by squares of lanes."""
+    lanes, taps = target.vector_bits // _FLOAT_BITS, conv.filter[-1]
+    squares = prod(conv.filter[1:-1]) * ceil(taps / lanes) * lanes
+    copied = squares * conv.output[0] * prod(conv.output[2:]) * ceil(conv.output[1] / _COLUMNS)
+    return 2 * _FLOAT * copied * _PS // target.llc_bytes_per_second
 
 
 def _last_ps(op: ir.Operation, conv: Conv, target: TargetView) -> int:

@@ -11,24 +11,35 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.lines import FARTHEST, MOST_TAPS
+from ...common.contraction import SHALLOW
+from ...common.lines import FARTHEST, LEAST_ROWS, MOST_COPIES, MOST_TAPS
 from ...library_calls.conv import Conv, conv_of
 from .dimensions import ConvDims
 
-_LANE_BITS = 32
+_FLOAT, _LANE_BITS = 4, 32
 
 
 def line_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
-    """Sizes of a convolution that the kernel of lines computes (passes/vector/nests/lines.py); None for others.
+    """Sizes of a convolution that the kernel of lines computes (passes/vector/nests/lines.py), or that of products; None for others.
 
     Of f32 alone, no line shorter than a window or half a vector.
     """
     conv = conv_of(op) if target.kind == "cpu" else None
     if conv is None or {str(v.type.element_type) for v in (*op.operands, op.results[0])} != {"f32"} or not _has_lines(ConvDims.of(op)):
         return None
-    windows = 1 < conv.filter[-1] and prod(conv.filter[2:][-2:]) <= MOST_TAPS and conv.window_strides[-1] <= FARTHEST
+    windows = 1 < conv.filter[-1] and prod(conv.filter[2:][-2:]) <= MOST_TAPS
+    windows = windows and (conv.window_strides[-1] <= FARTHEST or packs_pixels(conv, target))
     long = line_length(conv) >= max(2, conv.filter[-1], target.vector_bits // _LANE_BITS // 2)
     return conv if long and (windows or _is_product(conv)) else None
+
+
+def packs_pixels(conv: Conv, target: TargetView) -> bool:
+    """Whether the pixels lie so far apart that the kernel of products copies each tap's side by side (passes/vector/nests/packing.py)."""
+    plain = conv.groups == 1 and not any((*conv.padding_low, *conv.padding_high)) and set(conv.dilations) == {1}
+    few = conv.filter[-1] <= MOST_COPIES * conv.window_strides[-1]
+    panel = _FLOAT * prod(conv.filter[1:]) * conv.output[-1]
+    far = conv.window_strides[-1] > FARTHEST
+    return far and plain and few and prod(conv.filter[1:]) > SHALLOW and conv.output[1] >= LEAST_ROWS and panel <= target.tile_bytes
 
 
 def line_length(conv: Conv) -> int:

@@ -5,6 +5,7 @@ page and a cache set of its own), and must be transposed when the vector loop is
 
     B[k, n…] → P[k, n]            rows copied
     B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
+    B[n * s + k] → P[k, n]        the same, of windows that share few elements
 
 What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
 for all tiles in a row that read the same one.
@@ -25,8 +26,10 @@ from hloom.dialects.storage import element_bytes, is_i1
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
+from ...common.contraction import SHALLOW
 from ...common.control_flow import for_each, if_then, nest_each
 from ...common.linear_index import LinearIndex
+from ...common.lines import LEAST_ROWS, MOST_COPIES
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import LanesBody
@@ -35,8 +38,6 @@ from .nests import chunks
 from .work import Work, stride_along
 
 _FAR_BYTES = 1024
-_LEAST_ROWS = 16
-_LEAST_DEPTH = 16
 
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
@@ -44,7 +45,7 @@ Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> bool:
     """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache."""
     storage, m = work.inputs[number], work.maps[number]
-    if not isinstance(storage, Storage) or jam is None or size_bound(work.extents[jam]) < _LEAST_ROWS:
+    if not isinstance(storage, Storage) or jam is None or size_bound(work.extents[jam]) < LEAST_ROWS:
         return False
     steps = _steps(m, storage)
     if steps is None or jam in steps or vector not in steps:
@@ -54,10 +55,11 @@ def packable(work: Work, number: int, vector: int, jam: int | None, target: Targ
     if not reduced or len(extents) != len(reduced):
         return False
     depth, width = prod(extents), size_bound(_whole(work, number, vector))
-    if depth < _LEAST_DEPTH or depth * width * element_bytes(storage.element) > target.tile_bytes:
+    if depth <= SHALLOW or depth * width * element_bytes(storage.element) > target.tile_bytes:
         return False
     far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
-    return (steps[vector] != 1 or far) and _apart([(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])])
+    loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])]
+    return (steps[vector] != 1 or far) and (_apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops)))
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
@@ -92,6 +94,12 @@ def _apart(loops: list[tuple[int, int]]) -> bool:
     """Whether loops of these (step, extent) never come to an element twice. The windows of a convolution do: a copy would be larger."""
     ordered = sorted((loop for loop in loops if loop[1] > 1), reverse=True)
     return all(step >= inner * extent for (step, _), (inner, extent) in itertools.pairwise(ordered))
+
+
+def _few_copies(loops: list[tuple[int, int]]) -> bool:
+    """Whether they come to an element a few times: windows that are nearly as far apart as they are long."""
+    span = 1 + sum(step * (extent - 1) for step, extent in loops)
+    return prod(extent for _, extent in loops) <= MOST_COPIES * span
 
 
 def summed(work: Work, number: int) -> list[int]:

@@ -135,3 +135,14 @@ func.func @last(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x16xf32>) -> tensor<1
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x6x6x16xf32>
   return %0 : tensor<1x6x6x16xf32>
 }
+
+// Unchanged: Windows of one channel, far apart: their pixels are copied tap by tap, which costs less than to convert the result.
+// CHECK-LABEL: func.func @far_windows(
+// CHECK-NOT: stablehlo.transpose
+// CHECK: stablehlo.convolution({{.*}}hloom.kernel_chosen = "channels first
+// CHECK: return
+func.func @far_windows(%x: tensor<1x1x16000xf32>, %w: tensor<512x1x10xf32>) -> tensor<1x512x3199xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [5]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x16000xf32>, tensor<512x1x10xf32>) -> tensor<1x512x3199xf32>
+  return %0 : tensor<1x512x3199xf32>
+}

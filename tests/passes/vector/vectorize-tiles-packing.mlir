@@ -81,6 +81,40 @@ func.func private @windows(%x: tensor<16x336xf32>, %w: tensor<32x16x3xf32>) -> t
 
 // -----
 
+// Windows that share few elements are copied tap by tap, so that lanes are pixels: for 32 channels one copy of 10 taps by 334 pixels.
+// CHECK-LABEL: func.func private @far_windows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1675xf32>
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<5376xf32>
+// CHECK: vector.maskedload %[[X]]
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[PANEL]]
+// CHECK-NOT: %[[X]]
+// CHECK: vector.load %[[PANEL]]
+// CHECK: return
+#x = affine_map<(f, w, k) -> (w * 5 + k)>
+#w = affine_map<(f, w, k) -> (f, k)>
+#y = affine_map<(f, w, k) -> (f, w)>
+func.func private @far_windows(%x: tensor<1675xf32>, %w: tensor<32x10xf32>) -> tensor<32x334xf32> attributes {hloom.kind = "convolution"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x334xf32>
+  %r = scf.forall (%i) in (1) shared_outs(%o = %e) -> (tensor<32x334xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<32x334xf32>) -> tensor<32x334xf32>
+    %t = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<1675xf32>, tensor<32x10xf32>) outs(%f : tensor<32x334xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x334xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[0, 0] [32, 334] [1, 1] : tensor<32x334xf32> into tensor<32x334xf32>
+    }
+  }
+  return %r : tensor<32x334xf32>
+}
+
+// -----
+
 // A transposition: squares of the tile are turned in registers into a buffer on the stack, which is then read along the vector loop.
 // CHECK-LABEL: func.func private @transposed(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4096xf32>, %[[O:.*]]: memref<4096xf32>)
