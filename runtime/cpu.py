@@ -6,8 +6,9 @@ A call takes a *frame* (such an array with its own arena) from those the entry k
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import LoadedProgram, Slot
-from .tensors import TO_KIND, address_of, refuse_overlap, torch_address, view
+from .tensors import TO_KIND, address_of, refuse_overlap, torch_address, torch_factory, view
 
 
 class _Frame:
@@ -87,6 +88,10 @@ class CpuDevice:
 
     # Calling.
 
+    @functools.cached_property
+    def _torch_factories(self) -> list[Callable[[], tuple[Any, int]]]:
+        return [torch_factory(spec, large) for spec, large in zip(self.signature.outputs, self._factories)]
+
     def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
         main = self._main
         assert main is not None, "not started"
@@ -96,7 +101,7 @@ class CpuDevice:
             owners, kind = self._set_inputs(main, pointers, inputs)
             if outputs is None:
                 results = []
-                for index, make in zip(main.results, self._factories):
+                for index, make in zip(main.results, self._torch_factories if kind == "torch" else self._factories):
                     result, pointers[index] = make()
                     results.append(result)
             else:
@@ -106,7 +111,7 @@ class CpuDevice:
         finally:
             main.give(frame)
         del owners
-        return [TO_KIND[kind](result) for result in results] if kind in TO_KIND else results
+        return [TO_KIND[kind](result) for result in results] if kind == "jax" else results
 
     def _set_outputs(self, main: _Entry, pointers: Any, outputs: Sequence[Any]) -> list[Any]:
         """Sets the results' pointers to given arrays; returns what must outlive the call."""

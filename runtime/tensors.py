@@ -26,6 +26,7 @@ TORCH_NAMES = {
     "complex64": "complex<f32>", "complex128": "complex<f64>",
 }  # fmt: skip
 _DLPACK_CPU = 1
+_SMALL_RESULT = 2 << 20
 _JAX_64 = frozenset(("float64", "int64", "uint64", "complex128"))  # what JAX narrows unless it is told to keep 64 bits
 
 
@@ -177,6 +178,29 @@ def _to_torch(array: np.ndarray) -> Any:
         stored = torch.from_numpy(array.view(stored_dtype(name)))
         return stored.view(getattr(torch, array.dtype.name)) if array.dtype.name in TORCH_NAMES else stored
     return torch.from_numpy(array)
+
+
+def torch_factory(
+    spec: TensorSpec, large: Callable[[], tuple[np.ndarray, int]], small: int = _SMALL_RESULT
+) -> Callable[[], tuple[Any, int]]:
+    """A function that makes a fresh uninitialised torch tensor of that shape and type, and tells its address.
+
+    Up to `small` bytes are torch's own memory, which takes half the time; more is made by `large`, whose pages stay the process's.
+    """
+    if not 0 < spec.nbytes <= small:
+
+        def converted() -> tuple[Any, int]:
+            array, address = large()
+            return _to_torch(array), address
+
+        return converted
+    pattern, like = _to_torch(np.empty(spec.shape, spec.numpy_dtype)), sys.modules["torch"].empty_like
+
+    def made() -> tuple[Any, int]:
+        tensor = like(pattern)
+        return tensor, tensor.data_ptr()
+
+    return made
 
 
 def _to_jax(array: np.ndarray) -> Any:

@@ -15,12 +15,14 @@ import ctypes
 import mmap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hloom.runtime import cpu
 from hloom.runtime.signature import TensorSpec
+from hloom.runtime.tensors import torch_factory
 
 SIDES = ("start", "end")
 _PAGE = mmap.PAGESIZE
@@ -81,10 +83,10 @@ class _GuardedDevice(cpu.CpuDevice):
         entry = super()._entry(kind, fixed, owners)
         slots = self.program.slots[kind]
         copies = []
-        for index, (slot, address) in enumerate(zip(slots, entry._fixed)):
+        for index, (slot, address) in enumerate(zip(slots, entry.fixed)):
             if address and slot[0] != "result":
                 copies.append(Guarded.copy(address, self._bytes(slot)))
-                entry._fixed[index] = copies[-1].address
+                entry.fixed[index] = copies[-1].address
         entry.owners = (entry.owners, copies)
         return entry
 
@@ -113,7 +115,12 @@ def install(side: str) -> Any:
     """Makes it so for all programs loaded from now on; returns what undoes it."""
     global _side
     assert side in SIDES
-    names = {"CpuDevice": _GuardedDevice, "Scratch": _arena, "result_factory": _result_factory}
+    names = {
+        "CpuDevice": _GuardedDevice,
+        "Scratch": _arena,
+        "result_factory": _result_factory,
+        "torch_factory": partial(torch_factory, small=0),
+    }
     before = {name: getattr(cpu, name) for name in names}
     _side = side
 
