@@ -34,6 +34,12 @@ def less(rows, columns, low=-(10**6), high=0, kind=-math.inf):
     return torch.where((ahead <= high) & (ahead >= low), 0.0, kind)
 
 
+def looked_up(count):
+    """As transformers has it: positions are looked up, and negative ones counted from the end."""
+    places = torch.arange(count)
+    return places[places][None, :] <= torch.where(places < 0, places + count, places)[:, None]
+
+
 def decisions(exe):
     return [each for each in exe.report.data["decisions"] if each["code"] == "FUSED_ATTENTION"]
 
@@ -49,6 +55,7 @@ CASES = {
     "from the lower right": (lambda q, k, v: attention(q, k, v, less(40, 120, high=80)), (2, 40, 120), True),
     "window": (lambda q, k, v: attention(q, k, v, less(150, 150, -9, 3)), (2, 150, 150), True),
     "flags": (lambda q, k, v: attention(q, k, v, torch.ones(150, 150, dtype=torch.bool).tril(2)), (2, 150, 150), True),
+    "places looked up": (lambda q, k, v: attention(q, k, v, looked_up(150)), (2, 150, 150), True),
     "finite": (lambda q, k, v: attention(q, k, v, less(70, 70, kind=-10000.0)), (2, 70, 70), False),
     "the other triangle": (lambda q, k, v: attention(q, k, v, less(70, 70, 0, 10**6)), (2, 70, 70), False),
     "no mask": (attention, (3, 101, 77), False),

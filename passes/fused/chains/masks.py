@@ -20,23 +20,16 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 
 from ...common.dense_constants import constant_bytes
-from ...common.rewriting import defining_op, integer, integers, is_block_argument, keyword, ops_in
+from ...common.rewriting import keyword, ops_in
+from ...stablehlo.support.build import shape_of
 from ...stablehlo.support.constants import splat_value
-from .chain import Groups, callee, returned
+from .chain import Groups
+from .values import Place, Values
 
 _NEUTRAL = {"stablehlo.maximum": -inf, "stablehlo.add": 0.0}
 _NEGATED = {"LT": "GE", "GE": "LT", "LE": "GT", "GT": "LE"}
 _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 _MOST_CONSTANT = 1 << 24
-
-
-@dataclass(frozen=True)
-class Place:
-    """A value and which of its dimensions are rows and columns; None where it is the same along them."""
-
-    value: ir.Value
-    row: int | None
-    column: int | None
 
 
 @dataclass(frozen=True)
@@ -47,27 +40,27 @@ class Tail:
     number: float
 
 
-class Masks:
-    """Reads values of a group and, where these are its arguments, of the groups that make them."""
+class Masks(Values):
+    """Reads masks, and what is made of them."""
 
     def __init__(self, groups: Groups, function: ir.Operation, operands: Sequence[ir.Value]):
-        self.groups = groups
-        self.operands: dict[ir.Operation, Sequence[ir.Value]] = {function: operands}
+        super().__init__(groups, function, operands)
         self.known: dict[Place, Tail | None] = {}
 
     def ahead(self, second: ir.Operation, function: ir.Operation) -> int | None:
         """From which column on, counted from a row's own number, nothing of the group depends on what the second contraction sums."""
         left = second.operands[0]
-        rank = len(_shape(left))
+        rank = len(shape_of(left))
         if rank < 2:
             return None
         start = Place(left, rank - 2, rank - 1)
+        self.extents = shape_of(left)[-1], shape_of(left)[-2]
         if _tail_of(self, start, 0.0) is None:
             return None
         tails = [self.tail(start)]
         for op in ops_in(function.regions[0].blocks[0]):
             if op.name == "stablehlo.reduce":
-                tails.append(self._reduced(op, _shape(left)))
+                tails.append(self._reduced(op, shape_of(left)))
         if any(tail is None for tail in tails):
             return None
         found = max(tail.ahead for tail in tails if tail is not None)
@@ -76,8 +69,8 @@ class Masks:
     def _reduced(self, op: ir.Operation, shape: list[int]) -> Tail | None:
         """The tail of what is reduced along the columns, if it does not matter there."""
         operand = op.operands[0]
-        rank = len(_shape(operand))
-        if len(op.results) != 1 or rank < 2 or _shape(operand)[-2:] != shape[-2:]:
+        rank = len(shape_of(operand))
+        if len(op.results) != 1 or rank < 2 or shape_of(operand)[-2:] != shape[-2:]:
             return None
         body = ops_in(op.regions[0].blocks[0])
         neutral = _NEUTRAL.get(body[0].name) if len(body) == 2 else None
@@ -91,7 +84,7 @@ class Masks:
         return self.known[place]
 
     def _find_tail(self, place: Place) -> Tail | None:
-        op = self._maker(place)
+        op = self.maker(place)
         if isinstance(op, Place):
             return self.tail(op)
         if op is None or place.column is None:
@@ -105,7 +98,7 @@ class Masks:
 
     def bound(self, place: Place, negated: bool = False) -> float | None:
         """Before which column, counted from a row's own number, a predicate holds at most; `negated`: does not hold."""
-        op = self._maker(place)
+        op = self.maker(place)
         if isinstance(op, Place):
             return self.bound(op, negated)
         if op is None:
@@ -138,69 +131,6 @@ class Masks:
         if column == 0 or row != -column or direction not in ("LT", "LE", "EQ"):
             return None
         return floor(-constant / column) + 1 if direction != "LT" else -floor(constant / column)
-
-    def affine(self, place: Place) -> tuple[int, int, int] | None:
-        """(a, b, c) of an integer that is a · column + b · row + c."""
-        op = self._maker(place)
-        if isinstance(op, Place):
-            return self.affine(op)
-        if op is None or not _counts(op.results[0]):
-            return None
-        if op.name == "stablehlo.iota":
-            along = integer(op, "iota_dimension")
-            return (1, 0, 0) if along == place.column else (0, 1, 0) if along == place.row else None
-        splat = splat_value(op.results[0])
-        if splat is not None:
-            return (0, 0, splat) if isinstance(splat, int) else None
-        found = [self.affine(Place(v, place.row, place.column)) for v in op.operands]
-        terms = [each for each in found if each is not None]
-        if not terms or len(terms) != len(found):
-            return None
-        if op.name == "stablehlo.convert":
-            return terms[0]
-        if op.name in ("stablehlo.add", "stablehlo.subtract"):
-            sign = 1 if op.name == "stablehlo.add" else -1
-            a, b, c = (x + sign * y for x, y in zip(*terms))
-            return a, b, c
-        return None
-
-    def _maker(self, place: Place) -> ir.Operation | Place | None:
-        """The op that makes a value; or the value that it is a view of, or that a group is called with."""
-        value = place.value
-        if is_block_argument(value):
-            argument = ir.BlockArgument(value)
-            given = self.operands.get(argument.owner.owner.operation)
-            return None if given is None else Place(given[argument.arg_number], place.row, place.column)
-        op = defining_op(value)
-        if op is None:
-            return None
-        if op.name == "func.call":
-            function = self.groups.get(callee(op))
-            if function is None:
-                return None
-            self.operands[function] = list(op.operands)
-            return Place(returned(function).operands[ir.OpResult(value).result_number], place.row, place.column)
-        if op.name == "stablehlo.broadcast_in_dim":
-            dims, shape = integers(op, "broadcast_dimensions"), _shape(op.operands[0])
-            at = {d: i for i, d in enumerate(dims) if shape[i] != 1}
-            return Place(op.operands[0], _at(at, place.row), _at(at, place.column))
-        if op.name == "stablehlo.reshape":
-            return _before_reshape(op, place)
-        return op
-
-
-def _at(places: dict[int, int], dim: int | None) -> int | None:
-    return None if dim is None else places.get(dim)
-
-
-def _before_reshape(op: ir.Operation, place: Place) -> Place | None:
-    """Where rows and columns lie before a reshape that leaves both as they are."""
-    before, after = _shape(op.operands[0]), _shape(op.results[0])
-    at = {(n, prod(before[d + 1 :])): d for d, n in enumerate(before)}
-    found = [None if d is None else at.get((after[d], prod(after[d + 1 :]))) for d in (place.row, place.column)]
-    if any(new is None and d is not None for new, d in zip(found, (place.row, place.column))):
-        return None
-    return Place(op.operands[0], *found)
 
 
 def _tail_of(masks: Masks, place: Place, number: float) -> Tail | None:
@@ -270,13 +200,3 @@ def _constant_tail(op: ir.Operation, place: Place, number: float | None = None) 
     last = float(array[0, 0, -1]) if number is None else number
     rows, columns = np.nonzero((array != last).any(0))
     return Tail(float((columns - rows).max() + 1) if rows.size else -inf, last)
-
-
-def _shape(value: ir.Value) -> list[int]:
-    return list(ir.RankedTensorType(value.type).shape)
-
-
-def _counts(value: ir.Value) -> bool:
-    """Whether the elements are integers that the numbers of rows and columns, and their differences, do not leave."""
-    element = ir.RankedTensorType(value.type).element_type
-    return isinstance(element, ir.IntegerType) and element.width >= 32 and not element.is_unsigned

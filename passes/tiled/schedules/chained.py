@@ -40,7 +40,8 @@ def rows_of(op: TileOp, axes: Axes) -> list[int]:
 
 
 def chained_schedule(second: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
-    """All tileable axes one by one, but for the innermost row axis: of that as many rows as half of L2 holds of what lies between."""
+    """All tileable axes one by one, but for the innermost row axis: of that as many rows as half of a tile's share of the cache holds of
+    what lies between."""
     rows = rows_of(second, axes)
     sizes = {axis: 1 for axis in second.axes if axis in axes.tileable}
     if not rows:
@@ -48,7 +49,7 @@ def chained_schedule(second: TileOp, axes: Axes, target: TargetView) -> dict[int
     last = rows[-1]
     a_row = max(1, sum(temporaries(axes, sizes).values()))
     block = block_rows(target, block_registers(target))
-    most = min(_MOST_ROWS, max(block, target.l2_bytes // 2 // a_row))
+    most = min(_MOST_ROWS, max(block, target.tile_bytes // 2 // a_row))
     extent = axes.extent[last]
     if extent <= most:
         del sizes[last]
@@ -63,8 +64,12 @@ def live_axis(function: ir.Operation, axes: Axes, sizes: dict[int, int]) -> Live
     if chain is None:
         return None
     rows, columns, ahead = ir.DenseI64ArrayAttr(function.attributes[LIVE])
-    _, second, axis = chain
+    first, second, axis = chain
     found = [row for row in rows_of(second, axes) if axes.extent[row] == rows]
     known = len(found) == 1 and found[0] in sizes and axes.extent[axis] == columns
-    wide = all(element_bytes(ir.RankedTensorType(v.type).element_type) >= 4 for v in second.inputs[:2])
-    return Live(axis, found[0], ahead) if known and wide else None
+    return Live(axis, found[0], ahead) if known and not any(map(_multiplies_narrow, (first, second))) else None
+
+
+def _multiplies_narrow(op: TileOp) -> bool:
+    """Whether both operands are of less than 32 bits: kernels of such pack as much as they read, and sum over a known depth."""
+    return all(element_bytes(ir.RankedTensorType(v.type).element_type) < 4 for v in op.inputs[:2])
