@@ -27,13 +27,15 @@ from .work import Work
 
 
 def steps_over_pixels(work: Work) -> bool:
-    """Whether the first input is read through windows that are two pixels or more apart."""
+    """Whether the first input is read through windows that are two pixels or more apart, or as far as they are wide: by pieces of lines, a loop
+    of patches between those of a patch's lines and of its line."""
     results = linear_results(work.maps[0], [LinearIndex({dim: 1}) for dim in range(work.maps[0].n_dims)]) if work.inputs else None
     for index in results or ():
         steps = [step for loop, step in index.terms.items() if work.parallel[loop]]
         if len(steps) < len(index.terms) and any(step > 1 for step in steps):
             return True
-    return False
+    order = [work.parallel[loop] for index in results or () for loop in index.terms]
+    return bool(order) and not order[-1] and True in order[order.index(False) :]
 
 
 def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None:
