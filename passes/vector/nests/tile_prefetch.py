@@ -27,8 +27,8 @@ from .work import Work
 
 
 def steps_over_pixels(work: Work) -> bool:
-    """Whether the first input is read through windows that are two pixels or more apart, or as far as they are wide: by pieces of lines, a loop
-    of patches between those of a patch's lines and of its line."""
+    """Whether the first input is read through windows that are two pixels or more apart; or by pieces of the lines of a patch, where these
+    are as far apart as they are wide: the loop of patches is between those that are summed."""
     results = linear_results(work.maps[0], [LinearIndex({dim: 1}) for dim in range(work.maps[0].n_dims)]) if work.inputs else None
     for index in results or ():
         steps = [step for loop, step in index.terms.items() if work.parallel[loop]]
