@@ -105,7 +105,9 @@ class _Eager(OperatorSupportBase):
 
     def learns(self, error: CompileError, part: GraphModule) -> bool:
         """Whether the error names ops of the part; they stay from here on."""
-        named = {str(node.target) for node in _calls(part) if error.op in (str(node.target), str(node.meta.get("original_aten")))}
+        named = {
+            str(node.target) for node in _calls(part) if _names_it(error, node.target) or _names_it(error, node.meta.get("original_aten"))
+        }
         self.ops |= named
         return bool(named)
 
@@ -117,6 +119,11 @@ class _Eager(OperatorSupportBase):
         if any(is_open(each) for each in (node, *node.all_input_nodes)):
             return False
         return isinstance(node.target, torch._ops.OpOverload) and str(node.target) not in self.ops
+
+
+def _names_it(error: CompileError, op: Any) -> bool:
+    """Whether the error is of the torch op, or of what its lowering made: places in the source begin with the op's name."""
+    return str(op) == error.op or f'"{op}"' in (error.loc or "")
 
 
 def _copied(module: GraphModule) -> GraphModule:

@@ -268,6 +268,20 @@ def test_heads_that_share_keys_and_values():
     same(*gradients)
 
 
+@pytest.mark.parametrize("rows", [3, 13])
+def test_mixtures_of_experts(rows):
+    pytest.importorskip("transformers.integrations.moe", reason="it registers the op")
+    ends = torch.tensor([1, 1, 3, rows - (rows > 3)], dtype=torch.int32)
+    given = [torch.randn(rows, 8), torch.randn(4, 8, 5)]
+    gradients = []
+    for call in (compiled(torch.ops.transformers.grouped_mm_fallback), torch.ops.transformers.grouped_mm_fallback):
+        leaves = [value.clone().requires_grad_() for value in given]
+        result = call(*leaves, ends)
+        (result**2).sum().backward()
+        gradients.append([result, *(leaf.grad for leaf in leaves)])
+    same(*gradients)
+
+
 @pytest.mark.parametrize(("options", "match"), [({"mode": "max-autotune"}, "mode"), ({"options": {"speed": 1}}, "speed")])
 def test_options_that_there_are_not(options, match):
     with pytest.raises(Exception, match=match):

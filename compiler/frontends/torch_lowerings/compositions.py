@@ -57,6 +57,11 @@ def new_empty(x: Tensor, size: Sequence[int], *rest: Any, **options: Any) -> Ten
     return torch.full(size, 0, dtype=options.get("dtype") or x.dtype)
 
 
+@torch_decomposition("aten.empty_like")
+def empty_like(x: Tensor, **options: Any) -> Tensor:
+    return torch.full(x.shape, 0, dtype=options.get("dtype") or x.dtype)
+
+
 @torch_decomposition("aten.instance_norm")
 def instance_norm(
     x: Tensor,
