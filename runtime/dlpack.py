@@ -53,8 +53,8 @@ _DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _api = ctypes.pythonapi
-_api.PyCapsule_New.restype = ctypes.py_object
-_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
+# by prototypes of our own: what is set of _api's functions is set, and changed, by everybody in the process
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR)(("PyCapsule_New", _api))
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 _set_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _api))
 # A destructor is handed an object that is going away: it must not be counted as another reference.
@@ -138,7 +138,7 @@ def give(owner: Any, address: int, device: tuple[int, int], dtype: str, shape: t
     managed.deleter = ctypes.cast(_release, ctypes.c_void_p)
     key = ctypes.addressof(managed)
     _alive[key] = (owner, managed, dims, strides)
-    return _api.PyCapsule_New(key, _FRESH, _drop)
+    return _new_capsule(key, _FRESH, _drop)
 
 
 @_DELETER

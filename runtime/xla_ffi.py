@@ -15,9 +15,10 @@ _keys = itertools.count(int.from_bytes(os.urandom(6), "little"))
 """Those of another process are others: what XLA kept of it finds no program, and says so."""
 
 
-def handler() -> int:
-    """The address of the handler, one for all programs."""
-    return ctypes.cast(native().hloom_ffi_call, ctypes.c_void_p).value or 0
+def handler() -> object:
+    """A capsule of the handler, one for all programs. jax.ffi.pycapsule would change functions of the whole process (runtime/dlpack.py)."""
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return kind(("PyCapsule_New", ctypes.pythonapi))(ctypes.cast(native().hloom_ffi_call, ctypes.c_void_p), None, None)
 
 
 def callable_by_xla(exe: Executable) -> bool:

@@ -19,12 +19,12 @@ from hloom.dialects.context import make_context
 from hloom.passes.errors import UnsupportedOpError
 from hloom.runtime import pytree
 from hloom.runtime.executable import Executable
-from hloom.runtime.layouts import order_of
 from hloom.runtime.program import GENERATOR
 
 from ..compile import Compilation, simulator
 from ..frontend import load_program
 from ..frontends.torch_import import SMALL, as_array, line_of, stablehlo_of
+from ..frontends.torch_layouts import order_of_value
 from ..source_program import Imported
 from .weights import Weights
 
@@ -167,5 +167,4 @@ def _values(node: Node) -> Iterator[tuple[Any, ...]]:
 
 def _orders(nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:
     """How the tensors lie that are dense and not row-major."""
-    found = {index: order_of(node.meta["val"].shape, node.meta["val"].stride()) for index, node in enumerate(nodes)}
-    return {index: order for index, order in found.items() if order}
+    return {index: order for index, node in enumerate(nodes) if (order := order_of_value(node.meta["val"]))}

@@ -20,8 +20,11 @@ _CONVOLUTION = torch.ops.aten.conv3d.default
 
 
 def order_of_value(value: Any) -> tuple[int, ...]:
-    """The order of a described tensor's dimensions in memory; () where it is row-major, or not dense."""
-    return order_of(value.shape, value.stride()) if isinstance(value, torch.Tensor) and value.layout is torch.strided else ()
+    """The order of a described tensor's dimensions in memory; () where it is row-major, not dense, or of sizes that are open."""
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return ()
+    shape, strides = value.shape, value.stride()
+    return order_of(shape, strides) if all(type(size) is int for size in (*shape, *strides)) else ()
 
 
 def result_orders(exported: torch.export.ExportedProgram, results: Sequence[Node]) -> dict[int, tuple[int, ...]]:

@@ -202,6 +202,6 @@ def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options)
     return jax.ffi.ffi_lowering(_TARGET)(context, *operands, program=np.int64(made[1]))
 
 
-jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(handler()), platform="cpu")
+jax.ffi.register_ffi_target(_TARGET, handler(), platform="cpu")
 mlir.register_lowering(program_p, _lowered, platform="cpu")
 mlir.register_lowering(program_p, mlir.lower_fun(lambda *operands, jaxpr, options: jaxpr_as_fun(jaxpr)(*operands), multiple_results=True))
