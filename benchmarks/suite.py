@@ -14,6 +14,7 @@ _MODULES = {
     "workloads": "benchmarks.peers",
     "layers": "benchmarks.layers.suite",
     "models": "benchmarks.layers.suite",
+    "zoo": "benchmarks.layers.suite",
     "functions": "benchmarks.functions.suite",
 }
 """By a suite's name: the module whose SUITES has it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -98,16 +99,32 @@ def _compile(row: Layer, threads: int) -> Prepared:
     """Weights are constants, as they are for hloom and OpenVINO."""
     import torch
 
+    torch._inductor.config.freezing = True
+    return _by_dynamo(row, threads)
+
+
+def _by_dynamo(row: Layer, threads: int, backend: str = "inductor") -> Prepared:
+    import torch
+
+    import hloom
+
     from .modules import leaves, make, tensors
 
     torch.set_num_threads(threads)
-    torch._inductor.config.freezing = True
+    hloom.set_threads(threads)
     module, inputs = make(row), tensors(row)
-    start = time.perf_counter()
-    compiled = torch.compile(module, dynamic=False)
-    results = compiled(*inputs)
-    seconds = time.perf_counter() - start
-    return Prepared(lambda: compiled(*inputs), [_numpy(leaf) for leaf in leaves(results)], seconds)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        compiled = torch.compile(module, backend=backend, dynamic=False)
+        results = compiled(*inputs)
+        seconds = time.perf_counter() - start
+    left = [str(each.message).split(". The first")[0] for each in told if "hloom leaves" in str(each.message)]
+    return Prepared(lambda: compiled(*inputs), [_numpy(leaf) for leaf in leaves(results)], seconds, note="; ".join(left))
+
+
+def _backend(row: Layer, threads: int) -> Prepared:
+    return _by_dynamo(row, threads, "hloom")
 
 
 def _openvino(row: Layer, threads: int) -> Prepared:
@@ -220,3 +237,10 @@ PEERS = {
         *limits("benchmarks.layers.modules"),
     ]
 }
+
+DYNAMO_PEERS = {
+    **PEERS,
+    "hloom": Peer("hloom", "hloom", (*_MODULES, *_HLOOM, "hloom.compiler.dynamo.backend"), _backend, warm=_warm(_backend)),
+    "compile": Peer("compile", "torch.compile", (*_MODULES, *_INDUCTOR), _by_dynamo, warm=_warm(_by_dynamo)),
+}
+"""hloom as torch.compile's backend, and inductor as torch.compile has it by default."""

@@ -1,14 +1,14 @@
-"""The suites of torch modules: layers and models, each beside every peer that takes a torch module."""
+"""The suites of torch modules: layers and models beside every peer that takes a torch module, the zoo beside torch.compile and eager."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ..suite import Suite
-from .peers import PEERS
+from .peers import DYNAMO_PEERS, PEERS
 from .table import read
 
-_MANY = {"layers": 16, "models": 8}
+_MANY = {"layers": 16, "models": 8, "zoo": 8}
 """By suite: the larger batch."""
 
 _BEST = ("eager", "compile", "openvino")
@@ -20,6 +20,8 @@ def _suite(name: str, many: int) -> Suite:
     rows = read(Path(__file__).parent / f"{name}.txt", many)
     halves = [row.of_type("bf16") for row in rows.values() if all(each.dtype in ("f32", "i64") for each in row.inputs)]
     rows |= {row.name: row for row in halves if row.name not in rows}
+    if name == "zoo":
+        return Suite(name, rows, DYNAMO_PEERS, reference="eager", best=_BEST[:2])
     return Suite(name, rows, PEERS, reference="eager", best=_BEST, best_too=_PRODUCTS)
 
 

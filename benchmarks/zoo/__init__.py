@@ -1,0 +1,1 @@
+"""Public models by torch.compile's backend of hloom."""
