@@ -7,10 +7,12 @@ when the row is prepared; then for each number of seconds with the times of call
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -23,6 +25,8 @@ from .suite import Peer, load
 
 _MOST_SAMPLES = 5000
 _MOST_COMPARED = 1 << 21
+_STACK = 64 << 20
+"""Of the thread that compiles and calls."""
 _SHORTEST_SAMPLE = 0.05
 """Milliseconds: calls that are shorter are timed several at a time, for a clock costs some of a microsecond."""
 
@@ -40,9 +44,20 @@ def main(suite_name: str, peer_name: str, threads: int) -> None:
     while line := sys.stdin.readline():
         child = os.fork()
         if not child:
-            os._exit(_measure(suite.rows[line.strip()], peer, threads, answers))
+            os._exit(_in_a_thread(functools.partial(_measure, suite.rows[line.strip()], peer, threads, answers)))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         _answer(answers, ended=status)
+
+
+def _in_a_thread(function: Callable[[], int]) -> int:
+    """What the function gives, called in a new thread: the one that a child begins with has no pool of OpenMP's, which a call of several
+    threads would then have to go around (runtime/native/parallel.cpp)."""
+    status: list[int] = []
+    threading.stack_size(_STACK)
+    thread = threading.Thread(target=lambda: status.append(function()))
+    thread.start()
+    thread.join()
+    return status[0]
 
 
 def _answer(answers: IO[str], **values: object) -> None:
