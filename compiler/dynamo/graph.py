@@ -56,6 +56,24 @@ def lowered_graph(module: GraphModule) -> None:
             load_program(graph.imported())
 
 
+def unboxed(operands: Sequence[Any]) -> list[Any]:
+    """The operands of a call that gives them one by one, or in a list, which is emptied: nobody else holds them then."""
+    if len(operands) != 1 or not isinstance(operands[0], list):
+        return list(operands)
+    given = list(operands[0])
+    operands[0].clear()
+    return given
+
+
+def copied(module: GraphModule) -> tuple[Graph, Any]:
+    """A copy of the graph, for AOTAutograd looks at its own again, without the output, and the values that this gave."""
+    graph, copies = Graph(), dict[Node, Node]()
+    values = graph.graph_copy(module.graph, copies)
+    for node, copy in copies.items():
+        copy.meta = dict(node.meta)
+    return graph, values
+
+
 class Call:
     """What AOTAutograd calls: with a list of the operands, which it may empty, or with the operands themselves."""
 
@@ -71,11 +89,7 @@ class Call:
         self.is_plain = exe is not None and self.results == [(_MADE, index) for index in range(len(self.results))]
 
     def __call__(self, *operands: Any) -> list[Any]:
-        if len(operands) == 1 and isinstance(operands[0], list):
-            given = list(operands[0])
-            operands[0].clear()
-        else:
-            given = list(operands)
+        given = unboxed(operands)
         if self.weights is not None:
             self.weights.bind(given)
         if self.seed is not None:
@@ -88,15 +102,11 @@ class Call:
 
 
 class _Graph:
-    """A copy of the graph, for AOTAutograd looks at its own again."""
+    """A copy of the graph that takes what its program reads and gives what it makes."""
 
     def __init__(self, module: GraphModule):
         self.module = module
-        self.graph = Graph()
-        copies: dict[Node, Node] = {}
-        values = self.graph.graph_copy(module.graph, copies)
-        for node, copy in copies.items():
-            copy.meta = dict(node.meta)
+        self.graph, values = copied(module)
         self.operands = [node for node in self.graph.nodes if node.op == "placeholder"]
         self.bound: dict[Node, torch.Tensor] = {}
         self._bind_constants()

@@ -23,7 +23,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from hloom.passes.errors import CompileError
 
-from .graph import compiled_graph, is_open, lowered_graph
+from .graph import compiled_graph, copied, is_open, lowered_graph, unboxed
 
 
 def compiled_where_possible(module: GraphModule, static: Collection[int] = (), **options: Any) -> Callable[..., Any]:
@@ -49,8 +49,9 @@ class _Parts:
     def _parted(self) -> GraphModule:
         """The graph with the parts that have a form in StableHLO as children of their own."""
         while True:
-            copy = _copied(self.source)
-            partitioner = CapabilityBasedPartitioner(copy, self.eager, allows_single_node_partition=True)
+            graph, values = copied(self.source)
+            graph.output(values)
+            partitioner = CapabilityBasedPartitioner(GraphModule(self.source, graph), self.eager, allows_single_node_partition=True)
             parted = partitioner.fuse_partitions(partitioner.propose_partitions())
             if all(self._lowers(part) for part in _parts_of(parted).values()):
                 return parted
@@ -78,8 +79,7 @@ class _Parts:
         return f"hloom leaves {len(left)} of {self.count} ops of a graph to PyTorch: {names}. The first reason: {self.why}"
 
     def __call__(self, *operands: Any) -> Any:
-        given = operands[0] if len(operands) == 1 and isinstance(operands[0], list) else operands
-        return self.module(*given)
+        return self.module(*unboxed(operands))
 
 
 class _Part(torch.nn.Module):
@@ -124,15 +124,6 @@ class _Eager(OperatorSupportBase):
 def _names_it(error: CompileError, op: Any) -> bool:
     """Whether the error is of the torch op, or of what its lowering made: places in the source begin with the op's name."""
     return str(op) == error.op or f'"{op}"' in (error.loc or "")
-
-
-def _copied(module: GraphModule) -> GraphModule:
-    graph = torch.fx.Graph()
-    copies: dict[Node, Node] = {}
-    graph.output(graph.graph_copy(module.graph, copies))
-    for node, copy in copies.items():
-        copy.meta = dict(node.meta)
-    return GraphModule(module, graph)
 
 
 def _parts_of(module: GraphModule) -> dict[str, GraphModule]:

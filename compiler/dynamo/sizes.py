@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from .graph import is_open
+from .graph import is_open, unboxed
 
 MOST = 64
 """Sets of sizes that are kept; the one that was used longest ago goes first."""
@@ -36,7 +36,7 @@ class BySizes:
         self.made: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
 
     def __call__(self, *operands: Any) -> Any:
-        given = operands[0] if len(operands) == 1 and isinstance(operands[0], list) else list(operands)
+        given = unboxed(operands)
         key = tuple((tuple(each.shape), each.stride()) if isinstance(each, torch.Tensor) else each for each in given)
         if key not in self.made:
             self.made[key] = self._specialised(given)

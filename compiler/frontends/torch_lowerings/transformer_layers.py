@@ -38,7 +38,8 @@ def encoder_layer(
     mask_type: int | None = None,
 ) -> Tensor:
     def attend(x: Tensor) -> Tensor:
-        return _attention(x, x, x, width, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type)[0]
+        given = width, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask
+        return multi_head_attention(x, x, x, *given, need_weights=False, mask_type=mask_type)[0]
 
     def feed(x: Tensor) -> Tensor:
         hidden = linear(x, ffn_weight_1, ffn_bias_1)
@@ -73,27 +74,7 @@ def multi_head_attention(
     average: bool = True,
     mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Without `need_weights` the second result is empty."""
-    result, weights = _attention(query, key, value, width, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type)
-    if not need_weights:
-        return result, query.new_empty([0])
-    return result, weights.mean(1) if average else weights
-
-
-def _attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    width: int,
-    heads: int,
-    qkv_weight: Tensor,
-    qkv_bias: Tensor,
-    proj_weight: Tensor,
-    proj_bias: Tensor,
-    mask: Tensor | None,
-    mask_type: int | None,
-) -> tuple[Tensor, Tensor]:
-    """The attention, and its weights of each head. What is not zero in the mask is left out."""
+    """The attention, and its weights: without `need_weights` an empty tensor. What is not zero in the mask is left out."""
     parts = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))
     q, k, v = (linear(x, weight, bias).unflatten(-1, (heads, width // heads)).transpose(1, 2) for x, weight, bias in parts)
     scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
@@ -105,4 +86,7 @@ def _attention(
             left_out = left_out.unflatten(0, (-1, heads))
         scores = torch.where(left_out, -math.inf, scores)
     weights = scores.softmax(-1)
-    return linear((weights @ v).transpose(1, 2).flatten(2), proj_weight, proj_bias), weights
+    result = linear((weights @ v).transpose(1, 2).flatten(2), proj_weight, proj_bias)
+    if not need_weights:
+        return result, query.new_empty([0])
+    return result, weights.mean(1) if average else weights
