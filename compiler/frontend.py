@@ -26,7 +26,7 @@ from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.open_shapes import Shape
 
 from .frontends.approx_top_k import replace_approx_top_k
-from .frontends.mlir_text import import_mlir, import_module
+from .frontends.mlir_text import FileText, import_mlir, import_module
 from .frontends.replaced_calls import replace_calls
 from .generator_state import add_generator
 from .layouts import lay_out
@@ -114,7 +114,7 @@ def _import(
     if isinstance(source, Imported):
         return source
     origins = {base.__module__.partition(".")[0] for base in type(source).__mro__}
-    if isinstance(source, (str, bytes, bytearray, os.PathLike)):
+    if isinstance(source, (str, bytes, bytearray, os.PathLike, FileText)):
         return import_mlir(source, context)
     if isinstance(source, (ir.Module, ir.Operation, ir.OpView)):
         return import_module(source, context)

@@ -7,13 +7,16 @@ import re
 
 from torch_mlir import ir
 
+from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import ParseError
 
+UNNAMED = "-"  # what MLIR calls text that comes from no file
 BYTECODE_MAGIC = b"ML\xefR"
 
 # The parser recurses on the C stack, which ends somewhere above 3000 levels; no program nests even a tenth as deep.
 _MAX_NESTING = 1000
 _STRINGS_AND_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|<=')
+_IN_UNNAMED = re.compile(r'loc\("-":(\d+):(\d+)\)')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}<>"))
 
 
@@ -29,19 +32,39 @@ def decode(source: bytes) -> str:
         raise ParseError(f"neither MLIR bytecode nor UTF-8 text: byte {error.start} is {source[error.start]:#04x}") from None
 
 
-def parse_module(source: str | bytes, context: ir.Context) -> ir.Module:
-    """Parses MLIR text or bytecode and verifies it. Raises ParseError with line and column."""
+def parse_module(source: str | bytes, context: ir.Context, name: str = UNNAMED) -> ir.Module:
+    """Parses MLIR text or bytecode and verifies it. Raises ParseError with line and column.
+
+    `name` is that of the text's file, in locations.
+    """
     if not is_bytecode(source):
         text = decode(source) if isinstance(source, bytes) else source
         _refuse_deep_nesting(text)
         source = text
     try:
-        return ir.Module.parse(source, context=context)
+        module = ir.Module.parse(source, context=context)
     except ir.MLIRError as error:
         first = error.error_diagnostics[0] if error.error_diagnostics else None
-        failure = ParseError(first.message if first else str(error), loc=str(first.location) if first else None)
+        where = _IN_UNNAMED.sub(lambda at: f'loc("{name}":{at[1]}:{at[2]})', str(first.location)) if first else None
+        failure = ParseError(first.message if first else str(error), loc=where)
         failure.diagnostics = error.error_diagnostics  # type: ignore[attr-defined]
         raise failure from None
+    if name != UNNAMED and not is_bytecode(source):
+        _name_file(module.operation, name)
+    return module
+
+
+def _name_file(module: ir.Operation, name: str) -> None:
+    """The bindings parse a string, whose locations name no file. Those that the text gives itself stay."""
+
+    def named(location: ir.Location) -> ir.Location:
+        found = _IN_UNNAMED.fullmatch(str(location))
+        return ir.Location.file(name, int(found[1]), int(found[2]), context=module.context) if found else location
+
+    for op in walk(module, lambda op: True):
+        op.location = named(op.location)
+        for argument in (argument for region in op.regions for block in region.blocks for argument in block.arguments):
+            argument.set_location(named(argument.location))
 
 
 def bytecode_of(module: ir.Module | ir.Operation) -> bytes:

@@ -13,6 +13,7 @@ from torch_mlir import ir
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.ops import CONTRACTIONS
+from hloom.passes.common.places import place
 from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, top_level, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -49,6 +50,7 @@ class ReportBuilder:
                 "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
                 "ops": dict(Counter(_short(op.name) for op in inside)),
+                "from": list(dict.fromkeys(filter(None, (place(str(op.location)).module for op in inside)))),
                 "element": next((_element(op) for op in inside if op.name in CONTRACTIONS), "f32"),
                 **{key: integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
             }
@@ -136,11 +138,18 @@ class ReportBuilder:
         row = rows.get((entry, f"{key} {kernel}"))
         if row:
             row["calls"] += _trips(op)
+            origin = place(str(op.location)).module  # equal groups share one function, whose ops are those of the first
+            row["from"] += [origin] if origin and origin not in row["from"] else []
             return
         known = self._known(callee or "")
         moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
         row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
-        row |= {"ops": known.get("ops", dict(Counter(source))), **moved, "flops": known.get("flops", op.opview.flops())}
+        row |= {
+            "ops": known.get("ops", dict(Counter(source))),
+            "from": [*known.get("from", ())],
+            **moved,
+            "flops": known.get("flops", op.opview.flops()),
+        }
         row |= {name: integer(op, name) for name in ("cost_ps", "tiles", "grain") if name in op.attributes}
         rows[entry, f"{key} {kernel}"] = row
 
@@ -180,7 +189,9 @@ def _short(name: str) -> str:
 
 def _op(op: ir.Operation, group: str) -> dict[str, Any]:
     kind = str(op.results[0].type).removeprefix("tensor<").removesuffix(">") if len(op.results) else ""
-    return {"op": _short(op.name), "type": kind, "location": str(op.location).removeprefix("loc(").removesuffix(")"), "groups": [group]}
+    location = str(op.location)
+    whole = location.removeprefix("loc(").removesuffix(")")
+    return {"op": _short(op.name), "type": kind, "from": str(place(location)), "location": whole, "groups": [group]}
 
 
 def _merged(ops: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from hloom.passes.errors import InvalidProgramError
 from hloom.runtime.signature import TensorSpec
 
 from .frontends.trial import parse_tried
+from .parsing import UNNAMED
 from .pipeline import stage_number
 from .source_program import SourceProgram, tensor_spec
 from .stage_rules import StageError, verify_stage
@@ -21,15 +22,15 @@ from .stage_rules import StageError, verify_stage
 _ENTRIES = ("main", "init")
 
 
-def load_stage(source: str | bytes, stage: str) -> tuple[SourceProgram, list[int]]:
+def load_stage(source: str | bytes, stage: str, name: str = UNNAMED) -> tuple[SourceProgram, list[int]]:
     """The program in MLIR text or bytecode of a stage between `stablehlo` and `thunk`, and which of its arguments are bound.
 
-    Raises CompileErrors.
+    `name` is that of its file, in locations. Raises CompileErrors.
     """
     if stage_number(stage) > stage_number("thunk"):
         raise InvalidProgramError(f"at stage {stage} nothing tells a program's arguments any more", remedy="start from thunk or before")
     with make_context() as context, ir.Location.unknown(), _as_stage_errors(stage):
-        module = parse_tried(source, context)
+        module = parse_tried(source, context, name=name)
         verify_stage(module.operation, stage)
         arguments: dict[int, TensorSpec] = {}
         bound: set[int] = set()

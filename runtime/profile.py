@@ -42,8 +42,9 @@ def _describe(op: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trace(exe: Executable, measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """The trace: a slice for each measurement, nested where thunks are, with the source ops' names."""
+    """The trace: a slice for each measurement, nested where thunks are, with the source ops' names and scopes."""
     thunks = measured_thunks(exe.program.manifest)
+    origins = {group["name"]: group["from"] for group in exe.report.data.get("groups", []) if group.get("from")}
     start = min((begin for _, begin, _ in measurements), default=0)
     target = exe.program.target
     events: list[dict[str, Any]] = [
@@ -52,6 +53,8 @@ def trace(exe: Executable, measurements: Sequence[Measurement]) -> dict[str, Any
     for number, begin, end in measurements:
         known = dict(thunks.get(number, {"label": f"thunk {number}"}))
         name = known.pop("label")
+        if found := origins.get(known.get("kernel", "")):
+            known["from"] = found
         times = {"ts": (begin - start) / 1e3, "dur": (end - begin) / 1e3}
         events.append({"ph": "X", "name": name, "cat": known.get("thunk", ""), "pid": 0, "tid": 0, **times, "args": known})
     return {"displayTimeUnit": "ns", "traceEvents": events}

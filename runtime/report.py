@@ -2,12 +2,12 @@
 
     {"program":   {"name", "source", "target", "inputs", "outputs"},
      "memory":    {"arena", "live", "constants", "bound", "init"},                                        bytes
-     "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "cost_ps", "tiles", "grain"}],
+     "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "from", "reads", "writes", "flops", "cost_ps", "tiles", "grain"}],
      "threads":   [{"threads", "cost_ps", "alone_ps"}],                                                                CPUs alone
      "kernels":   [{"name", "grid", "block", "registers", "spills", "stack", "shared", "occupancy", "blocks", "limit", "read", "written",
                     "moved", "least", "widths", "wide", "instructions", "flops", "roofline_ps", "bound", "calls", "ops"}],   GPUs alone
      "libraries": [{"call", "groups", "calls", "ops", "least", "flops", "roofline_ps", "bound", "reason"}],                  GPUs alone
-     "ops":       [{"op", "type", "location", "groups"}],
+     "ops":       [{"op", "type", "from", "location", "groups"}],
      "decisions": [{"code", "verdict", "groups", "ops", "reason", "figures"}],
      "timing":    [[pass, seconds]]}
 
@@ -72,7 +72,7 @@ class Report:
     def _sections(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         data = self.data
         if groups := data.get("groups"):
-            header = ["group", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops"]
+            header = ["group", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "from"]
             yield "groups", header, [_group_row(group) for group in groups]
         if threads := data.get("threads"):
             header = ["threads", "estimated", "of one's", "in what runs on one"]
@@ -83,7 +83,7 @@ class Report:
             header = ["call", "calls", "ops", "least bytes", "flops", "roofline", "bound by", "reason"]
             yield "library calls", header, [_library_row(library) for library in libraries]
         if ops := data.get("ops"):
-            rows = [[op["op"], op.get("type", ""), " ".join(op["groups"]) or "-", op.get("location", "")] for op in ops]
+            rows = [[op["op"], op.get("type", ""), " ".join(op["groups"]) or "-", op.get("from") or op.get("location", "")] for op in ops]
             yield "ops", ["op", "type", "in", "from"], rows
         if decisions := data.get("decisions"):
             yield "decisions", ["verdict", "code", "groups", "reason"], [_decision_row(decision) for decision in decisions]
@@ -112,6 +112,8 @@ class Report:
 def _group_row(group: dict[str, Any]) -> list[str]:
     ops = _ops(group)
     sizes = [_bytes(group.get("reads", 0)), _bytes(group.get("writes", 0)), _count(group.get("flops", 0))]
+    places = group.get("from", [])
+    sizes.append(" … ".join(places[:1] + places[1:][-1:]))
     return [group["name"], group.get("entry", ""), group.get("kind", ""), group.get("kernel", ""), str(group.get("calls", 1)), ops, *sizes]
 
 

@@ -13,7 +13,7 @@ _NUMBERS = (
     *("moved", "least", "wide", "roofline_ps"),
 )
 _LIBRARY_NUMBERS = ("calls", "least", "flops", "roofline_ps")
-_TEXTS = ("entry", "kind", "kernel", "limit", "bound", "reason", "type", "location", "verdict", "code")
+_TEXTS = ("entry", "kind", "kernel", "limit", "bound", "reason", "type", "from", "location", "verdict", "code")
 
 
 def _anything(value: Any) -> None:
@@ -45,7 +45,7 @@ REPORT = record(
     {
         "program": table(_anything),
         "memory": table(number),
-        "groups": _rows({"name": text}),
+        "groups": _rows({"name": text}, **{"from": each(text)}),
         "kernels": _rows({"name": text}, **_UNKNOWN_ON_THE_SIMULATOR),
         "libraries": _rows({**dict.fromkeys(("call", "bound", "reason"), text), **dict.fromkeys(_LIBRARY_NUMBERS, number)}),
         "ops": _rows({"op": text, "groups": each(text)}),

@@ -29,9 +29,10 @@ def programs(source: bytes, options: argparse.Namespace) -> tuple[list[SourcePro
     Behind them the open program and the sets of shapes. Raises CompileErrors and ExecutionErrors.
     """
     from hloom.compiler.frontend import read_program, specialised_program
+    from hloom.compiler.frontends.mlir_text import FileText
     from hloom.compiler.open_program import OpenProgram
 
-    program = read_program(source, function=options.function)
+    program = read_program(FileText(source, options.program), function=options.function)
     if not isinstance(program, OpenProgram):
         if options.shape:
             raise InvalidProgramError("the shapes of the program are all known", remedy="leave out --shape")

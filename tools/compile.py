@@ -76,7 +76,7 @@ def _compilations(options: argparse.Namespace) -> tuple[list[Compilation], Calla
         return made, lambda artifacts: packed_artifact(open_, made[0].name, once, list(zip(sets, artifacts)))
     if keep_original:
         raise PipelineError(f"the interpreter runs no program at stage {options.from_}", remedy="give --verify without --from")
-    program, bound = load_stage(source, options.from_)
+    program, bound = load_stage(source, options.from_, options.program)
     given |= {"target": options.target, "policy": options.policy, "name": name_of(options.program)}
     return [Compilation(program, bound=bound, stage=options.from_, **given)], _alone
 

@@ -104,7 +104,7 @@ class _Run:
         if self.options.dump_pass_pipeline:
             print(f"Pass Manager with {len(steps)} passes:\n{pipeline_text(steps)}", file=sys.stderr)
         with timing.measure("Parser"):
-            module = parse_tried(chunk, context)
+            module = parse_tried(chunk, context, name=self.options.input)
         run_steps(module.operation, steps, watch)
         with timing.measure("Output"):
             if self.options.emit_bytecode:

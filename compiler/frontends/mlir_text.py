@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from torch_mlir import ir
@@ -15,7 +16,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.passes.errors import InvalidProgramError, ParseError
 
-from ..parsing import BYTECODE_MAGIC, bytecode_of, decode, is_bytecode, parse_module
+from ..parsing import BYTECODE_MAGIC, UNNAMED, bytecode_of, decode, is_bytecode, parse_module
 from ..source_program import Imported
 from .shardy_text import without_shardy
 from .trial import parse_tried
@@ -24,15 +25,26 @@ SUFFIXES = (".mlir", ".mlirbc", ".vhlo")
 _ARTIFACT_MAGIC = BYTECODE_MAGIC + b"\rStableHLO_v"
 
 
-def import_mlir(source: str | bytes | bytearray | os.PathLike, context: ir.Context) -> Imported:
+@dataclass(frozen=True)
+class FileText:
+    """MLIR text or bytecode of a file that was read already; `name` is what locations call it."""
+
+    data: bytes
+    name: str
+
+
+def import_mlir(source: str | bytes | bytearray | os.PathLike | FileText, context: ir.Context) -> Imported:
     """A module from text, bytes or a path. Raises ParseError, or InvalidProgramError if a path cannot be read."""
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
+        source = FileText(_read(Path(source)), os.fspath(source))
+    name = UNNAMED
+    if isinstance(source, FileText):
+        source, name = source.data, source.name
     if isinstance(source, bytearray):
         source = bytes(source)
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
-        source = _read(Path(source))
     if not is_bytecode(source):
-        source = without_shardy(decode(source) if isinstance(source, bytes) else source)
-    return Imported(parse_tried(source, context, read_trusted))
+        source = without_shardy(decode(source) if isinstance(source, bytes) else source, name)
+    return Imported(parse_tried(source, context, read_trusted, name))
 
 
 def read_trusted(data: str | bytes, context: ir.Context) -> ir.Module:

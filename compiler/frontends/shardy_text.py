@@ -14,6 +14,8 @@ import re
 
 from hloom.passes.errors import UnsupportedOpError
 
+from ..parsing import UNNAMED
+
 _FORM = r"(?:sdy|mhlo|jax)(?:\.\w+)?(?=<)"
 _ALIAS = re.compile(r"^#(\w+) = #(?:sdy|mhlo|jax)\b.*$", re.M)
 _MESH = re.compile(r'^[ \t]*(?:sdy\.mesh @|"sdy\.mesh"\(\)).*$', re.M)
@@ -24,8 +26,8 @@ _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|->|[<>]')
 _SEPARATED = re.compile(r",[ \t]*")
 
 
-def without_shardy(text: str) -> str:
-    """The text without annotations. Raises UnsupportedOpError on an op that is more than one."""
+def without_shardy(text: str, name: str = UNNAMED) -> str:
+    """The text, of the file `name`, without annotations. Raises UnsupportedOpError on an op that is more than one."""
     if not re.search(r"\bsdy\.|#mhlo|#jax", text):
         return text
     aliases = [match[1] for match in _ALIAS.finditer(text)]
@@ -33,7 +35,7 @@ def without_shardy(text: str) -> str:
     text = _GENERIC_CONSTRAINT.sub(r"= stablehlo.optimization_barrier \1 : \2", text)
     text = _CONSTRAINT.sub(r"= stablehlo.optimization_barrier \1 : \2", text)
     if other := _OTHER.search(text):
-        where = f'loc("-":{text.count(chr(10), 0, other.start(1)) + 1})'
+        where = f'loc("{name}":{text.count(chr(10), 0, other.start(1)) + 1})'
         remedy = "export the program for one device, without a mesh"
         raise UnsupportedOpError(f"hloom does not compile {other[1]}", op=other[1], loc=where, stage="input", remedy=remedy)
     return text

@@ -10,6 +10,7 @@ fold away in the end:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,6 +37,7 @@ from .torch_registry import TorchOp, element_type, lowering_of
 SMALL = 1024
 """Constants of up to so many elements are dense attributes, which fold."""
 
+_DYNAMO_ROOT = re.compile(r"[LG]\['(\w+)'\]\.?")
 _LOADS_TORCH_CASTS = "builtin.module(torch-func-backend-type-conversion)"
 _PIPELINE = (
     "builtin.module(func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline,"
@@ -98,7 +100,7 @@ def _not_lowered(module: ir.Module, why: str) -> UnsupportedOpError:
     culprit = next((op for op in left if not _is_lowered_alone(op)), next(iter(left), None))
     if culprit is None or not isinstance(culprit.location, ir.NameLoc):
         return UnsupportedOpError(f"torch-mlir does not lower the program to StableHLO: {why}", stage="input", remedy=remedy)
-    name, place = culprit.location.name_str, str(culprit.location)
+    name, place = culprit.location.name_str.rpartition("/")[2], str(culprit.location)
     message = f"torch-mlir does not lower {name} to StableHLO: {str(culprit)[:300]}"
     return UnsupportedOpError(message, op=name, loc=place, stage="input", remedy=remedy)
 
@@ -123,13 +125,23 @@ def _is_tensor(value: ir.Value) -> bool:
 
 
 class _Cache(ContextCache):
-    """torch-mlir's cache, which also knows the nodes' locations: each is named after the torch op that the user's program has."""
+    """torch-mlir's cache, which also knows the nodes' locations: `layers.0.q_proj/aten.linear.default`, the module and the op of the user's
+    program."""
 
     def get_node_location(self, node: Node) -> ir.Location:
         place = super().get_node_location(node) or ir.Location.unknown(context=self._c)
         if node.op != "call_function":
             return place
-        return ir.Location.name(str(node.meta.get("original_aten") or node.target), childLoc=place, context=self._c)
+        scope = _module_path(node)
+        op = str(node.meta.get("original_aten") or node.target)
+        return ir.Location.name(f"{scope}/{op}" if scope else op, childLoc=place, context=self._c)
+
+
+def _module_path(node: Node) -> str:
+    """The path of the innermost module that the node is of, as `named_modules` tells it; of a gradient, the module's that it is for."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
+    path = str(next(reversed(stack.values()), ("",))[0])
+    return _DYNAMO_ROOT.sub(lambda root: "" if root[1] == "self" else root[0][3:].replace("']", ""), path, count=1)
 
 
 class _NodeImporter(GraphNodeImporter):

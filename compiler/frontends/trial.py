@@ -25,7 +25,7 @@ from hloom.passes.errors import CompileError, ParseError
 from hloom.runtime.forking import process_lock
 from hloom.runtime.interrupts import uninterrupted
 
-from ..parsing import bytecode_of, is_bytecode, parse_module
+from ..parsing import UNNAMED, bytecode_of, is_bytecode, parse_module
 
 MEMORY = 4 << 30
 SECONDS = 10
@@ -91,12 +91,12 @@ def _end(pid: int, ended: bool) -> int:
     return 0
 
 
-def parse_tried(source: str | bytes, context: ir.Context, read: Callable[..., ir.Module] = parse_module) -> ir.Module:
-    """`read(source, context)`, after a trial. Raises ParseError."""
+def parse_tried(source: str | bytes, context: ir.Context, read: Callable[..., ir.Module] = parse_module, name: str = UNNAMED) -> ir.Module:
+    """`read(source, context)`, after a trial; text is of the file `name`. Raises ParseError."""
     if is_bytecode(source):
         return parse_module(try_in_child(lambda: bytecode_of(read(source, context)), len(source)), context)
     try_in_child(lambda: _tried(source, context), len(source))
-    return parse_module(source, context)
+    return parse_module(source, context, name)
 
 
 def _tried(source: str | bytes, context: ir.Context) -> None:

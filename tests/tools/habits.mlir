@@ -14,7 +14,7 @@
 // TEXT-NEXT: stablehlo.add
 // FUSED: func.func private @fusion_0
 // GENERIC: "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}>
-// GENERIC: loc("-":
+// GENERIC: loc("{{.*}}habits.mlir":
 // AFTER: IR Dump After plan-fusion
 // SPLIT: func.func @main
 // SPLIT: // ====

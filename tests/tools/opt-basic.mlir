@@ -14,7 +14,7 @@
 // NOOP: stablehlo.add
 // NOOP: stablehlo.add
 // GENERIC: "stablehlo.add"(%
-// LOC: loc("-":{{[0-9]+}}:{{[0-9]+}})
+// LOC: loc("{{.*}}opt-basic.mlir":{{[0-9]+}}:{{[0-9]+}})
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.add %a, %a : tensor<4xf32>
   %1 = stablehlo.add %a, %a : tensor<4xf32>

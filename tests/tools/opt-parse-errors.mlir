@@ -5,9 +5,9 @@
 // RUN: hloom-opt %s --split-input-file --verify-diagnostics
 
 // ERR: error: [HL102] custom op 'nonsense' is unknown
-// ERR-NEXT: at: loc("-":21:1)
+// ERR-NEXT: at: loc("{{.*}}opt-parse-errors.mlir":21:1)
 // ERR: error: [HL102] 'stablehlo.add' op requires the same shape
-// ERR-NEXT: at: loc("-":27:8)
+// ERR-NEXT: at: loc("{{.*}}opt-parse-errors.mlir":27:8)
 // OUT: func.func @kept
 // OUT: // -----
 // OUT: func.func @last

@@ -9,7 +9,7 @@
 // CHECK: IR Dump After one-shot-bufferize Failed
 // CHECK: error: [HL105] pass 'one-shot-bufferize' failed: {{.*}}op was not bufferized
 // CHECK-NEXT: op: {{.*}}"unknown.op"(
-// CHECK-NEXT: at: loc("-":{{[0-9]+}}:8)
+// CHECK-NEXT: at: loc("{{.*}}opt-reproducer.mlir":{{[0-9]+}}:8)
 // AGAIN: error: [HL105] pass 'one-shot-bufferize' failed: {{.*}}op was not bufferized
 
 // REPRO: func.func @f

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 from torch_mlir import ir
 
 from ...common.ops import Kind
+from ...common.places import place
 from ...errors import CompileError
 from .records import Op
 
@@ -74,7 +75,7 @@ class KernelRule:
         """Whether the op, in a module or as the planner reads it, is one that the rule is about."""
         where = str(op.location) if isinstance(op, ir.Operation) else op.loc
         name, location = op.name.removeprefix("stablehlo."), where.removeprefix("loc(").removesuffix(")")
-        return fnmatchcase(name, self.op) and fnmatchcase(location, self.loc)
+        return fnmatchcase(name, self.op) and any(fnmatchcase(text, self.loc) for text in (str(place(where)), location))
 
 
 @dataclass(frozen=True)
