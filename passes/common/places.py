@@ -2,8 +2,8 @@
 
     loc("layers.0.q_proj/aten.linear.default"(callsite("…/torch/nn/modules/linear.py":134:0 at "model.py":7:0)))
         → layers.0.q_proj/aten.linear.default  model.py:7
-    loc(callsite("max" at "jit(f)/blk/jit(relu)"(callsite("f"("f.py":14:15) at …))))
-        → jit(f)/blk/jit(relu)/max  f.py:14
+    loc(callsite("max" at "jit(f)/blk/jit(relu)"(callsite("f"("model.py":14:15) at …))))
+        → jit(f)/blk/jit(relu)/max  model.py:14
     loc("mlp.mlir":24:10)
         → mlp.mlir:24:10
 
