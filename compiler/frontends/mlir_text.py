@@ -39,7 +39,7 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike | FileText, contex
         source = FileText(_read(Path(source)), os.fspath(source))
     name = UNNAMED
     if isinstance(source, FileText):
-        source, name = source.data, source.name
+        name, source = source.name, source.data
     if isinstance(source, bytearray):
         source = bytes(source)
     if not is_bytecode(source):
