@@ -9,12 +9,14 @@ from hloom.dialects.target import TargetView
 from hloom.passes.errors import InvalidProgramError
 from hloom.passes.fused.planner.policy import Policy, PolicySource
 from hloom.runtime.dynamic import MOST, DynamicExecutable
+from hloom.runtime.entries import Executables
 from hloom.runtime.executable import Executable
 
 from .compile import Compilation
 from .frontend import name_of, read_program
 from .garbage import known_objects_kept
 from .open_program import OpenProgram
+from .source_program import SourceProgram
 
 
 @known_objects_kept()
@@ -29,7 +31,7 @@ def compile(
     dynamic_shapes: Any = None,
     shapes: Sequence[Any] = (),
     most: int = MOST,
-) -> Executable | DynamicExecutable:
+) -> Executable | DynamicExecutable | Executables:
     """Compiles a program and returns it ready to be called.
 
     `source` is MLIR text or bytes, the path of a .mlir, .mlirbc or .vhlo file, a torch_mlir module, a torch module, ExportedProgram or
@@ -45,10 +47,34 @@ def compile(
     A program of open shapes (`?` in StableHLO, jax.export.symbolic_shape in JAX, torch.export's Dim) is compiled for each set of shapes
     when it is called with it, and once; the last `most` are kept. `shapes` lists sets of shapes to compile in the background;
     `dynamic_shapes` says which sizes of a torch module's arguments are open, as torch.export takes it.
+
+    A dictionary of sources, {"prefill": (prefill, *its_example_inputs), "decode": …}, becomes one Executables: exe["decode"](…) calls an
+    entry. Entries share weights, and are saved in one file; a value of `bind` goes to each that has an argument of its name.
     """
     policy = None if policy is None else Policy.of(policy)
+    options: dict[str, Any] = {"target": target, "policy": policy, "verify": verify}
+    if isinstance(source, Mapping):
+        from .entries import compile_entries
+
+        if example_inputs or kwargs or dynamic_shapes or shapes:
+            remedy = "give each entry's example inputs beside its source, or entries that hloom.compile compiled"
+            raise InvalidProgramError("a dictionary of entries takes no example inputs, kwargs or shapes of its own", remedy=remedy)
+        return compile_entries(source, bind or {}, lambda program, of, examples, own: _compiled(program, of, examples, bind=own, **options))
     program = read_program(source, example_inputs, example_keywords=kwargs, dynamic_shapes=dynamic_shapes)
-    options: dict[str, Any] = {"target": target, "bind": bind, "policy": policy}
+    return _compiled(program, source, example_inputs, kwargs=kwargs, bind=bind, shapes=shapes, most=most, **options)
+
+
+def _compiled(
+    program: SourceProgram | OpenProgram,
+    source: Any,
+    examples: Sequence[Any],
+    *,
+    verify: bool,
+    kwargs: Mapping[str, Any] | None = None,
+    shapes: Sequence[Any] = (),
+    most: int = MOST,
+    **options: Any,
+) -> Executable | DynamicExecutable:
     if isinstance(program, OpenProgram):
         from .dynamic import dynamic_executable  # a program of known shapes needs none of it
 
@@ -60,5 +86,5 @@ def compile(
     if verify:
         from .verify import reference_of, verify_executable  # the interpreter and the search for culprits are needed here alone
 
-        verify_executable(exe, compilation, reference_of(source, example_inputs, kwargs or {}, compilation))
+        verify_executable(exe, compilation, reference_of(source, examples, kwargs or {}, compilation))
     return exe

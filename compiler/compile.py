@@ -233,8 +233,22 @@ def by_index(names: Sequence[str], bind: Mapping[int | str, Any]) -> dict[int, A
     indices = {name: index for index, name in enumerate(names)}
     found: dict[int, Any] = {}
     for key, value in bind.items():
-        index = indices.get(key) if isinstance(key, str) else key
-        if index not in range(len(names)):
-            raise CompileError(f"bind names {key!r}, which is no argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
-        found[index] = value  # type: ignore[index]
+        for name, leaf in _leaves(names, key, value).items():
+            index = indices.get(name) if isinstance(name, str) else name
+            if index not in range(len(names)):
+                raise CompileError(f"bind names {name!r}, which is no argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
+            found[index] = leaf  # type: ignore[index]
     return found
+
+
+def covers(key: int | str, name: str) -> bool:
+    """Whether a key of `bind` names an argument, or what it is a leaf of: arg0 has the leaves arg0['w'] and arg0['b']."""
+    return isinstance(key, str) and (name == key or name.startswith((f"{key}[", f"{key}.")))
+
+
+def _leaves(names: Sequence[str], key: int | str, value: Any) -> dict[int | str, Any]:
+    if key in names or not any(covers(key, name) for name in names):
+        return {key: value}
+    from jax.tree_util import keystr, tree_flatten_with_path  # JAX's front end alone has such names
+
+    return {f"{key}{keystr(path)}": leaf for path, leaf in tree_flatten_with_path(value)[0]}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hloom.passes.registry import register_pass as register_pass
     from hloom.runtime.custom_calls import custom_call as custom_call
     from hloom.runtime.dynamic import DynamicExecutable as DynamicExecutable
+    from hloom.runtime.entries import Executables as Executables
     from hloom.runtime.errors import ExecutionError as ExecutionError
     from hloom.runtime.executable import Executable as Executable
     from hloom.runtime.library import get_threads as get_threads
@@ -47,6 +48,7 @@ _HOME = {
     "load": "hloom.runtime.loading",
     "DynamicExecutable": "hloom.runtime.dynamic",
     "Executable": "hloom.runtime.executable",
+    "Executables": "hloom.runtime.entries",
     "set_threads": "hloom.runtime.library",
     "get_threads": "hloom.runtime.library",
     "VerificationError": "hloom.compiler.verify",

@@ -97,6 +97,19 @@ def alike(blob: Buffer, pool: Iterable[Buffer]) -> Buffer:
     return next((other for other in pool if other is blob or (len(other) == len(blob) and _same(other, blob))), blob)
 
 
+def placed(mine: Mapping[str, Buffer], blobs: dict[str, Buffer]) -> dict[str, str]:
+    """Puts blobs among those of a file of several programs, unless they are there. Their names in the file, by their own."""
+    names = {id(blob): name for name, blob in blobs.items()}
+    places = {}
+    for name, blob in mine.items():
+        known = alike(blob, blobs.values())
+        if id(known) not in names:
+            names[id(blob)] = f"blob.{len(blobs)}"
+            blobs[names[id(blob)]] = blob
+        places[name] = names[id(known)]
+    return places
+
+
 def _same(one: Buffer, other: Buffer) -> bool:
     first, second = (np.frombuffer(each, np.uint8) if len(each) else np.empty(0, np.uint8) for each in (one, other))
     return all(np.array_equal(first[start : start + _CHUNK], second[start : start + _CHUNK]) for start in range(0, len(first), _CHUNK))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from . import pytree
-from .artifact import Artifact, alike
+from .artifact import Artifact
 from .background import Background
 from .dynamic_file import packed
 from .errors import NotBoundError, ShapeError
@@ -75,6 +75,8 @@ class DynamicExecutable:
         self._table: dict[Any, _Specialisation] = {}
         self._making: dict[Any, _Making] = {}
         self._values: dict[str, Any] | None = None
+        self.kin: Callable[[], list[Executable]] = list
+        """Other programs that weights and state are shared with (entries.py)."""
         self._clock = itertools.count()
         self._background = Background(self._made_in_background)
 
@@ -143,15 +145,13 @@ class DynamicExecutable:
 
     def add(self, shapes: Shapes, artifact: Artifact, values: Mapping[str, Any] | None = None) -> Executable:
         """Takes in what was compiled for these shapes. Bound values that `values` lacks are those of `bind`."""
-        others = [found.exe for found in self._latest()]
-        constants = [blob for other in others for blob in other.program.constants().values()]
-        blobs = {name: alike(blob, constants) if name.startswith("constant") else blob for name, blob in artifact.blobs.items()}
-        exe = Executable(Artifact(artifact.manifest, blobs), self._device)
+        others = self.compiled
+        exe = Executable(artifact, self._device)
         bound = {spec.name for spec in exe.signature.bound.values()}
         known = {**(values or {}), **(self._values or {})}
         if bound and bound <= known.keys():
             exe.bind({name: known[name] for name in bound})
-        exe.share(others)
+        exe.share([*others, *self.kin()])
         with process_lock:
             self._table[self._key(shapes)] = _Specialisation(exe, shapes, next(self._clock))
             evicted = [self._table.pop(self._key(found.shapes)) for found in self._latest()[self.most :]]
@@ -226,7 +226,7 @@ class DynamicExecutable:
         pairs = values.items() if isinstance(values, Mapping) else zip(names, values, strict=True)
         by_name = {names.get(key, key): value for key, value in pairs}
         self._values = {**(self._values or {}), **by_name}
-        latest = [found.exe for found in self._latest()]
+        latest = self.compiled
         for number, exe in enumerate(latest):
             exe.bind({spec.name: by_name[spec.name] for spec in exe.signature.bound.values() if spec.name in by_name})
             exe.share(latest[:number])
@@ -246,8 +246,17 @@ class DynamicExecutable:
 
     def save(self, path: str | os.PathLike[str], weights: bool = True) -> None:
         """Writes one `.hloom` file with everything that is compiled; `weights=False` leaves bound values out."""
+        self.artifact(weights).save(path)
+
+    def artifact(self, weights: bool = True) -> Artifact:
+        """What `save` writes."""
         found = sorted(self._latest(), key=lambda each: each.shapes)
-        packed(self.interface, [(each.shapes, each.exe.artifact(weights)) for each in found]).save(path)
+        return packed(self.interface, [(each.shapes, each.exe.artifact(weights)) for each in found])
+
+    @property
+    def compiled(self) -> list[Executable]:
+        """The programs of known shapes, those called last first."""
+        return [found.exe for found in self._latest()]
 
     @property
     def report(self) -> Report:

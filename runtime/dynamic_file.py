@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .artifact import Artifact, Buffer, alike
+from .artifact import Artifact, Buffer, placed
 from .errors import DamagedFileError
 from .manifest import NAMED_TENSOR, structure
 from .open_shapes import Interface, OpenSignature, OpenSpec, Shapes
@@ -62,25 +62,12 @@ def packed(interface: Interface, made: Iterable[tuple[Shapes, Artifact]]) -> Art
             "in_tree": interface.in_tree,
             "kwarg_tree": interface.kwarg_tree,
             "specialisations": [
-                {"shapes": [list(shape) for shape in shapes], "blobs": _placed(artifact.blobs, blobs), "manifest": artifact.manifest}
+                {"shapes": [list(shape) for shape in shapes], "blobs": placed(artifact.blobs, blobs), "manifest": artifact.manifest}
                 for shapes, artifact in made
             ],
         },
         blobs,
     )
-
-
-def _placed(mine: Mapping[str, Buffer], blobs: dict[str, Buffer]) -> dict[str, str]:
-    """Puts blobs among those of the file, unless they are there. Their names in the file, by their own."""
-    names = {id(blob): name for name, blob in blobs.items()}
-    places = {}
-    for name, blob in mine.items():
-        known = alike(blob, blobs.values())
-        if id(known) not in names:
-            names[id(blob)] = f"blob.{len(blobs)}"
-            blobs[names[id(blob)]] = blob
-        places[name] = names[id(known)]
-    return places
 
 
 def unpacked(artifact: Artifact) -> tuple[Interface, list[tuple[Shapes, Artifact]]]:

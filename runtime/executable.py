@@ -126,12 +126,17 @@ class Executable:
             raise NotBoundError("the program has no state", remedy="bind its values first, if it has any")
         self._state.write(values)
 
+    @property
+    def draws(self) -> bool:
+        """Whether calls draw random numbers (stablehlo.rng)."""
+        return self._state is not None and self._state.draws
+
     def seed(self, number: int) -> None:
         """Starts the program's random numbers (stablehlo.rng) anew, from a seed of 64 bits; a program begins with the seed 0.
 
         Calls draw one after the other from the same stream, which `save` keeps the place in.
         """
-        if self._state is None or not self._state.draws:
+        if self._state is None or not self.draws:
             raise NotBoundError(
                 "the program draws no random numbers", remedy="it has no stablehlo.rng; jax.random takes its seed as an argument"
             )
@@ -153,12 +158,17 @@ class Executable:
         return arrays  # type: ignore[return-value]
 
     def share(self, others: Sequence[Executable]) -> None:
-        """Has one state, and one copy of each weight, with `others`: the same program for other shapes."""
-        if self._state is not None and others and others[0]._state is not None:
-            self._state.join(others[0]._state)
-        if self._ready and self.program.init_results and not self.program.on_gpu:
+        """Has one state, and one copy of each weight and constant, with `others`: the same program for other shapes, or other entries."""
+        state = next((other._state for other in others if other._state is not None), None)
+        if self._state is not None and state is not None:
+            self._state.join(state)
+        constants = [blob for other in others for blob in other.program.constants().values()]
+        blobs = self.program.blobs
+        blobs.update({name: alike(blob, constants) for name, blob in self.program.constants().items()})
+        if self._ready and not self.program.on_gpu:
             pool = [blob for other in others if other._ready for blob in other.device.kept().values()]
-            self.device.start({name: alike(blob, pool) for name, blob in self.device.kept().items()})
+            own = self.device.kept().items()  # what a caller's arrays hold may change with them
+            self.device.start({name: alike(blob, pool) if name.startswith("init.") else blob for name, blob in own})
 
     # Saving and telling.
 

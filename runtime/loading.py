@@ -1,4 +1,4 @@
-"""`hloom.load`: a `.hloom` file, of one set of shapes or of several."""
+"""`hloom.load`: a `.hloom` file, of one program, of one for several shapes, or of several entries."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from typing import Any
 from .artifact import Artifact
 from .dynamic import DynamicExecutable
 from .dynamic_file import check_part, is_packed, unpacked
+from .entries import Entry, Executables, has_entries, unpacked_entries
 from .executable import Executable
 
 
-def load(path: str | os.PathLike[str], device: Callable[..., Any] | None = None) -> Executable | DynamicExecutable:
+def load(path: str | os.PathLike[str], device: Callable[..., Any] | None = None) -> Executable | DynamicExecutable | Executables:
     """Loads a `.hloom` file, for the device of its target or the one given; needs no compiler."""
     artifact = Artifact.load(path)
+    if not has_entries(artifact):
+        return loaded(artifact, device)
+    return Executables({name: loaded(part, device) for name, part in unpacked_entries(artifact).items()}, artifact.manifest["name"])
+
+
+def loaded(artifact: Artifact, device: Callable[..., Any] | None = None) -> Entry:
+    """The program of a file without entries, or of one entry."""
     if not is_packed(artifact):
         return Executable(artifact, device)
     interface, made = unpacked(artifact)

@@ -45,7 +45,8 @@ class State:
             self._values.update({spec.name: _writable(spec, arrays[index]) for index, spec in given.items()})
 
     def join(self, other: State) -> None:
-        """Has one lock and the values of `other`, whose program is the same for other shapes."""
+        """Has one lock with `other`, and its values where it has those of a name."""
+        other._values.update({name: value for name, value in self._values.items() if name not in other._values})
         self._lock, self._values = other._lock, other._values
 
     def read(self, saved: Mapping[str, Buffer]) -> bool:

@@ -42,3 +42,17 @@ def pytest_collection_modifyitems(config, items):
         for marker, reason in missing.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def transformers():
+    """The package, which looks for torchvision. That one's kernels for CUDA load beside a torch without once torch knows their names."""
+    torch = pytest.importorskip("torch")
+    try:
+        import torchvision  # noqa: F401
+    except ImportError:
+        pass
+    except RuntimeError:
+        for name in ("nms", "qnms"):
+            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou) -> Tensor")
+    return pytest.importorskip("transformers")

@@ -44,7 +44,7 @@ class ToolParser(argparse.ArgumentParser):
         self.add_argument("program", help=input_help)
         self.add_argument("--target", default="auto", help=target_help(target_before))
         self.add_argument("--policy", metavar="FILE", help="a .toml file that overrides what cost decides (docs/policy.md)")
-        self.add_argument("--function", default="main", help="the entry, of an MLIR program")
+        self.add_argument("--function", "--entry", default="main", metavar="NAME", help="the entry, of a program that has several")
         shape = "the types of all inputs, of a program of open shapes: 5x8xf32,8xf32"
         self.add_argument("--shape", action="append", default=[], metavar="TYPES", help=shape)
         self.add_argument("--bind", default="", metavar="N,N-N", help=bind_help)

@@ -8,6 +8,7 @@ hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, tak
 hloom-compile mlp.mlir --verify -o mlp.hloom         checked against the reference interpreter before it is written
 hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
 hloom-compile open.mlir --shape=1x8xf32 --shape=64x8xf32 -o open.hloom    a program of open shapes: for these shapes of its inputs
+hloom-compile model.mlir --function=prefill,decode -o model.hloom         several entries in one file
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from hloom.compiler.timing import Timing
 from hloom.passes.errors import PipelineError
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.comparison import random_array
+from hloom.runtime.entries import packed_entries
 from hloom.runtime.executable import Executable
 
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules, write_output
@@ -43,23 +45,34 @@ def _compile(argv: list[str]) -> int:
     options = _parser().parse(argv)
     if not options.to and not options.output:
         raise PipelineError("nothing says where the compiled program goes", remedy="give -o out.hloom, or --to=STAGE to see it on the way")
-    made, packed = _compilations(options)
+    options.source = read_input(options.program)
+    entries = options.function.split(",")
     if options.to:
+        if len(entries) > 1:
+            raise PipelineError("--to takes one entry", remedy="give --function once for each")
+        made, _ = _compilations(options)
         write_output(options.output or "-", made[0].text(options.to) + "\n")
         return 0
+    parts = {entry: _artifact(argparse.Namespace(**{**vars(options), "function": entry})) for entry in entries}
+    whole = packed_entries(parts, name_of(options.program)) if len(entries) > 1 else parts[entries[0]]
+    whole.save(options.output)
+    return 0
+
+
+def _artifact(options: argparse.Namespace) -> Artifact:
+    made, packed = _compilations(options)
     artifacts = []
     for each in made:
         artifacts.append(each.artifact())
         if options.verify:
             _verify(artifacts[-1], each)
         warn_idle_rules(artifacts[-1].manifest["report"])
-    packed(artifacts).save(options.output)
-    return 0
+    return packed(artifacts)
 
 
 def _compilations(options: argparse.Namespace) -> tuple[list[Compilation], Callable[[list[Artifact]], Artifact]]:
     """One, or one for each --shape; and how their artifacts become one."""
-    source = read_input(options.program)
+    source = options.source
     watch = Instrumentation(asm=AsmOptions(debuginfo=options.mlir_print_debuginfo), timing=Timing() if options.mlir_timing else None)
     keep_original = options.verify and not options.to
     given: dict[str, Any] = {"dump_dir": options.dump, "watch": watch, "keep_original": keep_original}

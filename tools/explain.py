@@ -3,6 +3,7 @@
 hloom-explain mlp.mlir                      tables: groups, ops, decisions, times
 hloom-explain mlp.hloom --json=mlp.json     a compiled program tells the same
 hloom-explain mlp.mlir --html=mlp.html      one page that needs nothing beside it
+hloom-explain model.hloom --entry=decode    one of several entries; without it, all
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.dynamic_file import is_packed, unpacked
+from hloom.runtime.entries import entry_of, has_entries, unpacked_entries
 from hloom.runtime.errors import ExecutionError, ShapeError
 from hloom.runtime.report import Report
 
@@ -26,7 +28,13 @@ def main(argv: list[str] | None = None) -> int:
 
 def _explain(argv: list[str]) -> int:
     options = _parser().parse(argv)
-    report = Report.of(_artifact(options).manifest)
+    reports = {entry: Report.of(artifact.manifest) for entry, artifact in _artifacts(options).items()}
+    if len(reports) > 1:
+        if options.json or options.html:
+            raise ExecutionError(f"the file has the entries {', '.join(reports)}", remedy="say which by --entry")
+        write_output("-", "\n".join(f"=== entry {entry}\n{report.text()}" for entry, report in reports.items()))
+        return 0
+    (report,) = reports.values()
     if options.json:
         write_output(options.json, report.json() + "\n")
     if options.html:
@@ -36,12 +44,22 @@ def _explain(argv: list[str]) -> int:
     return 0
 
 
-def _artifact(options: argparse.Namespace) -> Artifact:
+def _artifacts(options: argparse.Namespace) -> dict[str, Artifact]:
+    """What is explained, by entry: all of a file's where none is named."""
     if not is_artifact(options.program):
-        return compilation(read_input(options.program), options).artifact()
+        return {options.function: compilation(read_input(options.program), options).artifact()}
     if options.policy:
         raise ExecutionError("what a policy decides was settled when the file was written", remedy="give --policy to hloom-compile")
     artifact = Artifact.load(options.program)
+    if not has_entries(artifact):
+        return {options.function: _of_shapes(artifact, options)}
+    parts = unpacked_entries(artifact)
+    if options.function != "main" or "main" in parts:
+        parts = {options.function: entry_of(artifact, options.function)}
+    return {entry: _of_shapes(part, options) for entry, part in parts.items()}
+
+
+def _of_shapes(artifact: Artifact, options: argparse.Namespace) -> Artifact:
     if not is_packed(artifact):
         return artifact
     interface, made = unpacked(artifact)

@@ -4,6 +4,7 @@
     hloom-run mlp.hloom --input=4x8xf32=1.5 --input=@w.npy --output=@y.npy
     hloom-run mlp.mlir --input=@case.npz --expected-output=@case.npz --benchmark
     hloom-run mlp.mlir --input=random --profile=trace.json
+    hloom-run model.hloom --entry=decode --input=random     one of several entries
     hloom-run mlp.mlir --input=random --simulate --check=interpreter     the kernels for a GPU, on a simulator of it
 
 Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), random, random:7.
@@ -22,11 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from hloom.runtime.artifact import Artifact
 from hloom.runtime.comparison import conditioned, difference, neighbours
+from hloom.runtime.entries import entry_of, has_entries
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable
 from hloom.runtime.library import get_threads, set_threads
-from hloom.runtime.loading import load
+from hloom.runtime.loading import loaded
 from hloom.runtime.profile import write_trace
 
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules
@@ -127,8 +130,9 @@ class _Run:
         return exe, [value for index, value in enumerate(everything) if index not in known], everything
 
     def _loaded(self) -> Executable:
-        """The file's program; of one of several shapes, that for the shapes of the inputs."""
-        exe = load(self.options.program, self._device())
+        """The file's program; of one of several entries, --entry's; of one of several shapes, that for the shapes of the inputs."""
+        artifact = Artifact.load(self.options.program)
+        exe = loaded(entry_of(artifact, self.options.function) if has_entries(artifact) else artifact, self._device())
         if isinstance(exe, Executable):
             return exe
         sets = wanted_shapes(self.options, exe.signature, exe.shapes)

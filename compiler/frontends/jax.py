@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.export
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
+from jax.extend.source_info_util import register_exclusion
 from torch_mlir import ir
 
 from hloom.passes.common.custom_calls import is_known, known_targets
@@ -31,6 +33,8 @@ from ..validate import unsupported_call
 from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
 from .trees import described
+
+register_exclusion(str(Path(__file__).parents[1]))  # an op's location tells the caller's functions, not who traced them
 
 
 def _checks_left_to_us() -> list[jax.export.DisabledSafetyCheck]:

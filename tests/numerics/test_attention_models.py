@@ -161,8 +161,7 @@ def test_agrees_with_torch_off_the_fast_path(name):
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Mistral", "Qwen2"])
-def test_a_small_model_of_transformers_agrees(kind):
-    transformers = pytest.importorskip("transformers")
+def test_a_small_model_of_transformers_agrees(kind, transformers):
     torch.manual_seed(0)
     window = {"sliding_window": 8} if kind == "Mistral" else {}
     config = getattr(transformers, f"{kind}Config")(

@@ -14,6 +14,10 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
+EXAMPLE_NEEDS = [
+    ("train_torch", "torch"), ("train_jax", "optax"), ("torch_open_shapes", "torch"), ("generate_text", "jax"), ("physics", "jax"),
+]  # fmt: skip
+
 
 def run(*arguments: str) -> str:
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
@@ -21,7 +25,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("name", "needs"), [("train_torch", "torch"), ("train_jax", "optax"), ("torch_open_shapes", "torch")])
+@pytest.mark.parametrize(("name", "needs"), EXAMPLE_NEEDS)
 def test_example(name, needs):
     pytest.importorskip(needs)
     assert f"{name}: " in run(str(EXAMPLES / f"{name}.py"))
@@ -44,3 +48,24 @@ def test_a_file_is_served_without_a_framework(tmp_path):
         told = json.load(answer)
     server.shutdown()
     assert 0 <= told["class"] < 10 and np.isfinite(told["score"])
+
+
+def test_generated_text_is_that_of_transformers(transformers):
+    import torch
+
+    sys.path.insert(0, str(EXAMPLES))
+    import generate_text as example
+
+    config = example.Config(num_hidden_layers=2)
+    given = transformers.LlamaConfig(**config._asdict(), max_position_embeddings=example.LENGTH, attn_implementation="eager")
+    model = transformers.LlamaForCausalLM(given).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(5)  # so that the best token is far from the next
+    prompt = np.random.default_rng(3).integers(3, config.vocab_size, example.PROMPT).astype(np.int32)
+    exe = example.compiled(config, {name: value.detach().numpy() for name, value in model.named_parameters()})
+    text = example.generate(exe, prompt, 0, 0.0)
+    new = example.LENGTH - example.PROMPT
+    ends = {"max_new_tokens": new, "eos_token_id": example.END, "pad_token_id": 0}
+    expected = model.generate(torch.tensor(prompt[None]).long(), do_sample=False, **ends)
+    assert text == expected[0, example.PROMPT :].tolist()
