@@ -21,6 +21,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from hloom.passes.common.places import place
 from hloom.passes.errors import CompileError
 
 from .graph import compiled_graph, copied, is_open, lowered_graph, unboxed
@@ -122,8 +123,8 @@ class _Eager(OperatorSupportBase):
 
 
 def _names_it(error: CompileError, op: Any) -> bool:
-    """Whether the error is of the torch op, or of what its lowering made: places in the source begin with the op's name."""
-    return str(op) == error.op or f'"{op}"' in (error.loc or "")
+    """Whether the error is of the torch op, or of what its lowering made: the op's name ends the scope."""
+    return str(op) in (error.op, place(error.loc or "").scope.rpartition("/")[2])
 
 
 def _parts_of(module: GraphModule) -> dict[str, GraphModule]:
