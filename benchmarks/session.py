@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from .settings import BUILD, ROOT, environment
-from .suite import Suite
+from .suite import Results, Suite
 
 _PREPARE_SECONDS = 600.0
 _REST = 0.02
@@ -55,14 +55,6 @@ class Measured:
         self.least = min(self.least, *wall)
         self.processor_medians.append(statistics.median(processor))
         self.processor_least = min(self.processor_least, *processor)
-
-
-@dataclass
-class Results:
-    """Of one peer: the arrays as floats, of large ones some of the elements."""
-
-    shapes: list[list[int]]
-    arrays: list[np.ndarray]
 
 
 class WorkerError(Exception):
@@ -208,32 +200,12 @@ class Session:
 
     def _disagreements(self, row: Any, results: dict[str, Results]) -> dict[str, str]:
         """By peer: how its results differ from the reference's, empty where they agree."""
-        expected = results.get(self.suite.reference)
+        reference = self.suite.reference_of(row.name)
+        expected = results.get(reference)
         if expected is None:
             return {}
-        others = [peer for peer in results if peer != self.suite.reference and self.suite.peers[peer].compares(row)]
-        return {peer: _difference(row, results[peer], expected) for peer in others}
-
-
-def _difference(row: Any, found: Results, expected: Results) -> str:
-    if found.shapes != expected.shapes:
-        return f"shapes {found.shapes}"
-    pairs = [(a, b) for a, b in zip(found.arrays, expected.arrays) if b.size]
-    if row.chaotic:
-        agree = float(np.mean([np.mean(np.isclose(a, b, atol=1e-3)) for a, b in pairs]))
-        return "" if agree > 0.95 else f"only {agree:.1%} of the results agree"
-    apart = max((_apart(a, b) for a, b in pairs), default=0.0)
-    return "" if apart <= row.tolerance else f"results differ by {apart:.2g} of the largest"
-
-
-def _apart(found: np.ndarray, expected: np.ndarray) -> float:
-    """The largest difference, as a fraction of the largest result; infinite where one side alone is infinite or no number."""
-    finite = np.isfinite(expected)
-    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
-        return float("inf")
-    largest = float(np.max(np.abs(expected), where=finite, initial=0.0))
-    apart = float(np.max(np.abs(found - expected), where=finite, initial=0.0))
-    return apart / largest if largest else float("inf") if apart else 0.0
+        others = [peer for peer in results if peer != reference and self.suite.peers[peer].compares(row)]
+        return {peer: self.suite.difference(row, results[peer], expected) for peer in others}
 
 
 def _progress(text: str) -> None:

@@ -16,11 +16,20 @@ _MODULES = {
     "models": "benchmarks.layers.suite",
     "zoo": "benchmarks.layers.suite",
     "functions": "benchmarks.functions.suite",
+    "training": "benchmarks.training.suite",
 }
 """By a suite's name: the module whose SUITES has it."""
 
 
 GONE = "no longer in the table"
+
+
+@dataclass
+class Results:
+    """Of one peer: the arrays as floats, of large ones some of the elements."""
+
+    shapes: list[list[int]]
+    arrays: list[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,28 @@ class Peer:
         return all(importlib.util.find_spec(module.partition(".")[0]) for module in self.modules)
 
 
+def difference(row: Any, found: Results, expected: Results) -> str:
+    """How results differ from the reference's, empty where they agree."""
+    if found.shapes != expected.shapes:
+        return f"shapes {found.shapes}"
+    pairs = [(a, b) for a, b in zip(found.arrays, expected.arrays) if b.size]
+    if row.chaotic:
+        agree = float(np.mean([np.mean(np.isclose(a, b, atol=1e-3)) for a, b in pairs]))
+        return "" if agree > 0.95 else f"only {agree:.1%} of the results agree"
+    apart = max((_apart(a, b) for a, b in pairs), default=0.0)
+    return "" if apart <= row.tolerance else f"results differ by {apart:.2g} of the largest"
+
+
+def _apart(found: np.ndarray, expected: np.ndarray) -> float:
+    """The largest difference, as a fraction of the largest result; infinite where one side alone is infinite or no number."""
+    finite = np.isfinite(expected)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
+        return float("inf")
+    largest = float(np.max(np.abs(expected), where=finite, initial=0.0))
+    apart = float(np.max(np.abs(found - expected), where=finite, initial=0.0))
+    return apart / largest if largest else float("inf") if apart else 0.0
+
+
 @dataclass(frozen=True)
 class Suite:
     """A row has a `name`, a `tolerance` (the largest difference, as a fraction of the largest result), and may be `chaotic`: rounding
@@ -68,10 +99,17 @@ class Suite:
     """The peers whose best hloom is held against."""
     best_too: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """More of them, by family."""
+    references: Mapping[str, str] = field(default_factory=dict)
+    """Another peer than `reference`, by family."""
+    difference: Callable[[Any, Results, Results], str] = difference
+    """What is wrong with a row's results beside the reference's; empty where nothing is."""
 
     def best_of(self, name: str) -> tuple[str, ...]:
         """The peers whose best hloom is held against in a row."""
         return (*self.best, *self.best_too.get(self.family(name), ()))
+
+    def reference_of(self, name: str) -> str:
+        return self.references.get(self.family(name), self.reference)
 
     def families(self) -> list[str]:
         """Of all rows, in the table's order."""

@@ -1,0 +1,1 @@
+"""Steps of flax models, by jax.jit or hloom.jit."""

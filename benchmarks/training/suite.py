@@ -1,0 +1,98 @@
+"""The suite of training steps."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..layers.peers import DYNAMO_PEERS
+from ..layers.table import Input, Layer, read
+from ..suite import Peer, Prepared, Suite
+from .gradients import difference
+
+_STEPS = "benchmarks.training.steps"
+
+
+def _torch(row: Layer, threads: int, backend: str = "") -> Prepared:
+    """What is timed as compiling is the first step."""
+    import torch
+
+    import hloom
+
+    from .steps import Training
+
+    torch.set_num_threads(threads)
+    hloom.set_threads(threads)
+    compiled = partial(torch.compile, backend=backend, dynamic=False) if backend else lambda loss: loss
+    step = Training(row, compiled)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        gradients = step.gradients()
+        seconds = time.perf_counter() - start
+    left = [str(each.message).split(". The first")[0] for each in told if "hloom leaves" in str(each.message)]
+    return Prepared(step, step.errors(row, gradients), seconds, note="; ".join(left))
+
+
+def _jax(row: Layer, threads: int, ours: bool = False) -> Prepared:
+    import jax
+
+    import hloom
+
+    from .flax_steps import Training
+
+    hloom.set_threads(threads)
+    step = Training(row, hloom.jit if ours else jax.jit)
+    start = time.perf_counter()
+    gradients = step.gradients()
+    seconds = time.perf_counter() - start
+    return Prepared(step, step.errors(row, gradients), seconds)
+
+
+def _hloom(row: Layer, threads: int) -> Prepared:
+    return _jax(row, threads, ours=True) if _is_flax(row) else _torch(row, threads, "hloom")
+
+
+def _is_flax(row: Layer) -> bool:
+    return row.family == "flax"
+
+
+def _is_torch(row: Layer) -> bool:
+    return not _is_flax(row)
+
+
+def _warm(backend: str) -> None:
+    """What a compiler imports and finds out at the first program of a process, it has then done for every row's."""
+    _torch(Layer("", "", "Linear(4, 4)", (Input((2, 4), "f32"),)), 1, backend)
+
+
+def _peer(name: str, **options: Any) -> Peer:
+    """A peer of the zoo's, with its imports."""
+    known = DYNAMO_PEERS[name]
+    return Peer(name, known.title, (*known.modules, _STEPS), **options)
+
+
+PEERS = {
+    peer.name: peer
+    for peer in [
+        _peer("hloom", prepare=_hloom, warm=partial(_warm, "hloom")),
+        _peer("eager", prepare=_torch, takes=_is_torch),
+        _peer("compile", prepare=partial(_torch, backend="inductor"), takes=_is_torch, warm=partial(_warm, "inductor")),
+        Peer("jax", "JAX", ("jax", "jax.numpy", "flax.linen", "benchmarks.training.flax_steps"), _jax, takes=_is_flax),
+    ]
+}
+SUITES = {
+    "training": Suite(
+        "training",
+        read(Path(__file__).parent / "training.txt", 8),
+        PEERS,
+        reference="eager",
+        references={"flax": "jax"},
+        best=("eager",),
+        best_too={"flax": ("jax",)},
+        difference=difference,
+    )
+}
