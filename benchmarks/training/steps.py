@@ -35,24 +35,42 @@ class Training:
         return F.cross_entropy(scores.flatten(0, -2), self.wanted)
 
     def __call__(self) -> None:
-        self.loss(*self.inputs).backward()
+        self.gradients()
         self.optimizer.step()
-        self.optimizer.zero_grad()
 
-    def gradients(self) -> list[np.ndarray]:
-        """Of the parameters that have some, after a step."""
+    def gradients(self) -> list[Tensor]:
+        """Of the parameters that have some."""
+        self.optimizer.zero_grad()
         self.loss(*self.inputs).backward()
-        found = [parameter.grad.numpy(force=True).copy() for parameter in self.parameters if parameter.grad is not None]
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return found
+        return [parameter.grad for parameter in self.parameters if parameter.grad is not None]
 
-    def errors(self, row: Layer, first: list[np.ndarray]) -> list[np.ndarray]:
-        """Of the gradients of the first steps, from those of eager in f64. `first`: the gradients of the step that was done."""
-        found = [first, *(self.gradients() for _ in range(STEPS - 1))]
+
+def gradient_errors(row: Layer, step: Training, tries: int) -> list[np.ndarray]:
+    """How far the gradients of some steps are from eager's in f64 at the same parameters: of each step, and again of `tries` whose inputs
+    are a rounding apart."""
+    with _Double():
+        exact = Training(row, dtype=torch.float64)
+    inputs, found, wanted = step.inputs, [], []
+    for _ in range(STEPS):
+        exact.module.load_state_dict(step.module.state_dict())
         with _Double():
-            exact = Training(row, dtype=torch.float64)
-            return errors(found, [exact.gradients() for _ in range(STEPS)])
+            expected = _arrays(exact.gradients())
+        for moved in [inputs, *([_moved(each) for each in inputs] for _ in range(tries))]:
+            step.inputs = moved
+            found.append(_arrays(step.gradients()))
+            wanted.append(expected)
+        step.inputs = inputs
+        step()
+    return errors(found, wanted)
+
+
+def _moved(tensor: Tensor) -> Tensor:
+    """Floats to one of their neighbours each."""
+    return torch.nextafter(tensor, torch.randn_like(tensor) * torch.inf) if tensor.is_floating_point() else tensor
+
+
+def _arrays(gradients: list[Tensor]) -> list[np.ndarray]:
+    return [each.numpy(force=True).copy() for each in gradients]
 
 
 def _as_trained(module: nn.Module) -> nn.Module:

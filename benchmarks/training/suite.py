@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import os
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from ..layers.peers import DYNAMO_PEERS
 from ..layers.table import Input, Layer, read
 from ..suite import Peer, Prepared, Suite
-from .gradients import difference
+from .gradients import TRIES, difference
 
 _STEPS = "benchmarks.training.steps"
 
@@ -22,7 +23,7 @@ def _torch(row: Layer, threads: int, backend: str = "") -> Prepared:
 
     import hloom
 
-    from .steps import Training
+    from .steps import Training, gradient_errors
 
     torch.set_num_threads(threads)
     hloom.set_threads(threads)
@@ -30,11 +31,16 @@ def _torch(row: Layer, threads: int, backend: str = "") -> Prepared:
     step = Training(row, compiled)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        start = time.perf_counter()
-        gradients = step.gradients()
-        seconds = time.perf_counter() - start
+        seconds = _seconds(step)
     left = [str(each.message).split(". The first")[0] for each in told if "hloom leaves" in str(each.message)]
-    return Prepared(step, step.errors(row, gradients), seconds, note="; ".join(left))
+    return Prepared(step, gradient_errors(row, step, 0 if backend else TRIES), seconds, note="; ".join(left))
+
+
+def _seconds(step: Callable[[], object]) -> float:
+    """Of the first step, of the processor's time, also of processes that it starts: inductor's are compilers of C++."""
+    before = os.times()
+    step()
+    return sum(os.times()[:4]) - sum(before[:4])
 
 
 def _jax(row: Layer, threads: int, ours: bool = False) -> Prepared:
@@ -42,14 +48,12 @@ def _jax(row: Layer, threads: int, ours: bool = False) -> Prepared:
 
     import hloom
 
-    from .flax_steps import Training
+    from .flax_steps import Training, gradient_errors
 
     hloom.set_threads(threads)
     step = Training(row, hloom.jit if ours else jax.jit)
-    start = time.perf_counter()
-    gradients = step.gradients()
-    seconds = time.perf_counter() - start
-    return Prepared(step, step.errors(row, gradients), seconds)
+    seconds = _seconds(step)
+    return Prepared(step, gradient_errors(row, step, 0 if ours else TRIES), seconds)
 
 
 def _hloom(row: Layer, threads: int) -> Prepared:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.layers.table import Input, Layer
-from benchmarks.session import Measured, Results, Session, _difference
+from benchmarks.session import Measured, Session
 from benchmarks.settings import BUILD
-from benchmarks.suite import load
+from benchmarks.suite import Results, difference, load
 from benchmarks.worker import sample
 
 
@@ -62,12 +62,12 @@ def test_a_long_call_is_enough():
 )
 def test_what_differs(found: list[float], expected: list[float], said: str):
     a, b = (Results([[len(each)]], [np.array(each, np.float32)]) for each in (found, expected))
-    assert said in (text := _difference(Layer("", "", "", ()), a, b)) and bool(said) == bool(text)
+    assert said in (text := difference(Layer("", "", "", ()), a, b)) and bool(said) == bool(text)
 
 
 def test_other_shapes_differ():
     a, b = Results([[2, 1]], [np.zeros(2)]), Results([[2]], [np.zeros(2)])
-    assert "shapes" in _difference(Layer("", "", "", ()), a, b)
+    assert "shapes" in difference(Layer("", "", "", ()), a, b)
 
 
 def test_workers_leave_nothing_behind():
