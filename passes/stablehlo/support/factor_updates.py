@@ -11,17 +11,26 @@ from . import build
 
 
 def permutation(op: ir.Operation) -> list[ir.Value]:
-    """Of pivots that count from 0: elements 0, 1, … of which number i was swapped with number pivots[i], one i after the other."""
     (pivots,), (result,) = op.operands, op.results
-    index, (*batch, count), shape = element_of(pivots), build.shape_of(pivots), list(result.type.shape)
+    return [permuted(pivots, result.type.shape[-1])]
+
+
+def permuted(pivots: ir.Value, size: int, backwards: bool = False) -> ir.Value:
+    """Of pivots that count from 0: elements 0, 1, … of which number i was swapped with number pivots[i], one i after the other.
+
+    `backwards`, from the last i on: the permutation that undoes the other.
+    """
+    index, (*batch, count) = element_of(pivots), build.shape_of(pivots)
+    shape, steps = [*batch, size], min(count, size)
     places = build.iota(shape, index, len(batch))
-    origin = build.zero([], index)
+    origin, last = build.zero([], index), build.full(build.tensor([], index), steps - 1)
 
     def along(row: ir.Value) -> ir.Value:
         """One number for each matrix, at each place."""
         return build.broadcast(build.reshape(row, batch), shape, list(range(len(batch))))
 
-    def swap(i: ir.Value, found: ir.Value) -> list[ir.Value]:
+    def swap(step: ir.Value, found: ir.Value) -> list[ir.Value]:
+        i = build.subtract(last, step) if backwards else step
         at = [*[origin] * len(batch), i]
         here = build.compare("EQ", places, build.broadcast(i, shape, []))
         there = build.compare("EQ", places, along(build.dynamic_slice(pivots, at, [*batch, 1])))
@@ -29,7 +38,7 @@ def permutation(op: ir.Operation) -> list[ir.Value]:
         theirs = build.sum_along(build.select(there, found, build.full_like(found, 0)), [len(batch)])
         return [build.select(here, along(theirs), build.select(there, mine, found))]
 
-    return build.count_loop(min(count, shape[-1]), [places], swap, index) if build.count_of(places) else [places]
+    return build.count_loop(steps, [places], swap, index)[0] if build.count_of(places) else places
 
 
 def updated(op: ir.Operation) -> list[ir.Value]:
