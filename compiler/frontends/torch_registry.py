@@ -41,6 +41,8 @@ _lowerings_of_complex: dict[str, Callable[..., Any]] = {}
 _decompositions: dict[str, Callable[..., Any]] = {}
 _before_lowerings: set[str] = set()
 """Those of ops that have a lowering too, of what the decomposition declines."""
+_for_shapes: set[str] = set()
+"""Those of composite ops whose own composition reads values."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,13 @@ def torch_lowering_of_complex(*names: str) -> Callable[[_Function], _Function]:
     return _registering(_lowerings_of_complex, names)
 
 
-def torch_decomposition(*names: str, before_lowering: bool = False) -> Callable[[_Function], _Function]:
+def torch_decomposition(*names: str, before_lowering: bool = False, for_shapes: bool = False) -> Callable[[_Function], _Function]:
     """Registers the decorated function as the decomposition of those ops into other torch ops (see above). `before_lowering`: what it
-    declines, by returning NotImplemented, has a lowering; an op that has one is else never decomposed.
+    declines, by returning NotImplemented, has a lowering; an op that has one is else never decomposed. `for_shapes`: torch finds the
+    shapes by it too, as the composition that it has of its own reads values.
     """
+    if for_shapes:
+        _for_shapes.update(names)
     if before_lowering:
         _before_lowerings.update(names)
     return _registering(_decompositions, names)
@@ -150,19 +155,23 @@ def all_decompositions() -> dict[Any, Callable[..., Any]]:
 @contextlib.contextmanager
 def own_decompositions_first() -> Iterator[None]:
     """While tracing. Of some ops torch has a kernel that it traces in their stead, before it looks into any table of decompositions."""
-    replaced = []
+    replaced: list[tuple[Any, DispatchKey, Any]] = []
     for name, function in _decompositions.items():
         for op in overloads(name):
-            kernel = op.py_kernels.get(DispatchKey.Autograd)
-            if kernel is not None and kernel is not function:
-                op.py_kernels[DispatchKey.Autograd] = function
-                replaced.append((op, kernel))
+            key = DispatchKey.CompositeImplicitAutograd if name in _for_shapes else DispatchKey.Autograd
+            kernel = op.py_kernels.get(key)
+            if (kernel is not None or name in _for_shapes) and kernel is not function:
+                op.py_kernels[key] = function
+                replaced.append((op, key, kernel))
                 op._dispatch_cache.clear()
     try:
         yield
     finally:
-        for op, kernel in replaced:
-            op.py_kernels[DispatchKey.Autograd] = kernel
+        for op, key, kernel in replaced:
+            if kernel is None:
+                del op.py_kernels[key]
+            else:
+                op.py_kernels[key] = kernel
             op._dispatch_cache.clear()
 
 

@@ -1,4 +1,4 @@
-"""Nothing public of torch.nn, torch.nn.functional and torch is left out of the sweep; a part of it runs here, all with HLOOM_SWEEP=all."""
+"""Nothing public of torch.nn, torch.nn.functional, torch, torch.linalg, torch.fft and torch.special is left out of the sweep; a part of it runs here, all with HLOOM_SWEEP=all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ EVERY = 1 if os.environ.get("HLOOM_SWEEP") == "all" else 31
 
 def _public() -> set[str]:
     layers = {f"nn.{name}" for name, value in vars(nn).items() if inspect.isclass(value) and issubclass(value, nn.Module)}
-    functions = {f"{short}.{name}" for short, module in (("F", nn.functional), ("torch", torch)) for name in _functions(module)}
+    modules = {"F": nn.functional, "torch": torch, **{f"torch.{name}": getattr(torch, name) for name in ("linalg", "fft", "special")}}
+    functions = {f"{short}.{name}" for short, module in modules.items() for name in _functions(module)}
     return layers | functions
 
 

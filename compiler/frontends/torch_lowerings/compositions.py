@@ -301,3 +301,24 @@ def _bounded(choose: Callable[[Tensor, Tensor], Tensor], x: Tensor, bound: Tenso
         return NotImplemented
     bound = bound.to(dtype) if isinstance(bound, Tensor) else torch.full((), bound, dtype=dtype)
     return choose(x.to(dtype), bound)
+
+
+@torch_decomposition("aten.polar")
+def polar(length: Tensor, angle: Tensor) -> Tensor:
+    return torch.complex(length * angle.cos(), length * angle.sin())
+
+
+@torch_decomposition("aten.frexp.Tensor")
+def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The mantissa from 0.5 on below 1, and the exponent, 0 for what has none; numbers below the normal ones are scaled first."""
+    double = x.dtype == torch.float64
+    bits, fraction, bias = (torch.int64, 52, 1022) if double else (torch.int32, 23, 126)
+    wide = x.to(torch.float64 if double else torch.float32)
+    small = wide.abs() < torch.finfo(wide.dtype).tiny
+    scaled = torch.where(small, wide * 2.0**fraction, wide)
+    mask = ((1 << (63 if double else 31)) - 1) >> fraction << fraction
+    held = scaled.view(bits)
+    exponent = ((held & mask) >> fraction) - bias - torch.where(small, fraction, 0)
+    mantissa = ((held & ~mask) | (bias << fraction)).view(wide.dtype)
+    plain = (wide == 0) | ~wide.isfinite()
+    return torch.where(plain, wide, mantissa).to(x.dtype), torch.where(plain, 0, exponent).to(torch.int32)

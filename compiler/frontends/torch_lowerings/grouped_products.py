@@ -40,9 +40,16 @@ def grouped_mm_backward(x: Tensor, weights: Tensor, ends: Tensor, gradient: Tens
 def grouped_mm_of_torch(
     x: Tensor, weights: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: torch.dtype | None = None
 ) -> Tensor:
-    if x.dim() != 2 or weights.dim() != 3 or offs is None:
-        return NotImplemented
-    result = grouped_mm(x, weights, offs)
+    """Groups are rows of the one, columns of the other, or parts of the sums; without offsets they are matrices of both."""
+    if offs is None:
+        result = x @ weights
+    elif weights.dim() == 3:
+        result = grouped_mm(x, weights, offs)
+    elif x.dim() == 3:
+        result = grouped_mm(weights.t(), x.transpose(1, 2), offs).t()
+    else:
+        group = _groups(weights, offs)
+        result = torch.stack([x @ torch.where(group[:, None] == number, weights, 0) for number in range(len(offs))])
     return (result if bias is None else result + bias).to(out_dtype or x.dtype)
 
 

@@ -19,6 +19,12 @@ def cumprod(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = N
     return _scan("multiply", build.convert(x, op.element), dim, 1)
 
 
+@torch_lowering("aten.cumsum")
+def cumsum(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = None) -> ir.Value:
+    """torch-mlir's, but of nothing."""
+    return NotImplemented if build.count_of(x) else build.zero(list(op.result.shape), op.element)
+
+
 @torch_lowering("aten.cummax")
 def cummax(op: TorchOp, x: ir.Value, dim: int) -> list[ir.Value]:
     return _extremes(op, x, dim, "maximum", -1)

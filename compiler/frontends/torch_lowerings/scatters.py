@@ -56,6 +56,15 @@ def scatter_reduce(
     return quotient if isinstance(op.element, ir.FloatType) else _floor(total, counts, quotient)
 
 
+@torch_lowering("aten.index_reduce")
+def index_reduce(
+    op: TorchOp, x: ir.Value, dim: int, places: ir.Value, source: ir.Value, reduce: str, *, include_self: bool = True
+) -> ir.Value:
+    shape = build.shape_of(source)
+    along = build.broadcast(build.reshape(places, [build.count_of(places)] if shape else []), shape, [dim % len(shape)] if shape else [])
+    return scatter_reduce(op, x, dim, along, source, reduce, include_self=include_self)
+
+
 @torch_lowering("aten.index_add")
 def index_add(op: TorchOp, x: ir.Value, dim: int, places: ir.Value, source: ir.Value, *, alpha: float = 1) -> ir.Value:
     """Rows are added whole; along another dimension than the first, rows are summed one by one, as a line of them lies together."""

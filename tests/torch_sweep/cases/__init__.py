@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
-from . import activations, convolutions, creation, indexing, losses, methods, networks, pointwise, pooling, products, reduction
+from . import (
+    activations, convolutions, creation, fourier, indexing, linear_algebra, losses, methods, networks, pointwise, pooling, products,
+    reduction, special,
+)  # fmt: skip
 from .excluded import NOT_APPLICABLE
 
-_FAMILIES = (pointwise, activations, reduction, products, indexing, creation, convolutions, pooling, networks, losses, methods)
+_FAMILIES = (
+    pointwise, special, activations, reduction, products, linear_algebra, fourier, indexing, creation, convolutions, pooling, networks,
+    losses, methods,
+)  # fmt: skip
 
 CASES: dict[str, tuple[str, ...]] = {name: settings for family in _FAMILIES for name, settings in family.CASES.items()}
 

@@ -1,0 +1,59 @@
+"""What is selected by place: elements that hold, as many as are asked for; elements together with others; writes at places of a row."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_mlir import ir
+
+from hloom.passes.stablehlo.support import build, constants
+
+from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+
+
+@torch_decomposition("aten.nonzero_static")
+def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Each element that is not zero is written at its number among them; behind the last place lies what nobody asks for."""
+    holds = (x != 0).reshape(-1)
+    count = holds.numel()
+    if not count or not x.dim():
+        return NotImplemented
+    number = torch.where(holds, holds.cumsum(0) - 1, size).clamp(max=size)
+    places = torch.full([size + 1], 0, dtype=torch.int64).scatter(0, number, torch.arange(count))[:size]
+    columns, stride = [], count
+    for extent in x.shape:
+        stride //= extent
+        columns.append(places // stride % extent)
+    found = (torch.arange(size) < holds.sum()).unsqueeze(1)
+    return torch.where(found, torch.stack(columns, 1), fill_value)
+
+
+@torch_decomposition("aten.combinations", for_shapes=True)
+def combinations_by_constants(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """The places are known when tracing; torch decomposes into no constants, so that the lowering goes before."""
+    places = torch.tensor(_places(len(x), r, with_replacement), dtype=torch.int64)
+    return x.index_select(0, places.reshape(-1)).reshape(-1, r)
+
+
+@torch_lowering("aten.combinations")
+def combinations(op: TorchOp, x: ir.Value, r: int = 2, with_replacement: bool = False) -> ir.Value:
+    if not all(op.result.shape):
+        return build.zero(list(op.result.shape), op.element)
+    chosen = np.array(_places(build.count_of(x), r, with_replacement), np.int32)
+    return build.take(x, 0, constants.write(chosen, build.tensor(chosen.shape, ir.IntegerType.get_signless(32))))
+
+
+def _places(count: int, r: int, with_replacement: bool) -> list[tuple[int, ...]]:
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    return list(choose(range(count), r))
+
+
+@torch_decomposition("aten.put")
+def put(x: Tensor, places: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Places count from the end where they are negative."""
+    places = places.reshape(-1)
+    places = torch.where(places < 0, places + x.numel(), places)
+    return x.reshape(-1).index_put((places,), source.reshape(-1), accumulate).reshape(x.shape)
