@@ -21,6 +21,7 @@ from hloom.passes.errors import InvalidProgramError
 from hloom.passes.fused.planner.policy import PolicySource
 
 from ..frontends import torch_lowerings  # noqa: F401  registers hloom's own
+from ..frontends.torch_checks import without_errors_of_linear_algebra
 from ..frontends.torch_decompose import without_onednn
 from ..frontends.torch_registry import all_decompositions, own_decompositions_first
 from .graph import compiled_graph
@@ -70,7 +71,7 @@ def backend(
         decompositions=all_decompositions(),
         partition_fn=min_cut_rematerialization_partition,
     )
-    with own_decompositions_first(), without_onednn():
+    with own_decompositions_first(), without_onednn(), without_errors_of_linear_algebra():
         return aot(module, inputs)
 
 

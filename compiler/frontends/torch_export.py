@@ -21,6 +21,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from hloom.passes.errors import InvalidProgramError
 
+from .torch_checks import without_checks
 from .torch_registry import own_decompositions_first
 
 _PLAIN = "_hloom_plain"
@@ -108,7 +109,9 @@ def _has_signature(function: Callable[..., Any]) -> bool:
 
 def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any) -> torch.export.ExportedProgram:
     try:
-        with torch.no_grad(), own_decompositions_first(), _plain_tensors_as_buffers(module), warnings.catch_warnings():
+        with (
+            torch.no_grad(), own_decompositions_first(), _plain_tensors_as_buffers(module), warnings.catch_warnings(), without_checks(),
+        ):  # fmt: skip
             warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:

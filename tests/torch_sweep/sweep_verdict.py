@@ -85,8 +85,27 @@ def _compared(call: Call, got: Any, wanted: Any) -> str:
     if len(got) != len(wanted):
         return f"{len(got)} results for {len(wanted)}"
     exact = _in_f64(call, call.inputs(), wanted)
+    got, wanted, exact = (_determined(call.name, each) for each in (got, wanted, exact))
     faults = (_fault(*each) for each in zip(got, wanted, exact))
     return next((f"result {index}: {fault}" for index, fault in enumerate(faults) if fault), "")
+
+
+_COLUMNS, _ROWS = -2, -1
+_VECTORS = {
+    "torch.svd": {0: _COLUMNS, 2: _COLUMNS}, "torch.linalg.svd": {0: _COLUMNS, 2: _ROWS}, "torch.linalg.eigh": {1: _COLUMNS},
+    "torch.linalg.eig": {1: _COLUMNS},
+}  # fmt: skip
+"""The results that are vectors of matrices, which eager leaves open up to a factor of length 1, and how they lie."""
+
+
+def _determined(name: str, results: list[Any]) -> list[Any]:
+    """The results with such vectors turned so that the largest element of each is positive."""
+    turned = list(results)
+    for place, dim in _VECTORS.get(name, {}).items():
+        vectors = results[place]
+        if vectors.numel():
+            turned[place] = vectors * vectors.gather(dim, vectors.abs().argmax(dim, keepdim=True)).sgn().conj()
+    return turned
 
 
 def _line(error: Exception) -> str:

@@ -1,4 +1,7 @@
-"""Nothing public of torch.nn, torch.nn.functional, torch, torch.linalg, torch.fft and torch.special is left out of the sweep; a part of it runs here, all with HLOOM_SWEEP=all."""
+"""Nothing public of torch.nn, torch.nn.functional, torch, torch.linalg, torch.fft and torch.special is left out of the sweep.
+
+A part of it runs here, all of it with HLOOM_SWEEP=all.
+"""
 
 from __future__ import annotations
 

@@ -34,16 +34,17 @@ def product(op: TorchOp, x: ir.Value, dim: int | None = None, keep: bool = False
     return build.reshape(made, list(op.result.shape))
 
 
-@torch_lowering_of_complex("aten.cumsum")
-def running_sum(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = None) -> ir.Value:
+@torch_lowering_of_complex("aten.cumsum", "aten.cumprod")
+def running(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = None) -> ir.Value:
     shape, x = build.shape_of(x), _converted(op, x)
     if 0 in shape or not shape:
         return x
     window, ones = [1] * len(shape), [1] * len(shape)
     window[dim] = shape[dim]
     padding = [(size - 1, 0) for size in window]
-    zero = build.zero([], op.element)
-    return build.reduce_window([x], [zero], window, ones, ones, padding, lambda a, b: [build.elementwise("add", a, b)])[0]
+    name, start = ("add", 0) if ".cumsum." in op.name else ("multiply", 1)
+    first = splat(build.tensor([], op.element), start)
+    return build.reduce_window([x], [first], window, ones, ones, padding, lambda a, b: [build.elementwise(name, a, b)])[0]
 
 
 @torch_lowering_of_complex("aten.mv", "aten.dot", "aten.vdot")
@@ -70,6 +71,11 @@ def is_nan(op: TorchOp, x: ir.Value) -> ir.Value:
 
 @torch_lowering_of_complex("aten.full.default", "aten.full_like.default")
 def full(op: TorchOp, size_or_like: Any, value: Number, **_: Any) -> ir.Value:
+    return splat(op.result, value)
+
+
+@torch_lowering_of_complex("aten.scalar_tensor.default")
+def scalar(op: TorchOp, value: Number, **_: Any) -> ir.Value:
     return splat(op.result, value)
 
 

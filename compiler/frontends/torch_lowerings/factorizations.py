@@ -144,5 +144,3 @@ def ones(kind: ir.Type) -> ir.Value:
         return build.full(kind, 1)
     parts = build.tensor(kind.shape, kind.element_type.element_type)
     return build.elementwise("complex", build.full(parts, 1), build.full(parts, 0), result=kind)
-
-

@@ -1,4 +1,4 @@
-"""Linear algebra as products, factorizations and triangles. What torch raises for when it has computed (singular matrices) is not raised."""
+"""Linear algebra as products, factorizations and triangles. What torch raises for afterwards (singular matrices) is not raised."""
 
 from __future__ import annotations
 

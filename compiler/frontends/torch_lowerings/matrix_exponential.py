@@ -21,8 +21,10 @@ _LARGEST = {32: 3.010066362817634, 64: 1.090863719290036}
 _TERMS = (
     (0.0, -1.00365581030144618291e-01, -8.02924648241156932449e-03, -8.92138498045729985177e-04, 0.0),
     (0.0, 3.97849749499645077844e-01, 1.36783778460411720168e00, 4.98289622525382669416e-01, -6.37898194594723280150e-04),
-    (-1.09676396052962061844e01, 1.68015813878906206114e00, 5.71779846478865511061e-02, -6.98210122488052056106e-03, 3.34975017086070470649e-05),
-    (-9.04316832390810593223e-02, -6.76404519071381882256e-02, 6.75961301770459654925e-02, 2.95552570429315521194e-02, -1.39180257516060693404e-05),
+    (-1.09676396052962061844e01, 1.68015813878906206114e00, 5.71779846478865511061e-02, -6.98210122488052056106e-03,
+     3.34975017086070470649e-05),
+    (-9.04316832390810593223e-02, -6.76404519071381882256e-02, 6.75961301770459654925e-02, 2.95552570429315521194e-02,
+     -1.39180257516060693404e-05),
     (0.0, 0.0, -9.23364619367118555360e-02, -1.69364939002081722752e-02, -1.40086798182036094347e-05),
 )  # fmt: skip
 
@@ -37,7 +39,9 @@ def matrix_exp(op: TorchOp, a: ir.Value) -> ir.Value:
     columns = build.sum_along(size, [len(batch)])
     lowest = build.zero([], real)
     (norm,) = build.reduce([columns], [lowest], [len(batch)], lambda x, y: [build.elementwise("maximum", x, y)])
-    halvings = build.divide(build.elementwise("log", build.divide(norm, build.full_like(norm, _LARGEST[real.width]))), build.full_like(norm, math.log(2)))
+    halvings = build.divide(
+        build.elementwise("log", build.divide(norm, build.full_like(norm, _LARGEST[real.width]))), build.full_like(norm, math.log(2))
+    )
     halvings = build.elementwise("maximum", build.elementwise("ceil", halvings), build.full_like(norm, 0))
     part = build.elementwise("power", build.full_like(norm, 0.5), halvings)
     power = _polynomial(build.multiply(a, _number(build.broadcast(part, shape, list(range(len(batch)))), a.type)))

@@ -28,3 +28,13 @@ def linalg_norm_named(
     x: Tensor, ord: str, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Tensor:
     return torch.linalg.matrix_norm(x, ord, list(dim) if dim is not None else [-2, -1], keepdim, dtype=dtype)
+
+
+@torch_decomposition("aten.linalg_vector_norm")
+def vector_norm(
+    x: Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Of complex numbers that of their absolute values: torch-mlir's is that of their real parts."""
+    if not x.is_complex():
+        return NotImplemented
+    return torch.linalg.vector_norm((x if dtype is None else x.to(dtype)).abs(), ord, dim, keepdim)

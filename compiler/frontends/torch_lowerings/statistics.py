@@ -36,7 +36,9 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tenso
     values, places = torch.sort(x, dim=dim, stable=True)
     size = x.shape[dim]
     at = torch.arange(size).reshape([size if d == dim % x.dim() else 1 for d in range(x.dim())])
-    begins = torch.cat([torch.full_like(places.narrow(dim, 0, 1), 1) != 0, values.narrow(dim, 1, size - 1) != values.narrow(dim, 0, size - 1)], dim)
+    begins = torch.cat(
+        [torch.full_like(places.narrow(dim, 0, 1), 1) != 0, values.narrow(dim, 1, size - 1) != values.narrow(dim, 0, size - 1)], dim
+    )
     length = at - torch.where(begins, at, 0).cummax(dim).values
     last = length.argmax(dim, keepdim=True)
     found = values.gather(dim, last), places.gather(dim, last)

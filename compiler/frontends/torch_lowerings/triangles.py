@@ -15,9 +15,7 @@ from .factorizations import ones, places, triangle, zeros
 
 
 @torch_lowering("aten.linalg_solve_triangular")
-def solve_triangular(
-    op: TorchOp, a: ir.Value, b: ir.Value, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> ir.Value:
+def solve_triangular(op: TorchOp, a: ir.Value, b: ir.Value, *, upper: bool, left: bool = True, unitriangular: bool = False) -> ir.Value:
     batch = list(op.result.shape)[:-2]
     return _solved(_of_batch(a, batch, 2), _of_batch(b, batch, 2), upper=upper, left=left, unit=unitriangular)
 
@@ -40,9 +38,7 @@ def lu_unpack(op: TorchOp, factors: ir.Value, pivots: ir.Value, data: bool = Tru
 
 
 @torch_lowering("aten.linalg_lu_solve")
-def lu_solve(
-    op: TorchOp, factors: ir.Value, pivots: ir.Value, b: ir.Value, *, left: bool = True, adjoint: bool = False
-) -> ir.Value:
+def lu_solve(op: TorchOp, factors: ir.Value, pivots: ir.Value, b: ir.Value, *, left: bool = True, adjoint: bool = False) -> ir.Value:
     """The rows or columns are permuted first where the triangles are met in the order L, U, else last, and back."""
     if not build.count_of(b):
         return zeros(op.result)
@@ -60,7 +56,9 @@ def lu_solve(
 def _solved(a: ir.Value, b: ir.Value, upper: bool, left: bool, unit: bool, turned: str = "NO_TRANSPOSE") -> ir.Value:
     options = {"left_side": left, "lower": not upper, "unit_diagonal": unit}
     attributes = {name: ir.BoolAttr.get(value) for name, value in options.items()}
-    return value_of("stablehlo.triangular_solve", b.type, [a, b], transpose_a=ir.Attribute.parse(f"#stablehlo<transpose {turned}>"), **attributes)
+    return value_of(
+        "stablehlo.triangular_solve", b.type, [a, b], transpose_a=ir.Attribute.parse(f"#stablehlo<transpose {turned}>"), **attributes
+    )
 
 
 def _from_0(pivots: ir.Value) -> ir.Value:

@@ -6,8 +6,20 @@
 from __future__ import annotations
 
 from . import (
-    activations, convolutions, creation, fourier, indexing, linear_algebra, losses, methods, networks, pointwise, pooling, products,
-    reduction, special,
+    activations,
+    convolutions,
+    creation,
+    fourier,
+    indexing,
+    linear_algebra,
+    losses,
+    methods,
+    networks,
+    pointwise,
+    pooling,
+    products,
+    reduction,
+    special,
 )  # fmt: skip
 from .excluded import NOT_APPLICABLE
 

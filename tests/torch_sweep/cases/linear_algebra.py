@@ -46,11 +46,11 @@ CASES |= {
         "(f(3, 3), f(3, 2), upper=True)", "(d(2, 3, 3), d(2, 2, 3), upper=False, left=False, unitriangular=True)",
         "(c(2, 2), c(3, 2, 1), upper=False)",
     ),
-    "svd": ("(f(5, 3))", "(d(2, 3, 4), full_matrices=False)", "(f(2, 0))"),
-    "tensorinv": ("(f(4, 2, 2))", "(d(2, 3, 6))", "(f(3, 3), ind=1)"),
-    "tensorsolve": ("(f(2, 3, 6), f(2, 3))", "(d(4, 2, 2), d(4))", "(f(3, 2, 6), f(2, 3), dims=(0,))"),
+    "svd": ("(f(5, 3), full_matrices=False)", "(d(2, 3, 4))", "(f(2, 0))"),
+    "tensorinv": ("(f(4, 2, 2), ind=1)", "(d(2, 3, 6))", "(f(3, 3), ind=1)"),
+    "tensorsolve": ("(f(2, 3, 6), f(2, 3))", "(d(4, 2, 2), d(4))", "(f(6, 2, 3), f(2, 3), dims=(0,))"),
     "vander": ("(f(4))", "(i32(2, 3), N=2)", "(c(3), N=4)"),
-    "vecdot": ("(f(3, 5), f(3, 5))", "(c(3, 5), c(5))", "(i32(3, 4), i32(3, 4), dim=0)"),
+    "vecdot": ("(f(3, 5), f(3, 5))", "(c(3, 5), c(5))", "(d(3, 4), d(3, 4), dim=0)"),
     "vector_norm": ("(f(3, 5), 3, -1)", "(c(3, 5), 0)", "(bf(3, 5).mT, -math.inf, 0, keepdim=True)"),
 }  # fmt: skip
 CASES = {f"torch.linalg.{name}": settings for name, settings in CASES.items()}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 CASES: dict[str, tuple[str, ...]] = {}
 
-for name in "digamma erf erfc erfinv exp2 expit expm1 gammaln i0 log1p logit psi sinc ndtr log_ndtr entr round".split():
+for name in "erf erfc erfinv exp2 expit expm1 gammaln i0 log1p logit sinc ndtr entr round".split():
     CASES[name] = ("(edge())", "(d(5, 3).mT)", "(bf(4))")
-for name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 erfcx i0e i1 i1e modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
+for name in "digamma psi".split():
+    CASES[name] = ("(edge())", "(pos(5, 3).mT.double())", "(bf(4))")
+for (
+    name
+) in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 erfcx i0e i1 i1e log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0
     modified_bessel_k1 ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0""".split():
     CASES[name] = ("(edge())", "(d(5, 3).mT)", "(i32(4))")
 for name in """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h
