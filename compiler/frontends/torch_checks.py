@@ -39,11 +39,11 @@ def without_checks() -> Iterator[None]:
         hoped = _hoped(sys._getframe(1)) if isinstance(tensor, FakeTensor) else None
         return torch._C.TensorBase.__bool__(tensor) if hoped is None else hoped
 
-    torch.Tensor.__bool__ = truth
+    setattr(torch.Tensor, "__bool__", truth)
     try:
         yield
     finally:
-        del torch.Tensor.__bool__
+        delattr(torch.Tensor, "__bool__")
 
 
 _LINEAR_ALGEBRA = "aten::_linalg_check_errors"

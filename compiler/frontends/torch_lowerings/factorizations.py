@@ -80,7 +80,8 @@ def eigh(op: TorchOp, a: ir.Value, triangle: str = "L", vectors: bool = True) ->
 
 @torch_lowering("aten.linalg_eig")
 def eig(op: TorchOp, a: ir.Value) -> list[ir.Value]:
-    return _eigen(op, a, *op.results, wanted="V")
+    values, vectors = op.results
+    return _eigen(op, a, values, vectors, wanted="V")
 
 
 @torch_lowering("aten._linalg_eigvals", "aten.linalg_eigvals")

@@ -61,10 +61,15 @@ def segment_reduce(
     initial: float | None = None,
 ) -> Tensor:
     """Of segments along the first dimension: each row goes to the segment that ends behind it first."""
-    if axis != 0 or indices is not None or (lengths is None) == (offsets is None):
+    if axis != 0 or indices is not None:
         return NotImplemented
-    ends = lengths.cumsum(0) if offsets is None else offsets[1:]
-    begins = ends - lengths if offsets is None else offsets[:-1]
+    if offsets is not None:
+        begins, ends = offsets[:-1], offsets[1:]
+    elif lengths is not None:
+        ends = lengths.cumsum(0)
+        begins = ends - lengths
+    else:
+        return NotImplemented
     segment = (torch.arange(len(x)).unsqueeze(1) >= ends).sum(1)
     start = torch.full([len(ends), *x.shape[1:]], _NEUTRAL[reduce] if initial is None else initial, dtype=x.dtype)
     places = segment.reshape(-1, *[1] * (x.dim() - 1)).expand(x.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 
 import torch
@@ -32,15 +33,12 @@ def grid_sampler_3d(x: Tensor, grid: Tensor, interpolation: int, padding: int, a
     if interpolation == _NEAREST:
         return taken([part.round() for part in at])
     low = [part.floor() for part in at]
-    total = None
+    corners = []
     for sides in product((0, 1), repeat=3):
-        weight = None
-        for side, part, below in zip(sides, at, low):
-            share = part - below if side else below + 1 - part
-            weight = share if weight is None else weight * share
-        corner = taken([below + side for below, side in zip(low, sides)]) * weight.unsqueeze(1)
-        total = corner if total is None else total + corner
-    return total
+        shares = [part - below if side else below + 1 - part for side, part, below in zip(sides, at, low)]
+        weight = reduce(torch.mul, shares).unsqueeze(1)
+        corners.append(taken([below + side for below, side in zip(low, sides)]) * weight)
+    return reduce(torch.add, corners)
 
 
 def _place(at: Tensor, extent: int, padding: int, align_corners: bool) -> Tensor:
