@@ -39,11 +39,11 @@ def without_checks() -> Iterator[None]:
         hoped = _hoped(sys._getframe(1)) if isinstance(tensor, FakeTensor) else None
         return torch._C.TensorBase.__bool__(tensor) if hoped is None else hoped
 
-    setattr(torch.Tensor, "__bool__", truth)
+    torch.Tensor.__bool__ = truth  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
-        delattr(torch.Tensor, "__bool__")
+        del torch.Tensor.__bool__
 
 
 _LINEAR_ALGEBRA = "aten::_linalg_check_errors"
