@@ -14,7 +14,6 @@ from hloom.runtime.llvm import initialise_all
 from hloom.runtime.manifest import INTERFACE
 
 from .llvm_passes import Job, assembly_of, objects_of
-from .llvm_sharing import share
 from .llvm_split import FEW_PASSES, needs_few_passes, split
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
@@ -25,7 +24,7 @@ def emit_objects(module: ir.Operation, interface: str) -> list[bytes]:
 
     Raises CompileError where an op of another dialect is left.
     """
-    first, *others = split(share(to_llvm_ir(module)))
+    first, *others = split(to_llvm_ir(module))
     target = target_of(module)
     return objects_of([_job(text, target) for text in (first + text_global(INTERFACE, interface), *others)])
 
@@ -39,7 +38,7 @@ def text_global(name: str, value: str) -> str:
 def emit_assembly(module: ir.Operation) -> str:
     """The same as assembly text, to be read."""
     target = target_of(module)
-    return "".join(assembly_of(_job(text, target)) for text in split(share(to_llvm_ir(module))))
+    return "".join(assembly_of(_job(text, target)) for text in split(to_llvm_ir(module)))
 
 
 def to_llvm_ir(module: ir.Operation) -> str:

@@ -75,6 +75,8 @@ LOWER_KERNELS = [
     "spare-llvm-passes",
     "isolate-kernels",
     # the kernels alone, in a module of their own: the host program beside it stays as it is
+    "builtin.module(lower-affine)",
+    "share-kernels",
     "builtin.module(cse,canonicalize{top-down=false},cse)",
     "branch-single-tiles",
     "copy-narrow-tails",
