@@ -10,14 +10,14 @@ After:
         hloom.shared = {fusion_1 = {numbers = array<i64: 64>, tiles = 4 : i64}, fusion_2 = {numbers = array<i64: 96>, tiles = 6 : i64}}}
       { %m = arith.muli %n, %c8 … scf.for %k = %c0 to %n … }
 
-The layers of a dense block, which read ever more channels, are such kernels, and the steps of a recurrent layer, which each read their slice
+The layers of a dense block, which read ever more channels, are such kernels, and the steps of a recurrent layer, which read their slices
 of one array. What is lowered and compiled once takes the time of one. wrap-kernels gives each its function, with its numbers.
 
 A number is an arith.constant of an index or an i64. One that is another one's multiple, plus a constant, in all of the kernels is computed
 from that. Sizes of arguments of one dimension may differ, too: nothing reads them from here on.
 
-Must hold: isolate-kernels and lower-affine have run. Declined: kernels that differ in anything else; numbers that are divided by or that are
-a loop's step; bounds of loops over scalars in kernels that get all of LLVM's passes, which unroll and vectorise them; more than MOST
+Must hold: isolate-kernels and lower-affine have run. Declined: kernels that differ in anything else; numbers that divide or that are a
+loop's step; bounds of loops over scalars in kernels that get all of LLVM's passes, which unroll and vectorise them; more than MOST
 numbers, which would be kept in memory; kernels that together have fewer than LEAST ops to save, for LLVM inlines one that has one user.
 """
 
@@ -120,10 +120,10 @@ def _share(family: list[_Kernel]) -> None:
         marks = ir.ArrayAttr(first.body.attributes["arg_attrs"])
         first.body.attributes["arg_attrs"] = ir.ArrayAttr.get([*marks, *[ir.DictAttr.get({})] * len(given)])
     members = {
-        kernel.name: ir.DictAttr.get({"numbers": i64_array(column[place] for column in given), "tiles": kernel.body.attributes["hloom.tiles"]})
+        kernel.name: {"numbers": i64_array(column[place] for column in given), "tiles": kernel.body.attributes["hloom.tiles"]}
         for place, kernel in enumerate(family)
     }
-    first.body.attributes["hloom.shared"] = ir.DictAttr.get(members)
+    first.body.attributes["hloom.shared"] = ir.DictAttr.get({name: ir.DictAttr.get(each) for name, each in members.items()})
     for kernel in family[1:]:
         kernel.body.erase()
 
