@@ -38,6 +38,8 @@ class TargetView:
     vector_registers: int = 32
     masked_bits: int = 8
     """The narrowest elements that are loaded and stored under a mask by an instruction (on AVX2 those of 32 bits); 0 where none are."""
+    divided_bits: int = 0
+    """The widest floats that divide faster in vectors than they multiply by a divisor's reciprocal, with the quotient's correction."""
     fma: bool = True
     f16_convert: bool = True
     """f16 ↔ f32 conversion instructions (F16C)."""

@@ -16,6 +16,7 @@ from hloom.runtime.processor import linux_features, macos_features
 
 AVX2 = {"avx2": True, "fma": True, "f16c": True}
 AVX512 = {**AVX2, "avx512f": True, "avx512bw": True, "avx512dq": True, "avx512vl": True}
+ZEN5 = {**AVX512, "avx512bf16": True, "avx512vnni": True, "avxvnni": True, "clzero": True}
 AMX = {**AVX512, "amx-tile": True, "amx-bf16": True, "amx-int8": True, "avx512fp16": True, "avx512bf16": True}
 
 
@@ -69,6 +70,7 @@ def test_malformed_attributes_are_refused(attribute):
 
 def test_hosts_are_told_apart_by_their_features():
     assert [describe(f).name for f in (AVX2, AVX512, AMX)] == ["cpu-avx2", "cpu-avx512", "cpu-amx"]
+    assert describe(ZEN5).name == "cpu-zen5" and describe({**ZEN5, "avxvnni": False}).name == "cpu-avx512"
     assert describe(AMX).amx_bf16 and not describe(AVX512).amx_bf16
     assert describe({**AVX2, "avx512f": True}).vector_bits == 256
     assert describe({**AVX512, "avx512vnni": True}).int8_dot and describe({**AVX2, "avxvnni": True}).int8_dot

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from torch_mlir import ir
-from torch_mlir.dialects import arith, math
+from torch_mlir.dialects import arith
 from torch_mlir.dialects.vector import CombiningKind
 
-from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
 from ...common.control_flow import if_else
@@ -18,13 +16,11 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on
 from ...common.storage import Storage
-from ...common.vectors import element_of, is_vector, reduced
+from ...common.vectors import is_vector, reduced
 from .comparisons import clamped, compared
 from .lanes import Lanes, Rep
 from .places import Places
-
-_SLOW_DIVISION_BITS = 512
-"""Vectors of so many bits are multiplied by the reciprocal of a scalar rather than divided by it."""
+from .quotients import is_multiplied, quotient
 
 Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""
@@ -95,9 +91,8 @@ class LanesBody(ScalarBody):
             return [operands[1] if self.decided[operands[0]] else operands[2]]
         if (known := self.places.fold(op, operands)) is not None:
             return [known]
-        scalar_divisor = op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1])
-        if scalar_divisor and target_of(op).vector_bits >= _SLOW_DIVISION_BITS:
-            return [self._divide_by_scalar(op, self.values(operands), operands[1])]
+        if op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1]):
+            return [self._divided_by_scalar(op, operands)]
         return super().emit(op, operands)
 
     def _decided(self, holds: bool) -> ir.Value:
@@ -110,43 +105,14 @@ class LanesBody(ScalarBody):
         known, other = (x, y) if x in self.decided else (y, x)
         return other if self.decided[known] == both else known
 
-    def _divide_by_scalar(self, op: ir.Operation, values: list[ir.Value], divisor: ir.Value) -> ir.Value:
-        """x / c for a scalar c by its reciprocal, corrected to the rounding of a division: a division of wide vectors costs as much
-        as an exponential, one of 256 bits less than the correction.
+    def _divided_by_scalar(self, op: ir.Operation, operands: list[Rep]) -> ir.Value:
+        x, divisor = operands
+        assert isinstance(x, ir.Value) and isinstance(divisor, ir.Value)
 
-        q = x * (1 / c), then q + (x - q * c) / c, which is the quotient as long as no step leaves the normal numbers. Where it might (c
-        very large or small; any lane's quotient zero, infinite, NaN, very large or small) the chunk is divided.
-        """
-        element = divisor.type
-        if not isinstance(element, (ir.F32Type, ir.F64Type)):
-            return clone_on(op, values, op.location)[0]
-        narrow = isinstance(element, ir.F32Type)
-        least_divisor, least_quotient, most_quotient = (2.0**-24, 2.0**-76, 2.0**100) if narrow else (2.0**-200, 2.0**-700, 2.0**700)
-        reciprocal = self.lanes.widen(arith.divf(arith.constant(element, 1.0), divisor))
-        quotient = arith.mulf(values[0], reciprocal)
-        rest = math.fma(arith.negf(quotient), values[1], values[0])
-        corrected = math.fma(rest, reciprocal, quotient)
-        all_right = reduced(self._between(corrected, least_quotient, most_quotient), CombiningKind.AND)
-        usual = arith.andi(self._between(divisor, least_divisor, 1 / least_divisor), all_right)
-        return if_else(usual, [values[0].type], lambda: [corrected], lambda: clone_on(op, values, op.location))[0]
+        def divided() -> ir.Value:
+            return clone_on(op, self.values(operands), op.location)[0]
 
-    def _between(self, value: ir.Value, low: float, high: float) -> ir.Value:
-        """Whether |value| is in [low, high]; of vectors, lane by lane.
-
-        The bits of positive floats are in the order of the floats, those of NaN after all of them: one comparison of the distance from
-        `low`, without sign, tells.
-        """
-        width = element_bytes(element_of(value.type))
-        integer = ir.IntegerType.get_signless(8 * width)
-        first, last = (int(np.array(bound, f"f{width}").view(f"i{width}")) for bound in (low, high))
-
-        def constant(number: int) -> ir.Value:
-            made = arith.constant(integer, number)
-            return self.lanes.widen(made) if is_vector(value) else made
-
-        size = arith.bitcast(self.lanes.type(integer) if is_vector(value) else integer, math.absf(value))
-        above = arith.subi(size, constant(first))
-        return arith.cmpi(arith.CmpIPredicate.ule, above, constant(last - first))
+        return quotient(x, divisor, target_of(op), divided) if is_multiplied(divisor.type, target_of(op)) else divided()
 
     def branch(self, op: ir.Operation) -> list[ir.Value]:
         """A branch where the condition is uniform; else a branch that is taken if any live lane takes it, and a select lane by lane."""
