@@ -103,3 +103,18 @@ def joined(parts: Sequence[ir.Value]) -> ir.Value:
         length = 2 * ir.VectorType(parts[0].type).shape[0]
         parts = [vector.shuffle(a, b, list(range(length))) for a, b in zip(parts[::2], parts[1::2])]
     return parts[0]
+
+
+def in_turn(parts: Sequence[ir.Value]) -> ir.Value:
+    """The first elements of all vectors, then their second elements and so on."""
+    count = len(parts)
+    if count == 1:
+        return parts[0]
+    if count % 2 == 0:
+        a, b = in_turn(parts[::2]), in_turn(parts[1::2])
+        length = ir.VectorType(a.type).shape[0]
+        return vector.shuffle(a, b, [place for lane in range(length) for place in (lane, length + lane)])
+    lanes = ir.VectorType(parts[0].type).shape[0]
+    most, length = in_turn(parts[:-1]), (count - 1) * lanes
+    order = [length + lane if last else lane * (count - 1) + n for lane in range(lanes) for n in range(count) for last in [n == count - 1]]
+    return vector.shuffle(most, parts[-1], order)

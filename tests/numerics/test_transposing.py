@@ -12,7 +12,9 @@ def matrix(rows, columns, element="f32"):
     return f"tensor<{rows}x{columns}x{element}>"
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(64, 64), (16, 200), (333, 97), (1000, 129), (17, 16), (15, 300), (4, 1000)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(64, 64), (16, 200), (333, 97), (1000, 129), (17, 16), (15, 300), (4, 1000), (3, 77), (5, 640), (8, 33)]
+)
 @pytest.mark.parametrize(("element", "dtype"), [("f32", np.float32), ("f64", np.float64), ("f16", np.float16), ("i8", np.int8)])
 def test_a_transposition_within_elementwise_ops(rows, columns, element, dtype):
     into, out = matrix(rows, columns, element), matrix(columns, rows, element)
@@ -66,3 +68,21 @@ def test_the_variance_of_columns(rows, columns):
     rng = np.random.default_rng(0)
     x, mean = rng.standard_normal((rows, columns), np.float32), rng.standard_normal(columns, np.float32)
     np.testing.assert_allclose(hloom.compile(text)(x, mean), np.square(x - mean).sum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("step", range(2, 10))
+@pytest.mark.parametrize(("element", "dtype"), [("f32", np.float32), ("f64", np.float64), ("f16", np.float16), ("i8", np.int8)])
+def test_one_element_of_some(step, element, dtype):
+    """Of whole turns all are loaded, whichever is wanted; where the last turn is not whole, none behind it are."""
+    rng = np.random.default_rng(0)
+    for count in (step * 83, step * 83 + 1):
+        x = rng.integers(-9, 9, (3, count)).astype(dtype)
+        for start in (0, step - 1):
+            wanted = x[:, start::step]
+            into, out = matrix(3, count, element), matrix(3, wanted.shape[1], element)
+            text = f"""func.func @main(%x: {into}) -> {out} {{
+              %s = stablehlo.slice %x [0:3, {start}:{count}:{step}] : ({into}) -> {out}
+              %r = stablehlo.negate %s : {out}
+              return %r : {out}
+            }}"""
+            np.testing.assert_array_equal(hloom.compile(text)(x), -wanted)

@@ -1,8 +1,8 @@
 """Code of elementwise nests: every loop but the vector loop in order, then chunks along the vector loop.
 
 An input that lies in one piece along another loop, as in a transposition, is first copied to where the vector loop is contiguous
-(packing.py): lane by lane, each element would be loaded with a cache line of its own. Results that are pairs have nests of their own
-(pairs.py).
+(packing.py): lane by lane, each element would be loaded with a cache line of its own. Results that lie in turn have nests of their
+own (turns.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .body import Captured
 from .lanes import Lanes
 from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
-from .pairs import emit_pairs, pair_loop
 from .segments import Reach, cuts, cuts_around, nest_cut, segments
+from .turns import emit_in_turn, turn_loop
 from .work import Point, Work
 
 
@@ -27,9 +27,9 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
 
     `scratch` makes a buffer on the stack.
     """
-    along = pair_loop(works)
+    along = turn_loop(works, target)
     if along is not None:
-        emit_pairs(works, along, captured, target)
+        emit_in_turn(works, along, captured, target)
         return
     extents = works[0].extents
     vector = vector_loop(works)

@@ -5,7 +5,7 @@ A value is one of: a `LinearIndex` (an index, linear in the lane number), a scal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -17,12 +17,14 @@ from hloom.dialects.storage import element_bytes, storage_element
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op
 from ...common.storage import Storage, loaded, stored
-from ...common.vectors import lanes_of, splat, steps, widened
+from ...common.vectors import in_turn, lanes_of, splat, steps, widened
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
 
 _LINE_BYTES = 64
 _KEEP_IN_ALL_CACHES = 3
+_MOST_STEP, _MOST_STEP_BYTES = 8, 32
+"""Elements that are further apart are gathered."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class Lanes:
             read = self._load_contiguous(storage, address)
         elif isinstance(address, LinearIndex) and address.lanes == -1 and (live := self._live()):
             read = self._load_backwards(storage, address, live)
-        elif isinstance(address, LinearIndex) and address.lanes == 2 and _in_pairs(storage, address):
-            read = self._load_of_pairs(storage, address)
+        elif isinstance(address, LinearIndex) and _in_turns(storage, address):
+            read = self._load_of_turns(storage, address)
         else:
             read = self._gather(storage, address)
         return loaded(read, storage.element)
@@ -84,23 +86,23 @@ class Lanes:
         known = owner is not None and owner.name == "arith.constant"
         return sum(map(bool, ir.DenseIntElementsAttr(owner.attributes["value"]))) if owner is not None and known else 0
 
-    def _load_of_pairs(self, storage: Storage, address: LinearIndex) -> ir.Value:
-        """One of each two elements: both are loaded. The first of a pair prefetches."""
-        second = address.constant % 2
-        whole = (address - second).uniform().along_lanes()
-        both = self._twice()._load_contiguous(replace(storage, ahead=0) if second else storage, whole)
-        return vector.shuffle(both, both, [2 * lane + second for lane in range(self.count)])
+    def _load_of_turns(self, storage: Storage, address: LinearIndex) -> ir.Value:
+        """One of so many elements: all are loaded. The first of a turn prefetches."""
+        step = address.lanes
+        place = address.constant % step
+        whole = (address - place).uniform().along_lanes()
+        turns = self._times(step)._load_contiguous(replace(storage, ahead=0) if place else storage, whole)
+        return vector.shuffle(turns, turns, [step * lane + place for lane in range(self.count)])
 
-    def _twice(self) -> Lanes:
-        """Two lanes side by side for each."""
-        doubled = [lane for lane in range(self.count) for _ in range(2)]
-        return Lanes(2 * self.count, None if self.mask is None else vector.shuffle(self.mask, self.mask, doubled))
+    def _times(self, count: int) -> Lanes:
+        """So many lanes side by side for each."""
+        each = [lane for lane in range(self.count) for _ in range(count)]
+        return Lanes(count * self.count, None if self.mask is None else vector.shuffle(self.mask, self.mask, each))
 
-    def store_pairs(self, first: Rep, second: Rep, storage: Storage, address: LinearIndex) -> None:
-        """Stores each live lane's two elements side by side, from `address` on, which is two further in each lane."""
-        order = [part * self.count + lane for lane in range(self.count) for part in range(2)]
-        both = vector.shuffle(self.widen(first), self.widen(second), order)
-        self._twice().store(both, storage, address.uniform().along_lanes())
+    def store_in_turn(self, parts: Sequence[Rep], storage: Storage, address: LinearIndex) -> None:
+        """Stores each live lane's elements side by side, from `address` on, which is as many further in each lane."""
+        together = in_turn([self.widen(part) for part in parts])
+        self._times(len(parts)).store(together, storage, address.uniform().along_lanes())
 
     def prefetch(self, storage: Storage, address: LinearIndex) -> None:
         """Prefetches what all lanes read, or write, `storage.ahead` elements further on."""
@@ -140,7 +142,8 @@ class Lanes:
         return splat(self.type(ir.IntegerType.get_signless(1)), 1) if self.mask is None else self.mask
 
 
-def _in_pairs(storage: Storage, address: LinearIndex) -> bool:
-    """Whether the element at `address` is the first or the second of a pair in each lane, and the base is made of pairs."""
+def _in_turns(storage: Storage, address: LinearIndex) -> bool:
+    """Whether the base is made of turns of as many elements as lanes are apart, and `address` is the same one of a turn in each lane."""
+    near = 2 <= address.lanes <= min(_MOST_STEP, _MOST_STEP_BYTES // element_bytes(storage.element))
     (size,) = ir.MemRefType(storage.base.type).shape
-    return size % 2 == 0 and all(coefficient % 2 == 0 for coefficient in address.terms.values())
+    return near and size % address.lanes == 0 and all(coefficient % address.lanes == 0 for coefficient in address.terms.values())

@@ -267,16 +267,16 @@ func.func private @gathered(%x: tensor<3x700x50xi8>) -> tensor<2000xi8> attribut
 
 // -----
 
-// The same of bytes three apart.
+// The same of bytes nine apart.
 // CHECK-LABEL: func.func private @strided(
 // CHECK: vector.gather {{.*}} vector<64xindex>, vector<64xi1>, vector<64xi8> into vector<64xi8>
-func.func private @strided(%x: tensor<4x2000x3xi8>) -> tensor<2000xi8> attributes {hloom.kind = "reduce"} {
+func.func private @strided(%x: tensor<4x2000x9xi8>) -> tensor<2000xi8> attributes {hloom.kind = "reduce"} {
   %zero = arith.constant 0 : i8
   %e = tensor.empty() : tensor<2000xi8>
   %r = scf.forall (%i) = (0) to (2000) step (2000) shared_outs(%o = %e) -> (tensor<2000xi8>) {
     %f = linalg.fill ins(%zero : i8) outs(%o : tensor<2000xi8>) -> tensor<2000xi8>
     %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0, 0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
-        ins(%x : tensor<4x2000x3xi8>) outs(%f : tensor<2000xi8>) {
+        ins(%x : tensor<4x2000x9xi8>) outs(%f : tensor<2000xi8>) {
     ^bb0(%a: i8, %sum: i8):
       %0 = arith.addi %sum, %a : i8
       linalg.yield %0 : i8

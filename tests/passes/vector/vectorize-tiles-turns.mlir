@@ -1,6 +1,6 @@
 // RUN: hloom-opt %s --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
 
-// Both of each pair are computed by vectors along the pairs: one load and one store for 32 pairs, taken apart and put together.
+// Changed: Both of each pair are computed by vectors along the pairs: one load and one store for 32 pairs, taken apart and put together.
 // CHECK-LABEL: func.func private @swapped(
 // CHECK: %[[X:.*]] = vector.load %arg2[%[[AT:.*]]] : memref<128xf32>, vector<64xf32>
 // CHECK: %[[SECOND:.*]] = vector.shuffle %[[X]], %{{.*}} [1, 3, 5, {{.*}}, 63]
@@ -34,7 +34,7 @@ func.func private @swapped(%x: tensor<64x2xf32>) -> tensor<64x2xf32> attributes 
 
 // -----
 
-// Every second element of an even number is loaded with its neighbour; the mask of what is left holds for both.
+// Changed: Every second element of an even number is loaded with its neighbour; the mask of what is left holds for both.
 // CHECK-LABEL: func.func private @seconds(
 // CHECK: %[[X:.*]] = vector.maskedload %arg2[%c0], %{{.*}} : memref<102xf32>, vector<128xi1>
 // CHECK: vector.shuffle %[[X]], %{{.*}} [1, 3, 5
@@ -58,7 +58,7 @@ func.func private @seconds(%x: tensor<102xf32>) -> tensor<51xf32> attributes {hl
 
 // -----
 
-// Of an odd number the last has no neighbour: one by one.
+// Unchanged: Of an odd number the last has no neighbour: one by one.
 // CHECK-LABEL: func.func private @firsts_of_101(
 // CHECK: vector.gather
 #even = affine_map<(d0) -> (d0 * 2)>
@@ -77,4 +77,59 @@ func.func private @firsts_of_101(%x: tensor<101xf32>) -> tensor<51xf32> attribut
     }
   }
   return %0 : tensor<51xf32>
+}
+
+// -----
+
+// Changed: Rows become turns of three: a vector of each row, put together by shuffles; what lies in turns already is taken apart.
+// CHECK-LABEL: func.func private @of_three_rows(
+// CHECK-COUNT-3: vector.load %arg2[%{{.*}}] : memref<192xf32>, vector<16xf32>
+// CHECK: %[[Y:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 1, 32, 2, 3, 33, {{.*}}, 47]
+// CHECK-NEXT: vector.store %[[Y]], %arg4[%{{.*}}] : memref<192xf32>, vector<48xf32>
+// CHECK-NOT: vector.gather
+// CHECK: return
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @of_three_rows(%x: tensor<3x64xf32>, %y: tensor<64x3xf32>) -> tensor<64x3xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x3xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64x3xf32>) {
+    %a = tensor.extract_slice %x[0, %i] [3, 32] [1, 1] : tensor<3x64xf32> to tensor<3x32xf32>
+    %c = tensor.extract_slice %y[%i, 0] [32, 3] [1, 1] : tensor<64x3xf32> to tensor<32x3xf32>
+    %b = tensor.extract_slice %o[%i, 0] [32, 3] [1, 1] : tensor<64x3xf32> to tensor<32x3xf32>
+    %1 = linalg.generic {indexing_maps = [#turned, #id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%a, %c : tensor<3x32xf32>, tensor<32x3xf32>) outs(%b : tensor<32x3xf32>) {
+    ^bb0(%u: f32, %v: f32, %out: f32):
+      %s = arith.addf %u, %v : f32
+      linalg.yield %s : f32
+    } -> tensor<32x3xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [32, 3] [1, 1] : tensor<32x3xf32> into tensor<64x3xf32>
+    }
+  }
+  return %0 : tensor<64x3xf32>
+}
+
+// -----
+
+// Declined: Sixteen rows are squares of registers, which are transposed; twelve are more registers than there are, each turn is gathered.
+// CHECK-LABEL: func.func private @of_twelve_rows(
+// CHECK: vector.gather
+// CHECK: return
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @of_twelve_rows(%x: tensor<12x64xf32>) -> tensor<64x12xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x12xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64x12xf32>) {
+    %a = tensor.extract_slice %x[0, %i] [12, 32] [1, 1] : tensor<12x64xf32> to tensor<12x32xf32>
+    %b = tensor.extract_slice %o[%i, 0] [32, 12] [1, 1] : tensor<64x12xf32> to tensor<32x12xf32>
+    %1 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<12x32xf32>) outs(%b : tensor<32x12xf32>) {
+    ^bb0(%u: f32, %out: f32):
+      %s = arith.negf %u : f32
+      linalg.yield %s : f32
+    } -> tensor<32x12xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [32, 12] [1, 1] : tensor<32x12xf32> into tensor<64x12xf32>
+    }
+  }
+  return %0 : tensor<64x12xf32>
 }

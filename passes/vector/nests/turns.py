@@ -1,0 +1,88 @@
+"""Code of elementwise nests whose results lie in turn: the last loop has a few steps, along which results lie in one piece, as complex
+numbers, the pixels of a picture of few channels and what pixel_shuffle makes do.
+
+The vector loop is the one along which the turns follow one another. A chunk computes the first of each turn, then the second and so on, and
+stores all of them at once; what it reads of other pairs is loaded in one piece likewise (lanes.py).
+"""
+
+from __future__ import annotations
+
+from hloom.dialects.target import TargetView
+
+from ...common.control_flow import nest_each
+from ...common.linear_index import LinearIndex
+from ...common.storage import Storage
+from ...common.tiled_function import size_bound
+from .body import Captured, LanesBody
+from .lanes import Lanes
+from .nests import chunks, lane_count, point_indices
+from .work import Point, Work, stride_along
+
+_REGISTERS = 4
+"""Of a result, at all points of a chunk."""
+_LEAST_BITS = 32
+"""Chunks of narrower elements have no more lanes than those of so many bits."""
+_MOST_POINTS = 8
+"""Elements of longer turns are more registers than there are."""
+
+
+def turn_loop(works: list[Work], target: TargetView) -> int | None:
+    """The loop along which turns follow one another in every result, or None where results do not lie in turn, or nothing is gained."""
+    extents = works[0].extents
+    last = len(extents) - 1
+    points = extents[last] if last > 0 else None
+    if not isinstance(points, int) or not 2 <= points <= _MOST_POINTS or any(work.reduces for work in works):
+        return None
+    results = [(m, s) for work in works for m, s in zip(work.output_maps, work.outputs) if s is not None]
+    if not results or any(stride_along(m, s, last) != 1 for m, s in results):
+        return None
+    following = (d for d in range(last) if extents[d] != 1 and all(stride_along(m, s, d) == points for m, s in results))
+    along = next(following, None)
+    return along if along is None or points == 2 or _pays(works, along, last, target) else None
+
+
+def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
+    """Whether whole registers are read along the turns, or whole turns, and of some input elements that lie apart within a turn. Turns of
+    whole registers are transposed."""
+    inputs = [(m, s) for work in works for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    widest = max(work.widest() for work in works)
+    follow, points = (size_bound(works[0].extents[loop]) for loop in (along, last))
+    if follow < target.lanes(max(_LEAST_BITS, widest)) or points % target.lanes(widest) == 0:
+        return False
+    pieces = all(stride_along(m, s, along) in (0, 1, points) for m, s in inputs)
+    return pieces and any(stride_along(m, s, last) not in (-1, 0, 1) for m, s in inputs)
+
+
+def emit_in_turn(works: list[Work], along: int, captured: Captured, target: TargetView) -> None:
+    """A nest of parallel works of equal extents, of which `along` is the turn loop."""
+    extents = works[0].extents
+    last = len(extents) - 1
+    turn = size_bound(extents[last])
+    outer = [d for d in range(last) if d != along]
+    one = max(1, target.vector_bits // max(work.widest() for work in works))
+
+    def at(indices: list[LinearIndex]) -> None:
+        def chunk(start: LinearIndex, lanes: Lanes) -> None:
+            fixed = dict(zip(outer, indices))
+            places = [point_indices(len(extents), {**fixed, last: LinearIndex(constant=n)}, along, start, lanes) for n in range(turn)]
+            points = [Point(lanes, place, captured) for place in places]
+            for work in works:
+                _compute(work, points)
+
+        chunks(extents[along], lane_count(works, along, target, max(1, _REGISTERS // turn)), one, chunk)
+
+    nest_each([extents[d] for d in outer], at)
+
+
+def _compute(work: Work, points: list[Point]) -> None:
+    """Evaluates the work at all points; other works of the nest know its results there, and those that have a place are stored."""
+    found = [point.evaluate(work) for point in points]
+    for number, value in enumerate(work.values):
+        for point, results in zip(points, found):
+            point.known[value] = results[number]
+        storage = work.outputs[number]
+        if storage is None:
+            continue
+        first = points[0]
+        address = storage.address(LanesBody(first.lanes, first.indices, first.captured).at(work.output_maps[number]))
+        first.lanes.store_in_turn([results[number] for results in found], storage, address)
