@@ -23,6 +23,7 @@ from hloom.runtime.program import GENERATOR
 
 from ..compile import Compilation, simulator
 from ..frontend import load_program
+from ..frontends.torch_higher_order import without_higher_order
 from ..frontends.torch_import import SMALL, as_array, line_of, stablehlo_of
 from ..frontends.torch_layouts import order_of_value
 from ..source_program import Imported
@@ -105,8 +106,8 @@ class _Graph:
     """A copy of the graph that takes what its program reads and gives what it makes."""
 
     def __init__(self, module: GraphModule):
-        self.module = module
-        self.graph, values = copied(module)
+        self.module = without_higher_order(module)
+        self.graph, values = copied(self.module)
         self.operands = [node for node in self.graph.nodes if node.op == "placeholder"]
         self.bound: dict[Node, torch.Tensor] = {}
         self._bind_constants()

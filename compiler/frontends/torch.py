@@ -7,6 +7,7 @@ the user's inputs follow. Constants of up to `SMALL` elements become dense const
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from ..source_program import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
 from .torch_decompose import decomposed
 from .torch_export import exported_module, is_plain, one_at_a_time
+from .torch_higher_order import without_higher_order
 from .torch_import import SMALL, as_array, stablehlo_of
 from .torch_items import without_items
 from .torch_layouts import order_of_value, result_orders
@@ -56,7 +58,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
-            exported = decomposed(without_items(exported))
+            exported = decomposed(without_items(_plain(exported)))
     except CompileError:
         raise
     except Exception as error:
@@ -69,6 +71,16 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     orders = _orders(exported, names, changed)
     module = stablehlo_of(exported.graph_module, context)
     return Imported(module, "torch", in_tree, out_tree, kwarg_tree, bound, names, updates, orders, laid_out if orders else {})
+
+
+def _plain(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """Without ops of higher order that are defined by others."""
+    module = without_higher_order(exported.graph_module)
+    if module is exported.graph_module:
+        return exported
+    made = copy.copy(exported)
+    made._graph_module = module
+    return made
 
 
 def _orders(exported: torch.export.ExportedProgram, names: Sequence[str], changed: Sequence[str]) -> dict[int, tuple[int, ...]]:

@@ -28,10 +28,10 @@ def attention(
 
     Of halves it makes products of f32. These are products of halves summed in f32, the weights rounded in between, as in torch's kernel.
     """
-    keys = _heads(key, query)
+    keys = heads_of(key, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
     if query.dtype.itemsize < 4 and not dropout:
-        output = _product(_weights(scores, attn_mask).to(query.dtype), _heads(value, query)).to(query.dtype)
+        output = product(_weights(scores, attn_mask).to(query.dtype), heads_of(value, query)).to(query.dtype)
     else:
         output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
     return output, scores.logsumexp(-1)
@@ -52,15 +52,15 @@ def attention_backward(
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O))."""
-    keys, values = _heads(key, query), _heads(value, query)
+    keys, values = heads_of(key, query), heads_of(value, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
     weights = _weights(scores, attn_mask)
-    towards = _product(gradient, values.transpose(-2, -1))
+    towards = product(gradient, values.transpose(-2, -1))
     inner = weights * (towards - (_wide(gradient) * _wide(output)).sum(-1, keepdim=True)) * _scale(query, scale)
     inner, weights = inner.to(query.dtype), weights.to(query.dtype)
-    of_keys = _product(inner.transpose(-2, -1), query)
-    of_values = _product(weights.transpose(-2, -1), gradient)
-    return _product(inner, keys).to(query.dtype), _of_heads(of_keys, key), _of_heads(of_values, value)
+    of_keys = product(inner.transpose(-2, -1), query)
+    of_values = product(weights.transpose(-2, -1), gradient)
+    return product(inner, keys).to(query.dtype), _of_heads(of_keys, key), _of_heads(of_values, value)
 
 
 def _scale(query: Tensor, scale: float | None) -> float:
@@ -71,13 +71,13 @@ def _wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype.itemsize < 4 else x
 
 
-def _product(x: Tensor, y: Tensor) -> Tensor:
+def product(x: Tensor, y: Tensor) -> Tensor:
     """Summed, and given, in f32 at least."""
     return _wide(x) @ _wide(y)
 
 
 def _scores(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, scale: float | None) -> Tensor:
-    scores = _product(query, key.transpose(-2, -1)) * _scale(query, scale)
+    scores = product(query, key.transpose(-2, -1)) * _scale(query, scale)
     if is_causal:
         rows, columns = (torch.arange(x.shape[-2], dtype=torch.int32) for x in (query, key))
         return scores + torch.where(rows[:, None] >= columns, 0.0, -math.inf)  # made once: it depends on no input
@@ -91,7 +91,7 @@ def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     return torch.softmax(scores, -1) if mask is None else torch.ops.aten._safe_softmax(scores, -1)
 
 
-def _heads(x: Tensor, query: Tensor) -> Tensor:
+def heads_of(x: Tensor, query: Tensor) -> Tensor:
     """A head of keys or values for each of the queries': several of these may share one."""
     return x.repeat_interleave(query.shape[1] // x.shape[1], 1) if x.shape[1] != query.shape[1] else x
 
