@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.utils._pytree as torch_pytree
 from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -52,7 +53,7 @@ def _inline(module: GraphModule, graph: Graph, node: Node) -> None:
         args, kwargs = torch_pytree.tree_unflatten([made.get(leaf, leaf) if isinstance(leaf, Node) else leaf for leaf in leaves], spec)
         return _DEFINITIONS[node.target](*args, **kwargs)
 
-    mode = detect_fake_mode(list(given.values()))
+    mode = detect_fake_mode(list(given.values())) or FakeTensorMode()
     with mode, torch.no_grad():
         traced = make_fx(definition, decomposition_table=all_decompositions())(*given.values())
     copies: dict[Node, Node] = dict(zip((inner for inner in traced.graph.nodes if inner.op == "placeholder"), given))
