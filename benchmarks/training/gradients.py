@@ -16,7 +16,7 @@ import numpy as np
 from ..suite import Results
 
 STEPS = 3
-TRIES = 3
+TRIES = 6
 _TOGETHER, _EACH = 2.0, 4.0
 """Times the reference's largest error: of all parameters of a step, and of one."""
 _ROUNDING = 2.0**-24

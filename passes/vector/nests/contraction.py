@@ -21,12 +21,13 @@ from functools import partial
 from math import ceil
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
 from ...common.contraction import block_registers, block_rows
-from ...common.control_flow import NestBody, for_each, for_loop, nest_each
+from ...common.control_flow import NestBody, for_each, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
@@ -37,6 +38,7 @@ from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .packing import Scratch, pack, packable, summed
+from .partial_sums import PartialSums, added, is_long, sum_loops, sums_floats
 from .results import follows_in_registers, store_results
 from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, pieces, windows_of
@@ -130,6 +132,8 @@ class _Contraction:
         self.one = work.lanes(target)
         self.part: dict[int, Taps] = {}
         """What the first reduced loop runs over, where that is part of it."""
+        self.inside = 0
+        """Steps of that part."""
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -166,7 +170,7 @@ class _Contraction:
         self.work = first = replace(self.work, inputs=inputs)
 
         def part(steps: int, start: LinearIndex) -> None:
-            self.part = {self.reduced[0]: (start.value(), (start + steps).value())}
+            self.part, self.inside = {self.reduced[0]: (start.value(), (start + steps).value())}, steps
             columns()
 
         part(steps, LinearIndex())
@@ -260,10 +264,11 @@ class _Contraction:
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
         """The results of some rows at one chunk."""
         work, outputs = self.work, len(self.work.outputs)
-        loops, accumulators = self._loops(fixed, row, rows), []
-        for u in range(rows):
-            point = self._point(fixed, start, lanes, row + u, [])
-            accumulators += [lanes.widen(point.init(work, number)) for number in range(outputs)]
+        loops = self._loops(fixed, row, rows)
+
+        def inits() -> list[ir.Value]:
+            points = [self._point(fixed, start, lanes, row + u, []) for u in range(rows)]
+            return [lanes.widen(point.init(work, number)) for point in points for number in range(outputs)]
 
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
@@ -280,9 +285,25 @@ class _Contraction:
                 updated += sums
             return updated
 
-        totals = _sum(loops, accumulators, step)
+        totals = self._total(loops, lanes, rows, inits, step)
         for u in range(rows):
             store_results(self._point(fixed, start, lanes, row + u, []), work, totals[u * outputs : (u + 1) * outputs], self.after)
+
+    def _total(self, loops: list[Taps], lanes: Lanes, rows: int, inits: Callable[[], list[ir.Value]], step: NestBody) -> list[ir.Value]:
+        steps = [self._steps(d, taps) for d, taps in zip(self.reduced, loops)]
+        goes_on = bool(self.part) and self.work.fill[0] is None
+        if self.step is not None or not sums_floats(self.work) or not (goes_on or is_long(steps)):
+            return sum_loops(loops, inits(), step)
+        element = self.work.block.arguments[len(self.work.inputs)].type
+        zero = lanes.widen(arith.constant(element, -0.0))  # what adds nothing to -0 either
+        totals = PartialSums(loops, steps, step, [zero] * rows).total()
+        return added(inits(), totals)
+
+    def _steps(self, dim: int, taps: Taps) -> int:
+        """Of one reduced loop, at most."""
+        spans = [taps] if isinstance(taps, tuple) else taps
+        known = [upper - lower for lower, upper in spans if isinstance(lower, int) and isinstance(upper, int)]
+        return sum(known) if len(known) == len(spans) else self.inside if dim in self.part else size_bound(self.work.extents[dim])
 
     def _exists(self, row: LinearIndex, taps: dict[int, LinearIndex]) -> bool:
         """Whether a row has the taps. Where a tap or the row is in a loop, it has."""
@@ -317,15 +338,3 @@ class _Contraction:
             return False
         steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
         return all(a is not None and b is not None and a == b * extent for a, b in steps)
-
-
-def _sum(loops: Sequence[Taps], carried: list[ir.Value], body: NestBody, at: tuple[LinearIndex, ...] = ()) -> list[ir.Value]:
-    """Loops over all of `loops`, the first outermost; each piece of a list is one. `body(indices, carried)` returns what is carried on."""
-    if not loops:
-        return body(list(at), carried)
-    first, *others = loops
-    if isinstance(first, tuple):
-        return for_loop(*first, 1, carried, lambda index, values: _sum(others, values, body, (*at, index)))
-    for piece in first:
-        carried = _sum([piece, *others], carried, body, at)
-    return carried

@@ -179,16 +179,18 @@ func.func private @edge(%x: tensor<64x70xf32>) -> tensor<70x64xf32> attributes {
 
 // -----
 
-// Changed: A vector times a matrix larger than L2: eight rows of it at a time, after the first eight from the sums so far.
+// Changed: A vector times a matrix larger than L2: eight rows of it at a time, after the first eight added to the sums so far.
 // CHECK-LABEL: func.func private @streamed(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<24xf32>, %[[W:.*]]: memref<1536xf32>, %[[O:.*]]: memref<64xf32>)
 // CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
-// CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args(%{{.*}} = %cst) -> (vector<32xf32>)
+// CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args(%{{.*}} = %cst{{.*}}) -> (vector<32xf32>)
 // CHECK: scf.for %[[P:.*]] = %c8 to %c24 step %c8
 // CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
-// CHECK: %[[S:.*]] = vector.load %[[O]]
-// CHECK: scf.for %{{.*}} = %[[P]] to %{{.*}} step %c1 iter_args(%{{.*}} = %[[S]]) -> (vector<32xf32>)
+// CHECK: %[[PART:.*]] = scf.for %{{.*}} = %[[P]] to %{{.*}} step %c1 iter_args(%{{.*}} = %cst{{.*}}) -> (vector<32xf32>)
 // CHECK-NOT: memref.prefetch
+// CHECK: %[[S:.*]] = vector.load %[[O]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[S]], %[[PART]]
+// CHECK: vector.store %[[SUM]], %[[O]]
 #depth = affine_map<(d0, d1) -> (d1)>
 #matrix = affine_map<(d0, d1) -> (d1, d0)>
 #column = affine_map<(d0, d1) -> (d0)>
