@@ -28,29 +28,25 @@ def errors(found: Sequence[Sequence[np.ndarray]], exact: Sequence[Sequence[np.nd
     return [np.array(apart), np.array([[np.linalg.norm(gradient.ravel()) for gradient in step] for step in exact])]
 
 
-def relative(results: Results) -> np.ndarray:
+def relative(apart: np.ndarray, norms: np.ndarray) -> np.ndarray:
     """Of each step: the error of all parameters together, as a part of their gradient."""
-    return _whole(results.arrays[0].reshape(results.shapes[0])) / _whole(results.arrays[1].reshape(results.shapes[1]))
+    return np.linalg.norm(apart, axis=1) / np.linalg.norm(norms, axis=1)
 
 
 def difference(row: Any, found: Results, expected: Results) -> str:
     """What is wrong with a peer's gradients beside the reference's, both as `errors` gives them; empty where nothing is."""
     if found.shapes[0][1] != expected.shapes[0][1]:
         return f"{found.shapes[0][1]} gradients for {expected.shapes[0][1]}"
-    allowed = max(relative(expected).max(), _ROUNDING)
-    together = relative(found).max() / allowed
+    (ours, _), (theirs, norms) = _arrays(found), _arrays(expected)
+    allowed = max(relative(theirs, norms).max(), _ROUNDING)
+    together = relative(*_arrays(found)).max() / allowed
     if not together <= _TOGETHER:
         return f"gradients are {together:.2g} times as far from f64 as the reference's"
-    each = _largest(found, 0) / np.maximum(_largest(expected, 0), allowed * _largest(expected, 1))
+    each = ours.max(axis=0) / np.maximum(theirs.max(axis=0), allowed * norms.max(axis=0))
     if not (each <= _EACH).all():
         return f"the gradient of parameter {np.argmax(each)} is {each.max():.2g} times as far from f64 as the reference's"
     return ""
 
 
-def _largest(results: Results, number: int) -> np.ndarray:
-    """Of each parameter, over all steps."""
-    return results.arrays[number].reshape(results.shapes[number]).max(axis=0)
-
-
-def _whole(parts: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(parts, axis=1)
+def _arrays(results: Results) -> list[np.ndarray]:
+    return [array.reshape(shape) for array, shape in zip(results.arrays, results.shapes)]

@@ -93,8 +93,17 @@ class _Double(TorchFunctionMode):
     """Models compute norms and masks in f32 by name: those that are to be exact do not."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
         if function is Tensor.float:
             return args[0].double()
+        if function is torch._grouped_mm:
+            return _grouped_products(*args, **kwargs)
         args = tuple(torch.float64 if each is torch.float32 else each for each in args)
-        kwargs = {name: torch.float64 if each is torch.float32 else each for name, each in (kwargs or {}).items()}
+        kwargs = {name: torch.float64 if each is torch.float32 else each for name, each in kwargs.items()}
         return function(*args, **kwargs)
+
+
+def _grouped_products(rows: Tensor, weights: Tensor, *, offs: Tensor, **others: Any) -> Tensor:
+    """What torch has no f64 kernel of: `offs` says where the rows of each group end."""
+    ends = offs.tolist()
+    return torch.cat([rows[start:end] @ weight for start, end, weight in zip([0, *ends], ends, weights)])

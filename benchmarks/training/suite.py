@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..layers.peers import DYNAMO_PEERS
 from ..layers.table import Input, Layer, read
 from ..suite import Peer, Prepared, Suite
-from .gradients import TRIES, difference
+from .gradients import TRIES, difference, relative
 
 _STEPS = "benchmarks.training.steps"
 
@@ -33,7 +35,13 @@ def _torch(row: Layer, threads: int, backend: str = "") -> Prepared:
         warnings.simplefilter("always")
         seconds = _seconds(step)
     left = [str(each.message).split(". The first")[0] for each in told if "hloom leaves" in str(each.message)]
-    return Prepared(step, gradient_errors(row, step, 0 if backend else TRIES), seconds, note="; ".join(left))
+    found = gradient_errors(row, step, 0 if backend else TRIES)
+    return Prepared(step, found, seconds, note="; ".join([_told(found), *left]))
+
+
+def _told(found: list[np.ndarray]) -> str:
+    """The median error of the steps' gradients."""
+    return f"{np.median(relative(*found)):.1e} from f64"
 
 
 def _seconds(step: Callable[[], object]) -> float:
@@ -53,7 +61,8 @@ def _jax(row: Layer, threads: int, ours: bool = False) -> Prepared:
     hloom.set_threads(threads)
     step = Training(row, hloom.jit if ours else jax.jit)
     seconds = _seconds(step)
-    return Prepared(step, gradient_errors(row, step, 0 if ours else TRIES), seconds)
+    found = gradient_errors(row, step, 0 if ours else TRIES)
+    return Prepared(step, found, seconds, note=_told(found))
 
 
 def _hloom(row: Layer, threads: int) -> Prepared:
