@@ -38,7 +38,7 @@ from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .packing import Scratch, pack, packable, summed
-from .partial_sums import PartialSums, added, is_long, sum_loops, sums_floats
+from .partial_sums import PartialSums, added, float_that_is_summed, is_long, sum_loops
 from .results import follows_in_registers, store_results
 from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, pieces, windows_of
@@ -292,9 +292,9 @@ class _Contraction:
     def _total(self, loops: list[Taps], lanes: Lanes, rows: int, inits: Callable[[], list[ir.Value]], step: NestBody) -> list[ir.Value]:
         steps = [self._steps(d, taps) for d, taps in zip(self.reduced, loops)]
         goes_on = bool(self.part) and self.work.fill[0] is None
-        if self.step is not None or not sums_floats(self.work) or not (goes_on or is_long(steps)):
+        element = float_that_is_summed(self.work) if self.step is None else None
+        if element is None or not (goes_on or is_long(steps)):
             return sum_loops(loops, inits(), step)
-        element = self.work.block.arguments[len(self.work.inputs)].type
         zero = lanes.widen(arith.constant(element, -0.0))  # what adds nothing to -0 either
         totals = PartialSums(loops, steps, step, [zero] * rows).total()
         return added(inits(), totals)

@@ -35,13 +35,13 @@ _LEAST = 64
 """Steps of a piece: fewer would cost too many additions of totals."""
 
 
-def sums_floats(work: Work) -> bool:
-    """Whether the work's body adds a float to what it carries, in one type."""
+def float_that_is_summed(work: Work) -> ir.Type | None:
+    """The type of what the work's body carries, where it adds a float to that."""
     if work.block is None or len(work.outputs) != 1:
-        return False
+        return None
     *_, end = work.block.operations
-    last = defining_op(end.operands[0])
-    return last is not None and last.name == "arith.addf" and work.block.arguments[len(work.inputs)] in list(last.operands)
+    last, carried = defining_op(end.operands[0]), work.block.arguments[len(work.inputs)]
+    return carried.type if last is not None and last.name == "arith.addf" and carried in list(last.operands) else None
 
 
 def is_long(steps: Sequence[int]) -> bool:
