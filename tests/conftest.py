@@ -27,6 +27,7 @@ def pytest_configure(config):
         guards.install(side)
     os.environ["HLOOM_TARGET"] = "cpu"  # what a test does must not depend on whether there is a GPU
     os.environ["HLOOM_CACHE_DIR"] = str(Path(__file__).parent.parent / "build" / "cache")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["HLOOM_CACHE_DIR"], "torch")
     config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU")
     config.addinivalue_line("markers", "host_cpu: compiles for this machine as it is")
     config.addinivalue_line("markers", "in_place: wants arguments and results to lie where they do without guards")

@@ -9,25 +9,34 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from functorch.compile import min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.symbolic_convert import InstructionTranslator
+from torch._functorch import config as functorch_config
+from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
+from torch.fx import GraphModule
 
-from hloom.dialects.target import TargetView
 from hloom.passes.errors import InvalidProgramError
-from hloom.passes.fused.planner.policy import PolicySource
 
+from ..cache import key_of
 from ..frontends import torch_lowerings  # noqa: F401  registers hloom's own
 from ..frontends.torch_checks import without_errors_of_linear_algebra
 from ..frontends.torch_decompose import without_onednn
 from ..frontends.torch_registry import all_decompositions, own_decompositions_first
-from .graph import compiled_graph
-from .partition import compiled_where_possible
-from .sizes import BySizes, has_open_sizes
+from .call import Code, LateCode
+from .keys import about, is_told_by_torch
 from .weights import static_operands
+
+if TYPE_CHECKING:
+    from hloom.dialects.target import TargetView
+    from hloom.passes.fused.planner.policy import PolicySource
+
+
+_CACHED: dict[str, Any] = {"bundled_autograd_cache": True, "force_non_lazy_backward_lowering": True}
+"""torch keeps what AOTAutograd made as one entry, with the backward, which is asked for at once (and compiled late)."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +61,54 @@ class Options:
 
 
 def backend(
-    module: torch.fx.GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: Mapping[str, Any] | None = None
+    module: GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """What torch.compile calls for each graph. Raises CompileErrors for what does not compile."""
     chosen = Options.of(mode, options)
-    compile_graph = compiled_graph if _is_whole() else compiled_where_possible
+    known = about(chosen.target, chosen.policy)
+    compilers = _Compilers(chosen, _is_whole(), known)
+    made: dict[str, Any] = {"fw_compiler": compilers.forward, "bw_compiler": compilers.backward, "inference_compiler": compilers.inference}
+    if known is not None and is_told_by_torch(module):
+        key = key_of((*known, *map(repr, _tracing_settings(chosen))))
+        module.hloom_key = key  # type: ignore[assignment]  # part of torch's own key, as all that a module has
+        made = {name: SerializableAOTDispatchCompiler(Code, compiler) for name, compiler in made.items()}
+    aot = aot_autograd(**made, decompositions=all_decompositions(), partition_fn=min_cut_rematerialization_partition)
+    with own_decompositions_first(), without_onednn(), without_errors_of_linear_algebra(), functorch_config.patch(_CACHED):
+        return aot(module, inputs)
 
-    def compiler(graph: torch.fx.GraphModule, given: Sequence[Any], static: Collection[int] = ()) -> Callable[..., Any]:
-        compiled = functools.partial(compile_graph, static=static, target=chosen.target, policy=chosen.policy)
+
+class _Compilers:
+    """What AOTAutograd calls with the graphs that it makes of one of dynamo's."""
+
+    def __init__(self, chosen: Options, is_whole: bool, known: tuple[str, ...] | None):
+        self.chosen, self.is_whole, self.known = chosen, is_whole, known
+
+    def forward(self, graph: GraphModule, given: Sequence[Any], static: Collection[int] = ()) -> Code:
+        from .sizes import BySizes, has_open_sizes  # the compiler is not needed where all that it would make is kept
+
+        compiled = functools.partial(self._compiled, static=static)
         return BySizes(graph, compiled) if has_open_sizes(graph) else compiled(graph)
 
-    def inference_compiler(graph: torch.fx.GraphModule, given: Sequence[Any]) -> Callable[..., Any]:
-        return compiler(graph, given, static_operands() if chosen.bind else ())
+    def inference(self, graph: GraphModule, given: Sequence[Any]) -> Code:
+        return self.forward(graph, given, static_operands() if self.chosen.bind else ())
 
-    aot = aot_autograd(
-        fw_compiler=compiler,
-        inference_compiler=inference_compiler,
-        decompositions=all_decompositions(),
-        partition_fn=min_cut_rematerialization_partition,
-    )
-    with own_decompositions_first(), without_onednn(), without_errors_of_linear_algebra():
-        return aot(module, inputs)
+    def backward(self, graph: GraphModule, given: Sequence[Any]) -> Code:
+        from .graph import key_of_graph
+
+        return LateCode(lambda: self.forward(graph, given), key_of_graph(graph, self.known))
+
+    def _compiled(self, graph: GraphModule, static: Collection[int]) -> Code:
+        from .graph import compiled_graph
+        from .partition import compiled_where_possible
+
+        compile_graph = compiled_graph if self.is_whole else compiled_where_possible
+        return compile_graph(graph, static, about=self.known, target=self.chosen.target, policy=self.chosen.policy)
+
+
+def _tracing_settings(chosen: Options) -> tuple[object, ...]:
+    """What AOTAutograd's graphs follow from that torch's key leaves out."""
+    kernels = torch.backends.cuda
+    return (chosen.bind, kernels.flash_sdp_enabled(), kernels.mem_efficient_sdp_enabled(), kernels.math_sdp_enabled())
 
 
 def _is_whole() -> bool:

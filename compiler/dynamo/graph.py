@@ -6,7 +6,7 @@ each call, and the program gives the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,37 +16,54 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule, Node
 
 from hloom.dialects.context import make_context
-from hloom.passes.errors import UnsupportedOpError
+from hloom.passes.errors import CompileError, UnsupportedOpError
 from hloom.runtime import pytree
-from hloom.runtime.executable import Executable
-from hloom.runtime.program import GENERATOR
 
-from ..compile import Compilation, simulator
+from ..compile import Compilation
 from ..frontend import load_program
+from ..frontends.torch_arrays import as_array
 from ..frontends.torch_higher_order import without_higher_order
-from ..frontends.torch_import import SMALL, as_array, line_of, stablehlo_of
+from ..frontends.torch_import import SMALL, line_of, stablehlo_of
 from ..frontends.torch_layouts import order_of_value
 from ..source_program import Imported
-from .weights import Weights
-
-_PASSED, _MADE, _GIVEN = "passed", "made", "given"
-"""Where a result comes from: an operand, the program, or the graph itself, which has a value for it."""
+from .call import GIVEN, MADE, PASSED, Call, Frame, executable, keep, kept_call
+from .keys import are_off, graph_key
 
 _WITHOUT = "without fullgraph=True, it stays with PyTorch"
 
 
-def compiled_graph(module: GraphModule, static: Collection[int] = (), **options: Any) -> Callable[..., Any]:
-    """The graph compiled. `static`: operands to bind; `options` are hloom.compile's. Raises CompileErrors."""
+def compiled_graph(module: GraphModule, static: Collection[int] = (), about: tuple[str, ...] | None = None, **options: Any) -> Call:
+    """The graph compiled. `static`: operands to bind; `about` names the options in keys (keys.py), which are hloom.compile's.
+
+    Raises CompileErrors.
+    """
     with unset_fake_temporarily():
         graph = _Graph(module)
         if not graph.made:
-            return Call(graph, None)
+            return Call(Frame(graph.taken, graph.results), None)
+        key = graph.key(static, about)
+        if (kept := kept_call(key)) is not None:
+            return kept
         program = load_program(graph.imported())
         constants = {index: value for index, value in program.bound.items() if index not in program.state}
         operands = {index: graph.arguments.index(graph.operands[index]) for index in graph.taken if index in static}
-        compilation = Compilation.of_program(program, "graph", bind=dict.fromkeys(operands.values()), **options)
-        exe = Executable(compilation.artifact(), simulator() if compilation.simulated else None)
-    return Call(graph, exe, Weights(exe, constants, operands) if constants or operands else None)
+        bind: dict[int | str, Any] = dict.fromkeys(operands.values())
+        compilation = Compilation.of_program(program, "graph", bind=bind, kept=key is None and not are_off(), **options)
+        artifact, frame = compilation.artifact(), Frame(graph.taken, graph.results, operands, constants)
+        keep(key, artifact, frame, compilation.simulated)
+        return Call(frame, executable(artifact, compilation.simulated), key)
+
+
+def key_of_graph(module: GraphModule, about: tuple[str, ...] | None) -> str | None:
+    """The key that the graph's program will have."""
+    if about is None:
+        return None
+    with unset_fake_temporarily():
+        try:
+            graph = _Graph(module)
+        except CompileError:
+            return None
+        return graph.key((), about) if graph.made else None
 
 
 def lowered_graph(module: GraphModule) -> None:
@@ -57,15 +74,6 @@ def lowered_graph(module: GraphModule) -> None:
             load_program(graph.imported())
 
 
-def unboxed(operands: Sequence[Any]) -> list[Any]:
-    """The operands of a call that gives them one by one, or in a list, which is emptied: nobody else holds them then."""
-    if len(operands) != 1 or not isinstance(operands[0], list):
-        return list(operands)
-    given = list(operands[0])
-    operands[0].clear()
-    return given
-
-
 def copied(module: GraphModule) -> tuple[Graph, Any]:
     """A copy of the graph, for AOTAutograd looks at its own again, without the output, and the values that this gave."""
     graph, copies = Graph(), dict[Node, Node]()
@@ -73,33 +81,6 @@ def copied(module: GraphModule) -> tuple[Graph, Any]:
     for node, copy in copies.items():
         copy.meta = dict(node.meta)
     return graph, values
-
-
-class Call:
-    """What AOTAutograd calls: with a list of the operands, which it may empty, or with the operands themselves."""
-
-    def __init__(self, graph: _Graph, exe: Executable | None, weights: Weights | None = None):
-        self._boxed_call = True  # torch copies what lies in the object itself
-        self.exe = exe
-        self.weights = weights
-        bound = weights.operands if weights is not None else {}
-        self.taken = [index for index in graph.taken if index not in bound]
-        self.results = graph.results
-        draws = exe is not None and any(spec.name == GENERATOR for spec in exe.program.signature.inputs)
-        self.seed = exe.seed if exe is not None and draws else None
-        self.is_plain = exe is not None and self.results == [(_MADE, index) for index in range(len(self.results))]
-
-    def __call__(self, *operands: Any) -> list[Any]:
-        given = unboxed(operands)
-        if self.weights is not None:
-            self.weights.bind(given)
-        if self.seed is not None:
-            self.seed(int(torch.empty((), dtype=torch.int64).random_()))
-        made = self.exe.flat([given[index] for index in self.taken]) if self.exe is not None else []
-        if self.is_plain:
-            return made
-        place = {_PASSED: given, _MADE: made}
-        return [value if where == _GIVEN else place[where][value] for where, value in self.results]
 
 
 class _Graph:
@@ -144,12 +125,16 @@ class _Graph:
 
     def _result(self, value: Any) -> tuple[str, Any]:
         if not isinstance(value, Node):
-            return _GIVEN, value
+            return GIVEN, value
         if value in self.operands:
-            return _PASSED, self.operands.index(value)
+            return PASSED, self.operands.index(value)
         if value not in self.made:
             self.made.append(value)
-        return _MADE, self.made.index(value)
+        return MADE, self.made.index(value)
+
+    def key(self, static: Collection[int], about: tuple[str, ...] | None) -> str | None:
+        """The name of the program in the cache, None where it is not kept."""
+        return graph_key(self.graph, self.bound, (self.taken, self.results, sorted(static)), about)
 
     def imported(self) -> Imported:
         program = GraphModule(self.module, self.graph)

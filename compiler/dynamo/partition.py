@@ -24,10 +24,11 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from hloom.passes.common.places import place
 from hloom.passes.errors import CompileError
 
-from .graph import compiled_graph, copied, is_open, lowered_graph, unboxed
+from .call import Code, unboxed
+from .graph import compiled_graph, copied, is_open, lowered_graph
 
 
-def compiled_where_possible(module: GraphModule, static: Collection[int] = (), **options: Any) -> Callable[..., Any]:
+def compiled_where_possible(module: GraphModule, static: Collection[int] = (), **options: Any) -> Code:
     """The graph, compiled as far as hloom can, with a warning that names what stays with PyTorch. `options` are hloom.compile's."""
     try:
         return compiled_graph(module, static, **options)
@@ -38,9 +39,9 @@ def compiled_where_possible(module: GraphModule, static: Collection[int] = (), *
     return parts
 
 
-class _Parts:
+class _Parts(Code):
     def __init__(self, module: GraphModule, error: CompileError):
-        self._boxed_call = True  # torch copies what lies in the object itself
+        super().__init__()
         self.source = module
         self.why = str(error)
         self.eager = _Eager()

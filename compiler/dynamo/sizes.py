@@ -15,7 +15,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from .graph import is_open, unboxed
+from .call import Code, unboxed
+from .graph import is_open
 
 MOST = 64
 """Sets of sizes that are kept; the one that was used longest ago goes first."""
@@ -26,11 +27,11 @@ def has_open_sizes(module: GraphModule) -> bool:
     return any(node.op == "placeholder" and is_open(node) for node in module.graph.nodes)
 
 
-class BySizes:
+class BySizes(Code):
     """What AOTAutograd calls: the program for the operands' sizes, made by `compiled` where there is none yet."""
 
     def __init__(self, module: GraphModule, compiled: Callable[[GraphModule], Callable[..., Any]]):
-        self._boxed_call = True  # torch copies what lies in the object itself
+        super().__init__()
         self.module = module
         self.compiled = compiled
         self.made: OrderedDict[Any, Callable[..., Any]] = OrderedDict()

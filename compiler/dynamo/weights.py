@@ -16,7 +16,7 @@ from torch._guards import TracingContext
 
 from hloom.runtime.executable import Executable
 
-from ..frontends.torch_import import as_array
+from ..frontends.torch_arrays import as_array
 
 _BYTES = 16
 """Of each tensor, that are compared at a call."""

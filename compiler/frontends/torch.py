@@ -23,10 +23,11 @@ from hloom.passes.errors import CompileError, InvalidProgramError
 from ..open_program import OpenProgram
 from ..source_program import Imported
 from . import torch_lowerings  # noqa: F401  registers hloom's own
+from .torch_arrays import as_array
 from .torch_decompose import decomposed
 from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_higher_order import without_higher_order
-from .torch_import import SMALL, as_array, stablehlo_of
+from .torch_import import SMALL, stablehlo_of
 from .torch_items import without_items
 from .torch_layouts import order_of_value, result_orders
 from .torch_open import OpenExport, has_open_shapes

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import torch
 from torch.fx import Node
@@ -26,12 +25,11 @@ from torch_mlir.passmanager import PassManager
 from hloom.passes.common.rewriting import defining_op, value_of, walk
 from hloom.passes.errors import CompileError, PassFailure, UnsupportedOpError
 from hloom.passes.stablehlo.support import build
-from hloom.runtime.dtypes import numpy_dtype
 from hloom.runtime.interrupts import uninterrupted
-from hloom.runtime.tensors import torch_name
 
 from ..extraction import extracted, outer_values
 from .mlir_text import diagnostics
+from .torch_arrays import as_array
 from .torch_registry import TorchOp, element_type, lowering_of
 
 SMALL = 1024
@@ -48,16 +46,6 @@ _PIPELINE = (
 def stablehlo_of(program: torch.fx.GraphModule, context: ir.Context) -> ir.Module:
     """The program's graph as a module of StableHLO. Raises UnsupportedOpError for what has no StableHLO form."""
     return _lower(_import(program, context))
-
-
-def as_array(tensor: torch.Tensor) -> np.ndarray:
-    """A NumPy view of a tensor's memory; a copy only if it is not contiguous or not on the CPU."""
-    tensor = tensor.detach().cpu().contiguous()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
-    if tensor.dtype.is_floating_point and tensor.dtype.itemsize == 1:
-        return tensor.view(torch.uint8).numpy().view(numpy_dtype(torch_name(tensor.dtype)))
-    return tensor.numpy()
 
 
 def _import(program: torch.fx.GraphModule, context: ir.Context) -> ir.Module:

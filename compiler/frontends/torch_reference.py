@@ -18,8 +18,9 @@ from hloom.runtime.tensors import TO_KIND
 
 from ..compile import Compilation
 from ..reference import Culprit, Reference
+from .torch_arrays import as_array
 from .torch_export import exported_module
-from .torch_import import as_array, line_of
+from .torch_import import line_of
 
 
 def torch_reference(source: Any, examples: Sequence[Any], given: Mapping[str, Any], compilation: Compilation) -> Reference:

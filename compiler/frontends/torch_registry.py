@@ -43,6 +43,9 @@ _before_lowerings: set[str] = set()
 """Those of ops that have a lowering too, of what the decomposition declines."""
 _for_shapes: set[str] = set()
 """Those of composite ops whose own composition reads values."""
+_registered = 0
+_own = 0
+"""How many were registered so far, and of them by hloom."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,23 @@ def _registering(table: dict[str, Callable[..., Any]], names: Sequence[str]) -> 
             raise ValueError(f"{name!r} is no name of a torch op: write namespace.op, or namespace.op.overload")
 
     def decorate(function: _Function) -> _Function:
+        global _registered
+        _registered += 1
         table.update(dict.fromkeys(names, function))
         return function
 
     return decorate
+
+
+def all_so_far_are_own() -> None:
+    """Called once, when hloom's are loaded."""
+    global _own
+    _own = _registered
+
+
+def has_others() -> bool:
+    """Whether somebody has registered more than hloom's own: keys of what hloom's make do not tell what those make."""
+    return _registered != _own
 
 
 def lowering_of(target: Any, of_complex: bool = False) -> Callable[..., Any] | None:

@@ -1,0 +1,158 @@
+"""What AOTAutograd calls for a graph, and keeps across processes.
+
+~/.cache/hloom/graphs/<key>.hloom      the program, and how it stands in its graph; keys.py has what the key holds
+torch's cache, aotautograd/…           AOTAutograd's work, with the keys of its programs
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache, FXGraphCacheMiss
+from torch._inductor.output_code import OutputCode
+
+from hloom.runtime.artifact import Artifact
+from hloom.runtime.errors import ExecutionError
+from hloom.runtime.executable import Executable
+from hloom.runtime.program import GENERATOR
+
+from ..artifact_cache import read_artifact, write_artifact
+from .weights import Weights
+
+KIND = "graphs"
+"""The kind of the cache's entries."""
+_BLOB = "torch.frame"
+
+PASSED, MADE, GIVEN = "passed", "made", "given"
+"""Where a result comes from: an operand, the program, or the graph itself, which has a value for it."""
+
+
+def unboxed(operands: Sequence[Any]) -> list[Any]:
+    """The operands of a call that gives them one by one, or in a list, which is emptied: nobody else holds them then."""
+    if len(operands) != 1 or not isinstance(operands[0], list):
+        return list(operands)
+    given = list(operands[0])
+    operands[0].clear()
+    return given
+
+
+class Code(OutputCode):
+    """Called with a list of the operands, which may be emptied, or with the operands themselves.
+
+    torch's cache holds one by its `key`; one without a key it does not hold, nor anything made with it.
+    """
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __init__(self, key: str | None = None):
+        super().__init__()
+        self._boxed_call = True  # torch copies what lies in the object itself
+        self.key = key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptCode, (self.key,)
+
+    def prepare_for_serialization(self) -> None:
+        if self.key is None:
+            raise BypassAOTAutogradCache("hloom keeps no program of this graph")
+
+
+class KeptCode(Code):
+    """Code that was read from torch's cache: its program is in hloom's, or is not any more."""
+
+    def post_compile(self, example_inputs: Any, constants: Any, graph_kwargs: Any) -> None:
+        self.call = kept_call(self.key)
+        if self.call is None:
+            raise FXGraphCacheMiss
+
+    def __call__(self, *operands: Any) -> Any:
+        return self.call(*operands)  # type: ignore[misc]
+
+
+class LateCode(Code):
+    """A graph that is compiled when it is first called: gradients may never be asked for."""
+
+    def __init__(self, compiled: Callable[[], Callable[..., Any]], key: str | None):
+        super().__init__(key)
+        self.compiled: Callable[[], Callable[..., Any]] | None = compiled
+        self.call: Callable[..., Any] | None = None
+
+    def __call__(self, *operands: Any) -> Any:
+        if self.call is None:
+            assert self.compiled is not None
+            self.call, self.compiled = self.compiled(), None
+        return self.call(*operands)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How a program stands in its graph."""
+
+    taken: list[int]
+    """The operands of the graph that the program takes."""
+    results: list[tuple[str, Any]]
+    """The results of the graph: where from, and which of these."""
+    operands: dict[int, int] = field(default_factory=dict)
+    """Operands of the graph that are bound, and the arguments of the program that they are."""
+    constants: dict[int, np.ndarray] = field(default_factory=dict)
+    """Values of the program's other bound arguments."""
+
+
+class Call(Code):
+    """A graph as a program; one that makes nothing has none."""
+
+    def __init__(self, frame: Frame, exe: Executable | None, key: str | None = None):
+        super().__init__(key)
+        self.exe = exe
+        bound = frame.operands or frame.constants
+        self.weights = Weights(exe, frame.constants, frame.operands) if exe is not None and bound else None
+        self.taken = [index for index in frame.taken if index not in frame.operands]
+        self.results = frame.results
+        draws = exe is not None and any(spec.name == GENERATOR for spec in exe.program.signature.inputs)
+        self.seed = exe.seed if exe is not None and draws else None
+        self.is_plain = exe is not None and self.results == [(MADE, index) for index in range(len(self.results))]
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        given = unboxed(operands)
+        if self.weights is not None:
+            self.weights.bind(given)
+        if self.seed is not None:
+            self.seed(int(torch.empty((), dtype=torch.int64).random_()))
+        made = self.exe.flat([given[index] for index in self.taken]) if self.exe is not None else []
+        if self.is_plain:
+            return made
+        place = {PASSED: given, MADE: made}
+        return [value if where == GIVEN else place[where][value] for where, value in self.results]
+
+
+def kept_call(key: str | None) -> Call | None:
+    """The graph of that key, compiled, if it was kept."""
+    artifact = read_artifact(KIND, key) if key is not None else None
+    if artifact is None or _BLOB not in artifact.blobs:
+        return None
+    frame, simulated = pickle.loads(artifact.blobs[_BLOB])
+    program = Artifact(artifact.manifest, {name: blob for name, blob in artifact.blobs.items() if name != _BLOB})
+    try:
+        return Call(frame, executable(program, simulated), key)
+    except ExecutionError:
+        return None
+
+
+def keep(key: str | None, artifact: Artifact, frame: Frame, simulated: bool) -> None:
+    """Writes the program of the graph of that key."""
+    if key is not None:
+        write_artifact(KIND, key, Artifact(artifact.manifest, {**artifact.blobs, _BLOB: pickle.dumps((frame, simulated))}))
+
+
+def executable(artifact: Artifact, simulated: bool) -> Executable:
+    if not simulated:
+        return Executable(artifact)
+    from ..compile import simulator  # the compiler is not needed for what it has made
+
+    return Executable(artifact, simulator())

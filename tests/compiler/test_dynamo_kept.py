@@ -1,0 +1,185 @@
+"""What torch.compile(…, backend="hloom") keeps across processes: what is read again, what is made again, and what damage does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import hloom
+from hloom.compiler.compile import Compilation
+from hloom.passes.stablehlo.support import build
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch._dynamo.utils import counters  # noqa: E402
+
+STEP = """
+import json, sys, torch
+from torch import nn
+from torch._dynamo.utils import counters
+from hloom.compiler.dynamo.backend import backend
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+x = torch.randn(2, 2, 6, 6)
+call = torch.compile(net, backend="hloom")
+call(x).square().sum().backward()
+with torch.no_grad():
+    told = [call(x).tolist(), [p.grad.tolist() for p in net.parameters()]]
+compiler = "hloom.compiler.pipeline" in sys.modules
+print(json.dumps([counters["aot_autograd"]["autograd_cache_hit"], compiler, told]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def compiles(tmp_path, monkeypatch):
+    """The programs that were compiled and not read."""
+    monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path / "hloom"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
+    monkeypatch.delenv("HLOOM_DEBUG", raising=False)
+    counters.clear()
+    done = []
+    compile_whole = Compilation._compiled
+    monkeypatch.setattr(Compilation, "_compiled", lambda compilation: (done.append(compilation), compile_whole(compilation))[1])
+    return done
+
+
+def again(function, *inputs, **options):
+    """The results of a call in what is, to dynamo, a new process."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    return torch.compile(function, backend="hloom", **options)(*inputs)
+
+
+def hits() -> int:
+    return counters["aot_autograd"]["autograd_cache_hit"]
+
+
+def process() -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", STEP], stdout=subprocess.PIPE, env=os.environ, text=True)
+
+
+def told(child: subprocess.Popen) -> list:
+    out, _ = child.communicate(timeout=300)
+    assert child.returncode == 0
+    return json.loads(out)
+
+
+def test_a_second_process_reads_what_two_at_once_have_written():
+    first, other = [told(child) for child in [process(), process()]]
+    later = told(process())
+    assert first[2] == other[2] == later[2]
+    assert later[0] == 2, "inference and training"
+    assert not later[1], "nothing of the compiler was loaded"
+
+
+def test_training_and_inference(compiles):
+    net, x = nn.Linear(3, 4), torch.randn(2, 3)
+    gradients = []
+    for _ in range(2):
+        net.zero_grad()
+        again(net, x).square().sum().backward()
+        with torch.no_grad():
+            torch.testing.assert_close(again(net, x), net(x))
+        gradients.append([p.grad.clone() for p in net.parameters()])
+    assert len(compiles) == 3 and hits() == 2
+    assert all(map(torch.equal, *gradients))
+
+
+def test_a_backward_that_was_not_compiled_before(compiles):
+    x = torch.randn(3, requires_grad=True)
+    again(torch.sin, x)
+    assert len(compiles) == 1
+    again(torch.sin, x).sum().backward()
+    torch.testing.assert_close(x.grad, x.cos())
+    again(torch.sin, x).sum().backward()
+    assert len(compiles) == 2 and hits() == 1
+
+
+def test_other_options_types_and_constants_are_other_entries(compiles, monkeypatch):
+    def scaled(x):
+        return x * factor + torch.tensor(table)
+
+    x, factor, table = torch.randn(4), 2.0, [1.0, 2.0, 3.0, 4.0]
+    variants = [{}, {"options": {"target": "cpu-avx2"}}, {"options": {"policy": {"kernel": [{"op": "add", "use": "cost"}]}}}]
+    for options in variants:
+        torch.testing.assert_close(again(scaled, x, **options), scaled(x))
+    for other in (x.double(), torch.randn(8)[::2], torch.randn(1)):
+        torch.testing.assert_close(again(scaled, other), scaled(other))
+    factor = 3.0
+    torch.testing.assert_close(again(scaled, x), scaled(x))
+    table = [4.0, 3.0, 2.0, 1.0]
+    torch.testing.assert_close(again(scaled, x), scaled(x))
+    assert len(compiles) == 8
+    torch.testing.assert_close(again(scaled, x), scaled(x))
+    assert len(compiles) == 8
+    monkeypatch.setenv("HLOOM_TARGET", "cpu-avx2")
+    again(scaled, x)
+    assert len(compiles) == 9
+
+
+@torch.library.custom_op("hloom_kept_test::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+twice.register_fake(torch.empty_like)
+
+
+def test_what_a_user_registered_is_asked_each_time(compiles, monkeypatch):
+    from hloom.compiler.frontends import torch_registry
+
+    monkeypatch.setattr(torch_registry, "_lowerings", dict(torch_registry._lowerings))
+    monkeypatch.setattr(torch_registry, "_registered", torch_registry._registered)
+    x = torch.randn(3)
+    for factor in (2.0, 2.0, 5.0):
+        hloom.torch_lowering("hloom_kept_test.twice")(lambda op, x, by=factor: build.elementwise("multiply", x, op.operand(by)))
+        torch.testing.assert_close(again(torch.ops.hloom_kept_test.twice, x, fullgraph=True), x * factor)
+    assert len(compiles) == 2 and hits() == 0
+
+
+@torch.no_grad()
+def test_weights_and_random_numbers_are_of_the_call(compiles):
+    x = torch.ones(64)
+    drawn = []
+    for seed in (1, 1, 2):
+        net = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5))
+        again(net, x)
+        torch.manual_seed(seed)
+        result = torch.compile(net, backend="hloom")(x)
+        torch.testing.assert_close(result, torch.where(result == 0, 0, net[0](x) * 2))
+        drawn.append(result == 0)
+    assert len(compiles) == 1 and hits() == 2
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
+
+
+@pytest.mark.parametrize("kind", ["hloom", "torch"])
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data[:-9] + b"\1" * 9])
+def test_damaged_entries_are_made_again(compiles, tmp_path, kind, damage, caplog):
+    x = torch.randn(4, 4)
+    again(torch.matmul, x, x)
+    entries = [path for path in (tmp_path / kind).rglob("*") if path.is_file()]
+    assert len(entries) == 1
+    entries[0].write_bytes(damage(entries[0].read_bytes()))
+    torch.testing.assert_close(again(torch.matmul, x, x), x @ x)
+    assert len(compiles) == (2 if kind == "hloom" else 1)
+    compiles.clear()
+    torch.testing.assert_close(again(torch.matmul, x, x), x @ x)
+    assert not compiles and hits() >= 1
+
+
+@pytest.mark.parametrize("variable", ["HLOOM_DEBUG", "off"])
+def test_nothing_is_kept_for_who_looks_on_or_wants_no_cache(compiles, tmp_path, monkeypatch, variable):
+    x = torch.randn(3)
+    if variable == "off":
+        monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)
+    else:
+        monkeypatch.setenv(variable, f"dump={tmp_path / 'dump'}")
+    again(torch.sin, x)
+    again(torch.sin, x)
+    assert len(compiles) == 2 and not (tmp_path / "hloom").exists()
