@@ -194,7 +194,7 @@ def airy_ai(x: Tensor) -> Tensor:
     reach = 2 * positive * positive.sqrt() / 3
     falls = _ratio(1 / reach, cephes.AIRY_AN, cephes.AIRY_AD) / math.sqrt(math.pi) / (2 * positive.sqrt().sqrt() * reach.exp())
     near = torch.where(below | above, 0, x)
-    f, g, term, other, cube = 1.0, near, torch.ones_like(near), near, near * near * near
+    f, g, term, other, cube = torch.ones_like(near), near, torch.ones_like(near), near, near * near * near
     for k in range(2, 48, 3):
         term, other = term * cube / (k * (k + 1)), other * cube / ((k + 1) * (k + 2))
         f, g = f + term, g + other

@@ -278,3 +278,13 @@ def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
     mantissa = ((held & ~mask) | (bias << fraction)).view(wide.dtype)
     plain = (wide == 0) | ~wide.isfinite()
     return torch.where(plain, wide, mantissa).to(x.dtype), torch.where(plain, 0, exponent).to(torch.int32)
+
+
+@torch_decomposition("aten.xlogy.Scalar_Other", "aten.special_xlogy.other_scalar")
+def xlogy(x: Tensor, y: float) -> Tensor:
+    return torch.xlogy(x, torch.full([], y, dtype=torch.result_type(x, float(y))))
+
+
+@torch_decomposition("aten.special_xlog1py.other_scalar")
+def xlog1py(x: Tensor, y: float) -> Tensor:
+    return torch.special.xlog1py(x, torch.full([], y, dtype=torch.result_type(x, float(y))))

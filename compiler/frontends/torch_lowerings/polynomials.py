@@ -6,6 +6,7 @@ Chebyshev's of a degree that is not small are sines and cosines where they are s
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from torch_mlir import ir
 
@@ -14,7 +15,7 @@ from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
 
-Number = ir.Value | float | int | bool
+Number: TypeAlias = ir.Value | float | int | bool
 Step = Callable[[ir.Value, ir.Value, ir.Value, ir.Value], ir.Value]
 """The next polynomial, from its number k, x and the last two, the last one first; k is such that the next one is of degree k + 1."""
 Wave = Callable[[ir.Value, ir.Value], ir.Value]

@@ -30,7 +30,10 @@ def cov(x: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweig
 
 @torch_decomposition("aten.mode")
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The least of the most frequent elements, and where it is last: behind the first of the longest runs in their order."""
+    """The least of the most frequent elements, and where it is last: at the end of the first of the longest runs in order.
+
+    A NaN is like no other element, and the greatest; torch's order of them is left to chance.
+    """
     if not x.dim():
         return x.clone(), torch.full([], 0, dtype=torch.int64)
     values, places = torch.sort(x, dim=dim, stable=True)
