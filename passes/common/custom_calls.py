@@ -31,4 +31,4 @@ def is_known(target: str) -> bool:
 
 def known_targets() -> list[str]:
     """The targets that programs may call."""
-    return [*targets(), *CUDA_CALLS, "ApproxTopK", *registered()]
+    return [*targets(), *CUDA_CALLS, "ApproxTopK", "mhlo.topk", *registered()]

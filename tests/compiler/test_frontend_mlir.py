@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+import hloom
 from hloom.compiler.frontend import load_program
 from hloom.dialects.context import make_context
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
@@ -216,3 +218,25 @@ def test_flipped_bytes_end_in_an_error_or_a_program() -> None:
                 assert load_program(bytes(flipped)).inputs is not None
             except CompileError as error:
                 assert error.message
+
+
+TOP_K = """func.func @main(%x: tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
+  %0:2 = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 3 : i64, largest = true}, mhlo.version = 1 : i64}
+      : (tensor<2x5xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  return %0#0, %0#1 : tensor<2x3xf32>, tensor<2x3xi32>
+}"""
+
+
+def test_top_k_as_older_jax_writes_it() -> None:
+    x = np.array([[1, 5, 3, 5, 2], [0, -1, -2, 7, 7]], np.float32)
+    values, places = hloom.compile(TOP_K, target="cpu")(x)
+    np.testing.assert_array_equal(values, [[5, 5, 3], [7, 7, 0]])
+    np.testing.assert_array_equal(places, [[1, 3, 2], [3, 4, 0]])
+
+
+@pytest.mark.parametrize(
+    "wrong", [("largest = true", "largest = false"), ("k = 3 : i64", "k = 3.0 : f32"), ("2x3", "2x4"), ("k = 3 : i64, ", "")]
+)
+def test_top_k_that_is_none_is_refused(wrong) -> None:
+    with pytest.raises(hloom.CompileError, match="not the k largest of one operand"):
+        hloom.compile(TOP_K.replace(*wrong), target="cpu")

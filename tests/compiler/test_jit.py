@@ -91,6 +91,8 @@ TRANSFORMATIONS = {
 
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_transformations(given, name):
+    if name == "hessian" and jax.__version_info__ < (0, 10, 1):
+        pytest.skip("a linear part of older JAX holds tracers in its constants")
     of = TRANSFORMATIONS[name]
     same(of(hloom.jit(layer))(*given), of(layer)(*given), 1e-4)
 
