@@ -17,6 +17,7 @@ _MODULES = {
     "zoo": "benchmarks.layers.suite",
     "functions": "benchmarks.functions.suite",
     "training": "benchmarks.training.suite",
+    "jit": "benchmarks.jit.suite",
 }
 """By a suite's name: the module whose SUITES has it."""
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .artifact import Buffer
 from .bounds import REPORT
-from .custom_calls import SYMBOL, addresses, checked
+from .custom_calls import SYMBOL, addresses, checked, is_registered
 from .errors import ArityError
 from .library import profile_events
 from .linking import LinkedCode, require
@@ -83,7 +83,8 @@ class CpuDevice:
         self._code = LinkedCode(code, program.symbols.values(), outside)
         check_made_for(interface(program.manifest, program.blobs), self._code.interface, "the machine code")
         functions = {kind: self._code.entries[name] for kind, name in program.symbols.items()}
-        self._calls_python = bool(outside) or any(REPORT in blob for blob in code)
+        registered = any(is_registered(symbol.removeprefix(SYMBOL)) for symbol in outside)
+        self._calls_python = registered or any(REPORT in blob for blob in code)
         return {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
 
     # Calling.
@@ -159,7 +160,7 @@ class CpuDevice:
         results, and the arena's slot and bytes."""
         main = self._main
         assert main is not None, "not started"
-        entry = ctypes.cast(main.function, ctypes.c_void_p).value or 0
+        entry = ctypes.cast(self._code.entries[self.program.symbols["main"]], ctypes.c_void_p).value or 0
         arguments = [main.arguments.get(position, -1) for position in self.program.positions]
         return entry, list(main.fixed), arguments, list(main.results), main.arena
 

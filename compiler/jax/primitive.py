@@ -191,7 +191,16 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options) -> tuple[Executable, int] | 
         return None
     finally:
         _inside.compiling = outer
-    return (exe, register(exe)) if isinstance(exe, Executable) and callable_by_xla(exe) else None
+    if isinstance(exe, Executable) and callable_by_xla(exe):
+        return exe, register(exe)
+    warnings.warn(f"hloom leaves a function to XLA: the program {_not_callable(exe)}", stacklevel=2)
+    return None
+
+
+def _not_callable(exe: Any) -> str:
+    if not isinstance(exe, Executable):
+        return "has open shapes"
+    return "is for a GPU" if exe.program.on_gpu else "draws or keeps values" if exe.program.updates else "calls Python"
 
 
 def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options) -> Any:

@@ -12,6 +12,7 @@
 extern "C" {
 void *hloom_alloc(size_t bytes);
 void hloom_free(void *block, size_t bytes);
+const char *hloom_lapack_starved();
 }
 
 namespace {
@@ -190,6 +191,7 @@ void *hloom_ffi_call(void *call_frame) {
   }
   program->entry(pointers.data());
   if (arena) hloom_free(arena, program->arena_bytes);
+  if (hloom_lapack_starved()) return failed(frame, kExhausted, "hloom: no memory for the workspace of a LAPACK routine");
   return nullptr;
 }
 }
