@@ -104,6 +104,8 @@ class Suite:
     """Another peer than `reference`, by family."""
     difference: Callable[[Any, Results, Results], str] = difference
     """What is wrong with a row's results beside the reference's; empty where nothing is."""
+    conditions: str = ""
+    """What a page of results says of its peers, where they are not those of torch modules."""
 
     def best_of(self, name: str) -> tuple[str, ...]:
         """The peers whose best hloom is held against in a row."""

@@ -185,7 +185,7 @@ PROGRAMS = [
                 lambda x: jax.scipy.optimize.minimize(lambda v: ((v - 1) ** 2 * jnp.arange(1.0, 17)).sum(), x, method="BFGS").x,
                 (normal(16),),
             ),
-            "newton_256x4": lambda: (_newton, (1 + 0.2 * normal(256, 4),)),
+            "newton_256x4": lambda: (_newton, (1 + 0.05 * normal(256, 4),)),
             "bisection_65536": lambda: (_bisection, (normal(65536),)),
             "runge_kutta_lorenz_4096": lambda: (_runge_kutta, (5 + normal(3, 4096),)),
             "dormand_prince_pendulum": lambda: (
@@ -194,7 +194,7 @@ PROGRAMS = [
             ),
             "jacobi_256": lambda: (_jacobi, (normal(256, 256),)),
             "sinkhorn_256": lambda: (_sinkhorn, (uniform(256, 256),)),
-            "logistic_regression": lambda: (_logistic, (normal(1024, 32), 2.0 * integers(2, 1024) - 1)),
+            "logistic_regression": lambda: (_logistic, (normal(1024, 32), (2 * integers(2, 1024) - 1).astype(np.float32))),
             "kalman_1000": lambda: (_kalman, (normal(1000),)),
         },
     ),

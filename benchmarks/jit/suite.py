@@ -53,4 +53,6 @@ PEERS = {
         Peer("jax", "jax.jit", ("jax",), _jax, takes=_installed),
     ]
 }
-SUITES = {"jit": Suite("jit", ROWS, PEERS, reference="jax", best=("jax",))}
+_CONDITIONS = """Both are called as functions of JAX's, with arrays of JAX's, and waited for: a call's dispatch is part of its time, but for
+`transformed`, which has jax.jit around programs of hloom's. Results must be jax.jit's. Compile: the first call, tracing included."""
+SUITES = {"jit": Suite("jit", ROWS, PEERS, reference="jax", best=("jax",), conditions=_CONDITIONS)}

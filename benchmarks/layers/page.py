@@ -17,8 +17,9 @@ from .limits import LIMITS
 from .pictures import draw
 from .results import Results, load_results, summary
 
-CONDITIONS = """Milliseconds of a call, the least median of a slice / the least call: at one thread of the processor's time, for the machine
-may be shared, at several by the clock. hloom and eager are given images in the better of both memory formats. Best: of eager,
+_TIMES = """Milliseconds of a call, the least median of a slice / the least call: at one thread of the processor's time, for the machine
+may be shared, at several by the clock."""
+CONDITIONS = """hloom and eager are given images in the better of both memory formats. Best: of eager,
 torch.compile (weights frozen) and OpenVINO (f32, one stream, latency). Limit: hloom's part of what the machine does at most, FMAs in
 registers for the row's flops or one read and one write of its bytes from where they lie, whichever takes longer, timed in the same
 slices."""
@@ -34,7 +35,7 @@ def write_page(results: Results, folder: Path) -> Path:
     parts = [
         f"# hloom beside its peers: {suite.name}",
         f"{results.machine} Commit {results.commit}; {results.how}.",
-        CONDITIONS,
+        f"{_TIMES} {suite.conditions or CONDITIONS}",
     ]
     for threads in counts:
         parts += [f"## {threads} thread{'s' * (threads > 1)}"] if len(counts) > 1 else []

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from ..suite import Suite
+from .limits import LIMITS
 from .results import Results, mean
 
 _OURS, _THEIRS = "tab:blue", "tab:orange"
@@ -22,7 +23,8 @@ def draw(results: Results, suite: Suite, threads: int, folder: Path) -> list[Pat
     import matplotlib.pyplot as plt
 
     paths = []
-    for name, picture in (("bars", _bars), ("roofline", _roofline)):
+    limited = any(peer in LIMITS for _, _, peer in results.measured)
+    for name, picture in (("bars", _bars), *([("roofline", _roofline)] if limited else [])):
         figure = picture(plt, results, suite, threads)
         paths.append(folder / f"{suite.name}-{name}.svg")
         figure.savefig(paths[-1], bbox_inches="tight", metadata={"Date": None})

@@ -30,6 +30,7 @@ from hloom.runtime.interrupts import uninterrupted
 from ..extraction import extracted, outer_values
 from .mlir_text import diagnostics
 from .torch_arrays import as_array
+from .torch_control_flow import ControlFlow
 from .torch_registry import TorchOp, element_type, lowering_of
 
 SMALL = 1024
@@ -147,6 +148,19 @@ class _NodeImporter(GraphNodeImporter):
             name = str(node.target)
             why = f"torch-mlir does not import {name}: {error}"
             raise UnsupportedOpError(why, op=name, loc=str(loc), stage="input", remedy="write the module with other torch ops") from error
+
+    def _import_hop(self, loc: ir.Location, node: Node, hop: Any) -> None:
+        build_op = getattr(ControlFlow, hop.name(), None)
+        if build_op is None:
+            super()._import_hop(loc, node, hop)
+            return
+        with loc:
+            flow = ControlFlow(self, loc, node, _type_of)
+            made = build_op(flow, *node.args, **node.kwargs)
+        self._multi_result_nodes.add(node)
+        for index, (result, value) in enumerate(zip(made, node.meta["val"])):
+            with loc:
+                self.bind_node_value(node, flow.torch_value(result, value), index)
 
     def _lower_node(self, loc: ir.Location, node: Node, lowering: Callable[..., Any]) -> bool:
         """Builds what the lowering gives for the node; False where it leaves the op to torch-mlir."""

@@ -88,11 +88,55 @@ template <typename T> void potrf(void **b, const int64_t *k) {
   for (int64_t i = 0; i < k[0]; ++i, a += int64_t(n) * n) fortran<T, 1>(k_potrf, &uplo, &n, a, &lead, at<int>(b, 2) + i);
 }
 
+// Matrices up to this size are done by the loops below: OpenBLAS takes longer to begin than to compute. Real numbers alone.
+constexpr int kSmall = 16;
+
+// op(A) X = B, a column of X after the other.
+template <typename T> void small_trsm(int m, int n, bool lower, bool transposed, bool unit, const T *a, T *x) {
+  const bool forward = lower != transposed;
+  for (int column = 0; column < n; ++column, x += m)
+    for (int step = 0; step < m; ++step) {
+      const int i = forward ? step : m - 1 - step, first = forward ? i + 1 : 0, last = forward ? m : i;
+      if (!unit) x[i] /= a[i * m + i];
+      const T known = x[i];
+      for (int r = first; r < last; ++r) x[r] -= known * (transposed ? a[r * m + i] : a[i * m + r]);
+    }
+}
+
+// As LAPACK's getf2; the info of a matrix, the number of its first pivot that is zero.
+template <typename T> int small_getrf(int m, int n, T *a, int *pivots) {
+  int info = 0;
+  for (int j = 0; j < std::min(m, n); ++j) {
+    T *column = a + j * m;
+    int pivot = j;
+    for (int i = j + 1; i < m; ++i)
+      if (std::abs(column[i]) > std::abs(column[pivot])) pivot = i;
+    pivots[j] = pivot + 1;
+    if (column[pivot] == T(0)) {
+      if (!info) info = j + 1;
+    } else {
+      if (pivot != j)
+        for (int c = 0; c < n; ++c) std::swap(a[c * m + j], a[c * m + pivot]);
+      for (int i = j + 1; i < m; ++i) column[i] /= column[j];
+    }
+    for (int c = j + 1; c < n; ++c) {
+      const T factor = a[c * m + j];
+      for (int i = j + 1; i < m; ++i) a[c * m + i] -= column[i] * factor;
+    }
+  }
+  return info;
+}
+
 // numbers: batch, a, a, m, n, side, uplo, trans, diag. A, B -> X.
 template <typename T> void trsm(void **b, const int64_t *k) {
   int order = k[1], m = k[3], n = k[4], lead = std::max(1, order), lead_x = std::max(1, m);
   char side = k[5], uplo = k[6], trans = k[7], diag = k[8];
   T one = 1, *a = at<T>(b, 0), *x = at<T>(b, 2);
+  if constexpr (!kComplex<T>)
+    if (m <= kSmall && side == 'L') {
+      for (int64_t i = 0; i < k[0]; ++i, a += m * m, x += int64_t(m) * n) small_trsm(m, n, uplo == 'L', trans != 'N', diag == 'U', a, x);
+      return;
+    }
   for (int64_t i = 0; i < k[0]; ++i, a += int64_t(order) * order, x += int64_t(m) * n)
     fortran<T, 4>(k_trsm, &side, &uplo, &trans, &diag, &m, &n, &one, a, &lead, x, &lead_x);
 }
@@ -101,6 +145,11 @@ template <typename T> void trsm(void **b, const int64_t *k) {
 template <typename T> void getrf(void **b, const int64_t *k) {
   int m = k[1], n = k[2], lead = std::max(1, m), *pivots = at<int>(b, 2);
   T *a = at<T>(b, 1);
+  if constexpr (!kComplex<T>)
+    if (std::max(m, n) <= kSmall) {
+      for (int64_t i = 0; i < k[0]; ++i, a += m * n, pivots += std::min(m, n)) at<int>(b, 3)[i] = small_getrf(m, n, a, pivots);
+      return;
+    }
   for (int64_t i = 0; i < k[0]; ++i, a += int64_t(m) * n, pivots += std::min(m, n))
     fortran<T, 0>(k_getrf, &m, &n, a, &lead, pivots, at<int>(b, 3) + i);
 }

@@ -182,3 +182,53 @@ def test_programs_live_as_long_as_jaxs(given):
     primitive._compiled.cache_clear()
     gc.collect()
     same(function(*given), expected)
+
+
+# Linear algebra: LAPACK's routines, and loops in their place for small matrices.
+
+
+def spread(*shape, seed=0):
+    return jnp.asarray(np.random.default_rng((seed, *shape)).normal(size=shape), jnp.float32)
+
+
+@pytest.mark.parametrize("function", [jnp.linalg.inv, jnp.linalg.eigvalsh, lambda x: jnp.linalg.cholesky(x @ x.T + jnp.eye(len(x)))])
+@pytest.mark.parametrize("size", [5, 40])
+def test_lapack_is_called_without_python(function, size):
+    x = spread(size, size) + 4 * jnp.eye(size)
+    lowered = hloom.jit(function).lower(x)
+    assert "custom_call @hloom" in lowered.as_text()
+    same(lowered.compile()(x), jax.jit(function)(x), 1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 16, 17])
+def test_small_systems(size):
+    a, b = spread(3, size, size) + 2 * jnp.eye(size), spread(3, size, 2)
+    found = hloom.jit(jnp.linalg.solve)(a, b)
+    np.testing.assert_allclose(np.einsum("bij,bjk->bik", a, found), b, atol=1e-3)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (6, 3), (3, 6), (16, 16), (1, 5)])
+def test_pivots_are_lapacks(rows, columns):
+    a = spread(2, rows, columns).at[0].set(0).at[1, 0, 0].set(0)  # one is singular
+    same(tuple(hloom.jit(jax.lax.linalg.lu)(a)), tuple(jax.lax.linalg.lu(a)), 1e-4)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+def test_small_triangles(lower, transposed, unit, left):
+    options = {"left_side": left, "lower": lower, "transpose_a": transposed, "unit_diagonal": unit}
+    solve = partial(jax.lax.linalg.triangular_solve, **options)
+    a, b = 0.3 * spread(3, 6, 6) + jnp.eye(6), spread(3, 6, 6, seed=1)
+    same(hloom.jit(solve)(a, b), jax.jit(solve)(a, b), 1e-3)
+
+
+def test_what_calls_python_is_left_to_xla_with_a_warning():
+    hloom.custom_call("test_jit.twice", lambda x: 2 * x)
+
+    def function(x):
+        return jax.ffi.ffi_call("test_jit.twice", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    with pytest.warns(UserWarning, match="leaves a function to XLA: the program calls Python"):
+        hloom.jit(function).lower(jnp.ones(3))
