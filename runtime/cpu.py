@@ -160,7 +160,8 @@ class CpuDevice:
         results, and the arena's slot and bytes."""
         main = self._main
         assert main is not None, "not started"
-        entry = ctypes.cast(self._code.entries[self.program.symbols["main"]], ctypes.c_void_p).value or 0
+        function: Any = self._code.entries[self.program.symbols["main"]]
+        entry = ctypes.cast(function, ctypes.c_void_p).value or 0
         arguments = [main.arguments.get(position, -1) for position in self.program.positions]
         return entry, list(main.fixed), arguments, list(main.results), main.arena
 
