@@ -7,17 +7,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+SELDOM = 200_000
+"""Objects that are made between two collections, a hundred megabytes at most."""
+
+
 @contextmanager
 def known_objects_kept() -> Iterator[None]:
-    """Has collections pass over what was there before: with torch imported they take a tenth of a compile, and find nothing.
+    """Has collections pass over what was there before, and come seldom: with torch imported they take a tenth of a compile, and find little.
 
-    A process that has frozen objects itself keeps them frozen, and its collections as they are.
+    A process that has frozen objects itself keeps them frozen, and its collections as they are; one that has turned them off keeps them off.
     """
     if gc.get_freeze_count():
         yield
         return
+    often, *older = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(max(often, SELDOM) if often else 0, *older)
     try:
         yield
     finally:
+        gc.set_threshold(often, *older)
         gc.unfreeze()

@@ -34,6 +34,8 @@ from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 from hloom.passes.errors import UnsupportedOpError
 from hloom.passes.stablehlo.support import build
 
+from .torch_shapes import shapes_at_once
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _lowerings: dict[str, Callable[..., Any]] = {}
@@ -181,7 +183,8 @@ def own_decompositions_first() -> Iterator[None]:
                 replaced.append((op, key, kernel))
                 op._dispatch_cache.clear()
     try:
-        yield
+        with shapes_at_once():
+            yield
     finally:
         for op, key, kernel in replaced:
             if kernel is None:

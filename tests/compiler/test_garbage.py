@@ -8,6 +8,7 @@ import pytest
 
 import hloom
 from hloom.compiler import api
+from hloom.compiler.garbage import SELDOM
 
 ADD = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.add %x, %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}"
 
@@ -39,3 +40,18 @@ def test_what_a_process_froze_stays_frozen(frozen: list[int]) -> None:
         assert gc.get_freeze_count() > before // 2  # those that nobody refers to go
     finally:
         gc.unfreeze()
+
+
+@pytest.mark.parametrize("often", [700, 0, 10**7])
+def test_collections_come_seldom_meanwhile(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    read = api.read_program
+    monkeypatch.setattr(api, "read_program", lambda *given, **more: seen.append(gc.get_threshold()[0]) or read(*given, **more))
+    before = gc.get_threshold()
+    gc.set_threshold(often, *before[1:])
+    try:
+        hloom.compile(ADD, target="cpu")
+        assert seen == [{700: SELDOM, 0: 0, 10**7: 10**7}[often]]
+        assert gc.get_threshold()[0] == often
+    finally:
+        gc.set_threshold(*before)
