@@ -6,16 +6,15 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 SELDOM = 200_000
 """Objects that are made between two collections, a hundred megabytes at most."""
 
 
 @contextmanager
 def known_objects_kept() -> Iterator[None]:
-    """Has collections pass over what was there before, and come seldom: with torch imported they take a tenth of a compile, and find little.
+    """Has collections pass over what was there before, and come seldom: with torch imported they take a tenth of a compile.
 
-    A process that has frozen objects itself keeps them frozen, and its collections as they are; one that has turned them off keeps them off.
+    A process that has frozen objects itself keeps them frozen, and its collections as they are; one that wants none gets none.
     """
     if gc.get_freeze_count():
         yield

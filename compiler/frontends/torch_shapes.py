@@ -45,4 +45,4 @@ def _is_plain(x: torch.Tensor) -> bool:
     """Whether the result has the tensor's strides, on the processor, where nothing is kept of moments."""
     if x.device.type != "cpu" or x.dim() < 2 or not all(type(extent) is int for extent in x.shape):
         return False
-    return x.is_contiguous() or x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
+    return x.is_contiguous() or (x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last))
