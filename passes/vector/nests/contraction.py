@@ -273,7 +273,7 @@ class _Contraction:
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
             taps = dict(zip(self.reduced, indices))
-            if self.jam is not None and self.step is None:
+            if self.jam is not None:
                 summed = {d: (span, taps[d]) for d, span in zip(self.reduced, loops)}
                 prefetch_behind(work, self.jam, rows, self._point(fixed, start, lanes, row, indices), summed, self.target)
             for u in range(rows):

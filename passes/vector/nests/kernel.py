@@ -40,7 +40,7 @@ from .rows import emit_row_sums, sums_along
 from .scans import emit_scan, scans
 from .windows import is_surrounded
 from .winograd import emit_winograd
-from .winograd_loops import has_transform
+from .winograd_loops import WinogradLoops, has_transform
 from .work import Work, shifted
 
 _STREAM_AHEAD_BYTES = 512
@@ -324,9 +324,11 @@ class _Kernel:
             emit_scan(first, self._captured, self.target)
             return False
         if has_transform(first):
-            emit_winograd(first, self._captured, self.target, self._scratch)
+            loops = WinogradLoops.of(first)
+            following = after(first, fits=lambda group: follows_in_registers(first, loops.feature, group, self.target))
+            emit_winograd(first, following, self._captured, self.target, self._scratch)
             self.dense += 1
-            return False
+            return bool(following)
         return self._emit_alone(first, after) if len(group) == 1 else self._emit_sums(group)
 
     def _emit_alone(self, work: Work, after: After) -> bool:

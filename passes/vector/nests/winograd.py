@@ -11,7 +11,7 @@ For the images of a tile of the convolution, of TB Winograd tiles of m × m outp
 In three dimensions an image is a plane, and the taps along the depth are summed with the channels: the products of plane z read the planes
 z + t of V, each transformed once for the tile.
 
-What follows the convolution is computed on the tile afterwards, as after any other. Lines of pixels are whole.
+What follows the convolution is computed of y in registers, if it is short (results.py). Lines of pixels are whole.
 """
 
 from __future__ import annotations
@@ -37,34 +37,35 @@ from .body import Captured
 from .contraction import emit_contraction
 from .lanes import Lanes
 from .narrow_instructions import add_product, step_of
-from .nests import chunks, dynamic_mask
+from .nests import chunks, dynamic_mask, point_indices
 from .packing import Scratch
+from .results import store_results
 from .winograd_loops import WinogradLoops, pieces
-from .work import Work
+from .work import Point, Work
 
 _LINE_BYTES = 64
 
 
-def emit_winograd(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> None:
-    """Emits such a convolution; `scratch` makes buffers on the stack.
+def emit_winograd(work: Work, after: Sequence[Work], captured: Captured, target: TargetView, scratch: Scratch) -> None:
+    """Emits such a convolution, and at its results the works `after` it; `scratch` makes buffers on the stack.
 
     Raises PassFailure where its loops are not those of a 3 × 3 window over whole lines.
     """
-    _Winograd(work, captured, target, scratch).emit()
+    _Winograd(work, after, captured, target, scratch).emit()
 
 
 class _Winograd:
-    def __init__(self, work: Work, captured: Captured, target: TargetView, scratch: Scratch):
-        self.work, self.captured, self.target = work, captured, target
+    def __init__(self, work: Work, after: Sequence[Work], captured: Captured, target: TargetView, scratch: Scratch):
+        self.work, self.after, self.captured, self.target = work, after, captured, target
         x, filters = work.inputs[:2]
         assert isinstance(x, Storage) and isinstance(filters, Storage) and filters.transformed is not None
         self.filter: Storage = filters
         self.outputs, self.block = filters.transformed.outputs, filters.transformed.block
         self.side = self.outputs + TAPS - 1
         self.loops = loops = WinogradLoops.of(work)
-        source, result = (Access.of(m, s, len(work.extents)) for m, s in ((work.maps[0], x), (work.output_maps[0], work.outputs[0])))
-        assert source is not None and result is not None
-        self.source, self.result = source, result
+        source = Access.of(work.maps[0], x, len(work.extents))
+        assert source is not None
+        self.source = source
         self.channels = size_bound(work.extents[loops.channel])
         self.features = work.extents[loops.feature]
         self.one = work.lanes(target)
@@ -230,9 +231,9 @@ class _Winograd:
             condition = None if whole_rows else arith.cmpi(arith.CmpIPredicate.ult, y.value(), height.value())
             with if_then(condition):
                 for j, value in enumerate(line):
-                    x = column * self.outputs + j
-                    place = self.result.at({**fixed, self.loops.high: y, self.loops.wide: x, self.loops.feature: first})
-                    lanes.store(value, self.result.storage, place.along_lanes())
+                    there = {**fixed, self.loops.high: y, self.loops.wide: column * self.outputs + j}
+                    indices = point_indices(len(self.work.extents), there, self.loops.feature, first, lanes)
+                    store_results(Point(lanes, indices, self.captured), self.work, [value], self.after)
 
     def _wide(self, value: ir.Value) -> ir.Value:
         """Halves as f32."""
