@@ -20,6 +20,7 @@ from hloom.runtime.artifact import Artifact
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.manifest import interface, made_for
 from hloom.runtime.signature import TensorSpec
+from hloom.runtime.thunks import read_program, walk
 
 from .source_program import tensor_spec
 
@@ -47,11 +48,20 @@ class ArtifactWriter:
             "entries": self.entries,
             "programs": programs(module),
         }
+        if not on_gpu and (unread := self._unread()):
+            self.entries["main"]["unread"] = unread
         if on_gpu:
             from .cuda.launches import launches  # a CPU's program needs no pass of the GPU's road, nor NVVM's dialect
 
             self.manifest["kernels"] = launches(module)
         self._module = _text(module) if on_gpu else None  # what the simulator runs
+
+    def _unread(self) -> list[int]:
+        """Bound arguments that `init` alone reads: what it packed is not kept twice."""
+        buffers = self.entries["main"]["buffers"]
+        read = {piece.buffer for thunk in walk(read_program(self.manifest, "main")) for piece in (*thunk.reads, *thunk.writes)}
+        bound = {index for index, argument in enumerate(self.manifest["arguments"]) if argument["bound"]}
+        return [index for number, (kind, index) in enumerate(buffers) if kind == "argument" and index in bound and number not in read]
 
     def _read(self, program: ir.Operation, globals_: Mapping[str, ir.Operation]) -> None:
         name = symbol_name(program)

@@ -90,7 +90,7 @@ class LoadedProgram:
 
     def kept_slots(self) -> list[Slot]:
         """What `main` needs of bound values: those it reads as they are, and those that `init` made."""
-        bound = self.signature.bound
+        bound = self.signature.bound.keys() - set(self.manifest["entries"]["main"].get("unread", ()))
         return [(kind, value) for kind, value in self.slots["main"] if kind == "init" or (kind == "argument" and value in bound)]
 
     def kept_spec(self, slot: Slot) -> TensorSpec:

@@ -48,6 +48,17 @@ def test_weights_are_there_once(tmp_path):
     assert sum(len(blob) == W.nbytes for blob in blobs) == len(set(addresses(loaded)[0].values()))
 
 
+def test_what_was_packed_is_not_kept_twice(tmp_path):
+    exe = hloom.compile(SOURCE.format(rows=48), bind={"arg1": W})
+    exe.save(tmp_path / "p.hloom")
+    blobs = Artifact.load(tmp_path / "p.hloom").blobs
+    assert "init.0" in blobs and "argument.1" not in blobs
+    x = np.ones((48, 64), np.float32)
+    np.testing.assert_allclose(hloom.load(tmp_path / "p.hloom")(x), x @ W, rtol=1e-4, atol=1e-4)
+    exe.bind([2 * W])
+    np.testing.assert_allclose(exe(x), 2 * (x @ W), rtol=1e-4, atol=1e-4)
+
+
 def test_bound_later(tmp_path):
     made().save(tmp_path / "e.hloom", weights=False)
     exe = hloom.load(tmp_path / "e.hloom")
