@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import shutil
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ from .peers import PEERS
 from .report import DOCUMENT, Results, ratio, speed, write_section
 from .rows import ROWS
 from .session import Measured, Session
-from .settings import BUILD, INDUCTOR, ROOT
+from .settings import BUILD, ROOT, forget_compiles
 from .suite import load
 
 
@@ -28,7 +27,7 @@ def main() -> int:
     rows = [ROWS[name] for name in options.rows or ROWS]
     peers = [name for name in options.peers.split(",") if PEERS[name].installed]
     rounds, slices, seconds = (1, 4, 0.08) if options.quick else (options.rounds, 6, 0.2)
-    shutil.rmtree(INDUCTOR, ignore_errors=True)
+    forget_compiles()
     BUILD.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "benchmarks.export", *(row.name for row in rows)], check=True, cwd=ROOT)
     results: Results = {}

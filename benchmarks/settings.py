@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "benchmarks"
-INDUCTOR = BUILD / "inductor"
-"""torch.compile's cache: a run begins without, for it times the compiler."""
+_INDUCTOR, _HLOOM = BUILD / "inductor", BUILD / "hloom"
+"""What torch.compile and hloom keep of compiles: a run begins without, for it times the compilers."""
 
 # 32 MiB is the largest threshold that glibc takes; every array of these workloads but SimpleModel's weights is smaller. Without it, each
 # fresh result is mapped and its pages fault, which costs up to three times the work.
 TUNABLES = f"glibc.malloc.mmap_threshold={32 << 20}:glibc.malloc.trim_threshold={8 << 30}:glibc.malloc.top_pad={64 << 20}"
+
+
+def forget_compiles() -> None:
+    for folder in (_INDUCTOR, _HLOOM):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -24,7 +30,8 @@ def environment(threads: int) -> dict[str, str]:
         "OMP_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
         "OPENBLAS_NUM_THREADS": count,
-        "TORCHINDUCTOR_CACHE_DIR": str(INDUCTOR),
+        "TORCHINDUCTOR_CACHE_DIR": str(_INDUCTOR),
+        "HLOOM_CACHE_DIR": str(_HLOOM),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "OPENVINO_TELEMETRY": "0",
         "JAX_PLATFORMS": "cpu",

@@ -6,13 +6,12 @@ import argparse
 import contextlib
 import fnmatch
 import itertools
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 from ..session import Measured, Session
-from ..settings import BUILD, INDUCTOR
+from ..settings import BUILD, forget_compiles
 from ..suite import Suite, load
 from .limits import LIMITS
 from .results import Results, line, save, summary
@@ -24,7 +23,7 @@ def main(suite_name: str, description: str) -> int:
     rounds, slices, seconds = (3, 6, 0.2) if options.full else (1, 3, 0.04)
     rounds, slices, seconds = options.rounds or rounds, options.slices or slices, options.seconds or seconds
     BUILD.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(INDUCTOR, ignore_errors=True)
+    forget_compiles()
     results = Results.empty(suite_name, f"{rounds} rounds, {slices} slices of {seconds:g} s")
     start, done = time.monotonic(), 0
     todo = list(itertools.product(range(rounds), options.threads, options.rows))
