@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hloom.runtime.library import get_threads as get_threads
     from hloom.runtime.library import set_threads as set_threads
     from hloom.runtime.loading import load as load
+    from hloom.runtime.programs import programs as programs
 
 _RUNTIME_ERRORS = """ExecutionError ArityError ShapeError DtypeError InputError DamagedFileError MissingFileError VersionError
 CpuFeatureError NotBoundError LoadError MissingDriverError MissingLibraryError GpuArchitectureError CudaError
@@ -46,6 +47,7 @@ _HOME = {
     **dict.fromkeys(("TorchOp", "torch_lowering", "torch_decomposition"), "hloom.compiler.frontends.torch_lowerings"),
     "custom_call": "hloom.runtime.custom_calls",
     "load": "hloom.runtime.loading",
+    "programs": "hloom.runtime.programs",
     "DynamicExecutable": "hloom.runtime.dynamic",
     "Executable": "hloom.runtime.executable",
     "Executables": "hloom.runtime.entries",

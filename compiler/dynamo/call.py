@@ -20,6 +20,7 @@ from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable
 from hloom.runtime.program import GENERATOR
+from hloom.runtime.programs import listed
 
 from ..artifact_cache import read_artifact, write_artifact
 from .weights import Weights
@@ -152,7 +153,7 @@ def keep(key: str | None, artifact: Artifact, frame: Frame, simulated: bool) -> 
 
 def executable(artifact: Artifact, simulated: bool) -> Executable:
     if not simulated:
-        return Executable(artifact)
+        return listed(Executable(artifact))
     from ..compile import simulator  # the compiler is not needed for what it has made
 
-    return Executable(artifact, simulator())
+    return listed(Executable(artifact, simulator()))

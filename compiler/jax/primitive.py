@@ -28,6 +28,7 @@ from hloom.dialects.target import TargetView
 from hloom.passes.errors import CompileError
 from hloom.passes.fused.planner.policy import PolicySource
 from hloom.runtime.executable import Executable
+from hloom.runtime.programs import listed
 from hloom.runtime.xla_ffi import callable_by_xla, handler, register
 
 _TARGET = "hloom"
@@ -192,7 +193,7 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options) -> tuple[Executable, int] | 
     finally:
         _inside.compiling = outer
     if isinstance(exe, Executable) and callable_by_xla(exe):
-        return exe, register(exe)
+        return listed(exe), register(exe)
     warnings.warn(f"hloom leaves a function to XLA: the program {_not_callable(exe)}", stacklevel=2)
     return None
 

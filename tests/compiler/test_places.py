@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import hloom
-from hloom.compiler.dynamo import graph
 from hloom.passes.common.places import Place, place
 
 TEXT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -94,18 +93,22 @@ def test_a_policy_matches_a_module() -> None:
     assert len(ruled) == 1 and "layers.1.q_proj" in json.dumps(ruled)
 
 
-def test_gradients_are_named_by_their_modules(monkeypatch) -> None:
-    seen: list[hloom.Executable] = []
-
-    def executable(*args):
-        seen.append(hloom.Executable(*args))
-        return seen[-1]
-
-    monkeypatch.setattr(graph, "Executable", executable)
-    torch.compile(_Model(), backend="hloom")(torch.randn(3, 8)).square().sum().backward()
+def test_gradients_are_named_by_their_modules() -> None:
+    before = len(hloom.programs())
+    model = torch.compile(_Model(), backend="hloom")
+    model(torch.randn(3, 8)).square().sum().backward()
+    seen = hloom.programs()[before:]
     forward, backward = (_sources(exe.report) for exe in seen)
     assert forward["dot_general"] == {"layers.0.q_proj/aten.addmm.default"}
     assert "layers.1.q_proj/aten.mm.default" in backward["dot_general"]
+
+
+def test_programs_of_jit_are_listed() -> None:
+    before = len(hloom.programs())
+    doubled = hloom.jit(lambda x: 2 * x)
+    doubled(np.ones(3, np.float32))
+    (exe,) = hloom.programs()[before:]
+    assert exe.report.data["groups"]
 
 
 def test_scopes_of_jax_name_ops() -> None:
