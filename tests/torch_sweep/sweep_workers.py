@@ -19,13 +19,15 @@ GROUP = 12
 SECONDS = 120
 
 
-def run(settings: Sequence[Setting], workers: int = 2, tell: Callable[[Setting, Told], None] | None = None) -> dict[Setting, Told]:
-    """The verdict on each setting."""
+def run(
+    settings: Sequence[Setting], workers: int = 2, tell: Callable[[Setting, Told], None] | None = None, judge: str = "sweep_verdict"
+) -> dict[Setting, Told]:
+    """The verdict on each setting, by the function `judge` of that module."""
     queue: SimpleQueue[list[Setting]] = SimpleQueue()
     for start in range(0, len(settings), GROUP):
         queue.put(list(settings[start : start + GROUP]))
     found: dict[Setting, Told] = {}
-    threads = [threading.Thread(target=_serve, args=(queue, found, tell)) for _ in range(workers)]
+    threads = [threading.Thread(target=_serve, args=(queue, found, tell, judge)) for _ in range(workers)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -33,8 +35,8 @@ def run(settings: Sequence[Setting], workers: int = 2, tell: Callable[[Setting, 
     return found
 
 
-def _serve(queue: SimpleQueue[list[Setting]], found: dict[Setting, Told], tell: Callable | None) -> None:
-    worker = _Worker()
+def _serve(queue: SimpleQueue[list[Setting]], found: dict[Setting, Told], tell: Callable | None, judge: str) -> None:
+    worker = _Worker(judge)
     while True:
         try:
             stack = [queue.get_nowait()]
@@ -53,13 +55,14 @@ def _serve(queue: SimpleQueue[list[Setting]], found: dict[Setting, Told], tell: 
 
 
 class _Worker:
-    def __init__(self) -> None:
+    def __init__(self, judge: str) -> None:
+        self._judge = judge
         self._start()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process = context.Process(target=_work, args=(theirs, self._judge), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -82,12 +85,13 @@ class _Worker:
         self._pipe.close()
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, module: str) -> None:
+    import importlib
     import logging
 
     import torch
-    from sweep_verdict import judge
 
+    judge = importlib.import_module(module).judge
     logging.disable(logging.CRITICAL)  # torch prints graphs that it does not export
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     torch.set_num_threads(1)

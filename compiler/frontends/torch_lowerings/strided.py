@@ -15,11 +15,14 @@ from ..torch_registry import torch_decomposition
 def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     if not storage_offset and x.is_contiguous() and _is_row_major(x.numel(), size, stride):
         return x.reshape(size)
+    stored = _as_stored(x)
+    if stored is None:
+        return NotImplemented  # elements of the operand's memory that are not its own
     places = torch.full([1] * len(size), storage_offset or 0, dtype=torch.int64)
     for dimension, (extent, step) in enumerate(zip(size, stride)):
         shape = [extent if d == dimension else 1 for d in range(len(size))]
         places = places + torch.arange(extent).reshape(shape) * step
-    return _as_stored(x).index_select(0, places.reshape(-1)).reshape(size)
+    return stored.index_select(0, places.reshape(-1)).reshape(size)
 
 
 @torch_decomposition("aten.as_strided_scatter")
@@ -51,10 +54,10 @@ def _is_row_major(count: int, size: Sequence[int], stride: Sequence[int]) -> boo
     return prod(size) == count and all(n == 1 or step == wanted for n, step, wanted in zip(size, stride, steps))
 
 
-def _as_stored(x: Tensor) -> Tensor:
-    """The elements in the order in which they lie in memory. Raises ValueError for a view that skips some."""
+def _as_stored(x: Tensor) -> Tensor | None:
+    """The elements in the order in which they lie in memory; None of a view that skips some."""
     order = sorted(range(x.dim()), key=x.stride, reverse=True)
     dense = x.permute(order)
     if x.storage_offset() or not dense.is_contiguous():
-        raise ValueError("aten.as_strided of a view that is not dense")
+        return None
     return dense.reshape(-1)
