@@ -101,5 +101,5 @@ def test_a_view_of_memory_that_is_not_its_operands_stays_with_pytorch():
         return torch.as_strided(x, (3,), (2,), 1) + 1
 
     x = torch.arange(20.0)[3:9]
-    with pytest.warns(UserWarning, match="hloom leaves 1 of 2 ops of a graph to PyTorch: aten.as_strided.default"):
+    with pytest.warns(UserWarning, match="hloom leaves .*aten.as_strided.default"):
         torch.testing.assert_close(torch.compile(function, backend="hloom")(x), function(x))

@@ -1,7 +1,8 @@
 """python tests/torch_sweep/opinfo.py [--only REGEX] [--share N] [--types NAME] [--first] [--workers N] [--json LOG] [--write [LOG …]]
 
-Runs samples of torch's own database of operators (opinfo_verdict.py) and prints what is not right. --share takes every Nth operator,
---types samples of one type, --first the first sample of each. --write puts the table into docs/torch.md, from what earlier runs logged if logs are given.
+Runs samples of torch's database of operators (opinfo_verdict.py) and prints what is not right. --share takes every Nth operator, --types
+samples of one type, --first the first sample of each. --write puts the table into docs/torch.md, from what earlier runs logged if logs are
+given.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ def _logged(logs: list[Path]) -> dict[Setting, Told]:
 
 def table(found: Mapping[Setting, Told]) -> str:
     kinds = Counter(kind for kind, _ in found.values())
-    names = list(dict.fromkeys(name for name, _ in found))
+    count = len({name for name, _ in found})
     lines = [
         BEGIN,
-        f"Of {len(found)} samples of {len(names)} operators {kinds['right']} are right, {kinds['refused']} refused by name, {kinds['wrong']} "
-        f"wrong; {kinds['torch'] + kinds['invalid']} torch's own backend `aot_eager` does not do like eager.",
+        f"Of {len(found)} samples of {count} operators {kinds['right']} are right, {kinds['refused']} refused by name,",
+        f"{kinds['wrong']} wrong; {kinds['torch'] + kinds['invalid']} torch's own backend `aot_eager` does not do like eager.",
         "",
         "| refused op | samples of |",
         "|---|---|",
