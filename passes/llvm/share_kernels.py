@@ -18,7 +18,7 @@ from that. Sizes of arguments of one dimension may differ, too: nothing reads th
 
 Must hold: isolate-kernels and lower-affine have run. Declined: kernels that differ in anything else; numbers that divide or that are a
 loop's step; bounds of loops over scalars in kernels that get all of LLVM's passes, which unroll and vectorise them; more than MOST
-numbers, which would be kept in memory; kernels that together have fewer than LEAST ops to save, for LLVM inlines one that has one user.
+numbers, or APART that differ, which would be kept in memory; kernels that together have fewer than LEAST ops to save, for LLVM inlines one that has one user.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from ..registry import register_pass
 
 MOST = 6
 """Numbers that a kernel is given."""
+APART = 16
+"""Different numbers that are computed from these: depthwise windows, with an offset for each tap, get slower by more."""
 LEAST = 200
 """Ops that must be saved: some hundredths of a second."""
 _NUMBER = re.compile(r'("arith\.constant"\(\) <\{value = )(-?\d+)(?= : (?:index|i64)\})')
@@ -106,7 +108,11 @@ def _share(family: list[_Kernel]) -> None:
     for column, constant in zip(columns, first.constants()):
         constants.setdefault(column, []).append(constant)
     few = "hloom.few_passes" in first.body.attributes
-    if len(given) > MOST or not all(_may_differ(constant, few) for column in differing for constant in constants[column]):
+    if (
+        len(given) > MOST
+        or len(differing) > APART
+        or not all(_may_differ(constant, few) for column in differing for constant in constants[column])
+    ):
         return
     block = first.body.regions[0].blocks[0]
     numbers = {column: block.add_argument(ir.IndexType.get(), first.body.location) for column in given}
