@@ -36,7 +36,7 @@ from ..registry import register_pass
 
 MOST = 6
 """Numbers that a kernel is given."""
-APART = 16
+APART = 24
 """Different numbers that are computed from these: depthwise windows, with an offset for each tap, get slower by more."""
 LEAST = 200
 """Ops that must be saved: some hundredths of a second."""
