@@ -139,7 +139,7 @@ def _may_differ(constant: ir.Value, few: bool) -> bool:
     """Whether the code is as fast with the number in a register, of a kernel that gets few of LLVM's passes or all."""
     for use in constant.uses:
         user = use.owner.operation
-        bound = user.name == "scf.for" and use.operand_number < 2 and (few or _has_vectors(user))
+        bound = user.name == "scf.for" and use.operand_number < (3 if few else 2) and (few or _has_vectors(user))
         if user.name not in _SUMS + _ACCESSES and not bound:
             return False
     return True
