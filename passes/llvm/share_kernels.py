@@ -17,7 +17,7 @@ A number is an arith.constant of an index or an i64. One that is another one's m
 from that. Sizes of arguments of one dimension may differ, too: nothing reads them from here on.
 
 Must hold: isolate-kernels and lower-affine have run. Declined: kernels that differ in anything else; numbers that divide or that are a
-loop's step; bounds of loops over scalars in kernels that get all of LLVM's passes, which unroll and vectorise them; more than MOST
+loop's step, and bounds of loops over scalars, in kernels that get all of LLVM's passes, which unroll and vectorise those; more than MOST
 numbers, or APART that differ, which would be kept in memory; kernels that together have fewer than LEAST ops to save, for LLVM inlines one
 that has one user.
 """
