@@ -32,6 +32,7 @@ from .mlir_text import diagnostics
 from .torch_arrays import as_array
 from .torch_control_flow import ControlFlow
 from .torch_registry import TorchOp, element_type, lowering_of
+from .torch_scalars import give_scalars_a_dimension
 
 SMALL = 1024
 """Constants of up to so many elements are dense attributes, which fold."""
@@ -46,6 +47,7 @@ _PIPELINE = (
 
 def stablehlo_of(program: torch.fx.GraphModule, context: ir.Context) -> ir.Module:
     """The program's graph as a module of StableHLO. Raises UnsupportedOpError for what has no StableHLO form."""
+    give_scalars_a_dimension(program.graph)
     return _lower(_import(program, context))
 
 

@@ -13,7 +13,7 @@ from hloom.passes.errors import UnsupportedOpError
 
 from ..torch_registry import torch_decomposition, use_torch_decompositions
 
-use_torch_decompositions("aten.addmv", "aten.unbind_copy", "aten.view_copy", "aten.narrow_copy", "aten.permute_copy")
+use_torch_decompositions("aten.addmv", "aten.unbind_copy", "aten.narrow_copy", "aten.permute_copy")
 use_torch_decompositions("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
 
 

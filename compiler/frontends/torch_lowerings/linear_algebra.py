@@ -14,7 +14,7 @@ def check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
 
 
 def _is_row_major(a: Tensor) -> bool:
-    """Where torch factorizes the transpose, which LAPACK reads without a copy; its gradients count on that."""
+    """Where torch factorizes the transpose for a determinant, which LAPACK reads without a copy; its gradients count on that."""
     return a.is_contiguous() and not a.is_complex()
 
 
@@ -40,11 +40,10 @@ def _sign(pivots: Tensor) -> Tensor:
 
 @torch_decomposition("aten._linalg_solve_ex")
 def solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`b` is one vector for each matrix where its shape is that of the rows."""
-    turned = _is_row_major(a)
-    factors, pivots, info = torch.linalg.lu_factor_ex(a.mT if turned else a)
+    """`b` is one vector for each matrix where its shape is that of the rows. The factors are those of `a` however it lies, as on CPUs."""
+    factors, pivots, info = torch.linalg.lu_factor_ex(a)
     vector = b.dim() == 1 or (b.dim() + 1 == a.dim() and b.shape == a.shape[:-1])
-    found = torch.linalg.lu_solve(factors, pivots, b.unsqueeze(-1) if vector else b, left=left, adjoint=turned)
+    found = torch.linalg.lu_solve(factors, pivots, b.unsqueeze(-1) if vector else b, left=left)
     return found.squeeze(-1) if vector else found, factors, pivots, info
 
 

@@ -7,8 +7,11 @@ from math import prod
 
 import torch
 from torch import Tensor
+from torch_mlir import ir
 
-from ..torch_registry import torch_decomposition
+from hloom.passes.stablehlo.support import build
+
+from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
 
 @torch_decomposition("aten.as_strided", "aten.as_strided_copy")
@@ -61,3 +64,8 @@ def _as_stored(x: Tensor) -> Tensor | None:
     if x.storage_offset() or not dense.is_contiguous():
         return None
     return dense.reshape(-1)
+
+
+@torch_lowering("aten.view_copy.default")
+def view_copy(op: TorchOp, x: ir.Value, size: Sequence[int]) -> ir.Value:
+    return build.reshape(x, op.result.shape)
