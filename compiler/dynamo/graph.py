@@ -22,6 +22,7 @@ from hloom.runtime import pytree
 from ..compile import Compilation
 from ..frontend import load_program
 from ..frontends.torch_arrays import as_array
+from ..frontends.torch_control_flow import is_control_flow
 from ..frontends.torch_higher_order import without_higher_order
 from ..frontends.torch_import import SMALL, line_of, stablehlo_of
 from ..frontends.torch_layouts import order_of_value
@@ -110,6 +111,8 @@ class _Graph:
         """Tensors that the graph holds: small ones are constants of the program, others arguments that are bound."""
         for node in [node for node in self.graph.nodes if node.op == "get_attr"]:
             value = getattr(self.module, str(node.target))
+            if isinstance(value, GraphModule) and all(is_control_flow(user.target) for user in node.users):
+                continue
             if not isinstance(value, torch.Tensor):
                 op = next((str(user.target) for user in node.users), str(node.target))
                 raise UnsupportedOpError("an op that calls functions", op=op, loc=line_of(node) or None, stage="input", remedy=_WITHOUT)

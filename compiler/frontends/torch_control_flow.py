@@ -25,6 +25,7 @@ from hloom.passes.errors import UnsupportedOpError
 from hloom.passes.stablehlo.support import build
 
 Values = list[ir.Value]
+_OPS = ("cond", "while_loop", "scan", "map_impl")
 
 
 class ControlFlow:
@@ -125,6 +126,11 @@ class ControlFlow:
             why, remedy = f"{op}: it takes or gives {operand}, which is no tensor", "make it one: torch.tensor(…)"
             raise UnsupportedOpError(why, op=op, loc=str(self.loc), stage="input", remedy=remedy)
         return value
+
+
+def is_control_flow(op: Any) -> bool:
+    """Whether the op is one of those that ControlFlow builds, by its name."""
+    return isinstance(op, torch._ops.HigherOrderOperator) and op.name() in _OPS
 
 
 def _row(value: ir.Value, at: Values) -> ir.Value:

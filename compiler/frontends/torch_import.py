@@ -30,7 +30,7 @@ from hloom.runtime.interrupts import uninterrupted
 from ..extraction import extracted, outer_values
 from .mlir_text import diagnostics
 from .torch_arrays import as_array
-from .torch_control_flow import ControlFlow
+from .torch_control_flow import ControlFlow, is_control_flow
 from .torch_registry import TorchOp, element_type, lowering_of
 from .torch_scalars import give_scalars_a_dimension
 
@@ -152,13 +152,12 @@ class _NodeImporter(GraphNodeImporter):
             raise UnsupportedOpError(why, op=name, loc=str(loc), stage="input", remedy="write the module with other torch ops") from error
 
     def _import_hop(self, loc: ir.Location, node: Node, hop: Any) -> None:
-        build_op = getattr(ControlFlow, hop.name(), None)
-        if build_op is None:
+        if not is_control_flow(hop):
             super()._import_hop(loc, node, hop)
             return
         with loc:
             flow = ControlFlow(self, loc, node, _type_of)
-            made = build_op(flow, *node.args, **node.kwargs)
+            made = getattr(flow, hop.name())(*node.args, **node.kwargs)
         self._multi_result_nodes.add(node)
         for index, (result, value) in enumerate(zip(made, node.meta["val"])):
             with loc:

@@ -127,3 +127,39 @@ def test_numbers_are_refused():
 
     with pytest.raises(hloom.CompileError, match="a number that it computes"):
         hloom.compile(function, X)
+
+
+class _Chosen(nn.Module):
+    """Two layers, of which the sum of the input chooses one, after a loop."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.one, self.other = nn.Linear(6, 3), nn.Linear(6, 3)
+
+    def forward(self, x):
+        _, x = while_loop(lambda number, _: number < 3, lambda number, x: (number + 1, torch.sin(x) * 1.5), (torch.tensor(0), x))
+        return torch.cond(x.sum() > 0, lambda x: self.one(x).relu(), lambda x: self.other(x) * 2, (x,))
+
+
+@torch.no_grad()
+def test_the_backend_compiles_choices_and_loops():
+    torch._dynamo.reset()
+    model = _Chosen()
+    compiled = torch.compile(model, backend="hloom", fullgraph=True)
+    for x in (X, -X):
+        torch.testing.assert_close(compiled(x), model(x))
+    assert not torch.equal(model.one(X), model.other(X))
+
+
+def test_gradients_of_a_choice():
+    torch._dynamo.reset()
+    weight = torch.linspace(-1, 1, 6).requires_grad_()
+
+    def function(x, weight):
+        return torch.cond(x.sum() > 0, lambda x, w: (x * w).sin(), lambda x, w: x / (w + 3), (x, weight)).sum()
+
+    compiled = torch.compile(function, backend="hloom", fullgraph=True)
+    for x in (torch.ones(6), -torch.ones(6)):
+        (got,), (wanted,) = (torch.autograd.grad(of(x, weight), (weight,)) for of in (compiled, function))
+        torch.testing.assert_close(got, wanted)
