@@ -97,3 +97,12 @@ def test_absolute_values_of_complex_numbers_make_their_norms():
 
     for got, wanted in zip(_compiled(norms, x), norms(x)):
         torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 7])
+def test_polygamma_on_both_sides_of_zero(order):
+    x = torch.cat([torch.linspace(-30.3, 12.4, 200), torch.tensor([0.0, -2.0, 0.5, 1e-3])]).double()
+    wanted = torch.polygamma(order, x)
+    if order == 1:
+        wanted[wanted > 1e30] = math.inf  # the poles: eager's sine of pi is not zero
+    torch.testing.assert_close(_compiled(lambda x: torch.polygamma(order, x), x), wanted, rtol=1e-9, atol=1e-12)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 from torch_mlir import ir
 
 from hloom.passes.common.rewriting import value_of
@@ -56,7 +59,30 @@ def digamma(op: TorchOp, x: ir.Value) -> ir.Value:
 def polygamma(op: TorchOp, order: int, x: ir.Value) -> ir.Value:
     if order == 0:
         return digamma(op, x)
-    return _in_chlo(op, "polygamma", float(order), x)
+    x = _widened(op.operand(x))
+    reflected = build.compare("LT", x, build.full_like(x, 0.5))
+    right = build.select(reflected, build.subtract(build.full_like(x, 1), x), x)
+    found = value_of("chlo.polygamma", x.type, [build.full_like(x, order), right])
+    sign = build.full_like(x, (-1) ** order)
+    other = build.subtract(build.multiply(sign, found), _derivative_of_cotangent(order, x))
+    return build.convert(build.select(reflected, other, found), op.element)
+
+
+def _derivative_of_cotangent(order: int, x: ir.Value) -> ir.Value:
+    """That of pi cot(pi x), by which polygamma is reflected at a half: chlo's series is none for what is far below zero.
+
+    The derivative of a polynomial P(c) in the cotangent is -pi (1 + c^2) P'(c).
+    """
+    factors = np.polynomial.Polynomial([0, 1])
+    for _ in range(order):
+        factors = -factors.deriv() * np.polynomial.Polynomial([1, 0, 1])
+    angle = build.multiply(build.subtract(x, build.elementwise("round_nearest_even", x)), build.full_like(x, math.pi))
+    cotangent = build.divide(build.elementwise("cosine", angle), build.elementwise("sine", angle))
+    *lower, first = factors.coef * math.pi ** (order + 1)
+    value = build.full_like(x, first)  # not of zero times the infinity at a pole
+    for factor in reversed(lower):
+        value = build.add(build.multiply(value, cotangent), build.full_like(x, factor))
+    return value
 
 
 @torch_lowering("aten.special_zeta")
