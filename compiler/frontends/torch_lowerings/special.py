@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from torch_mlir import ir
@@ -73,7 +74,7 @@ def _derivative_of_cotangent(order: int, x: ir.Value) -> ir.Value:
 
     The derivative of a polynomial P(c) in the cotangent is -pi (1 + c^2) P'(c).
     """
-    factors = np.polynomial.Polynomial([0, 1])
+    factors: Any = np.polynomial.Polynomial([0, 1])
     for _ in range(order):
         factors = -factors.deriv() * np.polynomial.Polynomial([1, 0, 1])
     angle = build.multiply(build.subtract(x, build.elementwise("round_nearest_even", x)), build.full_like(x, math.pi))
