@@ -91,6 +91,13 @@ template <typename T> void potrf(void **b, const int64_t *k) {
 // Matrices up to this size are done by the loops below: OpenBLAS takes longer to begin than to compute. Real numbers alone.
 constexpr int kSmall = 16;
 
+// A singular triangle is left to BLAS: which of the infinities are NaN follows from its order.
+template <typename T> bool has_zero_on_diagonal(int m, const T *a) {
+  for (int i = 0; i < m; ++i)
+    if (a[i * m + i] == T(0)) return true;
+  return false;
+}
+
 // op(A) X = B, a column of X after the other.
 template <typename T> void small_trsm(int m, int n, bool lower, bool transposed, bool unit, const T *a, T *x) {
   const bool forward = lower != transposed;
@@ -132,13 +139,14 @@ template <typename T> void trsm(void **b, const int64_t *k) {
   int order = k[1], m = k[3], n = k[4], lead = std::max(1, order), lead_x = std::max(1, m);
   char side = k[5], uplo = k[6], trans = k[7], diag = k[8];
   T one = 1, *a = at<T>(b, 0), *x = at<T>(b, 2);
-  if constexpr (!kComplex<T>)
-    if (m <= kSmall && side == 'L') {
-      for (int64_t i = 0; i < k[0]; ++i, a += m * m, x += int64_t(m) * n) small_trsm(m, n, uplo == 'L', trans != 'N', diag == 'U', a, x);
-      return;
-    }
-  for (int64_t i = 0; i < k[0]; ++i, a += int64_t(order) * order, x += int64_t(m) * n)
+  for (int64_t i = 0; i < k[0]; ++i, a += int64_t(order) * order, x += int64_t(m) * n) {
+    if constexpr (!kComplex<T>)
+      if (m <= kSmall && side == 'L' && (diag == 'U' || !has_zero_on_diagonal(m, a))) {
+        small_trsm(m, n, uplo == 'L', trans != 'N', diag == 'U', a, x);
+        continue;
+      }
     fortran<T, 4>(k_trsm, &side, &uplo, &trans, &diag, &m, &n, &one, a, &lead, x, &lead_x);
+  }
 }
 
 // numbers: batch, m, n. A -> LU, pivots, info.
