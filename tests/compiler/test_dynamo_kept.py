@@ -11,6 +11,7 @@ import pytest
 
 import hloom
 from hloom.compiler.compile import Compilation
+from hloom.compiler.frontends import torch_lowerings, torch_registry  # noqa: F401  hloom's own are registered
 from hloom.passes.stablehlo.support import build
 
 torch = pytest.importorskip("torch")
@@ -42,6 +43,7 @@ def compiles(tmp_path, monkeypatch):
     monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path / "hloom"))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
     monkeypatch.delenv("HLOOM_DEBUG", raising=False)
+    monkeypatch.setattr(torch_registry, "_registered", torch_registry._own)  # other tests of the process register lowerings
     counters.clear()
     done = []
     compile_whole = Compilation._compiled
