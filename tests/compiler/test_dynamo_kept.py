@@ -178,10 +178,9 @@ def test_damaged_entries_are_made_again(compiles, tmp_path, kind, damage, caplog
 @pytest.mark.parametrize("variable", ["HLOOM_DEBUG", "off"])
 def test_nothing_is_kept_for_who_looks_on_or_wants_no_cache(compiles, tmp_path, monkeypatch, variable):
     x = torch.randn(3)
-    if variable == "off":
-        monkeypatch.setattr(torch.compiler.config, "force_disable_caches", True)
-    else:
+    if variable != "off":
         monkeypatch.setenv(variable, f"dump={tmp_path / 'dump'}")
-    again(torch.sin, x)
-    again(torch.sin, x)
+    with torch.compiler.config.patch(force_disable_caches=variable == "off"):  # monkeypatch would take the setting away for good
+        again(torch.sin, x)
+        again(torch.sin, x)
     assert len(compiles) == 2 and not (tmp_path / "hloom").exists()
