@@ -45,8 +45,8 @@ class ControlFlow:
 
     def while_loop(self, condition: Node, body: Node, carried: Sequence[Any], more: Sequence[Any]) -> Values:
         begin, known = self.tensors(carried), self.tensors(more)
-        return self.loop(
-            begin, lambda values: self.called(condition, [*values, *known]), lambda values: self.called(body, [*values, *known])
+        return build.while_loop(
+            begin, lambda *values: self.called(condition, [*values, *known])[0], lambda *values: self.called(body, [*values, *known])
         )
 
     def scan(self, body: Node, begin: Sequence[Any], scanned: Sequence[Any], more: Sequence[Any] = ()) -> Values:
@@ -60,36 +60,23 @@ class ControlFlow:
 
     # Loops.
 
-    def loop(self, begin: Values, condition: Callable[[Values], Values], body: Callable[[Values], Values]) -> Values:
-        kinds = [value.type for value in begin]
-        loop = create("stablehlo.while", kinds, begin, regions=2)
-        for region, of in zip(loop.regions, (condition, body)):
-            block = region.blocks.append(*kinds)
-            with ir.InsertionPoint(block):
-                create("stablehlo.return", [], of(list(block.arguments)))
-        return list(loop.results)
-
     def counted(self, begin: Values, rows: Values, step: Callable[[Values, Values], Values]) -> Values:
         """A step for each row: gives what is carried and its rows of the results, which `self.node` tells."""
-        index = build.tensor([], ir.IntegerType.get_signless(32))
-        length, count = build.shape_of(rows[0])[0], len(begin)
+        index, count = ir.IntegerType.get_signless(32), len(begin)
         stacked = [self.type_of(value) for value in self.node.meta["val"][count:]]
         empty = [build.zero(list(kind.shape), kind.element_type) for kind in stacked]
+        origin = build.zero([], index)
 
         def at(number: ir.Value, value: ir.Value) -> Values:
-            return [number, *[_number(index, 0)] * (len(build.shape_of(value)) - 1)]
+            return [number, *[origin] * (len(build.shape_of(value)) - 1)]
 
-        def body(values: Values) -> Values:
-            number, carried, made = values[0], values[1 : count + 1], values[count + 1 :]
-            slices = [_row(value, at(number, value)) for value in rows]
-            results = step(carried, slices)
+        def body(number: ir.Value, *values: ir.Value) -> Values:
+            carried, made = list(values[:count]), values[count:]
+            results = step(carried, [_row(value, at(number, value)) for value in rows])
             kept = [_with_row(whole, row, at(number, whole)) for whole, row in zip(made, results[count:])]
-            return [build.elementwise("add", number, _number(index, 1)), *results[:count], *kept]
+            return [*results[:count], *kept]
 
-        def goes_on(values: Values) -> Values:
-            return [build.compare("LT", values[0], _number(index, length))]
-
-        return self.loop([_number(index, 0), *begin, *empty], goes_on, body)[1:]
+        return build.count_loop(build.shape_of(rows[0])[0], [*begin, *empty], body, index)
 
     # Graphs and their operands.
 
@@ -134,15 +121,9 @@ def is_control_flow(op: Any) -> bool:
 
 
 def _row(value: ir.Value, at: Values) -> ir.Value:
-    shape = build.shape_of(value)
-    sizes = ir.DenseI64ArrayAttr.get([1, *shape[1:]])
-    kind = build.tensor([1, *shape[1:]], ir.RankedTensorType(value.type).element_type)
-    return build.reshape(value_of("stablehlo.dynamic_slice", kind, [value, *at], slice_sizes=sizes), shape[1:])
+    _, *shape = build.shape_of(value)
+    return build.reshape(build.dynamic_slice(value, at, [1, *shape]), shape)
 
 
 def _with_row(whole: ir.Value, row: ir.Value, at: Values) -> ir.Value:
-    return value_of("stablehlo.dynamic_update_slice", whole.type, [whole, build.reshape(row, [1, *build.shape_of(row)]), *at])
-
-
-def _number(kind: ir.RankedTensorType, value: int) -> ir.Value:
-    return build.splat(kind, build.scalar(kind.element_type, value))
+    return build.dynamic_update_slice(whole, build.reshape(row, [1, *build.shape_of(row)]), at)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import create, value_of
+from hloom.passes.common.rewriting import value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
@@ -199,17 +199,16 @@ def _repeated(state: list[_Real], step: Callable[[_Real, list[_Real]], tuple[lis
     shape, index = build.shape_of(like.value), build.tensor([], build.element_of(like.value))
     flag = ir.IntegerType.get_signless(1)
     start, done = build.full(index, 1), build.full(build.tensor(shape, flag), False)
-    kinds = [start.type, done.type, *(each.value.type for each in state)]
-    op = create("stablehlo.while", kinds, [start, done, *(each.value for each in state)], regions=2)
-    cond, body = (region.blocks.append(*kinds) for region in op.regions)
-    with ir.InsertionPoint(cond):
+
+    def goes_on(number: ir.Value, done: ir.Value, *_: ir.Value) -> ir.Value:
         true = build.full(build.tensor([], flag), True)
-        (all_,) = build.reduce([cond.arguments[1]], [true], range(len(shape)), lambda x, y: [_and(x, y)])
-        few = build.compare("LT", cond.arguments[0], build.full(index, _STEPS))
-        create("stablehlo.return", [], [_and(few, build.elementwise("not", all_))])
-    with ir.InsertionPoint(body):
-        number, done, *before = body.arguments
+        (all_,) = build.reduce([done], [true], range(len(shape)), lambda x, y: [_and(x, y)])
+        few = build.compare("LT", number, build.full(index, _STEPS))
+        return _and(few, build.elementwise("not", all_))
+
+    def stepped(number: ir.Value, done: ir.Value, *before: ir.Value) -> list[ir.Value]:
         after, exact = step(_Real(build.broadcast(number, shape, [])), [_Real(each) for each in before])
         kept = [build.select(done, old, new.value) for old, new in zip(before, after)]
-        create("stablehlo.return", [], [build.add(number, build.full(index, 1)), build.elementwise("or", done, exact), *kept])
-    return [_Real(value) for value in list(op.results)[2:]]
+        return [build.add(number, build.full(index, 1)), build.elementwise("or", done, exact), *kept]
+
+    return [_Real(value) for value in build.while_loop([start, done, *(each.value for each in state)], goes_on, stepped)[2:]]

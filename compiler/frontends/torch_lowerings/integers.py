@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import create
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
@@ -29,20 +28,18 @@ def gcd(op: TorchOp, x: ir.Value, y: ir.Value) -> ir.Value:
     """Euclid's algorithm on all elements until the last one is done."""
     kind = op.result
     zero = build.zero(list(kind.shape), op.element)
-    loop = create("stablehlo.while", [kind, kind], [op.operand(x), op.operand(y)], regions=2)
-    flag = ir.IntegerType.get_signless(1)
-    condition, body = (region.blocks.append(kind, kind) for region in loop.regions)
-    with ir.InsertionPoint(condition):
-        left = build.compare("NE", condition.arguments[1], zero)
-        none = build.zero([], flag)
-        either = build.reduce([left], [none], range(len(kind.shape)), lambda a, b: [build.elementwise("or", a, b)])
-        create("stablehlo.return", [], either)
-    with ir.InsertionPoint(body):
-        a, b = body.arguments
+
+    def goes_on(_: ir.Value, b: ir.Value) -> ir.Value:
+        none = build.zero([], ir.IntegerType.get_signless(1))
+        left = build.compare("NE", b, zero)
+        return build.reduce([left], [none], range(len(kind.shape)), lambda a, b: [build.elementwise("or", a, b)])[0]
+
+    def step(a: ir.Value, b: ir.Value) -> list[ir.Value]:
         done = build.compare("EQ", b, zero)
         rest = build.elementwise("remainder", a, build.select(done, build.splat(kind, build.scalar(op.element, 1)), b))
-        create("stablehlo.return", [], [build.select(done, a, b), build.select(done, zero, rest)])
-    found = loop.results[0]
+        return [build.select(done, a, b), build.select(done, zero, rest)]
+
+    found, _ = build.while_loop([op.operand(x), op.operand(y)], goes_on, step)
     return found if ir.IntegerType(op.element).is_unsigned else build.elementwise("abs", found)
 
 

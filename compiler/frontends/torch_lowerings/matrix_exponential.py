@@ -10,7 +10,7 @@ import math
 
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import create, element_of, value_of
+from hloom.passes.common.rewriting import element_of, value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
@@ -75,17 +75,13 @@ def _squared(power: ir.Value, times: ir.Value) -> ir.Value:
     batch = list(range(len(shape) - 2))
     start = build.zero([], kind)
     (most,) = build.reduce([times], [start], batch, lambda x, y: [build.elementwise("maximum", x, y)])
-    kinds = [scalar, power.type]
-    op = create("stablehlo.while", kinds, [start, power], regions=2)
-    cond, body = (region.blocks.append(*kinds) for region in op.regions)
-    with ir.InsertionPoint(cond):
-        create("stablehlo.return", [], [build.compare("LT", cond.arguments[0], most)])
-    with ir.InsertionPoint(body):
-        step, before = body.arguments
-        more = build.compare("LT", build.broadcast(step, shape[:-2], []), times)
+
+    def step(number: ir.Value, before: ir.Value) -> list[ir.Value]:
+        more = build.compare("LT", build.broadcast(number, shape[:-2], []), times)
         after = build.select(build.broadcast(more, shape, batch), _product(before, before), before)
-        create("stablehlo.return", [], [build.add(step, build.full(scalar, 1)), after])
-    return op.results[1]
+        return [build.add(number, build.full(scalar, 1)), after]
+
+    return build.while_loop([start, power], lambda number, _: build.compare("LT", number, most), step)[1]
 
 
 def _product(x: ir.Value, y: ir.Value) -> ir.Value:

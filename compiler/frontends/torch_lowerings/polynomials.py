@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import create, value_of
+from hloom.passes.common.rewriting import value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
@@ -74,18 +74,14 @@ def _run(x: ir.Value, steps: ir.Value, before: ir.Value, last: ir.Value, step: S
     scalar = build.tensor([], element)
     one, nothing = build.full(scalar, 1), build.zero([], element)
     (most,) = build.reduce([steps], [nothing], range(len(build.shape_of(x))), lambda a, b: [build.elementwise("maximum", a, b)])
-    kinds = [scalar, before.type, last.type]
-    op = create("stablehlo.while", kinds, [one, before, last], regions=2)
-    cond, body = (region.blocks.append(*kinds) for region in op.regions)
-    with ir.InsertionPoint(cond):
-        create("stablehlo.return", [], [build.compare("LT", cond.arguments[0], most)])
-    with ir.InsertionPoint(body):
-        k, p, q = body.arguments
+
+    def next_degree(k: ir.Value, p: ir.Value, q: ir.Value) -> list[ir.Value]:
         number = build.broadcast(k, build.shape_of(x), [])
         more = build.compare("LT", number, steps)
         after = build.select(more, step(number, x, q, p), q)
-        create("stablehlo.return", [], [build.add(k, one), build.select(more, q, p), after])
-    return op.results[2]
+        return [build.add(k, one), build.select(more, q, p), after]
+
+    return build.while_loop([one, before, last], lambda k, *_: build.compare("LT", k, most), next_degree)[2]
 
 
 def _chebyshev(k: ir.Value, x: ir.Value, q: ir.Value, p: ir.Value) -> ir.Value:

@@ -194,20 +194,30 @@ def dynamic_update_slice(value: ir.Value, update: ir.Value, starts: Sequence[ir.
     return value_of("stablehlo.dynamic_update_slice", value.type, [value, update, *starts])
 
 
+def while_loop(values: Sequence[ir.Value], goes_on: Callable[..., ir.Value], step: Callable[..., Sequence[ir.Value]]) -> list[ir.Value]:
+    """The values after as many steps as `goes_on` says; it and `step` get the values of the step before."""
+    kinds = [value.type for value in values]
+    op = create("stablehlo.while", kinds, list(values), regions=2)
+    condition, body = (region.blocks.append(*kinds) for region in op.regions)
+    with ir.InsertionPoint(condition):
+        create("stablehlo.return", [], [goes_on(*condition.arguments)])
+    with ir.InsertionPoint(body):
+        create("stablehlo.return", [], list(step(*body.arguments)))
+    return list(op.results)
+
+
 def count_loop(count: int, values: Sequence[ir.Value], step: Callable[..., Sequence[ir.Value]], index: ir.Type) -> list[ir.Value]:
     """The values after `count` steps, each of which gets the step's number, a scalar, and the values of the step before."""
     first = zero([], index)
-    kinds = [first.type, *(value.type for value in values)]
-    op = create("stablehlo.while", kinds, [first, *values], regions=2)
-    cond, body = (region.blocks.append(*kinds) for region in op.regions)
-    with ir.InsertionPoint(cond):
-        limit = splat(first.type, scalar(index, count))
-        create("stablehlo.return", [], [compare("LT", cond.arguments[0], limit)])
-    with ir.InsertionPoint(body):
-        at, *before = body.arguments
-        after = step(at, *before)
-        create("stablehlo.return", [], [elementwise("add", at, splat(first.type, scalar(index, 1))), *after])
-    return list(op.results)[1:]
+
+    def goes_on(number: ir.Value, *_: ir.Value) -> ir.Value:
+        return compare("LT", number, splat(first.type, scalar(index, count)))
+
+    def counted(number: ir.Value, *before: ir.Value) -> list[ir.Value]:
+        after = step(number, *before)
+        return [elementwise("add", number, splat(first.type, scalar(index, 1))), *after]
+
+    return while_loop([first, *values], goes_on, counted)[1:]
 
 
 def pad(value: ir.Value, filling: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None) -> ir.Value:
