@@ -45,15 +45,17 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(autouse=True)
+def gradients_as_before():
+    """Benchmarks turn gradients off for good; the next test wants them."""
+    yield
+    if torch := sys.modules.get("torch"):
+        torch.set_grad_enabled(True)
+
+
 @pytest.fixture
 def transformers():
-    """The package, which looks for torchvision. That one's kernels for CUDA load beside a torch without once torch knows their names."""
-    torch = pytest.importorskip("torch")
-    try:
-        import torchvision  # noqa: F401
-    except ImportError:
-        pass
-    except RuntimeError:
-        for name in ("nms", "qnms"):
-            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou) -> Tensor")
-    return pytest.importorskip("transformers")
+    pytest.importorskip("transformers")
+    from benchmarks.packages import load
+
+    return load("transformers")

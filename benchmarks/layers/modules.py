@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from ..packages import load
 from .table import Layer
 from .unet import UNet
 
@@ -44,24 +44,13 @@ _MODULES = {name: each for name, each in vars(nn).items() if isinstance(each, ty
 NAMES: dict[str, Any] = {**_MODULES, "__name__": __name__, "F": F, "torch": torch, "nn": nn, "First": First, "UNet": UNet}
 
 
-def _package(name: str) -> Any:
-    """A package of models. torchvision comes with kernels for CUDA; where torch has none they do not load, and it describes two of them all
-    the same."""
-    try:
-        importlib.import_module("torchvision")
-    except RuntimeError:
-        for signature in ("nms(Tensor dets, Tensor scores, float iou) -> Tensor", "qnms(Tensor dets, Tensor scores, float iou) -> Tensor"):
-            torch.library.define(f"torchvision::{signature.split('(')[0]}", signature[signature.index("(") :])
-    return importlib.import_module(name)
-
-
 def make(row: Layer) -> nn.Module:
     """The module, the same at each call, for inference, in the type of the row's floats."""
     torch.set_grad_enabled(False)
     torch.manual_seed(0)
     arguments = "xyz"[: len(row.inputs)]
     is_function = re.search(r"\bx\b", row.module)
-    packages = {name: _package(name) for name in PACKAGES if f"{name}." in row.module}
+    packages = {name: load(name) for name in PACKAGES if f"{name}." in row.module}
     made = eval(f"lambda {', '.join(arguments)}: {row.module}" if is_function else row.module, {**NAMES, **packages})
     module = Function(made) if is_function else made
     floats = [DTYPES[each.dtype] for each in row.inputs if each.dtype != "i64"]

@@ -55,8 +55,6 @@ def no_gpu(monkeypatch):
     monkeypatch.setattr(torch, "set_default_device", lambda device: None)
     monkeypatch.setattr(torch, "compile", lambda function: function)
     monkeypatch.setattr(peers, "_on_gpu", to_torch)
-    yield
-    torch.set_grad_enabled(True)
 
 
 def _layernorm() -> np.ndarray:

@@ -5,27 +5,23 @@ Compiles the cases and prints what is not right. --write puts the table into doc
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Mapping
 
+import sweep_log
 from cases import CASES
 from sweep_table import write
-from sweep_workers import run
+from sweep_workers import Setting, Told, run
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python tests/torch_sweep")
-    parser.add_argument("--only", default="")
+    parser = sweep_log.options("python tests/torch_sweep")
     parser.add_argument("--setting", type=int)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--write", type=Path, nargs="*")
     options = parser.parse_args()
+    total = sum(map(len, CASES.values()))
     if options.write:
-        return write(_logged(options.write), sum(map(len, CASES.values())))
+        return write(_in_order(sweep_log.read(options.write)), total)
     settings = [
         (name, text)
         for name, texts in CASES.items()
@@ -33,27 +29,15 @@ def main() -> None:
         for number, text in enumerate(texts)
         if options.setting in (None, number)
     ]
-    log = options.json.open("w") if options.json else None
-
-    def tell(setting, told):
-        kind, why = told
-        if log:
-            log.write(json.dumps([*setting, kind, why]) + "\n")
-            log.flush()
-        if kind != "right":
-            print(f"{setting[0]}{setting[1]}: {kind}: {why}", flush=True)
-
-    found = run(settings, options.workers, tell)
+    found = run(settings, options.workers, sweep_log.teller(options.json))
     print(Counter(kind for kind, _ in found.values()))
     if options.write is not None:
-        write({setting: found[setting] for setting in settings}, sum(map(len, CASES.values())))
+        write(_in_order(found), total)
 
 
-def _logged(logs):
-    """The last verdict on each setting that there still is, in the order of the cases."""
-    lines = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
-    last = {(name, text): (kind, why) for name, text, kind, why in lines}
-    return {(name, text): last[name, text] for name, texts in CASES.items() for text in texts if (name, text) in last}
+def _in_order(found: Mapping[Setting, Told]) -> dict[Setting, Told]:
+    """What was found of the settings that there are, in the order of the cases."""
+    return {(name, text): found[name, text] for name, texts in CASES.items() for text in texts if (name, text) in found}
 
 
 if __name__ == "__main__":

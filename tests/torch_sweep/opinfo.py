@@ -7,55 +7,36 @@ given.
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
+import sweep_log
 from opinfo_verdict import operators, settings_of
-from sweep_table import DOCS
+from sweep_table import replace
 from sweep_workers import Setting, Told, run
 
 BEGIN, END = "<!-- the operators' table: written by tests/torch_sweep/opinfo.py -->", "<!-- the end of the operators' table -->"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python tests/torch_sweep/opinfo.py")
-    parser.add_argument("--only", default="")
+    parser = sweep_log.options("python tests/torch_sweep/opinfo.py")
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--types", default="")
     parser.add_argument("--first", action="store_true")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--write", type=Path, nargs="*")
     options = parser.parse_args()
     if options.write:
-        return write(_logged(options.write))
-    log = options.json.open("w") if options.json else None
-
-    def tell(setting: Setting, told: Told) -> None:
-        if log:
-            log.write(json.dumps([*setting, *told]) + "\n")
-            log.flush()
-        if told[0] != "right":
-            print(f"{' '.join(setting)}: {told[0]}: {told[1]}", flush=True)
-
-    found = run(chosen(options.only, options.share, options.types, options.first), options.workers, tell, "opinfo_verdict")
+        return replace(table(sweep_log.read(options.write)), BEGIN, END)
+    settings = chosen(options.only, options.share, options.types, options.first)
+    found = run(settings, options.workers, sweep_log.teller(options.json), "opinfo_verdict")
     print(Counter(kind for kind, _ in found.values()))
     if options.write is not None:
-        write(found)
+        replace(table(found), BEGIN, END)
 
 
 def chosen(only: str = "", share: int = 1, types: str = "", first: bool = False) -> list[Setting]:
     names = [name for name in operators() if re.search(only, name)][::share]
     return [setting for name in names for setting in settings_of(name, types, first)]
-
-
-def _logged(logs: list[Path]) -> dict[Setting, Told]:
-    lines = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
-    return {(name, text): (kind, why) for name, text, kind, why in lines}
 
 
 def table(found: Mapping[Setting, Told]) -> str:
@@ -76,13 +57,6 @@ def table(found: Mapping[Setting, Told]) -> str:
     wrong = [f"`{name}`, {text}: {why}" for (name, text), (kind, why) in found.items() if kind == "wrong"]
     lines += ["", "Wrong:", "", *(f"- {each}" for each in wrong)] if wrong else []
     return "\n".join([*lines, END])
-
-
-def write(found: Mapping[Setting, Told]) -> None:
-    """Puts the table in place of the one that is in docs/torch.md."""
-    text = DOCS.read_text()
-    start, end = text.index(BEGIN), text.index(END) + len(END)
-    DOCS.write_text(text[:start] + table(found) + text[end:])
 
 
 if __name__ == "__main__":

@@ -48,8 +48,11 @@ def table(found: Mapping[Setting, Told], total: int) -> str:
 
 
 def write(found: Mapping[Setting, Told], total: int) -> None:
-    """Puts the table into docs/torch.md, in the place of the one that is there."""
-    text = DOCS.read_text()
-    if BEGIN in text:
-        text = text[: text.index(BEGIN)] + text[text.index(END) + len(END) :].lstrip("\n")
-    DOCS.write_text(f"{text.rstrip()}\n\n{table(found, total)}\n")
+    """Puts the table into docs/torch.md."""
+    replace(table(found, total), BEGIN, END)
+
+
+def replace(text: str, begin: str, end: str) -> None:
+    """Puts a text, which starts and ends with those marks, in the place of the one that docs/torch.md has."""
+    page = DOCS.read_text()
+    DOCS.write_text(page[: page.index(begin)] + text + page[page.index(end) + len(end) :])
