@@ -268,11 +268,13 @@ def test_heads_that_share_keys_and_values():
     same(*gradients)
 
 
-@pytest.mark.parametrize("rows", [3, 13])
-def test_mixtures_of_experts(rows):
+@pytest.mark.parametrize("ends", [[1, 1, 3, 3], [1, 1, 3, 12], [0, 37, 143, 297], [150, 150], [1, 40, 170, 171, 200]])
+@pytest.mark.parametrize("behind", [0, 1, 40])
+def test_mixtures_of_experts(ends, behind):
+    """Each takes its matrix, all take all of them, or blocks: that end with the group or within it, that reach over the last row, none."""
     pytest.importorskip("transformers.integrations.moe", reason="it registers the op")
-    ends = torch.tensor([1, 1, 3, rows - (rows > 3)], dtype=torch.int32)
-    given = [torch.randn(rows, 8), torch.randn(4, 8, 5)]
+    rows, ends = ends[-1] + behind, torch.tensor(ends, dtype=torch.int32)
+    given = [torch.randn(rows, 8), torch.randn(len(ends), 8, 5)]
     gradients = []
     for call in (compiled(torch.ops.transformers.grouped_mm_fallback), torch.ops.transformers.grouped_mm_fallback):
         leaves = [value.clone().requires_grad_() for value in given]
@@ -280,6 +282,23 @@ def test_mixtures_of_experts(rows):
         (result**2).sum().backward()
         gradients.append([result, *(leaf.grad for leaf in leaves)])
     same(*gradients)
+
+
+@pytest.mark.parametrize("rows", [16, 304])
+@pytest.mark.parametrize("form", ["rows", "columns", "sums"])
+def test_grouped_products(form, rows):
+    shapes = {"rows": [(rows, 24), (3, 24, 40)], "columns": [(3, 40, 24), (24, rows)], "sums": [(24, rows), (rows, 40)]}[form]
+    x, y = (torch.randint(-4, 5, shape).to(torch.bfloat16) for shape in shapes)
+    ends = torch.tensor([8, 8, rows], dtype=torch.int32)
+    same(compiled(F.grouped_mm)(x, y, offs=ends), F.grouped_mm(x, y, offs=ends))
+
+
+def test_what_no_expert_has_is_not_read():
+    x, y = torch.randn(8, 304).bfloat16(), torch.randn(304, 8).bfloat16()
+    x[:, 260:] = y[260:] = torch.nan
+    y[100:150] = torch.inf
+    found = compiled(F.grouped_mm)(x, y, offs=torch.tensor([100, 150, 230, 260], dtype=torch.int32))
+    assert found.isfinite().flatten(1).all(1).tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize(("options", "match"), [({"mode": "max-autotune"}, "mode"), ({"options": {"speed": 1}}, "speed")])

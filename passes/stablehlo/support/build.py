@@ -206,12 +206,14 @@ def while_loop(values: Sequence[ir.Value], goes_on: Callable[..., ir.Value], ste
     return list(op.results)
 
 
-def count_loop(count: int, values: Sequence[ir.Value], step: Callable[..., Sequence[ir.Value]], index: ir.Type) -> list[ir.Value]:
+def count_loop(
+    count: int | ir.Value, values: Sequence[ir.Value], step: Callable[..., Sequence[ir.Value]], index: ir.Type
+) -> list[ir.Value]:
     """The values after `count` steps, each of which gets the step's number, a scalar, and the values of the step before."""
     first = zero([], index)
 
     def goes_on(number: ir.Value, *_: ir.Value) -> ir.Value:
-        return compare("LT", number, splat(first.type, scalar(index, count)))
+        return compare("LT", number, count if isinstance(count, ir.Value) else splat(first.type, scalar(index, count)))
 
     def counted(number: ir.Value, *before: ir.Value) -> list[ir.Value]:
         after = step(number, *before)
