@@ -151,11 +151,11 @@ def _sums(x: ir.Value, y: ir.Value, ends: ir.Value) -> ir.Value:
         none = build.full_like(number, 0)
 
         def of_block(at: ir.Value, mine: ir.Value, total: ir.Value) -> ir.Value:
-            parts = []
-            for value, length in ((x, height), (y, width)):
-                part = build.dynamic_slice(value, [at, none], [size, length])
-                parts.append(build.select(build.broadcast(mine, [size, length], [0]), part, build.full_like(part, 0)))
-            return build.add(total, _dot(*parts, 0, wide))
+            def part(value: ir.Value, length: int) -> ir.Value:
+                found = build.dynamic_slice(value, [at, none], [size, length])
+                return build.select(build.broadcast(mine, [size, length], [0]), found, build.full_like(found, 0))
+
+            return build.add(total, _dot(part(x, height), part(y, width), 0, wide))
 
         total = _over_blocks(number, ends, rows, size, build.zero([height, width], wide), of_block)
         return [build.dynamic_update_slice(result, build.reshape(total, [1, height, width]), [number, none, none])]
