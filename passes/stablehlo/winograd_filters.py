@@ -12,7 +12,9 @@ The call says that the kernel has the transform alone (passes/common/winograd.py
 stands before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the
 channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16
 instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large. Weights that are given at each
-call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes.
+call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes. In a step of
+training, where a gradient by weights reads the convolution's input too, or the input is returned for one, tiles are of 2 × 2: their error
+is no more than a direct sum's, that of the others half as much again, through all layers and back.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
 other windows, strides, dilations, groups; other elements; few channels, to which the transforms would cost more than they save; where the
@@ -39,12 +41,13 @@ from ..library_calls.conv import Conv
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
-from .support.direct_convolution import direct_convolution, is_channels_last, suits_winograd
+from .support.direct_convolution import direct_convolution, images_summed_dims, is_channels_last, suits_winograd
 
 _LEAST_TILES = 4
 _FLOAT, _DOUBLE = 4, 8
 # The transforms of inputs and results take half as long as the products.
 _TIME_OF_PRODUCTS = 1.5
+_MOVES = ("stablehlo.transpose", "stablehlo.reshape")
 
 
 @register_pass(
@@ -61,9 +64,10 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
         conv, weights = direct_convolution(op, target), op.operands[1]
         if conv is None or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
             continue
-        outputs = 4 if _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes else 2
-        fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
         once = weights in known
+        large = _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes
+        outputs = 4 if large and (once or not _is_for_gradients(op.operands[0])) else 2
+        fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
         if not fits or not _pays(op, conv, outputs, once) or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
@@ -74,6 +78,22 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
             op.operands[1] = value_of("stablehlo.custom_call", weights.type, [transformed[weights, outputs]], call_target_name=name)
         reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
         op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
+
+
+def _is_for_gradients(value: ir.Value) -> bool:
+    """Whether a gradient by weights reads the value, or the program returns it, as a forward pass does for its gradients."""
+    for use in value.uses:
+        user = use.owner
+        if user.name == "stablehlo.convolution" and _is_gradient_by_weights(user):
+            return True
+        if user.name == "func.return" or (user.name in _MOVES and _is_for_gradients(user.results[0])):
+            return True
+    return False
+
+
+def _is_gradient_by_weights(op: ir.Operation) -> bool:
+    dims = ConvDims.of(op)
+    return dims == images_summed_dims(len(dims.spatial[0]))
 
 
 def _pays(op: ir.Operation, conv: Conv, outputs: int, once: bool) -> bool:

@@ -79,6 +79,33 @@ func.func @main(%x: tensor<1x56x56x32xf32>, %w: tensor<3x3x32x32xf32>) -> tensor
 
 // -----
 
+// Changed: A step of training: a gradient by weights reads the input too, so tiles are of 2 x 2 outputs, whose error is less.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x4x4x32x32xf32>) -> tensor<3x3x32x32xf32>
+func.func @main(%x: tensor<2x56x56x32xf32>, %w: tensor<3x3x32x32xf32>, %dy: tensor<2x56x56x32xf32>)
+    -> (tensor<2x56x56x32xf32>, tensor<3x3x32x32xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x56x56x32xf32>, tensor<3x3x32x32xf32>) -> tensor<2x56x56x32xf32>
+  %1 = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x56x56x32xf32>, tensor<2x56x56x32xf32>) -> tensor<3x3x32x32xf32>
+  return %0, %1 : tensor<2x56x56x32xf32>, tensor<3x3x32x32xf32>
+}
+
+// -----
+
+// Changed: So are they where the input is returned, as a forward pass does for its gradients.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x4x4x32x32xf32>) -> tensor<3x3x32x32xf32>
+func.func @main(%x: tensor<2x56x56x32xf32>, %w: tensor<3x3x32x32xf32>) -> (tensor<2x56x56x32xf32>, tensor<2x32x56x56xf32>) {
+  %0 = stablehlo.tanh %x : tensor<2x56x56x32xf32>
+  %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x56x56x32xf32>, tensor<3x3x32x32xf32>) -> tensor<2x56x56x32xf32>
+  %2 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<2x56x56x32xf32>) -> tensor<2x32x56x56xf32>
+  return %1, %2 : tensor<2x56x56x32xf32>, tensor<2x32x56x56xf32>
+}
+
+// -----
+
 // Changed: Weights from outside a loop are transformed before it.
 // CHECK-LABEL: func.func @main(
 // CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [3, 1, 0, 2, 4]
