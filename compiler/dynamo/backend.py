@@ -22,12 +22,10 @@ from torch.fx import GraphModule
 from hloom.passes.errors import InvalidProgramError
 
 from ..cache import key_of
-from ..frontends import torch_lowerings  # noqa: F401  registers hloom's own
-from ..frontends.torch_checks import without_errors_of_linear_algebra
-from ..frontends.torch_decompose import without_onednn
-from ..frontends.torch_registry import all_decompositions, own_decompositions_first
+from ..garbage import known_objects_kept
 from .call import Code, LateCode
-from .keys import about, is_told_by_torch
+from .keys import About, about, is_told_by_torch
+from .tracing import Tracing, keys_without_inductor
 from .weights import static_operands
 
 if TYPE_CHECKING:
@@ -69,18 +67,20 @@ def backend(
     compilers = _Compilers(chosen, _is_whole(), known)
     made: dict[str, Any] = {"fw_compiler": compilers.forward, "bw_compiler": compilers.backward, "inference_compiler": compilers.inference}
     if known is not None and is_told_by_torch(module):
-        key = key_of((*known, *map(repr, _tracing_settings(chosen))))
+        key = key_of((*known.parts, *map(repr, _tracing_settings(chosen))))
         module.hloom_key = key  # type: ignore[assignment]  # part of torch's own key, as all that a module has
         made = {name: SerializableAOTDispatchCompiler(Code, compiler) for name, compiler in made.items()}
-    aot = aot_autograd(**made, decompositions=all_decompositions(), partition_fn=min_cut_rematerialization_partition)
-    with own_decompositions_first(), without_onednn(), without_errors_of_linear_algebra(), functorch_config.patch(_CACHED):
-        return aot(module, inputs)
+    with known_objects_kept(), Tracing() as tracing, keys_without_inductor(), functorch_config.patch(_CACHED):
+        made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing}
+        if any(isinstance(each, (list, tuple, dict)) for each in inputs):
+            tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for
+        return aot_autograd(**made, partition_fn=min_cut_rematerialization_partition)(module, inputs)
 
 
 class _Compilers:
     """What AOTAutograd calls with the graphs that it makes of one of dynamo's."""
 
-    def __init__(self, chosen: Options, is_whole: bool, known: tuple[str, ...] | None):
+    def __init__(self, chosen: Options, is_whole: bool, known: About | None):
         self.chosen, self.is_whole, self.known = chosen, is_whole, known
 
     def forward(self, graph: GraphModule, given: Sequence[Any], static: Collection[int] = ()) -> Code:

@@ -6,6 +6,7 @@ torch's cache, aotautograd/…           AOTAutograd's work, with the keys of it
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,9 @@ from hloom.runtime.program import GENERATOR
 from hloom.runtime.programs import listed
 
 from ..artifact_cache import read_artifact, write_artifact
+from .keys import KIND, About
 from .weights import Weights
 
-KIND = "graphs"
-"""The kind of the cache's entries."""
 _BLOB = "torch.frame"
 
 PASSED, MADE, GIVEN = "passed", "made", "given"
@@ -56,8 +56,11 @@ class Code(OutputCode):
         self._boxed_call = True  # torch copies what lies in the object itself
         self.key = key
 
+    def __deepcopy__(self, memo: Any) -> Code:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return KeptCode, (self.key,)
+        return kept_code, (self.key,)
 
     def prepare_for_serialization(self) -> None:
         if self.key is None:
@@ -67,13 +70,25 @@ class Code(OutputCode):
 class KeptCode(Code):
     """Code that was read from torch's cache: its program is in hloom's, or is not any more."""
 
+    @functools.cached_property
+    def call(self) -> Call | None:
+        return kept_call(self.key)
+
     def post_compile(self, example_inputs: Any, constants: Any, graph_kwargs: Any) -> None:
-        self.call = kept_call(self.key)
         if self.call is None:
             raise FXGraphCacheMiss
 
     def __call__(self, *operands: Any) -> Any:
         return self.call(*operands)  # type: ignore[misc]
+
+
+def kept_code(key: str) -> KeptCode:
+    """What torch reads. Raises LookupError where the program is not there and dynamo has kept its own work: it begins anew only where that
+    cannot be read."""
+    code = KeptCode(key)
+    if torch._dynamo.config.caching_precompile and code.call is None:
+        raise LookupError(f"hloom's program {key} is not kept, or is of another target, release or setting")
+    return code
 
 
 class LateCode(Code):
@@ -133,11 +148,16 @@ class Call(Code):
 
 
 def kept_call(key: str | None) -> Call | None:
-    """The graph of that key, compiled, if it was kept."""
+    """The graph of that key, compiled, if it was kept.
+
+    Who asks may have made the key just now, or have had it from torch, whose keys of dynamo's work hold nothing of hloom.
+    """
     artifact = read_artifact(KIND, key) if key is not None else None
     if artifact is None or _BLOB not in artifact.blobs:
         return None
-    frame, simulated = pickle.loads(artifact.blobs[_BLOB])
+    frame, simulated, made_by = pickle.loads(artifact.blobs[_BLOB])
+    if not made_by.holds():
+        return None
     program = Artifact(artifact.manifest, {name: blob for name, blob in artifact.blobs.items() if name != _BLOB})
     try:
         return Call(frame, executable(program, simulated), key)
@@ -145,10 +165,10 @@ def kept_call(key: str | None) -> Call | None:
         return None
 
 
-def keep(key: str | None, artifact: Artifact, frame: Frame, simulated: bool) -> None:
+def keep(key: str | None, artifact: Artifact, frame: Frame, simulated: bool, about: About | None) -> None:
     """Writes the program of the graph of that key."""
     if key is not None:
-        write_artifact(KIND, key, Artifact(artifact.manifest, {**artifact.blobs, _BLOB: pickle.dumps((frame, simulated))}))
+        write_artifact(KIND, key, Artifact(artifact.manifest, {**artifact.blobs, _BLOB: pickle.dumps((frame, simulated, about))}))
 
 
 def executable(artifact: Artifact, simulated: bool) -> Executable:

@@ -28,12 +28,12 @@ from ..frontends.torch_import import SMALL, line_of, stablehlo_of
 from ..frontends.torch_layouts import order_of_value
 from ..source_program import Imported
 from .call import GIVEN, MADE, PASSED, Call, Frame, executable, keep, kept_call
-from .keys import are_off, graph_key
+from .keys import About, are_off, graph_key
 
 _WITHOUT = "without fullgraph=True, it stays with PyTorch"
 
 
-def compiled_graph(module: GraphModule, static: Collection[int] = (), about: tuple[str, ...] | None = None, **options: Any) -> Call:
+def compiled_graph(module: GraphModule, static: Collection[int] = (), about: About | None = None, **options: Any) -> Call:
     """The graph compiled. `static`: operands to bind; `about` names the options in keys (keys.py), which are hloom.compile's.
 
     Raises CompileErrors.
@@ -51,11 +51,11 @@ def compiled_graph(module: GraphModule, static: Collection[int] = (), about: tup
         bind: dict[int | str, Any] = dict.fromkeys(operands.values())
         compilation = Compilation.of_program(program, "graph", bind=bind, kept=key is None and not are_off(), **options)
         artifact, frame = compilation.artifact(), Frame(graph.taken, graph.results, operands, constants)
-        keep(key, artifact, frame, compilation.simulated)
+        keep(key, artifact, frame, compilation.simulated, about)
         return Call(frame, executable(artifact, compilation.simulated), key)
 
 
-def key_of_graph(module: GraphModule, about: tuple[str, ...] | None) -> str | None:
+def key_of_graph(module: GraphModule, about: About | None) -> str | None:
     """The key that the graph's program will have."""
     if about is None:
         return None
@@ -135,7 +135,7 @@ class _Graph:
             self.made.append(value)
         return MADE, self.made.index(value)
 
-    def key(self, static: Collection[int], about: tuple[str, ...] | None) -> str | None:
+    def key(self, static: Collection[int], about: About | None) -> str | None:
         """The name of the program in the cache, None where it is not kept."""
         return graph_key(self.graph, self.bound, (self.taken, self.results, sorted(static)), about)
 

@@ -21,8 +21,9 @@ from torch.fx import Graph, GraphModule, Node
 from ..cache import entries_folder, key_of
 from ..frontends.torch_arrays import as_array
 from ..versions import versions
-from .call import KIND
 
+KIND = "graphs"
+"""The kind of the cache's entries."""
 _SIMULATED = "sim:"
 _PLAIN = (bool, int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, torch._ops.OpOverload)
 _OWN_OPS = {"aten", "prims", "prim"}
@@ -32,8 +33,22 @@ class _NotKept(Exception):
     """A graph with something in it that a key does not hold."""
 
 
-def about(target: Any, policy: Any, *more: Any) -> tuple[str, ...] | None:
-    """What programs follow from beside their graphs, as parts of a key; None where that cannot be told."""
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What programs follow from beside their graphs."""
+
+    target: Any
+    """As the option says it."""
+    parts: tuple[str, ...]
+    """Of a key."""
+
+    def holds(self) -> bool:
+        """Whether it is the same here and now."""
+        return about(self.target, None) == self
+
+
+def about(target: Any, policy: Any) -> About | None:
+    """None where that cannot be told."""
     registry = sys.modules.get("hloom.compiler.frontends.torch_registry")
     others = registry is not None and registry.has_others()
     if policy is not None or others or os.environ.get("HLOOM_DEBUG") or are_off():
@@ -43,7 +58,7 @@ def about(target: Any, policy: Any, *more: Any) -> tuple[str, ...] | None:
 
     simulated = isinstance(target, str) and target.startswith(_SIMULATED)
     machine = resolve(target.removeprefix(_SIMULATED) if isinstance(target, str) else target)
-    return (*versions(), torch.__version__, repr(dataclasses.astuple(machine)), str(simulated), *map(repr, more))
+    return About(target, (*versions(), torch.__version__, repr(dataclasses.astuple(machine)), str(simulated)))
 
 
 def are_off() -> bool:
@@ -64,7 +79,7 @@ def is_told_by_torch(module: GraphModule) -> bool:
     return True
 
 
-def graph_key(graph: Graph, constants: Mapping[Node, torch.Tensor], frame: Any, about: tuple[str, ...] | None) -> str | None:
+def graph_key(graph: Graph, constants: Mapping[Node, torch.Tensor], frame: Any, about: About | None) -> str | None:
     """The name of the graph's program; None where there is none. `constants`: values of placeholders; `frame`: how it stands in its own."""
     if about is None:
         return None
@@ -72,7 +87,7 @@ def graph_key(graph: Graph, constants: Mapping[Node, torch.Tensor], frame: Any, 
         told = [_told(frame), *(text for node in graph.nodes for text in _told_of(node, constants))]
     except _NotKept:
         return None
-    return key_of((*about, *told))
+    return key_of((*about.parts, *told))
 
 
 def _told_of(node: Node, constants: Mapping[Node, torch.Tensor]) -> Iterator[str]:
