@@ -4,7 +4,7 @@
 
 Of every row of the tables of models and of the zoo (with `--training`, of training's): seconds of the processor, of processes that it
 starts too, from torch.compile to the first result, or to the end of the first step; the least of the rounds. `import torch` and making the
-module are apart, importing the compiler is not. `--profile` writes what cProfile finds in each process (its own cost is in the seconds then).
+module are apart, importing the compiler is not. `--profile` writes what cProfile finds in each process (its cost is in the seconds then).
 """
 
 from __future__ import annotations
