@@ -14,7 +14,7 @@ from hloom.runtime.llvm import initialise_all
 from hloom.runtime.manifest import INTERFACE
 
 from .llvm_passes import Job, assembly_of, objects_of
-from .llvm_split import FEW_PASSES, needs_few_passes, split
+from .llvm_split import EFFORT, effort_of, split
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
 
@@ -54,7 +54,8 @@ def to_llvm_ir(module: ir.Operation) -> str:
         width = ir.Attribute.parse(f'["prefer-vector-width", "{target.vector_bits}"]')
         for function in (op for name, op in ops if name == "llvm.func"):
             if len(function.regions[0].blocks):
-                marks = [ir.StringAttr.get(FEW_PASSES)] if "hloom.few_passes" in function.attributes else []
+                effort = function.attributes["hloom.effort"] if "hloom.effort" in function.attributes else None
+                marks = [ir.ArrayAttr.get([ir.StringAttr.get(EFFORT), effort])] if effort else []
                 function.attributes["passthrough"] = ir.ArrayAttr.get([width, *marks])
     return bfloat_as_bits(fix_float_literals(translate_module_to_llvmir(module.operation)))
 
@@ -84,4 +85,4 @@ def _job(text: str, target: TargetView) -> Job:
     options.loop_vectorization = True
     # LLVM's unroller unrolls loops of few vector chunks wholly, and spills
     options.loop_unrolling = False
-    return Job(module, machine, options, needs_few_passes(text))
+    return Job(module, machine, options, effort_of(text))

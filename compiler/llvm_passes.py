@@ -20,6 +20,8 @@ from hloom.passes.errors import PassFailure
 from hloom.runtime import llvm as llvmlites_lock  # noqa: F401  its lock is one that who holds ours may wait for
 from hloom.runtime.forking import hold_over_forks
 
+from .llvm_split import Effort
+
 _running = threading.RLock()
 """Held while threads are in LLVM that do not hold llvmlite's lock: a child that is forked meanwhile would find LLVM stopped halfway."""
 hold_over_forks(_running)
@@ -32,11 +34,10 @@ class Job:
     module: llvm.ModuleRef
     machine: llvm.TargetMachine
     options: llvm.PipelineTuningOptions
-    few: bool = False
-    """Whether the few passes do that bring the code of spare-llvm-passes into shape."""
+    effort: Effort = Effort.FULL
 
     def passes(self, builder: llvm.PassBuilder) -> llvm.ModulePassManager:
-        if self.few:
+        if self.effort < Effort.FULL:
             few = llvm.create_new_module_pass_manager()
             few.add_instruction_combine_pass()
             few.add_loop_rotate_pass()
@@ -73,8 +74,8 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     try:
         with _running:
             with _without_strength_reduction():
-                _on_all_cores(work, [number for number, job in enumerate(jobs) if job.few])
-            _on_all_cores(work, [number for number, job in enumerate(jobs) if not job.few])
+                _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort == Effort.LEAST])
+            _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort > Effort.LEAST])
     finally:
         for each, job in zip(passes, jobs):
             _dispose(each)
@@ -97,7 +98,7 @@ def _on_all_cores(work: Callable[[Iterator[int]], None], numbers: Sequence[int])
 def assembly_of(job: Job) -> str:
     """The assembly text of what `objects_of` makes an object of."""
     builder = llvm.create_pass_builder(job.machine, job.options)
-    with _running, _without_strength_reduction() if job.few else nullcontext():
+    with _running, _without_strength_reduction() if job.effort == Effort.LEAST else nullcontext():
         run_passes(job.passes(builder), job.module, builder)
         return job.machine.emit_assembly(job.module)
 

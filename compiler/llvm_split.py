@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 
-FEW_PASSES = "hloom-few-passes"
-"""The attribute of a function that LLVM need not optimise much (spare-llvm-passes)."""
+EFFORT = "hloom-effort"
+"""The attribute of a function that LLVM need not optimise much; its value is the Effort's name in small letters."""
 LINES = 3000
 """A text gets no further function once it has so many lines: some tenths of a second of LLVM's time."""
 _DEFINITION = re.compile(
@@ -28,9 +29,19 @@ _DEFINITION = re.compile(
     r"(#(?P<attributes>\d+) )?\{\n.*?^\}\n",
     re.S | re.M,
 )
-_ATTRIBUTES = re.compile(r"^attributes #(?P<number>\d+) = \{(?P<list>.*)\}", re.M)
+_EFFORT = re.compile(rf'^attributes #(?P<number>\d+) = \{{.*"{EFFORT}"="(?P<effort>\w+)"', re.M)
 _SYMBOL = re.compile(r"@([\w.$-]+)")
 _VARIABLE = re.compile(r"^@.* global ", re.M)
+
+
+class Effort(IntEnum):
+    """What LLVM does for a function (passes/llvm/spare_llvm_passes.py)."""
+
+    LEAST = 0
+    """Few passes; its code generator reduces no strength."""
+    SHORT = 1
+    """Few passes."""
+    FULL = 2
 
 
 @dataclass(frozen=True)
@@ -40,38 +51,32 @@ class _Function:
     local: bool
     declaration: str
     uses: frozenset[str]
-    attributes: str | None
-    """The number of the function's attributes."""
+    effort: Effort
 
 
 def split(text: str, most: int = LINES) -> list[str]:
     """The texts of modules that together define what `text` does, each of about `most` lines."""
     if _VARIABLE.search(text):
         return [text]
-    functions = [_function(found) for found in _DEFINITION.finditer(text)]
-    few = _few_passes(text, functions)
-    if text.count("\n") <= most and len({function.name in few for function in functions if not function.local}) < 2:
+    functions = _functions(text)
+    if text.count("\n") <= most and len({function.effort for function in functions if not function.local}) < 2:
         return [text]
     declarations = {function.name: function.declaration for function in functions}
     rest = _DEFINITION.sub("", text)
     groups = list(_together(functions))
-    spared = [all(function.name in few for function in group if not function.local) for group in groups]
     parts: list[list[_Function]] = []
-    for kind in (False, True):
-        parts += _parts([group for group, few_passes in zip(groups, spared) if few_passes == kind], most)
+    for effort in reversed(Effort):
+        parts += _parts([group for group in groups if _most(group) == effort], most)
     return [_module(part, rest, declarations) for part in parts]
 
 
-def needs_few_passes(text: str) -> bool:
-    """Whether all that a part defines for others is marked with FEW_PASSES."""
-    functions = [_function(found) for found in _DEFINITION.finditer(text)]
-    return {function.name for function in functions if not function.local} <= _few_passes(text, functions)
+def effort_of(text: str) -> Effort:
+    """The most that anything needs which a part defines for others."""
+    return _most(_functions(text))
 
 
-def _few_passes(text: str, functions: list[_Function]) -> set[str]:
-    """The names of the functions that are marked with FEW_PASSES."""
-    marked = {found["number"] for found in _ATTRIBUTES.finditer(text) if f'"{FEW_PASSES}"' in found["list"]}
-    return {function.name for function in functions if function.attributes in marked}
+def _most(functions: list[_Function]) -> Effort:
+    return max((function.effort for function in functions if not function.local), default=Effort.LEAST)
 
 
 def _parts(groups: list[list[_Function]], most: int) -> Iterator[list[_Function]]:
@@ -88,11 +93,16 @@ def _parts(groups: list[list[_Function]], most: int) -> Iterator[list[_Function]
         yield part
 
 
-def _function(found: re.Match[str]) -> _Function:
+def _functions(text: str) -> list[_Function]:
+    efforts = {found["number"]: Effort[found["effort"].upper()] for found in _EFFORT.finditer(text)}
+    return [_function(found, efforts.get(found["attributes"], Effort.FULL)) for found in _DEFINITION.finditer(text)]
+
+
+def _function(found: re.Match[str], effort: Effort) -> _Function:
     parameters = re.sub(r" %[\w.]+(?=,|$)", "", found["parameters"])
     declaration = f"declare {found['kind']}@{found['name']}({parameters})\n"
     uses = frozenset(_SYMBOL.findall(found[0])) - {found["name"]}
-    return _Function(found["name"], found[0], found["linkage"] is not None, declaration, uses, found["attributes"])
+    return _Function(found["name"], found[0], found["linkage"] is not None, declaration, uses, effort)
 
 
 def _together(functions: list[_Function]) -> Iterator[list[_Function]]:

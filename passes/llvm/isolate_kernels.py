@@ -24,7 +24,7 @@ from torch_mlir import ir
 from ..common.rewriting import create, functions, integer, ops_in, symbol_name
 from ..registry import register_pass
 
-_KEPT = ("hloom.tiles", "hloom.few_passes")
+_KEPT = ("hloom.tiles", "hloom.effort")
 """What later passes ask of a kernel."""
 
 

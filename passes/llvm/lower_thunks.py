@@ -55,7 +55,7 @@ def lower_thunks(module: ir.Operation) -> None:
             for op in ops_in(parsed.body):
                 if symbol_name(op) not in named:
                     if len(op.regions[0].blocks) == _STRAIGHT:
-                        op.attributes["hloom.few_passes"] = ir.UnitAttr.get()
+                        op.attributes["hloom.effort"] = ir.StringAttr.get("least")
                     op.detach_from_parent()
                     block.append(op)
                     named[symbol_name(op)] = op

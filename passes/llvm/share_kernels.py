@@ -1,12 +1,12 @@
 """share-kernels: kernels that are equal but for numbers become one, which is given the numbers.
 
 Before, in the kernels' module:
-    func.func private @fusion_1_body(%lo: index, %hi: index, %a: memref<4096xf32>, …) attributes {hloom.few_passes, hloom.tiles = 4 : i64}
+    func.func private @fusion_1_body(%lo: index, %hi: index, %a: memref<4096xf32>, …) attributes {hloom.tiles = 4 : i64}
       { … scf.for %k = %c0 to %c64 … %c512 = arith.constant 512 : index … }
-    func.func private @fusion_2_body(%lo: index, %hi: index, %a: memref<6144xf32>, …) attributes {hloom.few_passes, hloom.tiles = 6 : i64}
+    func.func private @fusion_2_body(%lo: index, %hi: index, %a: memref<6144xf32>, …) attributes {hloom.tiles = 6 : i64}
       { … scf.for %k = %c0 to %c96 … %c768 = arith.constant 768 : index … }
 After:
-    func.func private @fusion_1_body(%lo: index, %hi: index, %a: memref<4096xf32>, …, %n: index) attributes {hloom.few_passes,
+    func.func private @fusion_1_body(%lo: index, %hi: index, %a: memref<4096xf32>, …, %n: index) attributes {
         hloom.shared = {fusion_1 = {numbers = array<i64: 64>, tiles = 4 : i64}, fusion_2 = {numbers = array<i64: 96>, tiles = 6 : i64}}}
       { %m = arith.muli %n, %c8 … scf.for %k = %c0 to %n … }
 
@@ -108,7 +108,7 @@ def _share(family: list[_Kernel]) -> None:
     constants = dict[tuple[int, ...], list[ir.Value]]()
     for column, constant in zip(columns, first.constants()):
         constants.setdefault(column, []).append(constant)
-    few = "hloom.few_passes" in first.body.attributes
+    few = "hloom.effort" in first.body.attributes
     if (
         len(given) > MOST
         or len(differing) > APART

@@ -2,16 +2,17 @@
 
 Before:
     func.func private @fusion_0(%lo: index, %hi: index, …) attributes {hloom.tiles = 16 : i64}
-    func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.few_passes, hloom.tiles = 4 : i64}
+    func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.effort = "least", hloom.tiles = 4 : i64}
     "thunk.program"() ({ "thunk.kernel"() {callee = @fusion_0, …} }) {sym_name = "init", …}
     "thunk.program"() ({ "thunk.for"() ({ "thunk.kernel"() {callee = @fusion_1, …} }) … }) {sym_name = "main", …}
 After:
-    func.func private @fusion_0(%lo: index, %hi: index, …) attributes {hloom.few_passes, hloom.tiles = 16 : i64}
+    func.func private @fusion_0(%lo: index, %hi: index, …) attributes {hloom.effort = "least", hloom.tiles = 16 : i64}
     func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.tiles = 4 : i64}
 
-vectorize-tiles marks dense blocks of registers, whose instructions and addresses it wrote as they shall be, and which are the longest code.
-Those that @init alone runs, once, join them here, and long kernels: long code is straight code, which was written as it
-shall be too. codegen.py gives them few of LLVM's passes: the code is as fast, in a third of the time.
+vectorize-tiles marks dense blocks of registers, whose instructions and addresses it wrote as they shall be, and which are the longest code;
+and "short" what turns squares of an operand in registers, whose instructions are so, but whose addresses LLVM's code generator turns into
+pointers that move. Those that @init alone runs, once, join the first here, and long kernels: long code is straight code, which was written
+as it shall be too. codegen.py gives them few of LLVM's passes: the code is as fast, in a third of the time.
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
 """
@@ -42,10 +43,10 @@ def spare_llvm_passes(module: ir.Operation, *, long: int = 1500) -> None:
     for kernel in functions(module):
         name = symbol_name(kernel)
         if name in looping:
-            if "hloom.few_passes" in kernel.attributes:
-                del kernel.attributes["hloom.few_passes"]
+            if "hloom.effort" in kernel.attributes:
+                del kernel.attributes["hloom.effort"]
         elif name in programs and (programs[name] == {"init"} or _has(kernel, long)):
-            kernel.attributes["hloom.few_passes"] = ir.UnitAttr.get(module.context)
+            kernel.attributes["hloom.effort"] = ir.StringAttr.get("least", module.context)
 
 
 def _has(kernel: ir.Operation, ops: int) -> bool:

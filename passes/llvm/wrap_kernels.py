@@ -58,7 +58,7 @@ def _wrappers(body: ir.Operation) -> Iterator[ir.Operation]:
 
 def _wrapper(body: ir.Operation, name: str, tiles: int, numbers: list[int]) -> ir.Operation:
     """The function of that name, which calls the body with the pointers and the numbers."""
-    marks = "hloom.few_passes, " if "hloom.few_passes" in body.attributes else ""
+    marks = f"hloom.effort = {body.attributes['hloom.effort']}, " if "hloom.effort" in body.attributes else ""
     callee = symbol_name(body)
     pointers = len(body.regions[0].blocks[0].arguments) - 2 - len(numbers)
     loads = [

@@ -10,7 +10,7 @@ import pytest
 
 import hloom
 from hloom.compiler import codegen, llvm_passes
-from hloom.compiler.llvm_split import needs_few_passes, split
+from hloom.compiler.llvm_split import Effort, effort_of, split
 from hloom.passes.errors import PassFailure
 from hloom.runtime.llvm import initialise_all
 
@@ -74,12 +74,13 @@ def test_what_is_short_stays_whole() -> None:
     assert split(TEXT) == [TEXT]
 
 
-def test_what_needs_few_passes_is_apart() -> None:
+def test_what_needs_other_passes_is_apart() -> None:
     """However short the text is; a local function is where its user is, and what is not marked has all passes."""
-    text = TEXT.replace("@b(i64 %0) {", "@b(i64 %0) #2 {") + 'attributes #2 = { "hloom-few-passes" }\n'
+    text = TEXT.replace("@b(i64 %0) {", "@b(i64 %0) #2 {").replace("@main(i64 %0, ptr %1) #1 {", "@main(i64 %0, ptr %1) #3 {")
+    text += 'attributes #2 = { "hloom-effort"="least" }\nattributes #3 = { nounwind "hloom-effort"="short" "other" }\n'
     parts = split(text)
-    assert list(map(_defined, parts)) == [["a_body", "a", "main"], ["b_body", "b"]]
-    assert list(map(needs_few_passes, parts)) == [False, True]
+    assert list(map(_defined, parts)) == [["a_body", "a"], ["main"], ["b_body", "b"]]
+    assert list(map(effort_of, parts)) == [Effort.FULL, Effort.SHORT, Effort.LEAST]
 
 
 def test_strength_is_reduced_again_for_others() -> None:

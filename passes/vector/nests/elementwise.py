@@ -22,15 +22,15 @@ from .turns import emit_in_turn, turn_loop
 from .work import Point, Work
 
 
-def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> None:
-    """A nest of parallel works of equal extents, which read each other at their own point alone.
+def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> bool:
+    """A nest of parallel works of equal extents, which read each other at their own point alone. Whether squares of an input are turned.
 
     `scratch` makes a buffer on the stack.
     """
     along = turn_loop(works, target)
     if along is not None:
         emit_in_turn(works, along, captured, target)
-        return
+        return False
     extents = works[0].extents
     vector = vector_loop(works)
     one = max(1, target.vector_bits // max(work.widest() for work in works))
@@ -68,6 +68,7 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
         nest_each([extents[d] for d in inner], row)
 
     nest_cut([(extents[d], around.get(d)) for d in outer], captured, at)
+    return bool(turned)
 
 
 def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:

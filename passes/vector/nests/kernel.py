@@ -66,6 +66,8 @@ class _Kernel:
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
         self.reductions = self.dense = 0
         """Nests that reduce, and how many of them are dense blocks of registers."""
+        self.turns = False
+        """Whether a nest turns squares in registers."""
 
     def build(self) -> None:
         kernel, entry = open_kernel(self.tiled.op, self.tiled.tiles)
@@ -77,8 +79,8 @@ class _Kernel:
             self._bind_numbers(self.stack_point.induction_variable)
             self._emit_tile()
             scf.yield_([])
-        if 0 < self.dense == self.reductions:
-            kernel.attributes["hloom.few_passes"] = ir.UnitAttr.get()
+        if self.dense == self.reductions and (self.dense or self.turns):
+            kernel.attributes["hloom.effort"] = ir.StringAttr.get("short" if self.turns else "least")
 
     def _bind_numbers(self, tile: ir.Value) -> None:
         rest = tile
@@ -317,7 +319,7 @@ class _Kernel:
         """Whether the works that come `after` the group's are part of its nest, too."""
         first = group[0]
         if not any(w.reduces for w in group):
-            emit_elementwise(group, self._captured, self.target, self._scratch)
+            self.turns |= emit_elementwise(group, self._captured, self.target, self._scratch)
             return False
         self.reductions += 1
         if scans(first):

@@ -4,7 +4,7 @@
 // Declined: A number of ops alone does not make two kernels equal.
 // CHECK-LABEL: module @kernels {
 // CHECK-NEXT: func.func private @one_body(%[[LO:[^:]*]]: index, %{{[^:]*}}: index, %[[A:[^:]*]]: memref<64xf32> {llvm.noalias}, %[[N:[^:]*]]: index)
-// CHECK-SAME: attributes {hloom.few_passes, hloom.shared = {one = {numbers = array<i64: 4>, tiles = 2 : i64}, two = {numbers = array<i64: 6>, tiles = 3 : i64}}, hloom.tiles = 2 : i64} {
+// CHECK-SAME: attributes {hloom.effort = "least", hloom.shared = {one = {numbers = array<i64: 4>, tiles = 2 : i64}, two = {numbers = array<i64: 6>, tiles = 3 : i64}}, hloom.tiles = 2 : i64} {
 // CHECK-NEXT: %[[TWICE:.*]] = arith.constant 2 : index
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.muli %[[N]], %[[TWICE]]
 // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : index
@@ -15,7 +15,7 @@
 // CHECK: func.func private @other_body
 func.func private @host()
 module @kernels {
-  func.func private @one_body(%lo: index, %hi: index, %a: memref<64xf32> {llvm.noalias}) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+  func.func private @one_body(%lo: index, %hi: index, %a: memref<64xf32> {llvm.noalias}) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -27,7 +27,7 @@ module @kernels {
     }
     return
   }
-  func.func private @two_body(%lo: index, %hi: index, %a: memref<96xf32> {llvm.noalias}) attributes {hloom.few_passes, hloom.tiles = 3 : i64} {
+  func.func private @two_body(%lo: index, %hi: index, %a: memref<96xf32> {llvm.noalias}) attributes {hloom.effort = "least", hloom.tiles = 3 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c6 = arith.constant 6 : index
@@ -39,7 +39,7 @@ module @kernels {
     }
     return
   }
-  func.func private @other_body(%lo: index, %hi: index, %a: memref<96xf32> {llvm.noalias}) attributes {hloom.few_passes, hloom.tiles = 3 : i64} {
+  func.func private @other_body(%lo: index, %hi: index, %a: memref<96xf32> {llvm.noalias}) attributes {hloom.effort = "least", hloom.tiles = 3 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c6 = arith.constant 6 : index
@@ -112,27 +112,27 @@ module @kernels {
 // CHECK: @two_tiles_body
 func.func private @host()
 module @kernels {
-  func.func private @by_4_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+  func.func private @by_4_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
     %c4 = arith.constant 4 : index
     %at = arith.divui %lo, %c4 : index
     %x = memref.load %a[%at] : memref<64xf32>
     memref.store %x, %a[%lo] : memref<64xf32>
     return
   }
-  func.func private @by_6_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+  func.func private @by_6_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
     %c6 = arith.constant 6 : index
     %at = arith.divui %lo, %c6 : index
     %x = memref.load %a[%at] : memref<64xf32>
     memref.store %x, %a[%lo] : memref<64xf32>
     return
   }
-  func.func private @room_8_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+  func.func private @room_8_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
     %room = memref.alloca() : memref<8xf32>
     %x = memref.load %room[%lo] : memref<8xf32>
     memref.store %x, %a[%lo] : memref<64xf32>
     return
   }
-  func.func private @room_9_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+  func.func private @room_9_body(%lo: index, %hi: index, %a: memref<64xf32>) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
     %room = memref.alloca() : memref<9xf32>
     %x = memref.load %room[%lo] : memref<9xf32>
     memref.store %x, %a[%lo] : memref<64xf32>

@@ -3,15 +3,15 @@
 // Changed: A kernel that @init alone runs is marked.
 // Unchanged: One that vectorize-tiles marked stays so; one of @main's is not marked, even where @init runs it too.
 // CHECK-LABEL: func.func private @packs(
-// CHECK-SAME: attributes {hloom.few_passes, hloom.tiles = 2 : i64}
+// CHECK-SAME: attributes {hloom.effort = "least", hloom.tiles = 2 : i64}
 // CHECK-LABEL: func.func private @blocks(
-// CHECK-SAME: attributes {hloom.few_passes, hloom.tiles = 2 : i64}
+// CHECK-SAME: attributes {hloom.effort = "least", hloom.tiles = 2 : i64}
 // CHECK-LABEL: func.func private @both(
 // CHECK-SAME: attributes {hloom.tiles = 2 : i64}
 func.func private @packs(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.tiles = 2 : i64} {
   return
 }
-func.func private @blocks(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+func.func private @blocks(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
   return
 }
 func.func private @both(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.tiles = 2 : i64} {
@@ -33,7 +33,7 @@ func.func private @both(%lo: index, %hi: index, %o: memref<8xf32>) attributes {h
 // CHECK-SAME: attributes {hloom.tiles = 2 : i64}
 // CHECK-LABEL: func.func private @idle(
 // CHECK-SAME: attributes {hloom.tiles = 2 : i64}
-func.func private @again(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.few_passes, hloom.tiles = 2 : i64} {
+func.func private @again(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.effort = "least", hloom.tiles = 2 : i64} {
   return
 }
 func.func private @idle(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.tiles = 2 : i64} {
@@ -49,7 +49,7 @@ func.func private @idle(%lo: index, %hi: index, %o: memref<8xf32>) attributes {h
 
 // Changed: A long kernel is marked, a shorter one beside it is not.
 // CHECK-LABEL: func.func private @long(
-// CHECK-SAME: attributes {hloom.few_passes, hloom.tiles = 2 : i64}
+// CHECK-SAME: attributes {hloom.effort = "least", hloom.tiles = 2 : i64}
 // CHECK-LABEL: func.func private @short(
 // CHECK-SAME: attributes {hloom.tiles = 2 : i64}
 func.func private @long(%lo: index, %hi: index, %o: memref<8xf32>) attributes {hloom.tiles = 2 : i64} {

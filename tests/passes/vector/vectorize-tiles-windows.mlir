@@ -8,7 +8,7 @@
 // pixels lacks one tap of its first pixel: its three taps are unrolled, and the first has a product less. The last block lacks one likewise.
 // The block between is a loop over the 3 × 8 taps and channels of a line, which lie in one piece. LLVM may leave such blocks as they are.
 // CHECK-LABEL: func.func private @padded(
-// CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<2304xf32>, %[[W:.*]]: memref<1152xf32>, %[[Y:.*]]: memref<4608xf32>) attributes {hloom.few_passes,
+// CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<2304xf32>, %[[W:.*]]: memref<1152xf32>, %[[Y:.*]]: memref<4608xf32>) attributes {hloom.effort = "least",
 // CHECK: scf.for
 // CHECK: %[[FIRST:.*]] = arith.minui
 // CHECK: %[[LAST:.*]] = arith.minui
