@@ -11,14 +11,25 @@ After:
     %0 = stablehlo.convolution(%x, %v) … -> tensor<1x56x56x64xf32>
     %3 = stablehlo.add %0, %T                               // %T = stablehlo.broadcast_in_dim %t, dims = [3]
 
-Results change by a rounding or two, as those of any order of sums do. Must hold: channels-last has run, so that nothing stands between.
-Declined: weights that are given at each call, elements narrower than 32 bits, convolutions with other readers, chains that neither scale
-nor shift twice.
+On CPUs a half's sum that a chain reads in f32 alone keeps its f32, and its weights stay as they are, for they would be rounded again:
+
+    %0 = stablehlo.convolution(%x, %w) … -> tensor<1x56x56x64xbf16>
+    %f = stablehlo.convert %0 : (tensor<1x56x56x64xbf16>) -> tensor<1x56x56x64xf32>
+    …                                                       // as above, in f32
+becomes
+    %0 = stablehlo.convolution(%x, %w) … -> tensor<1x56x56x64xf32>
+    %3 = stablehlo.add (stablehlo.multiply %0, %S), %T
+
+Results change by a rounding or two, as those of any order of sums do: a half's lose one of a half. Must hold: channels-last has run, so that
+nothing stands between. Declined: weights that are given at each call, integers, convolutions with other readers, chains that neither scale
+nor shift twice; of halves chains of one step, and other targets than CPUs, whose libraries give sums of halves as halves.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
+
+from hloom.dialects.target import target_of
 
 from ..common.init_function import entry, known_values
 from ..common.rewriting import has_one_use, integers, producer, replace, value_of, walk
@@ -39,17 +50,32 @@ def fold_scales(module: ir.Operation) -> None:
         return
     body = main.regions[0].blocks[0]
     known = known_values(main)
+    is_cpu = target_of(module).kind == "cpu"
     for op in walk(main, "stablehlo.convolution"):
-        wide = isinstance(build.element_of(op.results[0]), ir.F32Type | ir.F64Type)
-        if wide and op.operands[1] in known and op.block == body:
-            _fold(op, known)
+        if op.operands[1] not in known or op.block != body:
+            continue
+        if isinstance(build.element_of(op.results[0]), ir.F32Type | ir.F64Type):
+            _fold(op, op.results[0], known)
+        elif is_cpu and (wide := _in_f32(op)) is not None:
+            _fold(op, wide, known)
     drop_dead(main)
 
 
-def _fold(convolution: ir.Operation, known: set[ir.Value]) -> None:
+def _in_f32(convolution: ir.Operation) -> ir.Value | None:
+    """The f32 of a half's sums, which all that reads them reads."""
+    (result,) = convolution.results
+    if not isinstance(build.element_of(result), ir.BF16Type | ir.F16Type) or not has_one_use(result):
+        return None
+    (wide,) = next(iter(result.uses)).owner.operation.results
+    is_extended = wide.owner.name == "stablehlo.convert" and isinstance(build.element_of(wide), ir.F32Type)
+    return wide if is_extended else None
+
+
+def _fold(convolution: ir.Operation, value: ir.Value, known: set[ir.Value]) -> None:
+    """Folds what follows `value`, the convolution's result or the f32 of it."""
+    is_half = value != convolution.results[0]
     feature = ConvDims.of(convolution).second[2]
     chain: list[tuple[ir.Operation, ir.Value]] = []
-    value = convolution.results[0]
     while has_one_use(value):
         user = next(iter(value.uses)).owner.operation
         vector = _vector(user, value, feature, known)
@@ -58,11 +84,11 @@ def _fold(convolution: ir.Operation, known: set[ir.Value]) -> None:
         chain.append((user, vector))
         value = user.results[0]
     scales = [user for user, _ in chain if user.name in _STEPS[2:]]
-    if not scales and len(chain) < 2:
+    if len(chain) < 2 and (is_half or not scales):
         return
     last = chain[-1][0]
     with last.location, ir.InsertionPoint(last):
-        replace(last, [_scaled(convolution, chain, feature)])
+        replace(last, [_scaled(convolution, chain, feature, is_half)])
 
 
 def _vector(user: ir.Operation, value: ir.Value, feature: int, known: set[ir.Value]) -> ir.Value | None:
@@ -81,10 +107,10 @@ def _vector(user: ir.Operation, value: ir.Value, feature: int, known: set[ir.Val
     return broadcast.operands[0] if integers(broadcast, "broadcast_dimensions") in ([feature], []) else None
 
 
-def _scaled(convolution: ir.Operation, chain: list[tuple[ir.Operation, ir.Value]], feature: int) -> ir.Value:
-    """The last result of `chain`, from a convolution with scaled weights."""
+def _scaled(convolution: ir.Operation, chain: list[tuple[ir.Operation, ir.Value]], feature: int, is_half: bool) -> ir.Value:
+    """The last result of `chain`, from a convolution with scaled weights, or of a half with sums scaled in f32."""
     x, weights = convolution.operands
-    kind, dims = ir.RankedTensorType(convolution.results[0].type), ConvDims.of(convolution)
+    kind, dims = ir.RankedTensorType(chain[-1][0].results[0].type), ConvDims.of(convolution)
     per_channel = build.tensor([kind.shape[feature]], kind.element_type)
     scale: ir.Value | None = None
     shift: ir.Value | None = None
@@ -95,9 +121,11 @@ def _scaled(convolution: ir.Operation, chain: list[tuple[ir.Operation, ir.Value]
             shift = shift and _step(step, shift, operand)
         else:
             shift = _step(step, _or_zero(shift, per_channel), operand)
-    if scale is not None:
+    if scale is not None and not is_half:
         weights = value_of("stablehlo.multiply", weights.type, [weights, build.broadcast(scale, build.shape_of(weights), [dims.second[1]])])
     result = dims.emit(convolution, x, weights, kind)
+    if scale is not None and is_half:
+        result = build.multiply(result, build.broadcast(scale, list(kind.shape), [feature]))
     return result if shift is None else build.add(result, build.broadcast(shift, list(kind.shape), [feature]))
 
 

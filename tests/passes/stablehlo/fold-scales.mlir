@@ -54,3 +54,42 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x24xf32> {hloom.bound
   %2 = stablehlo.add %0, %1 : tensor<1x6x6x24xf32>
   return %2 : tensor<1x6x6x24xf32>
 }
+
+// -----
+
+// Changed: Sums of halves that a batch norm reads in f32 keep their f32, and are scaled there.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x8x8x16xbf16>, %[[W:[a-z0-9]+]]: tensor<3x3x16x24xbf16>
+// CHECK: %[[C:.*]] = stablehlo.convolution(%[[X]], %[[W]]) {{.*}} -> tensor<1x6x6x24xf32>
+// CHECK: %[[S:.*]] = stablehlo.broadcast_in_dim %arg3, dims = [3] : (tensor<24xf32>) -> tensor<1x6x6x24xf32>
+// CHECK: %[[M:.*]] = stablehlo.multiply %[[C]], %[[S]]
+// CHECK: %[[T:.*]] = stablehlo.broadcast_in_dim {{.*}}, dims = [3] : (tensor<24xf32>) -> tensor<1x6x6x24xf32>
+// CHECK: %[[Y:.*]] = stablehlo.add %[[M]], %[[T]]
+// CHECK: %[[H:.*]] = stablehlo.convert %[[Y]]
+// CHECK: return %[[H]]
+func.func @main(%x: tensor<1x8x8x16xbf16>, %w: tensor<3x3x16x24xbf16> {hloom.bound}, %m: tensor<24xf32> {hloom.bound}, %s: tensor<24xf32> {hloom.bound}) -> tensor<1x6x6x24xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xbf16>, tensor<3x3x16x24xbf16>) -> tensor<1x6x6x24xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x6x6x24xbf16>) -> tensor<1x6x6x24xf32>
+  %2 = stablehlo.broadcast_in_dim %m, dims = [3] : (tensor<24xf32>) -> tensor<1x6x6x24xf32>
+  %3 = stablehlo.broadcast_in_dim %s, dims = [3] : (tensor<24xf32>) -> tensor<1x6x6x24xf32>
+  %4 = stablehlo.subtract %1, %2 : tensor<1x6x6x24xf32>
+  %5 = stablehlo.multiply %4, %3 : tensor<1x6x6x24xf32>
+  %6 = stablehlo.convert %5 : (tensor<1x6x6x24xf32>) -> tensor<1x6x6x24xbf16>
+  return %6 : tensor<1x6x6x24xbf16>
+}
+
+// -----
+
+// Declined: Sums of halves that are scaled once: rounding them is what the program says.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.convolution{{.*}} -> tensor<1x6x6x24xbf16>
+// CHECK-NEXT: stablehlo.convert
+func.func @main(%x: tensor<1x8x8x16xbf16>, %w: tensor<3x3x16x24xbf16> {hloom.bound}, %s: tensor<24xf32> {hloom.bound}) -> tensor<1x6x6x24xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xbf16>, tensor<3x3x16x24xbf16>) -> tensor<1x6x6x24xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x6x6x24xbf16>) -> tensor<1x6x6x24xf32>
+  %2 = stablehlo.broadcast_in_dim %s, dims = [3] : (tensor<24xf32>) -> tensor<1x6x6x24xf32>
+  %3 = stablehlo.multiply %1, %2 : tensor<1x6x6x24xf32>
+  return %3 : tensor<1x6x6x24xf32>
+}
