@@ -5,7 +5,9 @@ for one cache line after the other, where the picture is in no near cache:
 
     for rows of the tile's pixels: for x in cache lines of the row: prefetch row[x]
 
-Where windows overlap by most of their lines, with the channels last, most of a tile's pixels are in the cache from the tile before.
+Where windows overlap by most of their lines, with the channels last, most of a tile's pixels are in the cache from the tile before. Where
+lines with all their channels, or planes of a channel, are a page or more, the processor follows them, and what the last-level cache holds
+is there in time: no other prefetch pays then, as nothing is multiplied while a tile is asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ from ...common.tiled_function import size_bound
 from .lanes import Lanes
 from .work import Work
 
+_PAGE_BYTES = 4096
+"""Where the processor's own prefetching stops, and has run far ahead before."""
+
 
 def steps_over_pixels(work: Work) -> bool:
     """Whether the first input is read through windows that are two pixels or more apart; or by pieces of the lines of a patch, where these
@@ -39,14 +44,16 @@ def steps_over_pixels(work: Work) -> bool:
 
 
 def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None:
-    """Prefetches a tile's slice of an input that the second-level cache does not hold. Of others it emits nothing, nor of slices that would
-    fill half of that cache."""
+    """Prefetches a tile's slice of an input that the second-level cache does not hold; one of long pieces that the last-level cache does not
+    hold beside much else. Of others it emits nothing, nor of slices that would fill half of the second-level cache."""
     if not isinstance(pixels, Storage) or pixels.writable:
         return
     nbytes = element_bytes(pixels.element)
     (whole,) = ir.MemRefType(pixels.base.type).shape
     slice_bytes = prod(map(size_bound, pixels.sizes)) * nbytes
-    if whole * nbytes <= target.l2_bytes or slice_bytes > target.l2_bytes // 2:
+    piece_bytes = prod(map(size_bound, pixels.sizes[-2:])) * nbytes
+    near = target.llc_bytes // 4 if piece_bytes >= _PAGE_BYTES else target.l2_bytes
+    if whole * nbytes <= near or slice_bytes > target.l2_bytes // 2:
         return
     line = Lanes(target.cache_line_bytes // nbytes)
     here, (*outer, last) = replace(pixels, ahead=0), pixels.sizes

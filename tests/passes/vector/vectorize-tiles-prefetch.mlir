@@ -101,7 +101,7 @@ func.func private @windows(%x: tensor<1026x4096xf32>, %w: tensor<3x4096xf32>) ->
 
 // Patches, read by pieces of two lines each: what a tile reads of lines that no near cache holds is prefetched before its first product.
 // CHECK-LABEL: func.func private @patches(
-// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1376256xf32>, %[[W:.*]]: memref<6144xf32>
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<2752512xf32>, %[[W:.*]]: memref<6144xf32>
 // CHECK: scf.for
 // CHECK: memref.prefetch %[[X]]
 // CHECK: vector.load %[[W]]
@@ -110,7 +110,37 @@ func.func private @windows(%x: tensor<1026x4096xf32>, %w: tensor<3x4096xf32>) ->
 #x = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d1, d4)>
 #w = affine_map<(d0, d1, d2, d3, d4) -> (d3, d4, d2)>
 #y = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
-func.func private @patches(%x: tensor<256x2x28x96xf32>, %w: tensor<2x96x32xf32>) -> tensor<256x28x32xf32> attributes {hloom.kind = "conv"} {
+func.func private @patches(%x: tensor<512x2x28x96xf32>, %w: tensor<2x96x32xf32>) -> tensor<512x28x32xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x28x32xf32>
+  %r = scf.forall (%i) = (0) to (512) step (2) shared_outs(%o = %e) -> (tensor<512x28x32xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0, 0, 0] [2, 2, 28, 96] [1, 1, 1, 1] : tensor<512x2x28x96xf32> to tensor<2x2x28x96xf32>
+    %os = tensor.extract_slice %o[%i, 0, 0] [2, 28, 32] [1, 1, 1] : tensor<512x28x32xf32> to tensor<2x28x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<2x28x32xf32>) -> tensor<2x28x32xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%xs, %w : tensor<2x2x28x96xf32>, tensor<2x96x32xf32>) outs(%f : tensor<2x28x32xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<2x28x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0, 0] [2, 28, 32] [1, 1, 1] : tensor<2x28x32xf32> into tensor<512x28x32xf32>
+    }
+  }
+  return %r : tensor<512x28x32xf32>
+}
+
+// -----
+
+// Of an input that the last-level cache holds the processor itself prefetches lines of a page and more.
+// CHECK-LABEL: func.func private @patches_in_the_last_cache(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1376256xf32>, %[[W:.*]]: memref<6144xf32>
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d1, d4)>
+#w = affine_map<(d0, d1, d2, d3, d4) -> (d3, d4, d2)>
+#y = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+func.func private @patches_in_the_last_cache(%x: tensor<256x2x28x96xf32>, %w: tensor<2x96x32xf32>) -> tensor<256x28x32xf32> attributes {hloom.kind = "conv"} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<256x28x32xf32>
   %r = scf.forall (%i) = (0) to (256) step (2) shared_outs(%o = %e) -> (tensor<256x28x32xf32>) {
