@@ -20,7 +20,7 @@ becomes
     %0 = stablehlo.convolution(%x, %w) … -> tensor<1x56x56x64xf32>
     %3 = stablehlo.add (stablehlo.multiply %0, %S), %T
 
-Results change by a rounding or two, as those of any order of sums do: a half's lose one of a half. Must hold: channels-last has run, so that
+Results change by a rounding or two, as those of any order of sums do; halves lose one of halves. Must hold: channels-last has run, so that
 nothing stands between. Declined: weights that are given at each call, integers, convolutions with other readers, chains that neither scale
 nor shift twice; of halves chains of one step, and other targets than CPUs, whose libraries give sums of halves as halves.
 """

@@ -44,8 +44,8 @@ def steps_over_pixels(work: Work) -> bool:
 
 
 def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None:
-    """Prefetches a tile's slice of an input that the second-level cache does not hold; one of long pieces that the last-level cache does not
-    hold beside much else. Of others it emits nothing, nor of slices that would fill half of the second-level cache."""
+    """Prefetches a tile's slice of an input that the second-level cache does not hold; one of long pieces where the last-level cache
+    does not hold it beside much else. Of others it emits nothing, nor of slices that would fill half of the second-level cache."""
     if not isinstance(pixels, Storage) or pixels.writable:
         return
     nbytes = element_bytes(pixels.element)
