@@ -41,6 +41,8 @@ class Planner:
 
     def __init__(self, program: Program, block: Block, cost: CostModel, limits: Limits):
         self.program, self.cost, self.limits = program, cost, limits
+        self.once = block.function == "init"
+        """Whether it runs once: buffers are then memory that nobody has touched, and to be without one is what a merge gains."""
         self.grouping = Grouping(program, block)
         self.groups, self.order = self.grouping.groups, self.grouping.dag.order
         self.times = [cost.of(group) if group else (0, 0) for group in self.groups]
@@ -104,7 +106,7 @@ class Planner:
         gain = before - after
         candidate = Candidate(rule, u, targets, unions, tuple(self.versions[n] for n in nodes), before, after, tuple(parts))
         least = min(self.cost.time(*self.times[n]) for n in nodes)  # removing a small kernel gains little of a large one's time
-        if gain > max(self.cost.target.min_gain_ps, least // 100):
+        if gain > max(self.cost.target.min_gain_ps, 0 if self.once else least // 100):
             ops = self.grouping.nodes
             self.offered += 1
             heapq.heappush(self.heap, (-gain, self.order[targets[0]], ops[u], ops[targets[0]], rule.name, self.offered, candidate))
