@@ -86,3 +86,25 @@ def test_recorded_batch_norms_are_torchs_decomposition():
         table = {op: torch._decomp.decomposition_table[op]}
         graph = make_fx(lambda *given: op(*given, 0.1, 1e-5)[0], decomposition_table=table, tracing_mode="fake")(*tensors)
     torch.testing.assert_close(graph(*tensors), op(*tensors, 0.1, 1e-5)[0])
+
+
+_LAYERS = [{}, {"batch_first": True}, {"bidirectional": True, "num_layers": 2, "batch_first": True}, {"bias": False, "num_layers": 2}]
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+@pytest.mark.parametrize("options", _LAYERS)
+def test_a_recurrent_layer_is_run_for_no_shape(kind, options, monkeypatch):
+    layer, x = kind(5, 7, **options).eval(), torch.randn(3, 4, 5)
+    monkeypatch.setattr(torch._decomp.decompositions, "_rnn_helper", None)
+    at_once = _values(layer, x)
+    monkeypatch.undo()
+    torch._subclasses.FakeTensorMode.cache_clear()
+    monkeypatch.setattr(torch_registry, "shapes_at_once", contextlib.nullcontext)
+    assert _values(layer, x) == at_once
+
+
+def test_a_projected_state_is_torchs_to_find(monkeypatch):
+    layer, x = torch.nn.LSTM(5, 7, proj_size=3).eval(), torch.randn(3, 4, 5)
+    told = _values(layer, x)
+    monkeypatch.setattr(torch_registry, "shapes_at_once", contextlib.nullcontext)
+    assert _values(layer, x) == told
