@@ -1,7 +1,7 @@
 """Shapes that torch finds by running a decomposition on fake tensors, an op at a time, told at once.
 
-Of a batch norm that runs a dozen ops, for each new size: a quarter of the time that torch.export takes for a network of them. Of a recurrent
-layer it runs a dozen for each step.
+Of a batch norm that runs a dozen ops, for each new size: a quarter of the time that torch.export takes for a network of them. Of a
+recurrent layer it runs a dozen for each step.
 """
 
 from __future__ import annotations
