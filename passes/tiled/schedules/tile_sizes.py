@@ -71,7 +71,8 @@ def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
 def loop_schedule(axes: Axes) -> dict[int, int]:
     """Innermost loops whole until the tile has LOOP_TILE_POINTS points, the loop that exceeds it cut, those outside one by one.
 
-    Where an input is contiguous along another axis than the result, a tile is a square of both: of each line of memory all is used.
+    Where an input is contiguous along another axis than the result, a tile is a square of both: of each line of memory all is used. Squares
+    come first, so that a short axis, as the taps of a filter are, is whole.
     """
     if not axes.ops:
         return {}
@@ -80,11 +81,10 @@ def loop_schedule(axes: Axes) -> dict[int, int]:
     last = root.axes[-1] if root.axes else None
     crossing = {innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if last in _outer_axes(op, number)} - {None}
     room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
+    square = [axis for axis in reversed(order) if crossing and axis in (*crossing, last)]
     sizes: dict[int, int] = {}
-    for axis in reversed(order):
-        extent = axes.extent[axis]
-        side = SQUARE_TILE_SIDE if crossing and axis in (*crossing, last) else extent
-        sizes[axis] = min(extent, room, side)
+    for axis in [*square, *(axis for axis in reversed(order) if axis not in square)]:
+        sizes[axis] = min(axes.extent[axis], room, SQUARE_TILE_SIDE if axis in square else room)
         room = max(1, room // sizes[axis])
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
 

@@ -63,8 +63,8 @@ def packable(work: Work, number: int, vector: int, jam: int | None, target: Targ
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
-    """The loop along which input `number` of an elementwise work lies in one piece, where that is not the vector loop and squares of
-    `least` lanes fit both loops: read through a copy, whole lines are used."""
+    """The loop along which input `number` of an elementwise work lies in one piece, where that is not the vector loop and both loops
+    fill most of a square of `least` lanes: read through a copy, whole lines are used."""
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or number in work.forward or is_i1(storage.element):
         return None
@@ -72,7 +72,7 @@ def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
     if steps is None or steps.get(vector, 0) <= 1:
         return None
     along = next((d for d, step in steps.items() if step == 1), None)
-    wide = along is not None and all(size_bound(work.extents[d]) >= least for d in (along, vector))
+    wide = along is not None and all(2 * size_bound(work.extents[d]) > least for d in (along, vector))
     return along if wide else None
 
 

@@ -111,9 +111,12 @@ func.func private @of_three_rows(%x: tensor<3x64xf32>, %y: tensor<64x3xf32>) -> 
 
 // -----
 
-// Declined: Sixteen rows are squares of registers, which are transposed; twelve are more registers than there are, each turn is gathered.
+// Declined: Sixteen rows are squares of registers, which are transposed; so are twelve, which are most of a register.
 // CHECK-LABEL: func.func private @of_twelve_rows(
-// CHECK: vector.gather
+// CHECK-NOT: vector.gather
+// CHECK-COUNT-12: vector.load %arg2
+// CHECK-COUNT-48: vector.shuffle
+// CHECK-NOT: vector.gather
 // CHECK: return
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
@@ -132,4 +135,30 @@ func.func private @of_twelve_rows(%x: tensor<12x64xf32>) -> tensor<64x12xf32> at
     }
   }
   return %0 : tensor<64x12xf32>
+}
+
+// -----
+
+// Declined: Squares of seven columns would be empty for the most part: they are gathered.
+// CHECK-LABEL: func.func private @of_seven_columns(
+// CHECK-NOT: vector.shuffle
+// CHECK: vector.gather
+// CHECK: return
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @of_seven_columns(%x: tensor<64x7xf32>) -> tensor<7x64xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<7x64xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<7x64xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [32, 7] [1, 1] : tensor<64x7xf32> to tensor<32x7xf32>
+    %b = tensor.extract_slice %o[0, %i] [7, 32] [1, 1] : tensor<7x64xf32> to tensor<7x32xf32>
+    %1 = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<32x7xf32>) outs(%b : tensor<7x32xf32>) {
+    ^bb0(%u: f32, %out: f32):
+      %s = arith.negf %u : f32
+      linalg.yield %s : f32
+    } -> tensor<7x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[0, %i] [7, 32] [1, 1] : tensor<7x32xf32> into tensor<7x64xf32>
+    }
+  }
+  return %0 : tensor<7x64xf32>
 }
