@@ -268,6 +268,18 @@ def test_heads_that_share_keys_and_values():
     same(*gradients)
 
 
+def test_recurrent_layers():
+    layer, x = torch.nn.GRU(5, 6, batch_first=True, bidirectional=True), torch.randn(2, 4, 5)
+    gradients = []
+    with torch._dynamo.config.patch(allow_rnn=True):
+        for call in (compiled(layer, fullgraph=True), layer):
+            layer.zero_grad()
+            result, last = call(x)
+            (result.sum() + last.square().sum()).backward()
+            gradients.append([result, last, *(parameter.grad.clone() for parameter in layer.parameters())])
+    same(*gradients)
+
+
 @pytest.mark.parametrize("ends", [[1, 1, 3, 3], [1, 1, 3, 12], [0, 37, 143, 297], [150, 150], [1, 40, 170, 171, 200]])
 @pytest.mark.parametrize("behind", [0, 1, 40])
 def test_mixtures_of_experts(ends, behind):
