@@ -64,8 +64,8 @@ class _Kernel:
         """Number of a result of the forall, and where it goes beside the place where it is computed."""
         self.fastest: ir.Value | None = None
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
-        self.reductions = self.dense = 0
-        """Nests that reduce, and how many of them are dense blocks of registers."""
+        self.reductions = self.dense = self.rows = 0
+        """Nests that reduce, and how many of them are dense blocks of registers, or reduce rows: beside blocks they are little (attention)."""
         self.turns = False
         """Whether a nest turns squares in registers."""
 
@@ -79,7 +79,7 @@ class _Kernel:
             self._bind_numbers(self.stack_point.induction_variable)
             self._emit_tile()
             scf.yield_([])
-        if self.dense == self.reductions and (self.dense or self.turns):
+        if self.dense == self.reductions - self.rows and (self.dense or (self.turns and not self.rows)):
             kernel.attributes["hloom.effort"] = ir.StringAttr.get("short" if self.turns else "least")
 
     def _bind_numbers(self, tile: ir.Value) -> None:
@@ -358,6 +358,7 @@ class _Kernel:
     def _emit_sums(self, group: list[Work]) -> bool:
         vector = vector_loop(group)
         if vector is not None and sums_along(group, vector):
+            self.rows += 1
             emit_row_sums(group, vector, self._captured, self.target)
             return False
         parallel = vector is not None and group[0].parallel[vector]
