@@ -9,10 +9,11 @@ After:
     func.func private @fusion_0(%lo: index, %hi: index, …) attributes {hloom.effort = "least", hloom.tiles = 16 : i64}
     func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.tiles = 4 : i64}
 
-vectorize-tiles marks dense blocks of registers, whose instructions and addresses it wrote as they shall be, and which are the longest code;
-and "short" what turns squares of an operand in registers, whose instructions are so, but whose addresses LLVM's code generator turns into
-pointers that move. Those that @init alone runs, once, join the first here, and long kernels: long code is straight code, which was written
-as it shall be too. codegen.py gives them few of LLVM's passes: the code is as fast, in a third of the time.
+vectorize-tiles marks dense blocks of registers (and rows that are reduced beside them, as attention's), whose instructions and addresses it
+wrote as they shall be, and which are the longest code; and "short" what turns squares of an operand in registers, whose instructions are so,
+but whose addresses LLVM's code generator turns into pointers that move. Those that @init alone runs, once, join the first here, and long
+kernels: long code is straight code, which was written as it shall be too. codegen.py gives them few of LLVM's passes: the code is as fast,
+in a third of the time.
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
 """

@@ -65,7 +65,7 @@ class _Kernel:
         self.fastest: ir.Value | None = None
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
         self.reductions = self.dense = self.rows = 0
-        """Nests that reduce, and how many of them are dense blocks of registers, or reduce rows: beside blocks they are little (attention)."""
+        """Nests that reduce; those that are dense blocks of registers; those that reduce rows, which are little beside blocks."""
         self.turns = False
         """Whether a nest turns squares in registers."""
 
@@ -348,6 +348,7 @@ class _Kernel:
         if not is_surrounded(work) and emit_amx(work, self.target, self._scratch):
             return False
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):
+            self.dense += 1
             return False
         if is_surrounded(work):
             return self._contract(work, contraction_loop(work, self.target), after)
