@@ -10,7 +10,7 @@ After:
     func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.tiles = 4 : i64}
 
 vectorize-tiles marks dense blocks of registers (and rows that are reduced beside them, as attention's), whose instructions and addresses it
-wrote as they shall be, and which are the longest code; and "short" what turns squares of an operand in registers, whose instructions are so,
+wrote as they shall be, and which are the longest code; and "short" what turns squares of an operand in registers, whose instructions are,
 but whose addresses LLVM's code generator turns into pointers that move. Those that @init alone runs, once, join the first here, and long
 kernels: long code is straight code, which was written as it shall be too. codegen.py gives them few of LLVM's passes: the code is as fast,
 in a third of the time.
