@@ -116,7 +116,8 @@ def _is_long_scan(op: TileOp) -> bool:
 
 
 def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
-    """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one.
+    """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one. Where L2 holds all
+    panels beside a tile's rows, and the last cache not the rows beside much else, rows are outside: they are read from memory once.
 
     A vector-matrix product (few rows) has no reuse: its columns are cut into wide runs, one a core, so that each row of the matrix is read
     in long contiguous pieces.
@@ -158,6 +159,13 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
                 sizes[axis] = size
     cut(sizes, axes, [a for a in columns if a not in packed], wide)
     cut(sizes, axes, rows, _even_rows(axes.extent[rows[-1]], high, target) if rows else high)
+    left, right = (ir.RankedTensorType(value.type) for value in hero.inputs[:2])
+    right_bytes = depth * column_count * element_bytes(right.element_type)
+    is_far = prod(left.shape) * element_bytes(left.element_type) > target.llc_bytes // 4
+    in_panels = bool(packed) or (len(columns) > 1 and dim_position(hero.maps[1].results[0]) == of[columns[0]])
+    if is_far and in_panels and _tile_element(hero, target) == 0 and right_bytes <= target.l2_bytes // 2:
+        order = [axis for axis in sizes if axis not in rows and axis not in columns] + rows + columns
+        return {axis: sizes[axis] for axis in order if axis in sizes}
     return sizes
 
 
