@@ -116,8 +116,8 @@ def _is_long_scan(op: TileOp) -> bool:
 
 
 def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
-    """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one. Where L2 holds all
-    panels beside a tile's rows, and the last cache not the rows beside much else, rows are outside: they are read from memory once.
+    """Batch axes one by one; the columns of the right operand in panels that stay in L2, outside the rows of the left one. Where L2 holds
+    all panels beside a tile's rows, and the last cache not the rows beside much else, rows are outside: they are read from memory once.
 
     A vector-matrix product (few rows) has no reuse: its columns are cut into wide runs, one a core, so that each row of the matrix is read
     in long contiguous pieces.
