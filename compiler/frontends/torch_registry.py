@@ -170,28 +170,39 @@ def all_decompositions() -> dict[Any, Callable[..., Any]]:
     return {op: function for op in ops if (function := decomposition_of(op)) is not None}
 
 
+_TRACED = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
+
+
 @contextlib.contextmanager
 def own_decompositions_first() -> Iterator[None]:
-    """While tracing. Of some ops torch has a kernel that it traces in their stead, before it looks into any table of decompositions."""
+    """While tracing. Of some ops torch has a kernel that it traces in their stead, before it looks into any table of decompositions. One
+    that has a lowering here, and whose gradient has one, stays an op."""
     replaced: list[tuple[Any, DispatchKey, Any]] = []
+
+    def put(op: Any, key: DispatchKey, function: Callable[..., Any] | None) -> Any:
+        """Gives what was there."""
+        kernel = op.py_kernels.pop(key, None)
+        if function is not None:
+            op.py_kernels[key] = function
+        op._dispatch_cache.clear()
+        return kernel
+
     for name, function in _decompositions.items():
         for op in overloads(name):
             key = DispatchKey.CompositeImplicitAutograd if name in _for_shapes else DispatchKey.Autograd
             kernel = op.py_kernels.get(key)
             if (kernel is not None or name in _for_shapes) and kernel is not function:
-                op.py_kernels[key] = function
-                replaced.append((op, key, kernel))
-                op._dispatch_cache.clear()
+                replaced.append((op, key, put(op, key, function)))
+    for name in _lowerings:
+        if f"{name}_backward" in _lowerings:
+            for op in overloads(name):
+                replaced += [(op, key, put(op, key, None)) for key in _TRACED if key in op.py_kernels]
     try:
         with shapes_at_once():
             yield
     finally:
         for op, key, kernel in replaced:
-            if kernel is None:
-                del op.py_kernels[key]
-            else:
-                op.py_kernels[key] = kernel
-            op._dispatch_cache.clear()
+            put(op, key, kernel)
 
 
 def overloads(name: str) -> list[torch._ops.OpOverload]:

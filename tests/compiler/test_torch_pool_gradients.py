@@ -1,4 +1,4 @@
-"""Gradients of pools and of resizes to nearest: windows that overlap, leave elements out, reach into padding, or beyond it in ceil_mode."""
+"""Gradients of pools: windows that overlap, leave elements out, reach into padding, or beyond it in ceil_mode."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import hloom  # noqa: E402
-from hloom.passes.errors import UnsupportedOpError  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -78,12 +77,16 @@ def test_average_pools(name: str, include: bool, divisor: int | None) -> None:
 def test_adaptive_average_pools() -> None:
     x = image((2, 3, 8, 6))
     check(lambda gradient, x: aten._adaptive_avg_pool2d_backward(gradient, x), torch.randn(2, 3, 4, 2), x)
-    with pytest.raises(UnsupportedOpError, match="_adaptive_avg_pool2d_backward"):
-        hloom.compile(lambda gradient, x: aten._adaptive_avg_pool2d_backward(gradient, x), torch.randn(2, 3, 5, 2), x)
+    check(lambda gradient, x: aten._adaptive_avg_pool2d_backward(gradient, x), torch.randn(2, 3, 5, 4), x)
+    volume = torch.randn(2, 5, 7, 4)
+    check(lambda gradient, x: aten._adaptive_avg_pool3d_backward(gradient, x), torch.randn(2, 3, 2, 6), volume)
 
 
-def test_resizes_to_nearest() -> None:
-    check(lambda g: aten.upsample_nearest2d_backward(g, [8, 15], [2, 3, 4, 5]), torch.randn(2, 3, 8, 15), atol=1e-6, rtol=1e-6)
-    check(lambda g: aten.upsample_nearest1d_backward(g, [6], [1, 2, 3], 2.0), torch.randn(1, 2, 6), atol=1e-6, rtol=1e-6)
-    with pytest.raises(UnsupportedOpError, match="upsample_nearest2d_backward"):
-        hloom.compile(lambda g: aten.upsample_nearest2d_backward(g, [7, 5], [1, 1, 4, 5]), torch.randn(1, 1, 7, 5))
+@pytest.mark.parametrize(
+    ("shape", "counts"), [((2, 3, 8, 6), (4, 2)), ((2, 3, 13, 7), (6, 5)), ((3, 5, 4), (7, 1)), ((1, 2, 5, 6, 7), (2, 6, 3))]
+)
+def test_adaptive_max_pools(shape, counts) -> None:
+    """Parts that divide a dimension, overlap, or are more than its elements."""
+    name, x = f"adaptive_max_pool{len(counts)}d", image(shape)
+    values, indices = getattr(aten, name)(x, counts)
+    check(lambda *given: getattr(aten, f"{name}_backward")(*given), torch.randn_like(values), x, indices)

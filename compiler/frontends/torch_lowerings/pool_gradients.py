@@ -1,4 +1,4 @@
-"""Gradients of pools, and of resizes by whole factors, which give each element of the input what its windows' results are told."""
+"""Gradients of pools, which give each element of the input what its windows' results are told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from torch_mlir import ir
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
-from .pools import Windows, accumulator, averages
+from .padding import taken
+from .pools import Parts, Windows, accumulator, averages
+from .resize import Places, along_dimension
 
 
 @torch_lowering("aten.max_pool2d_with_indices_backward", "aten.max_pool3d_with_indices_backward")
@@ -89,27 +91,52 @@ def _reaching(windows: Windows) -> Windows:
 
 @torch_lowering("aten._adaptive_avg_pool2d_backward", "aten._adaptive_avg_pool3d_backward")
 def adaptive_average_pool_backward(op: TorchOp, gradient: ir.Value, x: ir.Value) -> ir.Value:
-    """Of parts of one size."""
-    shape, wide = build.shape_of(gradient), list(op.result.shape)
-    if any(extent % count for extent, count in zip(wide, shape)):
-        return NotImplemented
-    element = accumulator(op.element)
-    size = build.full(build.tensor(shape, element), math.prod(wide) // math.prod(shape))
-    share = build.divide(build.convert(gradient, element), size)
-    pairs = [n for count, extent in zip(shape, wide) for n in (count, extent // count)]
-    spread = build.broadcast(share, pairs, range(0, len(pairs), 2))
-    return build.convert(build.reshape(spread, wide), op.element)
+    """An element has its share of the part that it is of, or of several where they overlap."""
+    parts = _parts(op, gradient, x)
+    for d, sizes, readers in zip(parts.dimensions, parts.sizes, _readers(parts)):
+        size = constants.write(sizes.astype(np.float32), build.tensor([len(sizes)], ir.F32Type.get()))
+        gradient = build.convert(gradient, accumulator(op.element))
+        size = build.convert(build.broadcast(size, build.shape_of(gradient), [d]), build.element_of(gradient))
+        gradient = along_dimension(build.divide(gradient, size), d, readers)
+    return build.convert(gradient, op.element)
 
 
-@torch_lowering("aten.upsample_nearest1d_backward", "aten.upsample_nearest2d_backward", "aten.upsample_nearest3d_backward")
-def nearest_backward(
-    op: TorchOp, gradient: ir.Value, output_size: Sequence[int], input_size: Sequence[int], *scales: float | None
-) -> ir.Value:
-    """Of sizes that are multiples of the input's: the sum of each element's copies."""
-    wide, shape = build.shape_of(gradient), list(op.result.shape)
-    times = [n // m if m and n % m == 0 else 0 for n, m in zip(wide, shape)]
-    if not all(times) or any(scale and scale != factor for scale, factor in zip(scales, times[2:])):
-        return NotImplemented
-    pairs = [n for count, factor in zip(shape, times) for n in (count, factor)]
-    apart = build.reshape(build.convert(gradient, accumulator(op.element)), pairs)
-    return build.convert(build.sum_along(apart, range(1, len(pairs), 2)), op.element)
+@torch_lowering("aten.adaptive_max_pool2d_backward", "aten.adaptive_max_pool3d_backward")
+def adaptive_max_pool_backward(op: TorchOp, gradient: ir.Value, x: ir.Value, indices: ir.Value) -> ir.Value:
+    """An element has the gradients of those parts that it is of whose index is its own."""
+    shape, index = list(op.result.shape), ir.IntegerType.get_signless(32)
+    parts = _parts(op, gradient, x)
+    readers = _readers(parts)
+    gradient, indices = build.convert(gradient, accumulator(op.element)), build.convert(indices, index)
+    nothing = build.zero(shape, build.element_of(gradient))
+
+    def of(taps: tuple[int, ...]) -> ir.Value:
+        told, chosen, own = gradient, indices, build.full(build.tensor(shape, index), 0)
+        for d, tap, each in zip(parts.dimensions, taps, readers):
+            told, chosen = taken(told, d, each.places[tap]), taken(chosen, d, each.places[tap])
+            numbers = np.arange(shape[d]) * math.prod(shape[d + 1 :])
+            numbers = numbers if each.weights is None else np.where(each.weights[tap], numbers, _NOBODY)
+            along = constants.write(numbers.astype(np.int32), build.tensor([shape[d]], index))
+            own = build.add(own, build.broadcast(along, shape, [d]))
+        return build.select(build.compare("EQ", chosen, own), told, nothing)
+
+    return build.convert(reduce(build.add, map(of, np.ndindex(*(len(each.places) for each in readers)))), op.element)
+
+
+_NOBODY = -(2**29)
+"""No element's number, not even where it is added to those of two other dimensions."""
+
+
+def _parts(op: TorchOp, gradient: ir.Value, x: ir.Value) -> Parts:
+    spatial = 3 if "3d" in op.name else 2
+    return Parts.of(x, build.shape_of(gradient)[-spatial:])
+
+
+def _readers(parts: Parts) -> list[Places]:
+    """For each dimension the parts that each element is of."""
+    readers = []
+    for extent, firsts, sizes in zip(parts.extents, parts.firsts, parts.sizes):
+        elements = np.arange(sizes.max(initial=0))[:, None]
+        reads = Places(np.minimum(firsts + elements, extent - 1), (elements < sizes).astype(np.float32))
+        readers.append(reads.transposed(extent))
+    return readers

@@ -1,9 +1,14 @@
-"""Resizes, a dimension at a time: each element is a weighted sum of few elements of the operand, whose places are constants."""
+"""Resizes, a dimension at a time: each element is a weighted sum of few elements of the operand, whose places are constants.
+
+So is a resize's gradient: what an element was read for comes back to it, with the same weights. Nothing is scattered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 from torch_mlir import ir
@@ -13,80 +18,170 @@ from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
 from .padding import taken
+from .pools import accumulator
+
+
+@dataclass(frozen=True)
+class Along:
+    """What is asked of one dimension: `extent` elements become `count`."""
+
+    extent: int
+    count: int
+    scale: float | None
+    align_corners: bool
+    real: type[np.floating]
+    """What eager computes places and weights in."""
+
+    @property
+    def ratio(self) -> np.floating:
+        return self.real(1 / self.scale) if self.scale else self.real(self.extent) / self.real(self.count)
+
+    @property
+    def step(self) -> np.floating:
+        """How far apart the elements of the result lie in the operand."""
+        if not self.align_corners:
+            return self.ratio
+        return self.real(self.extent - 1) / self.real(self.count - 1) if self.count > 1 else self.real(0)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Where each element of the result lies in the operand."""
+        at = np.arange(self.count, dtype=self.real)
+        return at * self.step if self.align_corners else (at + self.real(0.5)) * self.step - self.real(0.5)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Along a dimension, for each element of the result the elements of the operand that it reads, and their weights (1), a row each."""
+
+    places: np.ndarray
+    weights: np.ndarray | None = None
+
+    def transposed(self, extent: int) -> Places:
+        """Of the gradient: for each of the operand's `extent` elements the elements of the result that read it."""
+        count = self.places.shape[1]
+        weights = np.ones(self.places.shape, np.float32) if self.weights is None else self.weights
+        reads = weights != 0
+        read, by = self.places[reads], np.broadcast_to(np.arange(count), self.places.shape)[reads]
+        first, behind = np.full(extent, count), np.zeros(extent, np.int64)
+        np.minimum.at(first, read, by)
+        np.maximum.at(behind, read, by + 1)
+        first = np.minimum(first, behind)
+        stride = max(count // extent, 1)
+        even = stride * np.arange(extent)  # so that each tap is a strided slice, but at the ends
+        even += (first - even).min()
+        if (behind - even).max() <= (behind - first).max() + 1:
+            first = even
+        at = first + np.arange(max((behind - first).max(), 1))[:, None]
+        held = np.zeros(at.shape, weights.dtype)
+        np.add.at(held, (by - first[read], read), weights[reads])
+        return Places(np.clip(at, 0, count - 1), None if (held == 1).all() else held)
+
+
+Kernel = Callable[[Along], Places]
+
+
+def _by_factors(kernel: Kernel, of_integers: bool, op: TorchOp, x: ir.Value, size: Sequence[int] | None, *rest: Any) -> ir.Value:
+    *corners, scales = rest
+    return _resized(kernel, of_integers, op, x, size, *corners, *(scales or [None] * (len(op.result.shape) - 2)))
+
+
+def _resized(kernel: Kernel, of_integers: bool, op: TorchOp, x: ir.Value, size: Sequence[int] | None, *rest: Any) -> ir.Value:
+    if not of_integers and not isinstance(build.element_of(x), ir.FloatType):
+        raise op.refused("of integers eager rounds the weights to 16 bits", "resize a float image")
+    asked = _asked(x, build.shape_of(x), list(op.result.shape), rest)
+    return _along_each(op, x, [kernel(along) for along in asked])
+
+
+def _gradient(kernel: Kernel, op: TorchOp, gradient: ir.Value, size: Sequence[int], input_size: Sequence[int], *rest: Any) -> ir.Value:
+    asked = _asked(gradient, list(op.result.shape), build.shape_of(gradient), rest)
+    return _along_each(op, gradient, [kernel(along).transposed(along.extent) for along in asked])
+
+
+def _asked(x: ir.Value, extents: Sequence[int], counts: Sequence[int], rest: Sequence[Any]) -> list[Along]:
+    """`rest` ends with a factor for each dimension; the aligned corners may come before."""
+    real = np.float64 if isinstance(build.element_of(x), ir.F64Type) else np.float32
+    scales = rest[len(rest) - len(counts) + 2 :]
+    corners = len(rest) > len(scales) and rest[0]
+    return [Along(extent, count, scale, corners, real) for extent, count, scale in zip(extents[2:], counts[2:], scales)]
+
+
+def _along_each(op: TorchOp, x: ir.Value, places: Sequence[Places]) -> ir.Value:
+    """Dimensions that shrink first, then the last: what comes after has the less to read."""
+    shape, counts = build.shape_of(x), list(op.result.shape)
+    narrow = build.element_of(x)
+    for d in sorted(range(2, len(shape)), key=lambda d: (counts[d] >= shape[d], -d)):
+        x = along_dimension(x, d, places[d - 2])
+    return build.convert(x, narrow)
+
+
+def along_dimension(x: ir.Value, d: int, places: Places) -> ir.Value:
+    """The sums along a dimension; half precision comes back in f32 where anything is added."""
+    if len(places.places) == 1 and places.weights is None:
+        return taken(x, d, places.places[0])
+    x = build.convert(x, accumulator(build.element_of(x)))
+    return reduce(build.add, [_weighted(x, d, row, places, number) for number, row in enumerate(places.places)])
+
+
+def _weighted(x: ir.Value, d: int, row: np.ndarray, places: Places, number: int) -> ir.Value:
+    value = taken(x, d, row)
+    if places.weights is None:
+        return value
+    element = build.element_of(x)
+    held = constants.write(places.weights[number].astype(dtype_of(element)), build.tensor([len(row)], element))
+    return build.multiply(value, build.broadcast(held, build.shape_of(value), [d]))
+
+
+def resize(*names: str, of_integers: bool = True) -> Callable[[Kernel], Kernel]:
+    """Registers a kernel for the ops of each name: with a list of factors, with a factor for each dimension, and the gradient."""
+
+    def decorate(kernel: Kernel) -> Kernel:
+        for name in names:
+            torch_lowering(f"{name}.vec")(partial(_by_factors, kernel, of_integers))
+            torch_lowering(name)(partial(_resized, kernel, of_integers))
+            torch_lowering(f"{name}_backward")(partial(_gradient, kernel))
+        return kernel
+
+    return decorate
+
 
 _CUBIC = -0.75
 """The slope of the cubic kernel at its ends."""
 
 
-@dataclass(frozen=True)
-class Places:
-    """Along a dimension, for each element of the result the elements of the operand that it reads, and their weights, a row each."""
-
-    places: np.ndarray
-    weights: np.ndarray | None = None
-
-
-@torch_lowering("aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec")
-def linear(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
-    real = real_of(x)
-
-    def places(extent: int, count: int, scale: float | None) -> Places:
-        at = np.maximum(_positions(extent, count, scale, align_corners, real), 0)
-        low = np.minimum(at.astype(np.int64), extent - 1)
-        above = np.clip(at - low.astype(real), 0, 1)
-        return Places(np.stack([low, np.minimum(low + 1, extent - 1)]), np.stack([1 - above, above]))
-
-    return resized(op, x, scales, places)
+@resize("aten.upsample_linear1d", "aten.upsample_bilinear2d", "aten.upsample_trilinear3d")
+def linear(along: Along) -> Places:
+    if along.extent == along.count:
+        return Places(np.arange(along.count)[None])  # as in eager, whatever the factor
+    at = np.maximum(along.positions, 0)
+    low = np.minimum(at.astype(np.int64), along.extent - 1)
+    above = np.clip(at - low.astype(along.real), 0, 1)
+    return Places(np.stack([low, np.minimum(low + 1, along.extent - 1)]), np.stack([1 - above, above]))
 
 
-@torch_lowering("aten.upsample_bicubic2d.vec")
-def bicubic(op: TorchOp, x: ir.Value, size: Sequence[int] | None, align_corners: bool, scales: Sequence[float] | None = None) -> ir.Value:
-    real = real_of(x)
-
-    def places(extent: int, count: int, scale: float | None) -> Places:
-        at = _positions(extent, count, scale, align_corners, real)
-        low = np.floor(at).astype(np.int64)
-        above = np.clip(at - low.astype(real), 0, 1)
-        rows = [np.clip(low + tap, 0, extent - 1) for tap in (-1, 0, 1, 2)]
-        weights = [cubic(np.abs(real(tap) - above), _CUBIC) for tap in (-1, 0, 1, 2)]
-        return Places(np.stack(rows), np.stack(weights))
-
-    return resized(op, x, scales, places)
+@resize("aten.upsample_bicubic2d")
+def bicubic(along: Along) -> Places:
+    at = along.positions
+    low = np.floor(at).astype(np.int64)
+    above = np.clip(at - low.astype(along.real), 0, 1)
+    rows = [np.clip(low + tap, 0, along.extent - 1) for tap in (-1, 0, 1, 2)]
+    weights = [cubic(np.abs(along.real(tap) - above), _CUBIC) for tap in (-1, 0, 1, 2)]
+    return Places(np.stack(rows), np.stack(weights))
 
 
-@torch_lowering("aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec")
-def nearest(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequence[float] | None = None) -> ir.Value:
-    def places(extent: int, count: int, scale: float | None) -> Places:
-        at = np.arange(count, dtype=np.float32) * ratio(extent, count, scale)
-        return Places(np.minimum(np.floor(at).astype(np.int64), extent - 1)[None])
-
-    return resized(op, x, scales, places)
+@resize("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
+def nearest(along: Along) -> Places:
+    return _nearest(along, np.float32(0))
 
 
-@torch_lowering("aten._upsample_nearest_exact1d.vec", "aten._upsample_nearest_exact2d.vec", "aten._upsample_nearest_exact3d.vec")
-def nearest_exact(op: TorchOp, x: ir.Value, size: Sequence[int] | None, scales: Sequence[float] | None = None) -> ir.Value:
-    def places(extent: int, count: int, scale: float | None) -> Places:
-        at = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * ratio(extent, count, scale)
-        return Places(np.minimum(np.floor(at).astype(np.int64), extent - 1)[None])
-
-    return resized(op, x, scales, places)
+@resize("aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d", "aten._upsample_nearest_exact3d")
+def nearest_exact(along: Along) -> Places:
+    return _nearest(along, np.float32(0.5))
 
 
-def real_of(x: ir.Value) -> type[np.floating]:
-    """What eager computes places and weights in."""
-    return np.float64 if isinstance(build.element_of(x), ir.F64Type) else np.float32
-
-
-def ratio(extent: int, count: int, scale: float | None, real: type[np.floating] = np.float32) -> np.floating:
-    return real(1 / scale) if scale else real(extent) / real(count)
-
-
-def _positions(extent: int, count: int, scale: float | None, align_corners: bool, real: type[np.floating]) -> np.ndarray:
-    """Where each element of the result lies in the operand."""
-    at = np.arange(count, dtype=real)
-    if align_corners:
-        return at * (real(extent - 1) / real(count - 1) if count > 1 else real(0))
-    return (at + real(0.5)) * ratio(extent, count, scale, real) - real(0.5)
+def _nearest(along: Along, offset: np.float32) -> Places:
+    at = (np.arange(along.count, dtype=np.float32) + offset) * np.float32(along.ratio)
+    return Places(np.minimum(np.floor(at).astype(np.int64), along.extent - 1)[None])
 
 
 def cubic(distance: np.ndarray, slope: float) -> np.ndarray:
@@ -94,34 +189,3 @@ def cubic(distance: np.ndarray, slope: float) -> np.ndarray:
     near = ((slope + 2) * distance - (slope + 3)) * distance * distance + 1
     far = ((slope * distance - 5 * slope) * distance + 8 * slope) * distance - 4 * slope
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
-
-
-def resized(op: TorchOp, x: ir.Value, scales: Sequence[float] | None, places_of: Callable[[int, int, float | None], Places]) -> ir.Value:
-    """Dimensions that shrink first, then the last: what comes after has the less to read."""
-    shape, counts = build.shape_of(x), list(op.result.shape)
-    spatial = range(2, len(shape))
-    order = sorted(spatial, key=lambda d: (counts[d] >= shape[d], -d))
-    narrow = build.element_of(x)
-    wide = ir.F32Type.get() if isinstance(narrow, ir.FloatType) and narrow.width < 32 else narrow
-    scale_of = dict(zip(spatial, scales)) if scales else {}
-    value = x
-    for d in order:
-        places = places_of(shape[d], counts[d], scale_of.get(d))
-        if places.weights is not None:
-            value = build.convert(value, wide)
-        value = _along(value, d, places)
-    return build.convert(value, narrow)
-
-
-def _along(x: ir.Value, d: int, places: Places) -> ir.Value:
-    if places.weights is None:
-        return taken(x, d, places.places[0])
-    total = None
-    for row, weights in zip(places.places, places.weights):
-        element = build.element_of(x)
-        held = constants.write(weights.astype(dtype_of(element)), build.tensor([len(weights)], element))
-        value = taken(x, d, row)
-        part = build.multiply(value, build.broadcast(held, build.shape_of(value), [d]))
-        total = part if total is None else build.add(total, part)
-    assert total is not None
-    return total
