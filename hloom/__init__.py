@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hloom.compiler.api import compile as compile
     from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
     from hloom.compiler.frontends.torch_lowerings import torch_decomposition as torch_decomposition
+    from hloom.compiler.frontends.torch_lowerings import torch_differentiated as torch_differentiated
     from hloom.compiler.frontends.torch_lowerings import torch_lowering as torch_lowering
     from hloom.compiler.jax.jit import jit as jit
     from hloom.compiler.pipeline import Pipeline as Pipeline
@@ -44,7 +45,9 @@ _HOME = {
     "Target": "hloom.compiler.target",
     "Policy": "hloom.passes.fused.planner.policy",
     "register_pass": "hloom.passes.registry",
-    **dict.fromkeys(("TorchOp", "torch_lowering", "torch_decomposition"), "hloom.compiler.frontends.torch_lowerings"),
+    **dict.fromkeys(
+        ("TorchOp", "torch_lowering", "torch_decomposition", "torch_differentiated"), "hloom.compiler.frontends.torch_lowerings"
+    ),
     "custom_call": "hloom.runtime.custom_calls",
     "load": "hloom.runtime.loading",
     "programs": "hloom.runtime.programs",

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
+import torch.utils._pytree as pytree
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
 from torch_mlir import ir
@@ -43,6 +44,8 @@ _lowerings_of_complex: dict[str, Callable[..., Any]] = {}
 _decompositions: dict[str, Callable[..., Any]] = {}
 _before_lowerings: set[str] = set()
 """Those of ops that have a lowering too, of what the decomposition declines."""
+_differentiated: dict[str, Callable[..., Any]] = {}
+"""What autograd differentiates in the stead of ops whose own gradient has no lowering."""
 _for_shapes: set[str] = set()
 """Those of composite ops whose own composition reads values."""
 _registered = 0
@@ -112,6 +115,13 @@ def torch_decomposition(*names: str, before_lowering: bool = False, for_shapes: 
     return _registering(_decompositions, names)
 
 
+def torch_differentiated(*names: str) -> Callable[[_Function], _Function]:
+    """Registers the decorated function, of the op's own signature, as what is traced in the op's stead where gradients are asked for:
+    autograd differentiates its ops. It may decline too.
+    """
+    return _registering(_differentiated, names)
+
+
 def use_torch_decompositions(*names: str) -> None:
     """Registers torch's own decompositions of ops that torch-mlir's table leaves as they are."""
     for name in names:
@@ -170,39 +180,58 @@ def all_decompositions() -> dict[Any, Callable[..., Any]]:
     return {op: function for op in ops if (function := decomposition_of(op)) is not None}
 
 
-_TRACED = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
-
-
 @contextlib.contextmanager
 def own_decompositions_first() -> Iterator[None]:
-    """While tracing. Of some ops torch has a kernel that it traces in their stead, before it looks into any table of decompositions. One
-    that has a lowering here, and whose gradient has one, stays an op."""
-    replaced: list[tuple[Any, DispatchKey, Any]] = []
-
-    def put(op: Any, key: DispatchKey, function: Callable[..., Any] | None) -> Any:
-        """Gives what was there."""
-        kernel = op.py_kernels.pop(key, None)
-        if function is not None:
-            op.py_kernels[key] = function
-        op._dispatch_cache.clear()
-        return kernel
-
-    for name, function in _decompositions.items():
-        for op in overloads(name):
-            key = DispatchKey.CompositeImplicitAutograd if name in _for_shapes else DispatchKey.Autograd
-            kernel = op.py_kernels.get(key)
-            if (kernel is not None or name in _for_shapes) and kernel is not function:
-                replaced.append((op, key, put(op, key, function)))
-    for name in _lowerings:
-        if f"{name}_backward" in _lowerings:
-            for op in overloads(name):
-                replaced += [(op, key, put(op, key, None)) for key in _TRACED if key in op.py_kernels]
+    """While tracing. Of some ops torch has a kernel that it traces in their stead, before it looks into any table of decompositions."""
+    replaced = [(op, key, _put(op, key, kernel)) for op, key, kernel in _kernels()]
     try:
         with shapes_at_once():
             yield
     finally:
-        for op, key, kernel in replaced:
-            put(op, key, kernel)
+        for op, key, kernel in reversed(replaced):
+            _put(op, key, kernel)
+
+
+def _put(op: torch._ops.OpOverload, key: DispatchKey, kernel: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """Gives the kernel that the op had."""
+    before = op.py_kernels.pop(key, None)
+    if kernel is not None:
+        op.py_kernels[key] = kernel
+    op._dispatch_cache.clear()
+    return before
+
+
+def _kernels() -> list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., Any] | None]]:
+    """What ops are traced by, or None where an op stays one: it has a lowering here, and its gradient has one."""
+    found: list[tuple[Any, DispatchKey, Callable[..., Any] | None]] = []
+    for name, function in _decompositions.items():
+        key = DispatchKey.CompositeImplicitAutograd if name in _for_shapes else DispatchKey.Autograd
+        found += [(op, key, function) for op in overloads(name) if name in _for_shapes or op.py_kernels.get(key) is not None]
+    for name, function in _differentiated.items():
+        found += [(op, DispatchKey.Autograd, _where_differentiated(op, function)) for op in overloads(name)]
+    for name in _lowerings:
+        if f"{name}_backward" in _lowerings:
+            keys = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
+            found += [(op, key, None) for op in overloads(name) for key in keys if key in op.py_kernels]
+    return found
+
+
+def _where_differentiated(op: torch._ops.OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function where gradients are asked for, and it does not decline; else the op."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        tensors = [each for each in pytree.tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
+        if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
+            made = function(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
+        _put(op, DispatchKey.Autograd, None)
+        try:
+            return op(*args, **kwargs)
+        finally:
+            _put(op, DispatchKey.Autograd, kernel)
+
+    return kernel
 
 
 def overloads(name: str) -> list[torch._ops.OpOverload]:

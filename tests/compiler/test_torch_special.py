@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import pytest
 import torch
@@ -106,3 +107,17 @@ def test_polygamma_on_both_sides_of_zero(order):
     if order == 1:
         wanted[wanted > 1e30] = math.inf  # the poles: eager's sine of pi is not zero
     torch.testing.assert_close(_compiled(lambda x: torch.polygamma(order, x), x), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["erfinv", "special.erfcx", "special.log_ndtr"])
+def test_kin_of_the_error_function(name) -> None:
+    """As near to f64's as a few of eager's own errors, to the edges of each range."""
+    function = operator.attrgetter(name)(torch)
+    inside = name == "erfinv"
+    x = torch.cat([1 - torch.logspace(-7, -1, 300), torch.linspace(-1, 1, 301)]) if inside else torch.linspace(-9, 40, 3001)
+    ends = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e20, -1e20, 1e-30])
+    torch.testing.assert_close(hloom.compile(lambda x: function(x), ends)(ends), function(ends), equal_nan=True)
+    for each in (x, x.double()):
+        got = hloom.compile(lambda x: function(x), each)(each)
+        rtol = 2e-5 if each.dtype == torch.float32 and not inside else 1e-6 if each.dtype == torch.float32 else 1e-8
+        torch.testing.assert_close(got.double(), function(each.double()), rtol=rtol, atol=1e-37, equal_nan=True)

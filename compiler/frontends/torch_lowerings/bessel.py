@@ -12,7 +12,7 @@ from ..torch_registry import torch_decomposition
 from . import cephes
 
 
-def _register(*names: str) -> Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]:
+def of_floats(*names: str) -> Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]:
     """Of functions of floats, to which integers and numbers of 16 bits are converted."""
 
     def decorate(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
@@ -33,29 +33,29 @@ def _chebyshev(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     return (last - older) / 2
 
 
-def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     value = torch.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         value = value * x + coefficient
     return value
 
 
-def _ratio(x: Tensor, above: Sequence[float], below: Sequence[float]) -> Tensor:
-    return _polynomial(x, above) / _polynomial(x, below)
+def ratio(x: Tensor, above: Sequence[float], below: Sequence[float]) -> Tensor:
+    return polynomial(x, above) / polynomial(x, below)
 
 
-@_register("aten.special_i0e")
+@of_floats("aten.special_i0e")
 def i0e(x: Tensor) -> Tensor:
     x = x.abs()
     return torch.where(x <= 8, _chebyshev(x / 2 - 2, cephes.I0_NEAR), _chebyshev(32 / x - 2, cephes.I0_FAR) / x.sqrt())
 
 
-@_register("aten.i0", "aten.special_i0", "aten.special_modified_bessel_i0")
+@of_floats("aten.i0", "aten.special_i0", "aten.special_modified_bessel_i0")
 def i0(x: Tensor) -> Tensor:
     return x.abs().exp() * i0e(x)
 
 
-@_register("aten.special_i1e")
+@of_floats("aten.special_i1e")
 def i1e(x: Tensor) -> Tensor:
     size = x.abs()
     near, far = size * _chebyshev(size / 2 - 2, cephes.I1_NEAR), _chebyshev(32 / size - 2, cephes.I1_FAR) / size.sqrt()
@@ -63,27 +63,27 @@ def i1e(x: Tensor) -> Tensor:
     return torch.where(x < 0, -made, made)
 
 
-@_register("aten.special_i1", "aten.special_modified_bessel_i1")
+@of_floats("aten.special_i1", "aten.special_modified_bessel_i1")
 def i1(x: Tensor) -> Tensor:
     return x.abs().exp() * i1e(x)
 
 
-@_register("aten.special_modified_bessel_k0")
+@of_floats("aten.special_modified_bessel_k0")
 def k0(x: Tensor) -> Tensor:
     return _of_positive(x, torch.where(x <= 2, _k0_near(x), (-x).exp() * _far(x, cephes.K0_FAR)), math.inf)
 
 
-@_register("aten.special_scaled_modified_bessel_k0")
+@of_floats("aten.special_scaled_modified_bessel_k0")
 def scaled_k0(x: Tensor) -> Tensor:
     return _of_positive(x, torch.where(x <= 2, _k0_near(x) * x.exp(), _far(x, cephes.K0_FAR)), math.inf)
 
 
-@_register("aten.special_modified_bessel_k1")
+@of_floats("aten.special_modified_bessel_k1")
 def k1(x: Tensor) -> Tensor:
     return _of_positive(x, torch.where(x <= 2, _k1_near(x), (-x).exp() * _far(x, cephes.K1_FAR)), math.inf)
 
 
-@_register("aten.special_scaled_modified_bessel_k1")
+@of_floats("aten.special_scaled_modified_bessel_k1")
 def scaled_k1(x: Tensor) -> Tensor:
     return _of_positive(x, torch.where(x <= 2, _k1_near(x) * x.exp(), _far(x, cephes.K1_FAR)), math.inf)
 
@@ -104,20 +104,20 @@ def _of_positive(x: Tensor, value: Tensor, at_zero: float) -> Tensor:
     return torch.where(x == 0, at_zero, torch.where(x < 0, math.nan, value))
 
 
-@_register("aten.special_bessel_j0")
+@of_floats("aten.special_bessel_j0")
 def j0(x: Tensor) -> Tensor:
     x = x.abs()
     square = x * x
-    near = (square - 5.78318596294678452118e00) * (square - 3.04712623436620863991e01) * _ratio(square, cephes.J0_RP, cephes.J0_RQ)
+    near = (square - 5.78318596294678452118e00) * (square - 3.04712623436620863991e01) * ratio(square, cephes.J0_RP, cephes.J0_RQ)
     near = torch.where(x < 1e-5, 1 - square / 4, near)
     slow, fast = _waves_of_0(x)
     angle = x - math.pi / 4
     return torch.where(x <= 5, near, (slow * angle.cos() - fast * angle.sin()) * math.sqrt(2 / math.pi) / x.sqrt())
 
 
-@_register("aten.special_bessel_y0")
+@of_floats("aten.special_bessel_y0")
 def y0(x: Tensor) -> Tensor:
-    near = _ratio(x * x, cephes.Y0_YP, cephes.Y0_YQ) + 2 / math.pi * x.log() * j0(x)
+    near = ratio(x * x, cephes.Y0_YP, cephes.Y0_YQ) + 2 / math.pi * x.log() * j0(x)
     slow, fast = _waves_of_0(x)
     angle = x - math.pi / 4
     far = (slow * angle.sin() + fast * angle.cos()) * math.sqrt(2 / math.pi) / x.sqrt()
@@ -126,14 +126,14 @@ def y0(x: Tensor) -> Tensor:
 
 def _waves_of_0(x: Tensor) -> tuple[Tensor, Tensor]:
     z = 25 / (x * x)
-    return _ratio(z, cephes.J0_PP, cephes.J0_PQ), 5 / x * _ratio(z, cephes.J0_QP, cephes.J0_QQ)
+    return ratio(z, cephes.J0_PP, cephes.J0_PQ), 5 / x * ratio(z, cephes.J0_QP, cephes.J0_QQ)
 
 
-@_register("aten.special_bessel_j1")
+@of_floats("aten.special_bessel_j1")
 def j1(x: Tensor) -> Tensor:
     size = x.abs()
     square = size * size
-    near = _ratio(square, cephes.J1_RP, cephes.J1_RQ) * size * (square - 1.46819706421238932572e01) * (square - 4.92184563216946036703e01)
+    near = ratio(square, cephes.J1_RP, cephes.J1_RQ) * size * (square - 1.46819706421238932572e01) * (square - 4.92184563216946036703e01)
     slow, fast = _waves_of_1(size)
     angle = size - 3 * math.pi / 4
     far = (slow * angle.cos() - fast * angle.sin()) * math.sqrt(2 / math.pi) / size.sqrt()
@@ -141,9 +141,9 @@ def j1(x: Tensor) -> Tensor:
     return torch.where(x < 0, -made, made)
 
 
-@_register("aten.special_bessel_y1")
+@of_floats("aten.special_bessel_y1")
 def y1(x: Tensor) -> Tensor:
-    near = x * _ratio(x * x, cephes.Y1_YP, cephes.Y1_YQ) + 2 / math.pi * (j1(x) * x.log() - 1 / x)
+    near = x * ratio(x * x, cephes.Y1_YP, cephes.Y1_YQ) + 2 / math.pi * (j1(x) * x.log() - 1 / x)
     slow, fast = _waves_of_1(x)
     angle = x - 3 * math.pi / 4
     far = (slow * angle.sin() + fast * angle.cos()) * math.sqrt(2 / math.pi) / x.sqrt()
@@ -152,16 +152,16 @@ def y1(x: Tensor) -> Tensor:
 
 def _waves_of_1(x: Tensor) -> tuple[Tensor, Tensor]:
     z = 5 / x * (5 / x)
-    return _ratio(z, cephes.J1_PP, cephes.J1_PQ), 5 / x * _ratio(z, cephes.J1_QP, cephes.J1_QQ)
+    return ratio(z, cephes.J1_PP, cephes.J1_PQ), 5 / x * ratio(z, cephes.J1_QP, cephes.J1_QQ)
 
 
-@_register("aten.special_spherical_bessel_j0")
+@of_floats("aten.special_spherical_bessel_j0")
 def spherical_j0(x: Tensor) -> Tensor:
-    near = _polynomial(x * x, [(-1) ** n / math.factorial(2 * n + 1) for n in range(6, -1, -1)])
+    near = polynomial(x * x, [(-1) ** n / math.factorial(2 * n + 1) for n in range(6, -1, -1)])
     return torch.where(x.isinf(), 0.0, torch.where(x.abs() < 0.5, near, x.sin() / x))
 
 
-@_register("aten.special_ndtri")
+@of_floats("aten.special_ndtri")
 def ndtri(y: Tensor) -> Tensor:
     """Near the middle by a ratio of the distance from it, near the ends of the logarithm of what is left."""
     edge = math.exp(-2)
@@ -169,17 +169,17 @@ def ndtri(y: Tensor) -> Tensor:
     rest = torch.where(upper, 1 - y, y)
     apart = rest - 0.5
     square = apart * apart
-    middle = (apart + apart * (square * _ratio(square, cephes.NDTRI_P0, cephes.NDTRI_Q0))) * math.sqrt(2 * math.pi)
+    middle = (apart + apart * (square * ratio(square, cephes.NDTRI_P0, cephes.NDTRI_Q0))) * math.sqrt(2 * math.pi)
     far = (-2 * rest.log()).sqrt()
     z = 1 / far
-    tail = torch.where(far < 8, _ratio(z, cephes.NDTRI_P1, cephes.NDTRI_Q1), _ratio(z, cephes.NDTRI_P2, cephes.NDTRI_Q2))
+    tail = torch.where(far < 8, ratio(z, cephes.NDTRI_P1, cephes.NDTRI_Q1), ratio(z, cephes.NDTRI_P2, cephes.NDTRI_Q2))
     end = far - far.log() / far - z * tail
     made = torch.where(rest > edge, middle, torch.where(upper, end, -end))
     made = torch.where((y < 0) | (y > 1), math.nan, made)
     return torch.where(y == 0, -math.inf, torch.where(y == 1, math.inf, made))
 
 
-@_register("aten.special_airy_ai")
+@of_floats("aten.special_airy_ai")
 def airy_ai(x: Tensor) -> Tensor:
     """Waves below -2.09, an exponential above 2.09, between them a series of powers."""
     below, above = (x < -2.09), (x >= 2.09)
@@ -187,12 +187,12 @@ def airy_ai(x: Tensor) -> Tensor:
     reach = 2 * negative * negative.sqrt() / 3
     z = 1 / reach
     square, angle = z * z, reach + math.pi / 4
-    slow = 1 + square * _ratio(square, cephes.AIRY_AFN, cephes.AIRY_AFD)
-    fast = z * _ratio(square, cephes.AIRY_AGN, cephes.AIRY_AGD)
+    slow = 1 + square * ratio(square, cephes.AIRY_AFN, cephes.AIRY_AFD)
+    fast = z * ratio(square, cephes.AIRY_AGN, cephes.AIRY_AGD)
     waves = (angle.sin() * slow - angle.cos() * fast) / math.sqrt(math.pi) / negative.sqrt().sqrt()
     positive = torch.where(above, x, 4)
     reach = 2 * positive * positive.sqrt() / 3
-    falls = _ratio(1 / reach, cephes.AIRY_AN, cephes.AIRY_AD) / math.sqrt(math.pi) / (2 * positive.sqrt().sqrt() * reach.exp())
+    falls = ratio(1 / reach, cephes.AIRY_AN, cephes.AIRY_AD) / math.sqrt(math.pi) / (2 * positive.sqrt().sqrt() * reach.exp())
     near = torch.where(below | above, 0, x)
     f, g, term, other, cube = torch.ones_like(near), near, torch.ones_like(near), near, near * near * near
     for k in range(2, 48, 3):

@@ -11,10 +11,9 @@ from torch import Tensor
 
 from hloom.passes.errors import UnsupportedOpError
 
-from ..torch_registry import torch_decomposition, use_torch_decompositions
+from ..torch_registry import torch_decomposition, torch_differentiated, use_torch_decompositions
 
 use_torch_decompositions("aten.addmv", "aten.unbind_copy", "aten.narrow_copy", "aten.permute_copy")
-use_torch_decompositions("aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d")
 
 
 @torch_decomposition("aten.detach_copy")
@@ -46,9 +45,15 @@ def range_(start: float, end: float, step: float = 1, **options: Any) -> Tensor:
     return (torch.arange(count, dtype=torch.int64 if not dtype.is_floating_point else torch.float64) * step + start).to(dtype)
 
 
-@torch_decomposition("aten.empty.memory_format")
+@torch_decomposition("aten.empty.memory_format", "aten._efficientzerotensor")
 def empty(size: Sequence[int], **options: Any) -> Tensor:
     return torch.full(size, 0, dtype=options.get("dtype") or torch.get_default_dtype())
+
+
+@torch_decomposition("aten.empty_permuted")
+def empty_permuted(size: Sequence[int], order: Sequence[int], **options: Any) -> Tensor:
+    """`order` names the dimensions as they lie, the outermost first."""
+    return empty([size[d] for d in order], **options).permute([order.index(d) for d in range(len(size))])
 
 
 @torch_decomposition("aten.new_empty", "aten.new_empty_strided")
@@ -193,11 +198,13 @@ def fake_quantize_per_tensor(
     return torch.where(on, made, x), inside | ~on
 
 
+@torch_differentiated("aten._cdist_forward")
 @torch_decomposition("aten._cdist_forward")
 def cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None) -> Tensor:
     return _distance(x.unsqueeze(-2) - y.unsqueeze(-3), p)
 
 
+@torch_differentiated("aten._pdist_forward")
 @torch_decomposition("aten._pdist_forward")
 def pdist(x: Tensor, p: float = 2) -> Tensor:
     """Of all pairs, of which those above the diagonal are taken: rows that are picked pair by pair would be read one by one."""
@@ -208,8 +215,14 @@ def pdist(x: Tensor, p: float = 2) -> Tensor:
 
 def _distance(difference: Tensor, p: float) -> Tensor:
     if difference.shape[-1] == 0:
-        return difference.new_zeros(difference.shape[:-1])
-    return torch.linalg.vector_norm(difference, p, -1)
+        return difference.sum(-1)
+    made = torch.linalg.vector_norm(difference, p, -1)
+    return made if p else made + nothing_of(difference).sum(-1)
+
+
+def nothing_of(x: Tensor) -> Tensor:
+    """Zeros, whatever `x` is, with gradients that are zeros: where eager's are, and not missing."""
+    return torch.where(torch.zeros_like(x, dtype=torch.bool), x, 0)
 
 
 @torch_decomposition("aten.histc")
@@ -253,7 +266,7 @@ def clamp_max(x: Tensor, largest: Tensor | float) -> Tensor:
 
 def _bounded(choose: Callable[[Tensor, Tensor], Tensor], x: Tensor, bound: Tensor | float) -> Tensor:
     dtype = torch.result_type(x, bound)
-    if dtype == x.dtype and (x.dtype.is_floating_point or not isinstance(bound, Tensor)):
+    if dtype == x.dtype and not isinstance(bound, Tensor):
         return NotImplemented
     bound = bound.to(dtype) if isinstance(bound, Tensor) else torch.full((), bound, dtype=dtype)
     return choose(x.to(dtype), bound)

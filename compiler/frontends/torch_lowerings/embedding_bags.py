@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import torch
+from torch import Tensor
 from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build
 
-from ..torch_registry import TorchOp, torch_lowering
+from ..torch_registry import TorchOp, torch_differentiated, torch_lowering
 
 _SUM, _MEAN, _MAX = range(3)
 
@@ -49,6 +51,35 @@ def embedding_bag(
             zero = build.full_like(made, 0)
             made = build.select(build.compare("EQ", held, zero), zero, made)
     return [build.convert(made, op.results[0].element_type), None, None, None]
+
+
+@torch_differentiated("aten._embedding_bag")
+def rows_of_bags(
+    table: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = _SUM,
+    sparse: bool = False,
+    weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_index: int = -1,
+) -> tuple[Tensor, ...]:
+    """Of the bags, whose rows autograd can follow. What else the op gives is its own."""
+    if scale_grad_by_freq or sparse or not len(indices):
+        return NotImplemented
+    told = (scale_grad_by_freq, mode, sparse, weights if weights is None else weights.detach(), include_last_offset, padding_index)
+    _, *rest = torch.ops.aten._embedding_bag(table.detach(), indices, offsets, *told)
+    bags, rows = len(offsets) - include_last_offset, table.index_select(0, indices)
+    offsets = offsets.to(torch.int64)
+    begins = torch.zeros([len(indices) + 1], dtype=torch.int64).scatter_add(0, offsets, torch.ones_like(offsets))
+    bag = torch.where(indices == padding_index, bags, begins[:-1].cumsum(0) - 1)
+    if weights is not None:
+        rows = rows * weights.unsqueeze(1)
+    places = bag.unsqueeze(1).expand(rows.shape)
+    start = torch.zeros([bags + 1, table.shape[1]], dtype=table.dtype)
+    made = start.scatter_reduce(0, places, rows, ("sum", "mean", "amax")[mode], include_self=False)[:bags]
+    return made, *rest
 
 
 def _bags(indices: ir.Value, offsets: ir.Value, bags: int, padding_index: int) -> ir.Value:

@@ -9,9 +9,11 @@ from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build
 
-from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
+from .compositions import nothing_of
 
-_BILINEAR, _ZEROS, _BORDER = 0, 0, 1
+_BILINEAR, _NEAREST = 0, 1
+_ZEROS, _BORDER = 0, 1
 
 
 @torch_decomposition("aten.grid_sampler_2d", before_lowering=True)
@@ -19,7 +21,13 @@ def other_modes(x: Tensor, grid: Tensor, interpolation: int, padding: int, align
     """Torch's own decomposition of what is not lowered here."""
     if interpolation == _BILINEAR and padding in (_ZEROS, _BORDER) and x.dtype == torch.float32 and x.numel():
         return NotImplemented
-    return decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
+    return in_every_mode(x, grid, interpolation, padding, align_corners)
+
+
+@torch_differentiated("aten.grid_sampler_2d")
+def in_every_mode(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
+    made = decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
+    return made + nothing_of(grid).sum() if interpolation == _NEAREST else made
 
 
 @torch_lowering("aten.grid_sampler_2d")

@@ -50,9 +50,18 @@ def take(x: Tensor, places: Tensor) -> Tensor:
 @torch_decomposition("aten.index_fill")
 def index_fill(x: Tensor, dim: int, places: Tensor, value: Tensor | float) -> Tensor:
     if x.dim() == 0:
-        return NotImplemented
+        return index_fill(x.reshape(1), 0, places, value).reshape(())
     chosen = (_counted_from_0(places.reshape(-1, 1), x.shape[dim]) == torch.arange(x.shape[dim])).any(0)
     return torch.where(_along(chosen, x, dim), value, x).to(x.dtype)
+
+
+@torch_decomposition("aten.masked_scatter_backward")
+def masked_scatter_backward(gradient: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Of the source: its elements went in order where the mask is set, those behind them nowhere."""
+    count = math.prod(sizes)
+    mask = mask.expand(gradient.shape).reshape(-1)
+    places = torch.where(mask, mask.cumsum(0) - 1, count)
+    return torch.zeros([count + 1], dtype=gradient.dtype).scatter(0, places, gradient.reshape(-1))[:count].reshape(sizes)
 
 
 @torch_decomposition("aten.roll")

@@ -67,11 +67,16 @@ def qr(a: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     width = rows if mode == "complete" else least
     factors, scales = torch.geqrf(a)
     if mode == "r":
-        return a.new_empty([0]), factors[..., :least, :].triu()
+        return a.new_empty([0]), _by_columns(factors[..., :least, :].triu())
     q = factors[..., :width]
     if q.shape[-1] < width:
         q = torch.cat([q, q.new_zeros([*q.shape[:-1], width - q.shape[-1]])], -1)
-    return torch.linalg.householder_product(q, scales), factors[..., :width, :].triu()
+    return _by_columns(torch.linalg.householder_product(q, scales)), _by_columns(factors[..., :width, :].triu())
+
+
+def _by_columns(a: Tensor) -> Tensor:
+    """As LAPACK leaves a result of its own."""
+    return a.mT.contiguous().mT
 
 
 @torch_decomposition("aten.cholesky")
@@ -95,7 +100,7 @@ def triangular_solve(
     b: Tensor, a: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[Tensor, Tensor]:
     found = torch.linalg.solve_triangular(a.mT if transpose else a, b, upper=upper != transpose, unitriangular=unitriangular)
-    return found, a.expand(*found.shape[:-2], *a.shape[-2:]).clone()
+    return _by_columns(found), _by_columns(a.expand(*found.shape[:-2], *a.shape[-2:]).clone())
 
 
 @torch_decomposition("aten.linalg_slogdet")

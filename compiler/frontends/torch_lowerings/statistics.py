@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..torch_registry import torch_decomposition
+from ..torch_registry import torch_decomposition, torch_differentiated
 
 
 @torch_decomposition("aten.cov", for_shapes=True)
@@ -51,6 +51,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tenso
 _NEUTRAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 
 
+@torch_differentiated("aten.segment_reduce")
 @torch_decomposition("aten.segment_reduce")
 def segment_reduce(
     x: Tensor,

@@ -9,12 +9,13 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from ..torch_registry import torch_decomposition
+from ..torch_registry import torch_decomposition, torch_differentiated
 
 _LINEAR, _NEAREST = 0, 1
 _BORDER, _REFLECTION = 1, 2
 
 
+@torch_differentiated("aten.grid_sampler_3d")
 @torch_decomposition("aten.grid_sampler_3d")
 def grid_sampler_3d(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
     """Of the eight corners around each place, weighted by the volume that lies opposite; outside of the volume is nothing."""
