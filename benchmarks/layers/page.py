@@ -64,9 +64,15 @@ def _line(results: Results, row: str, threads: int) -> list[str]:
     ratio, limit = results.ratio(row, threads), results.of_limit(row, threads)
     cells.append(f"**{ratio:.2f}**" if ratio and ratio > 1 else f"{ratio:.2f}" if ratio else "–")
     cells.append(f"{limit[0]:.0%} of {limit[1]}" if limit else "–")
-    ours = results.measured.get((row, threads, "hloom"))
-    cells.append(f"{ours.compile_seconds:.2f}" + f" ({ours.note})" * bool(ours.note) if ours and ours.compile_seconds else "–")
+    cells.append(_compile_times(results, row, threads))
     return cells
+
+
+def _compile_times(results: Results, row: str, threads: int) -> str:
+    """hloom's, and torch.compile's where it is a peer."""
+    found = [results.measured.get((row, threads, peer)) for peer in ("hloom", "compile")]
+    told = [f"{each.compile_seconds:.2f}" + f" ({each.note})" * bool(each.note) for each in found if each and each.compile_seconds]
+    return " / ".join(told) or "–"
 
 
 def _cell(results: Results, row: str, threads: int, peer: str) -> str:

@@ -15,13 +15,16 @@ _BEST = ("eager", "compile", "openvino")
 _PRODUCTS = {"linear": ("jax",), "attention": ("jax",)}
 """Where products of matrices dominate: torch's library of them is slow on some processors."""
 
+_ZOO = """hloom is a backend of torch.compile, whose own, as it is by default, is its peer. Best: of that and of eager, given
+images in the better of both memory formats. Compile: seconds of the clock until the first call is done, hloom / torch.compile."""
+
 
 def _suite(name: str, many: int) -> Suite:
     rows = read(Path(__file__).parent / f"{name}.txt", many)
     halves = [row.of_type("bf16") for row in rows.values() if all(each.dtype in ("f32", "i64") for each in row.inputs)]
     rows |= {row.name: row for row in halves if row.name not in rows}
     if name == "zoo":
-        return Suite(name, rows, DYNAMO_PEERS, reference="eager", best=_BEST[:2])
+        return Suite(name, rows, DYNAMO_PEERS, reference="eager", best=_BEST[:2], conditions=_ZOO)
     return Suite(name, rows, PEERS, reference="eager", best=_BEST, best_too=_PRODUCTS)
 
 

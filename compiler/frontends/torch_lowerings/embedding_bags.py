@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch_mlir import ir
@@ -54,7 +56,7 @@ def embedding_bag(
 
 
 @torch_differentiated("aten._embedding_bag")
-def rows_of_bags(
+def with_gradients(
     table: Tensor,
     indices: Tensor,
     offsets: Tensor,
@@ -64,22 +66,48 @@ def rows_of_bags(
     weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_index: int = -1,
-) -> tuple[Tensor, ...]:
-    """Of the bags, whose rows autograd can follow. What else the op gives is its own."""
+) -> Any:
     if scale_grad_by_freq or sparse or not len(indices):
         return NotImplemented
-    told = (scale_grad_by_freq, mode, sparse, weights if weights is None else weights.detach(), include_last_offset, padding_index)
-    _, *rest = torch.ops.aten._embedding_bag(table.detach(), indices, offsets, *told)
-    bags, rows = len(offsets) - include_last_offset, table.index_select(0, indices)
-    offsets = offsets.to(torch.int64)
-    begins = torch.zeros([len(indices) + 1], dtype=torch.int64).scatter_add(0, offsets, torch.ones_like(offsets))
-    bag = torch.where(indices == padding_index, bags, begins[:-1].cumsum(0) - 1)
-    if weights is not None:
-        rows = rows * weights.unsqueeze(1)
-    places = bag.unsqueeze(1).expand(rows.shape)
-    start = torch.zeros([bags + 1, table.shape[1]], dtype=table.dtype)
-    made = start.scatter_reduce(0, places, rows, ("sum", "mean", "amax")[mode], include_self=False)[:bags]
-    return made, *rest
+    return _Bags.apply(table, weights, indices, offsets, mode, include_last_offset, padding_index)
+
+
+class _Bags(torch.autograd.Function):
+    """The op, and a gradient that has no use for its other results."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, table: Tensor, weights: Tensor | None, indices: Tensor, offsets: Tensor, mode: int, has_last: bool, padding: int
+    ) -> tuple[Tensor, ...]:
+        made = torch.ops.aten._embedding_bag(table, indices, offsets, False, mode, False, weights, has_last, padding)
+        ctx.mode, ctx.padding = mode, padding
+        ctx.save_for_backward(table, weights, indices, offsets, made[0])
+        ctx.mark_non_differentiable(*made[1:])
+        return tuple(made)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, ...]:
+        table, weights, indices, offsets, made = ctx.saved_tensors
+        bags, numbers = len(made), torch.arange(len(indices))
+        offsets = offsets.to(torch.int64)
+        begins = torch.zeros([len(indices) + 1], dtype=torch.int64).scatter_add(0, offsets, torch.ones_like(offsets))
+        bag = begins[:-1].cumsum(0) - 1
+        counts = (indices != ctx.padding).unsqueeze(1)
+        start = torch.zeros_like(table)
+        if ctx.mode == _MAX:
+            largest = counts & (table.index_select(0, indices) == made.index_select(0, bag))
+            places = torch.where(largest, numbers.unsqueeze(1), len(indices))
+            first = torch.full(made.shape, len(indices)).scatter_reduce(0, bag.unsqueeze(1).expand(places.shape), places, "amin")
+            rows = indices[first.clamp(max=len(indices) - 1)]
+            return start.scatter_add(0, rows, torch.where(first < len(indices), gradient, 0)), *[None] * 6
+        if ctx.mode == _MEAN:
+            held = torch.zeros([bags], dtype=gradient.dtype).scatter_add(0, bag, counts.squeeze(1).to(gradient.dtype))
+            gradient = gradient / held.clamp(min=1).unsqueeze(1)
+        told = torch.where(counts, gradient.index_select(0, bag), 0)
+        if weights is None:
+            return start.index_add(0, indices, told), *[None] * 6
+        of_weights = (told * table.index_select(0, indices)).sum(1)
+        return start.index_add(0, indices, told * weights.unsqueeze(1)), of_weights, *[None] * 5
 
 
 def _bags(indices: ir.Value, offsets: ir.Value, bags: int, padding_index: int) -> ir.Value:
