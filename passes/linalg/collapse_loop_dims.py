@@ -13,7 +13,7 @@ Loops are joined if they are of one kind, stand side by side, in this order, in 
 for their index: as dims, or as the digits of one (a product's rows, read by images, lines and columns at `196 * d0 + 14 * d1 + d2`). A
 tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views stand at the
 function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with them operands
-that lend extents alone.
+that lend extents alone, where another then walks those loops by themselves (taps of 3x1, read at `d5 + d6` of packed weights).
 
 Upstream's linalg-fold-unit-extent-dims does loops of one trip alone, and leaves views between the ops of a group. Must hold: the linalg
 stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does
@@ -23,6 +23,7 @@ not lie in one piece.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -211,16 +212,20 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
     )
     _renumber(source, joined, new, views, scalars)
     extents = [_product(source.extents, group) for group in groups]
+    accesses = list(zip((*source.inputs, *source.outs), source.maps))
+    runs_of = [_operand_runs(value, indexing, nest) if is_tensor(value) else [] for value, indexing in accesses]
+    maps_of = [
+        ir.AffineMap.get(len(groups), 0, [indexing.results[run[-1]].compose(substitution) for run in runs])
+        for (_, indexing), runs in zip(accesses, runs_of)
+    ]
+    idle = _idle(source, maps_of)
     operands, maps = [], []
-    idle = [number for number in range(len(source.inputs)) if _lends_nothing(source, number)]
     with ir.InsertionPoint(source.op), source.op.location:
-        for number, (value, indexing) in enumerate(zip((*source.inputs, *source.outs), source.maps)):
+        for number, ((value, _), runs, indexing) in enumerate(zip(accesses, runs_of, maps_of)):
             if number in idle:
                 continue
-            runs = _operand_runs(value, indexing, nest) if is_tensor(value) else []
-            results = [indexing.results[run[-1]].compose(substitution) for run in runs]
-            operands.append(_fitted(_operand(value, runs, new, views), results, extents) if is_tensor(value) else value)
-            maps.append(ir.AffineMap.get(len(groups), 0, results))
+            operands.append(_fitted(_operand(value, runs, new, views), indexing.results, extents) if is_tensor(value) else value)
+            maps.append(indexing)
         count = len(source.inputs) - len(idle)
         op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups])
     for number in reversed(idle):
@@ -229,11 +234,15 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
     new |= dict(zip(source.op.results, op.results))
 
 
-def _lends_nothing(source: Generic, number: int) -> bool:
-    """Whether an input only lent its extents, all of which are one trip."""
-    value = source.inputs[number]
-    unread = is_tensor(value) and producer(value, "tensor.empty") is not None and not list(source.block.arguments[number].uses)
-    return unread and not _wide_dims(value)
+def _idle(source: Generic, maps: Sequence[ir.AffineMap]) -> list[int]:
+    """The inputs that only lent extents, to loops of one trip or such that another operand walks by themselves."""
+    lent = [number for number, value in enumerate(source.inputs) if _lends_alone(source, number, value)]
+    walked = {dim_position(e) for number, each in enumerate(maps) if number not in lent for e in each.results}
+    return [number for number in lent if all(dim_position(e) in walked - {None} for e in maps[number].results)]
+
+
+def _lends_alone(source: Generic, number: int, value: ir.Value) -> bool:
+    return is_tensor(value) and producer(value, "tensor.empty") is not None and not list(source.block.arguments[number].uses)
 
 
 def _operand_runs(value: ir.Value, indexing: ir.AffineMap, nest: _Loops) -> list[Group]:
@@ -262,7 +271,7 @@ def _operand(value: ir.Value, runs: list[Group], new: dict[ir.Value, ir.Value], 
     return views[key]
 
 
-def _fitted(value: ir.Value, results: list[ir.AffineExpr], extents: list[int]) -> ir.Value:
+def _fitted(value: ir.Value, results: Sequence[ir.AffineExpr], extents: list[int]) -> ir.Value:
     """A map's `d0 + d1`, d1 of one trip, is a bare `d0` now: linalg takes it to run over all of the dimension, so the rest is cut off."""
     point = [index_at(e, loops_of(extents)) for e in results]
     return fitted(value, point, extents)

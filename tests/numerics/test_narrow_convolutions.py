@@ -135,3 +135,10 @@ def test_a_tap_on_padding_is_no_product():
     source = read_program(lambda x, w: layer.apply(x, w, np.float32), (np.abs(x), w))
     found = Compilation.of_program(source, "layer", target="cpu-avx2").executable()(np.abs(x), w)
     assert not np.isnan(found).any() and np.isinf(found[0, 1:, 1:]).all() and np.isfinite(found[0, 0]).all()
+
+
+@pytest.mark.parametrize("window", [(3, 1), (1, 3)])
+def test_taps_along_one_dimension(monkeypatch, window):
+    target = emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True}))
+    pads = tuple((size // 2, size // 2) for size in window)
+    check(target, [(Layer((14, 13), 32, 64, window, pads), "bf16")], "dpbf16ps.512")

@@ -155,3 +155,29 @@ func.func @unit_view(%x: tensor<3x4x6xf32>, %y: tensor<3x5x6xf32>) -> tensor<1x3
   %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [3] : (tensor<1x3x4x5xf32>, tensor<f32>) -> tensor<1x3x4xf32>
   return %2 : tensor<1x3x4xf32>
 }
+
+// -----
+
+// Changed: So goes one whose loops of several trips the weights walk by themselves, once the taps along the other dimension are one.
+// CHECK-LABEL: func.func @tall
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]
+// CHECK-SAME: ins(%{{[^,]*}}, %{{[^,]*}} : tensor<10x9x8xf32>, tensor<3x4x4x2xf32>)
+func.func @tall(%x: tensor<1x10x9x8xf32>, %w: tensor<3x1x4x4x2xf32>) -> tensor<1x8x9x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %taps = tensor.empty() : tensor<3x1xf32>
+  %e = tensor.empty() : tensor<1x8x9x4xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<1x8x9x4xf32>) -> tensor<1x8x9x4xf32>
+  %1 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>,
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4 + d5, 0, d6 floordiv 2, d3, d6 mod 2)>,
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+    ins(%x, %w, %taps : tensor<1x10x9x8xf32>, tensor<3x1x4x4x2xf32>, tensor<3x1xf32>) outs(%0 : tensor<1x8x9x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %lent: f32, %sum: f32):
+    %2 = arith.mulf %a, %b : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<1x8x9x4xf32>
+  return %1 : tensor<1x8x9x4xf32>
+}
