@@ -1,53 +1,21 @@
-"""Bessel functions, Airy's and the inverse of the normal distribution, as Cephes approximates them; half precision in f32, as in torch."""
+"""Bessel functions and Airy's, as Cephes approximates them; half precision in f32, as in torch."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from ..torch_registry import torch_decomposition
 from . import cephes
-
-
-def of_floats(*names: str) -> Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]:
-    """Of functions of floats, to which integers and numbers of 16 bits are converted."""
-
-    def decorate(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-        @torch_decomposition(*names)
-        def converted(x: Tensor) -> Tensor:
-            dtype = x.dtype if x.dtype.is_floating_point else torch.get_default_dtype()
-            return function(x.to(torch.float64 if dtype == torch.float64 else torch.float32)).to(dtype)
-
-        return function
-
-    return decorate
-
-
-def _chebyshev(x: Tensor, coefficients: Sequence[float]) -> Tensor:
-    before, last, older = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
-    for coefficient in coefficients:
-        before, last, older = last, x * last - before + coefficient, before
-    return (last - older) / 2
-
-
-def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
-    value = torch.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        value = value * x + coefficient
-    return value
-
-
-def ratio(x: Tensor, above: Sequence[float], below: Sequence[float]) -> Tensor:
-    return polynomial(x, above) / polynomial(x, below)
+from .approximations import chebyshev, of_floats, polynomial, ratio
 
 
 @of_floats("aten.special_i0e")
 def i0e(x: Tensor) -> Tensor:
     x = x.abs()
-    return torch.where(x <= 8, _chebyshev(x / 2 - 2, cephes.I0_NEAR), _chebyshev(32 / x - 2, cephes.I0_FAR) / x.sqrt())
+    return torch.where(x <= 8, chebyshev(x / 2 - 2, cephes.I0_NEAR), chebyshev(32 / x - 2, cephes.I0_FAR) / x.sqrt())
 
 
 @of_floats("aten.i0", "aten.special_i0", "aten.special_modified_bessel_i0")
@@ -58,7 +26,7 @@ def i0(x: Tensor) -> Tensor:
 @of_floats("aten.special_i1e")
 def i1e(x: Tensor) -> Tensor:
     size = x.abs()
-    near, far = size * _chebyshev(size / 2 - 2, cephes.I1_NEAR), _chebyshev(32 / size - 2, cephes.I1_FAR) / size.sqrt()
+    near, far = size * chebyshev(size / 2 - 2, cephes.I1_NEAR), chebyshev(32 / size - 2, cephes.I1_FAR) / size.sqrt()
     made = torch.where(size <= 8, near, far)
     return torch.where(x < 0, -made, made)
 
@@ -89,15 +57,15 @@ def scaled_k1(x: Tensor) -> Tensor:
 
 
 def _k0_near(x: Tensor) -> Tensor:
-    return _chebyshev(x * x - 2, cephes.K0_NEAR) - (x / 2).log() * i0(x)
+    return chebyshev(x * x - 2, cephes.K0_NEAR) - (x / 2).log() * i0(x)
 
 
 def _k1_near(x: Tensor) -> Tensor:
-    return (x / 2).log() * i1(x) + _chebyshev(x * x - 2, cephes.K1_NEAR) / x
+    return (x / 2).log() * i1(x) + chebyshev(x * x - 2, cephes.K1_NEAR) / x
 
 
 def _far(x: Tensor, coefficients: Sequence[float]) -> Tensor:
-    return _chebyshev(8 / x - 2, coefficients) / x.sqrt()
+    return chebyshev(8 / x - 2, coefficients) / x.sqrt()
 
 
 def _of_positive(x: Tensor, value: Tensor, at_zero: float) -> Tensor:
@@ -159,24 +127,6 @@ def _waves_of_1(x: Tensor) -> tuple[Tensor, Tensor]:
 def spherical_j0(x: Tensor) -> Tensor:
     near = polynomial(x * x, [(-1) ** n / math.factorial(2 * n + 1) for n in range(6, -1, -1)])
     return torch.where(x.isinf(), 0.0, torch.where(x.abs() < 0.5, near, x.sin() / x))
-
-
-@of_floats("aten.special_ndtri")
-def ndtri(y: Tensor) -> Tensor:
-    """Near the middle by a ratio of the distance from it, near the ends of the logarithm of what is left."""
-    edge = math.exp(-2)
-    upper = y > 1 - edge
-    rest = torch.where(upper, 1 - y, y)
-    apart = rest - 0.5
-    square = apart * apart
-    middle = (apart + apart * (square * ratio(square, cephes.NDTRI_P0, cephes.NDTRI_Q0))) * math.sqrt(2 * math.pi)
-    far = (-2 * rest.log()).sqrt()
-    z = 1 / far
-    tail = torch.where(far < 8, ratio(z, cephes.NDTRI_P1, cephes.NDTRI_Q1), ratio(z, cephes.NDTRI_P2, cephes.NDTRI_Q2))
-    end = far - far.log() / far - z * tail
-    made = torch.where(rest > edge, middle, torch.where(upper, end, -end))
-    made = torch.where((y < 0) | (y > 1), math.nan, made)
-    return torch.where(y == 0, -math.inf, torch.where(y == 1, math.inf, made))
 
 
 @of_floats("aten.special_airy_ai")

@@ -67,6 +67,7 @@ def with_gradients(
     include_last_offset: bool = False,
     padding_index: int = -1,
 ) -> Any:
+    """Declined: gradients by the rows' frequencies, sparse ones, and bags without rows."""
     if scale_grad_by_freq or sparse or not len(indices):
         return NotImplemented
     return _Bags.apply(table, weights, indices, offsets, mode, include_last_offset, padding_index)

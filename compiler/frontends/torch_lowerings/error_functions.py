@@ -1,4 +1,4 @@
-"""Kin of the error function: its inverse, its complement times exp(x²), and the logarithm of the normal distribution."""
+"""Kin of the error function: its inverse, its complement times exp(x²), the normal distribution's logarithm and inverse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..torch_registry import torch_decomposition
 from . import cephes
-from .bessel import of_floats, polynomial, ratio
+from .approximations import of_floats, polynomial, ratio
 
 _NEAR = (
     2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,
@@ -52,3 +52,21 @@ def log_ndtr(x: Tensor) -> Tensor:
     """Below -1 by what is left of the distribution when exp(-x²/2) is taken out of it."""
     below = (erfcx(-x * math.sqrt(0.5)) / 2).log() - x * x / 2
     return torch.where(x < -1, below, torch.log1p(-torch.erfc(x * math.sqrt(0.5)) / 2))
+
+
+@of_floats("aten.special_ndtri")
+def ndtri(y: Tensor) -> Tensor:
+    """Near the middle by a ratio of the distance from it, near the ends of the logarithm of what is left."""
+    edge = math.exp(-2)
+    upper = y > 1 - edge
+    rest = torch.where(upper, 1 - y, y)
+    apart = rest - 0.5
+    square = apart * apart
+    middle = (apart + apart * (square * ratio(square, cephes.NDTRI_P0, cephes.NDTRI_Q0))) * math.sqrt(2 * math.pi)
+    far = (-2 * rest.log()).sqrt()
+    z = 1 / far
+    tail = torch.where(far < 8, ratio(z, cephes.NDTRI_P1, cephes.NDTRI_Q1), ratio(z, cephes.NDTRI_P2, cephes.NDTRI_Q2))
+    end = far - far.log() / far - z * tail
+    made = torch.where(rest > edge, middle, torch.where(upper, end, -end))
+    made = torch.where((y < 0) | (y > 1), math.nan, made)
+    return torch.where(y == 0, -math.inf, torch.where(y == 1, math.inf, made))

@@ -17,6 +17,7 @@ from hloom.passes.common.rewriting import element_of, value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+from .indexing import segments_of
 
 _GATHERED = 1
 """Up to so many rows for each group, their matrices are gathered."""
@@ -42,7 +43,7 @@ def few_by_group(x: Tensor, weights: Tensor, ends: Tensor) -> Tensor:
     """`x`: rows x depth; `weights`: groups x depth x columns; `ends`: where each group of rows ends. Rows behind the last are zeros."""
     if not _few(len(x), len(weights)):
         return NotImplemented
-    group, groups = _groups(x, ends), len(weights)
+    group, groups = segments_of(len(x), ends), len(weights)
     if len(x) <= _GATHERED * groups:
         own = torch.where(group < groups, group, 0)
         return torch.where(group[:, None] < groups, (x[:, None] @ weights[own])[:, 0], 0)
@@ -82,13 +83,8 @@ def _rows_in_groups(x: torch.Size, weights: torch.Size) -> int:
 
 
 def _few_sums(x: Tensor, y: Tensor, ends: Tensor) -> Tensor:
-    group = _groups(y, ends)
+    group = segments_of(len(y), ends)
     return torch.stack([x @ torch.where(group[:, None] == number, y, 0) for number in range(len(ends))])
-
-
-def _groups(x: Tensor, ends: Tensor) -> Tensor:
-    """The number of each row's group."""
-    return (torch.arange(len(x))[:, None] >= ends).sum(1)
 
 
 @torch_lowering("transformers.grouped_mm_fallback")

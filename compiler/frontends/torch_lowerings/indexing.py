@@ -42,6 +42,11 @@ def _counted_from_0(places: Tensor, size: int) -> Tensor:
     return torch.where(places < 0, places + size, places)
 
 
+def segments_of(rows: int, ends: Tensor) -> Tensor:
+    """The number of each row's segment: of how many it lies behind. Each row is compared with all ends, so they should be few."""
+    return (torch.arange(rows).unsqueeze(1) >= ends).sum(1)
+
+
 @torch_decomposition("aten.take")
 def take(x: Tensor, places: Tensor) -> Tensor:
     return index(x.reshape(-1), [places])

@@ -92,10 +92,9 @@ def _reaching(windows: Windows) -> Windows:
 @torch_lowering("aten._adaptive_avg_pool2d_backward", "aten._adaptive_avg_pool3d_backward")
 def adaptive_average_pool_backward(op: TorchOp, gradient: ir.Value, x: ir.Value) -> ir.Value:
     """An element has its share of the part that it is of, or of several where they overlap."""
-    parts = _parts(op, gradient, x)
+    parts, gradient = _parts(op, gradient, x), build.convert(gradient, accumulator(op.element))
     for d, sizes, readers in zip(parts.dimensions, parts.sizes, _readers(parts)):
         size = constants.write(sizes.astype(np.float32), build.tensor([len(sizes)], ir.F32Type.get()))
-        gradient = build.convert(gradient, accumulator(op.element))
         size = build.convert(build.broadcast(size, build.shape_of(gradient), [d]), build.element_of(gradient))
         gradient = along_dimension(build.divide(gradient, size), d, readers)
     return build.convert(gradient, op.element)

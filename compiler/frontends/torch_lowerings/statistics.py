@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..torch_registry import torch_decomposition, torch_differentiated
+from .indexing import segments_of
 
 
 @torch_decomposition("aten.cov", for_shapes=True)
@@ -74,7 +75,7 @@ def segment_reduce(
         begins = ends - lengths
     else:
         return NotImplemented
-    segment = (torch.arange(len(x)).unsqueeze(1) >= ends).sum(1)
+    segment = segments_of(len(x), ends)
     start = torch.full([len(ends), *x.shape[1:]], _NEUTRAL[reduce] if initial is None else initial, dtype=x.dtype)
     places = segment.reshape(-1, *[1] * (x.dim() - 1)).expand(x.shape)
     made = start.scatter_reduce(0, places, x, {"max": "amax", "min": "amin", "mean": "sum"}.get(reduce, reduce))
