@@ -15,7 +15,19 @@ def elementwise(z, w):
 
 def functions(z, w):
     names = ("abs", "angle", "cos", "exp", "expm1", "log", "log1p", "rsqrt", "sgn", "sigmoid", "sin", "sqrt", "tan", "tanh")
-    return tuple(getattr(torch, name)(z) for name in names)
+    inverses = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "exp2")
+    return (*(getattr(torch, name)(z) for name in names + inverses), torch.ldexp(z, w), torch.isinf(z / 0))
+
+
+def spreads(z, w):
+    """Real numbers, of the sizes of complex ones."""
+    yield from (*torch.var_mean(z, 1), *torch.std_mean(w), torch.nn.functional.pairwise_distance(z, w), z.var(0, correction=0))
+    yield from (torch.ops.aten.norm.Scalar(z, 1), torch.ops.aten.norm.ScalarOpt_dim(z, None, [1], True))
+
+
+def writes(z, w):
+    places = torch.arange(4).flip(0)
+    return z.index_add(0, places, w, alpha=2j), z.scatter(0, places[:1, None], 1 - 2j), torch.ops.aten.sub.Scalar(z, 1j, 2)
 
 
 def parts(z, w):
@@ -49,7 +61,7 @@ def comparisons(z, w):
     yield from (torch.zeros(5, dtype=torch.complex64) + z[0], torch.ones(5, dtype=torch.complex64) * z, torch.full((5,), 1 + 2j) - z)
 
 
-@pytest.mark.parametrize("module", [elementwise, functions, parts, reductions, comparisons])
+@pytest.mark.parametrize("module", [elementwise, functions, spreads, writes, parts, reductions, comparisons])
 def test_as_torch_computes_it(module):
     torch.manual_seed(0)
     z, w = (torch.randn(4, 5, dtype=torch.complex64) for _ in "zw")

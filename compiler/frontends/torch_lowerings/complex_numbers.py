@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from torch_mlir import ir
@@ -30,7 +31,7 @@ for _name in _UNARY:
 
 
 @torch_lowering_of_complex("aten.add", "aten.sub")
-def add(op: TorchOp, x: Number, y: Number, *, alpha: Number = 1) -> ir.Value:
+def add(op: TorchOp, x: Number, y: Number, alpha: Number = 1) -> ir.Value:
     y = _operand(op, y) if alpha == 1 else build.elementwise("multiply", _operand(op, y), _operand(op, alpha))
     return build.elementwise("add" if ".add." in op.name else "subtract", _operand(op, x), y)
 
@@ -88,6 +89,27 @@ def _turned(x: ir.Value) -> ir.Value:
     return value_of("stablehlo.complex", x.type, [build.elementwise("negate", imaginary), real])
 
 
+@torch_lowering_of_complex("aten.acos", "aten.acosh", "aten.asin", "aten.asinh", "aten.atan")
+def inverse(op: TorchOp, x: ir.Value) -> ir.Value:
+    return value_of(f"chlo.{op.name.split('.')[1]}", x.type, [x])
+
+
+@torch_lowering_of_complex("aten.atanh")
+def atanh(op: TorchOp, x: ir.Value) -> ir.Value:
+    up, down = (build.elementwise("log_plus_one", each) for each in (x, build.elementwise("negate", x)))
+    return build.multiply(build.subtract(up, down), build.full_like(x, 0.5))
+
+
+@torch_lowering_of_complex("aten.exp2")
+def exp2(op: TorchOp, x: ir.Value) -> ir.Value:
+    return build.elementwise("exponential", build.multiply(x, build.full_like(x, math.log(2))))
+
+
+@torch_lowering_of_complex("aten.ldexp")
+def ldexp(op: TorchOp, x: ir.Value, power: ir.Value) -> ir.Value:
+    return build.multiply(_operand(op, x), exp2(op, _operand(op, power)))
+
+
 @torch_lowering_of_complex("aten.angle")
 def angle(op: TorchOp, x: ir.Value) -> ir.Value:
     real, imaginary = _parts(x)
@@ -106,13 +128,6 @@ def view_as_complex(op: TorchOp, x: ir.Value) -> ir.Value:
     return value_of("stablehlo.complex", op.result, [build.reshape(build.slice_dim(x, len(shape), n, n + 1), shape) for n in range(2)])
 
 
-def splat(kind: ir.RankedTensorType, value: Number) -> ir.Value:
-    """A complex number everywhere in a tensor of that type."""
-    real, whole = kind.element_type.element_type, complex(value)
-    parts = build.tensor(kind.shape, real)
-    return value_of("stablehlo.complex", kind, [build.splat(parts, build.scalar(real, part)) for part in (whole.real, whole.imag)])
-
-
 def _parts(x: ir.Value) -> list[ir.Value]:
     kind = build.tensor(build.shape_of(x), element_of(x).element_type)
     return [value_of(f"stablehlo.{name}", kind, [x]) for name in ("real", "imag")]
@@ -122,4 +137,4 @@ def _operand(op: TorchOp, value: Number) -> ir.Value:
     """A tensor or a number as a value of the result's type."""
     if isinstance(value, ir.Value):
         return op.operand(value)
-    return splat(op.result, value)
+    return build.full(op.result, value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from hloom.passes.common.rewriting import element_of, value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering_of_complex
-from .complex_numbers import Number, conjugate, splat
+from .complex_numbers import Number, conjugate
 
 
 @torch_lowering_of_complex("aten.sum.default", "aten.sum.dim_IntList", "aten.mean.default", "aten.mean.dim")
@@ -22,14 +22,14 @@ def sum_(op: TorchOp, x: ir.Value, dims: Sequence[int] | None = None, keep: bool
     shape = build.shape_of(x)
     summed = [d % len(shape) for d in dims] if dims and shape else list(range(len(shape)))
     total = build.reshape(build.sum_along(_converted(op, x), summed), list(op.result.shape))
-    return total if ".sum." in op.name else build.divide(total, splat(op.result, prod(shape[d] for d in summed)))
+    return total if ".sum." in op.name else build.divide(total, build.full(op.result, math.prod(shape[d] for d in summed)))
 
 
 @torch_lowering_of_complex("aten.prod.default", "aten.prod.dim_int")
 def product(op: TorchOp, x: ir.Value, dim: int | None = None, keep: bool = False, *, dtype: torch.dtype | None = None) -> ir.Value:
     rank = len(build.shape_of(x))
     dims = list(range(rank)) if dim is None or not rank else [dim % rank]
-    one = splat(build.tensor([], op.element), 1)
+    one = build.full(build.tensor([], op.element), 1)
     (made,) = build.reduce([_converted(op, x)], [one], dims, lambda a, b: [build.elementwise("multiply", a, b)])
     return build.reshape(made, list(op.result.shape))
 
@@ -43,7 +43,7 @@ def running(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = N
     window[dim] = shape[dim]
     padding = [(size - 1, 0) for size in window]
     name, start = ("add", 0) if ".cumsum." in op.name else ("multiply", 1)
-    first = splat(build.tensor([], op.element), start)
+    first = build.full(build.tensor([], op.element), start)
     return build.reduce_window([x], [first], window, ones, ones, padding, lambda a, b: [build.elementwise(name, a, b)])[0]
 
 
@@ -60,7 +60,7 @@ def equal(op: TorchOp, x: ir.Value, y: Number) -> ir.Value:
     element = next(element_of(value) for value in (x, y) if isinstance(value, ir.Value) and isinstance(element_of(value), ir.ComplexType))
     kind = build.tensor(op.result.shape, element)
     same = replace(op, results=(kind,))
-    operands = [_converted(same, value) if isinstance(value, ir.Value) else splat(kind, value) for value in (x, y)]
+    operands = [_converted(same, value) if isinstance(value, ir.Value) else build.full(kind, value) for value in (x, y)]
     return build.compare("EQ" if ".eq." in op.name else "NE", *(same.operand(value) for value in operands))
 
 
@@ -69,24 +69,30 @@ def is_nan(op: TorchOp, x: ir.Value) -> ir.Value:
     return build.compare("NE", x, x)
 
 
+@torch_lowering_of_complex("aten.isinf")
+def is_infinite(op: TorchOp, x: ir.Value) -> ir.Value:
+    size = build.elementwise("abs", x, result=build.tensor(build.shape_of(x), element_of(x).element_type))
+    return build.compare("EQ", size, build.full_like(size, math.inf))
+
+
 @torch_lowering_of_complex("aten.full.default", "aten.full_like.default")
 def full(op: TorchOp, size_or_like: Any, value: Number, **_: Any) -> ir.Value:
-    return splat(op.result, value)
+    return build.full(op.result, value)
 
 
 @torch_lowering_of_complex("aten.scalar_tensor.default")
 def scalar(op: TorchOp, value: Number, **_: Any) -> ir.Value:
-    return splat(op.result, value)
+    return build.full(op.result, value)
 
 
 @torch_lowering_of_complex("aten.zeros.default", "aten.empty_strided.default")
 def zeros(op: TorchOp, size: Sequence[int], *_: Any, **__: Any) -> ir.Value:
-    return splat(op.result, 0)
+    return build.full(op.result, 0)
 
 
 @torch_lowering_of_complex("aten.ones.default")
 def ones(op: TorchOp, size: Sequence[int], **_: Any) -> ir.Value:
-    return splat(op.result, 1)
+    return build.full(op.result, 1)
 
 
 @torch_lowering_of_complex("prims.convert_element_type")

@@ -35,6 +35,8 @@ def matrix_exp(op: TorchOp, a: ir.Value) -> ir.Value:
         return a
     *batch, _, _ = shape = build.shape_of(a)
     real = _real(element_of(a))
+    if real.width < 32:
+        return build.convert(matrix_exp(op, build.convert(a, ir.F32Type.get())), real)
     size = build.elementwise("abs", a, result=build.tensor(shape, real))
     columns = build.sum_along(size, [len(batch)])
     lowest = build.zero([], real)

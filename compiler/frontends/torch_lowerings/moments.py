@@ -2,13 +2,14 @@
 
 torch-mlir computes them in f64, with half the lanes, and the mean of a norm once more. Squares of what is left of a mean that is rounded to
 the elements' type are off by the square of that rounding: sums of that type are as good as those of eager's norms. Half-precision floats
-are computed in f32.
+are computed in f32. Of complex numbers it is the square of their size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from ..torch_registry import torch_decomposition
@@ -16,7 +17,7 @@ from ..torch_registry import torch_decomposition
 
 @torch_decomposition("aten.var.correction")
 def var(x: Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
-    return NotImplemented if _is_left(x) else _moments(x, dim, correction, keepdim)[0].to(x.dtype)
+    return NotImplemented if _is_left(x) else _moments(x, dim, correction, keepdim)[0].to(x.dtype.to_real())
 
 
 @torch_decomposition("aten.var_mean.correction")
@@ -26,12 +27,12 @@ def var_mean(
     if _is_left(x):
         return NotImplemented
     variance, mean = _moments(x, dim, correction, keepdim)
-    return variance.to(x.dtype), mean.to(x.dtype)
+    return variance.to(x.dtype.to_real()), mean.to(x.dtype)
 
 
 @torch_decomposition("aten.std.correction")
 def std(x: Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
-    return NotImplemented if _is_left(x) else _moments(x, dim, correction, keepdim)[0].sqrt().to(x.dtype)
+    return NotImplemented if _is_left(x) else _moments(x, dim, correction, keepdim)[0].sqrt().to(x.dtype.to_real())
 
 
 @torch_decomposition("aten.std_mean.correction")
@@ -41,11 +42,11 @@ def std_mean(
     if _is_left(x):
         return NotImplemented
     variance, mean = _moments(x, dim, correction, keepdim)
-    return variance.sqrt().to(x.dtype), mean.to(x.dtype)
+    return variance.sqrt().to(x.dtype.to_real()), mean.to(x.dtype)
 
 
 def _is_left(x: Tensor) -> bool:
-    return not x.is_floating_point()
+    return not (x.is_floating_point() or x.is_complex())
 
 
 def _moments(x: Tensor, dim: Sequence[int] | None, correction: float | None, keepdim: bool) -> tuple[Tensor, Tensor]:
@@ -58,7 +59,8 @@ def _moments(x: Tensor, dim: Sequence[int] | None, correction: float | None, kee
     for d in dims:
         count = count * x.shape[d]
     divisor = count - (1 if correction is None else correction)
-    variance = (apart * apart).sum(dims, keepdim=True) / (divisor if divisor > 0 else 0.0)
+    square = torch.view_as_real(apart).square().sum(-1) if x.is_complex() else apart * apart
+    variance = square.sum(dims, keepdim=True) / (divisor if divisor > 0 else 0.0)
     if keepdim:
         return variance, mean
     kept = [size for d, size in enumerate(x.shape) if d not in dims]

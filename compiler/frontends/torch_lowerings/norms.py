@@ -38,3 +38,11 @@ def vector_norm(
     if not x.is_complex():
         return NotImplemented
     return torch.linalg.vector_norm((x if dtype is None else x.to(dtype)).abs(), ord, dim, keepdim)
+
+
+@torch_decomposition("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dtype", "aten.norm.ScalarOpt_dtype_dim")
+def norm(
+    x: Tensor, p: float | None = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    """The same op by its older name."""
+    return vector_norm(x, 2 if p is None else p, dim or None, keepdim, dtype=dtype)

@@ -35,12 +35,18 @@ def splat(kind: ir.Type, element: ir.Attribute) -> ir.Value:
     return constant(ir.DenseElementsAttr.get_splat(kind, element))
 
 
-def full(kind: ir.Type, value: float | int | bool | np.generic) -> ir.Value:
-    """A constant of tensor type `kind` whose elements are all `value`, rounded to their type."""
-    return splat(kind, scalar(ir.RankedTensorType(kind).element_type, value))
+def full(kind: ir.Type, value: complex | np.generic) -> ir.Value:
+    """A value of tensor type `kind` whose elements are all `value`, rounded to their type: a constant, or a complex number's two."""
+    kind = ir.RankedTensorType(kind)
+    element = kind.element_type
+    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of one
+        whole, part = complex(value), tensor(kind.shape, element.element_type)
+        return value_of("stablehlo.complex", kind, [full(part, whole.real), full(part, whole.imag)])
+    assert not isinstance(value, complex)
+    return splat(kind, scalar(element, value))
 
 
-def full_like(value: ir.Value, number: float | int | bool | np.generic) -> ir.Value:
+def full_like(value: ir.Value, number: complex | np.generic) -> ir.Value:
     return full(value.type, number)
 
 
@@ -322,9 +328,6 @@ def select(chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def zero(shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A splat of 0 (false for i1)."""
-    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of a complex number
-        parts = [zero(shape, element.element_type)] * 2
-        return value_of("stablehlo.complex", tensor(shape, element), parts)
     return full(tensor(shape, element), 0)
 
 
