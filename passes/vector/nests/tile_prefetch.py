@@ -56,9 +56,20 @@ def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None
     if whole * nbytes <= near or slice_bytes > target.l2_bytes // 2:
         return
     line = Lanes(target.cache_line_bytes // nbytes)
-    here, (*outer, last) = replace(pixels, ahead=0), pixels.sizes
+    here, inside, length = replace(pixels, ahead=0), *_row(pixels)
+    zeros = [LinearIndex()] * inside
 
     def row(at: list[LinearIndex]) -> None:
-        for_each(0, last, line.count, lambda x: line.prefetch(here, pixels.address([*at, x])))
+        for_each(0, length, line.count, lambda x: line.prefetch(here, pixels.address([*at, *zeros, x])))
 
-    nest_each(outer, row)
+    nest_each(pixels.sizes[: -1 - inside], row)
+
+
+def _row(pixels: Storage) -> tuple[int, int | ir.Value]:
+    """How many dims beside the last lie in one piece with it, and the elements of such a piece: those of one pixel may be a part of a line."""
+    inside, length = 0, pixels.sizes[-1]
+    for size, stride in zip(pixels.sizes[-2::-1], pixels.strides[-2::-1]):
+        if not isinstance(length, int) or not isinstance(size, int) or stride != length:
+            break
+        inside, length = inside + 1, length * size
+    return inside, length

@@ -364,3 +364,43 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
     return %r : tensor<16x32x14xf32>
   }
 }
+
+// -----
+
+// Changed: A row of pixels of three channels lies in one piece: it is prefetched by cache lines, not by pixels.
+// CHECK-LABEL: func.func private @few_channels(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<7800xf32>, %[[W:.*]]: memref<216xf32>
+// CHECK-DAG: %[[LINE:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[ROW:.*]] = arith.constant 99 : index
+// CHECK: scf.for %{{.*}} = %c0 to %c3 step %c1
+// CHECK-NEXT: scf.for %{{.*}} = %c0 to %[[ROW]] step %[[LINE]]
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read
+// CHECK: vector.load %[[W]]
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: return
+#xp = affine_map<(oh, ow, c, kh, kw, ci) -> (oh * 2 + kh, ow * 2 + kw, ci)>
+#wp = affine_map<(oh, ow, c, kh, kw, ci) -> (kh, kw, ci, c)>
+#yp = affine_map<(oh, ow, c, kh, kw, ci) -> (oh, ow, c)>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 24000 : i64}} {
+  func.func private @few_channels(%x: tensor<65x40x3xf32>, %w: tensor<3x3x3x8xf32>) -> tensor<32x16x8xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<32x16x8xf32>
+    %r = scf.forall (%h) = (0) to (32) step (1) shared_outs(%o = %e) -> (tensor<32x16x8xf32>) {
+      %h2 = affine.apply affine_map<(d0) -> (d0 * 2)>(%h)
+      %s = tensor.extract_slice %x[%h2, 0, 0] [3, 33, 3] [1, 1, 1] : tensor<65x40x3xf32> to tensor<3x33x3xf32>
+      %t = tensor.extract_slice %o[%h, 0, 0] [1, 16, 8] [1, 1, 1] : tensor<32x16x8xf32> to tensor<1x16x8xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%t : tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+      %c = linalg.generic {indexing_maps = [#xp, #wp, #yp], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+          ins(%s, %w : tensor<3x33x3xf32>, tensor<3x3x3x8xf32>) outs(%f : tensor<1x16x8xf32>) {
+      ^bb0(%a: f32, %b: f32, %sum: f32):
+        %0 = arith.mulf %a, %b : f32
+        %1 = arith.addf %sum, %0 : f32
+        linalg.yield %1 : f32
+      } -> tensor<1x16x8xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %c into %o[%h, 0, 0] [1, 16, 8] [1, 1, 1] : tensor<1x16x8xf32> into tensor<32x16x8xf32>
+      }
+    }
+    return %r : tensor<32x16x8xf32>
+  }
+}
