@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import ceil
+from math import ceil, prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math
@@ -28,7 +28,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import LoopBound, for_each, if_else, if_then, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.storage import Storage
+from ...common.storage import Storage, row_major
 from ...common.tiled_function import size_bound
 from ...common.vectors import splat
 from ...common.winograd import TAPS, transform_inputs, transform_outputs
@@ -77,9 +77,16 @@ class _Winograd:
         self.window = scratch((self.rows * self.outputs + 2, self.columns * self.outputs + 2, self.line), self.element)
         self.images: int | ir.Value = 1 if loops.image is None else work.extents[loops.image]
         images = size_bound(self.images) if loops.depth is None else loops.depth.planes(size_bound(self.images))
-        self.inputs = scratch((self.side**2, images, self.rows * self.columns, depth), self.element)
-        self.products = scratch((self.side**2, size_bound(self.images), self.rows * self.columns, self.block), self.element)
         self.scratch = scratch
+        self.inputs = self._points((images, self.rows * self.columns, depth))
+        self.products = self._points((size_bound(self.images), self.rows * self.columns, self.block))
+
+    def _points(self, shape: tuple[int, ...]) -> Storage:
+        """A buffer of so many elements for each ξ, an odd number of cache lines apart: a transform touches all of them, and would find them
+        in few sets of a near cache."""
+        line = _LINE_BYTES // 4
+        step = (ceil(prod(shape) / line) | 1) * line
+        return replace(self.scratch((self.side**2, step), self.element), strides=(step, *row_major(shape)), sizes=(self.side**2, *shape))
 
     def emit(self) -> None:
         nest_each([self.work.extents[d] for d in self.loops.outer], lambda indices: self._images(dict(zip(self.loops.outer, indices))))

@@ -1,10 +1,13 @@
 // RUN: hloom-opt %s --tile-and-fuse --vectorize-tiles --canonicalize --cse --split-input-file | filecheck %s
 
 // Changed: Each block of the products asks for its share of the weights behind those that it reads, of halves too. What follows is computed of
-// the results in registers; they are in no buffer of f32.
+// the results in registers; they are in no buffer of f32. What 14 tiles have of each of 36 points takes 28 cache lines: points are 29 apart, so
+// that those of a tile lie in different sets of a cache.
 // CHECK-LABEL: func.func private @rounded(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: memref<25088xbf16>, %[[W:[a-z0-9]*]]: memref<36864xf32>, %[[B:[a-z0-9]*]]: memref<32xbf16>, %[[Y:[a-z0-9]*]]: memref<25088xbf16>)
 // CHECK-NOT: memref.alloca() {{.*}} : memref<7168xf32>
+// CHECK: memref.alloca() {{.*}} : memref<16704xf32>
+// CHECK-NEXT: memref.alloca() {{.*}} : memref<16704xf32>
 // CHECK: memref.prefetch %[[W]]
 // CHECK: vector.load %[[W]]
 // CHECK: vector.load %[[B]]
