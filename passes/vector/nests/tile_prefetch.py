@@ -66,7 +66,7 @@ def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None
 
 
 def _row(pixels: Storage) -> tuple[int, int | ir.Value]:
-    """How many dims beside the last lie in one piece with it, and the elements of such a piece: those of one pixel may be a part of a line."""
+    """How many dims beside the last lie in one piece with it, and the elements of such a piece: a pixel may be a part of a cache line."""
     inside, length = 0, pixels.sizes[-1]
     for size, stride in zip(pixels.sizes[-2::-1], pixels.strides[-2::-1]):
         if not isinstance(length, int) or not isinstance(size, int) or stride != length:
