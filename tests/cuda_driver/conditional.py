@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ALLOWED = {Kind.KERNEL, Kind.EMPTY, Kind.MEMSET, Kind.MEMCPY, Kind.CONDITIONAL}
 """What a body may hold."""
-_MOST_ROUNDS = 1_000_000
 
 
 class Choice(IntEnum):
@@ -59,11 +58,11 @@ class Conditional(Node):
 
     def run(self, machine: Machine) -> None:
         if self.choice == Choice.WHILE:
-            for _ in range(_MOST_ROUNDS):
+            for _ in range(machine.most_rounds):
                 if not self.value(machine):
                     return
                 run_in_any_order(machine, self.bodies[0])
-            raise Fault(f"a loop of more than {_MOST_ROUNDS} rounds", Code.LAUNCH_FAILED)
+            raise Fault(f"a loop of more than {machine.most_rounds} rounds", Code.LAUNCH_FAILED)
         value = self.value(machine)
         number = value if self.choice == Choice.SWITCH else int(not value)
         if number < len(self.bodies):

@@ -39,6 +39,8 @@ class Machine:
         self.primary: dict[int, Context] = {}
         self.streams: list[Stream] = []
         self.conditions: dict[int, int] = {}
+        self.most_rounds = 100_000
+        """After so many a loop is taken for one that does not end."""
         self._handles = itertools.count(0x7F0000001000, 0x100)
 
     def begin_again(self, seed: int) -> None:

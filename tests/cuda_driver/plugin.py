@@ -28,6 +28,6 @@ def gpu(request: pytest.FixtureRequest) -> Iterator[Machine]:
     machine.begin_again(request.param)
     machine.executor = ByImage()
     yield machine
-    assert machine.fault is None or request.node.get_closest_marker("faults"), machine.fault
+    assert machine.fault is None, machine.fault
     machine.begin_again(0)
     machine.thread = threading.local()
