@@ -138,18 +138,30 @@ def _module_path(node: Node) -> str:
 class _NodeImporter(GraphNodeImporter):
     """torch-mlir's importer of nodes, which asks for a lowering first."""
 
+    _has_f64 = False
+    """Whether the node that is imported takes a tensor of f64."""
+
     def _import_torch_op_overload(self, loc: ir.Location, node: Node, concrete_target: Any = None) -> None:
         if node.target is torch.ops.aten._assert_tensor_metadata.default:
             return  # export's check of a type that it knows; torch-mlir drops those of real numbers alone
         lowering = lowering_of(concrete_target or node.target, _has_complex(node))
         if lowering is not None and self._lower_node(loc, node, lowering):
             return
+        self._has_f64 = any(each.meta["val"].dtype == torch.float64 for each in node.all_input_nodes if _is_torch_tensor(each))
         try:
             super()._import_torch_op_overload(loc, node, concrete_target)
         except (NotImplementedError, ValueError, TypeError, KeyError) as error:
             name = str(node.target)
             why = f"torch-mlir does not import {name}: {error}"
             raise UnsupportedOpError(why, op=name, loc=str(loc), stage="input", remedy="write the module with other torch ops") from error
+
+    def _import_scalar_as_tensor(self, loc: ir.Location, arg: Any) -> ir.Value:
+        """torch-mlir has a float where a tensor is asked for (`1.1 - x`) in f32, which rounds what goes with f64."""
+        if not (self._has_f64 and isinstance(arg, float)):
+            return super()._import_scalar_as_tensor(loc, arg)
+        with loc:
+            number = build.full(build.tensor([], ir.F64Type.get()), arg)
+            return value_of("torch_c.from_builtin_tensor", self._cc.get_vtensor_type(torch.Size([]), torch.float64), [number])
 
     def _import_hop(self, loc: ir.Location, node: Node, hop: Any) -> None:
         if not is_control_flow(hop):
@@ -216,8 +228,11 @@ class _NodeImporter(GraphNodeImporter):
 
 def _has_complex(node: Node) -> bool:
     """Whether the node takes or gives complex tensors."""
-    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
-    return any(isinstance(value, torch.Tensor) and value.is_complex() for value in values)
+    return any(each.meta["val"].is_complex() for each in (node, *node.all_input_nodes) if _is_torch_tensor(each))
+
+
+def _is_torch_tensor(node: Node) -> bool:
+    return isinstance(node.meta.get("val"), torch.Tensor)
 
 
 def _described(node: Node, values: Sequence[torch.Tensor | None]) -> TorchOp:

@@ -36,3 +36,13 @@ def test_gradients_of_scalars(function) -> None:
     dims = () if function is not torch.logsumexp else (0,)
     torch.compile(lambda x: function(x, *dims), backend="hloom", fullgraph=True)(x).backward()
     assert x.grad == 1
+
+
+def test_numbers_beside_doubles_are_doubles():
+    x = torch.tensor([-1.0, 2.0, 0.3], dtype=torch.float64)
+
+    def module(x):
+        return 1.1 - x, 0.1 / x, x.angle(), x * torch.linspace(0.1, 1.3, 3, dtype=torch.float64), torch.where(x < 0, 0.1, x), 0.1 // x
+
+    for found, expected in zip(hloom.compile(module, x)(x), module(x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-15, atol=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -33,6 +34,14 @@ def bitwise_or(op: TorchOp, x: Number, y: Number) -> ir.Value:
 @torch_lowering("aten.bitwise_xor", "aten.__xor__")
 def bitwise_xor(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return build.elementwise("xor", op.operand(x), op.operand(y))
+
+
+@torch_lowering("aten.angle")
+def angle(op: TorchOp, x: ir.Value) -> ir.Value:
+    """Of real numbers: torch's own composition has pi in f32."""
+    x = op.operand(x)
+    flat = build.select(build.compare("LT", x, build.full_like(x, 0)), build.full_like(x, math.pi), build.full_like(x, 0))
+    return build.select(build.compare("NE", x, x), x, flat)
 
 
 @torch_lowering("aten.reciprocal")
