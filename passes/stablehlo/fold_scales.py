@@ -66,9 +66,10 @@ def _in_f32(convolution: ir.Operation) -> ir.Value | None:
     (result,) = convolution.results
     if not isinstance(build.element_of(result), ir.BF16Type | ir.F16Type) or not has_one_use(result):
         return None
-    (wide,) = next(iter(result.uses)).owner.operation.results
-    is_extended = wide.owner.name == "stablehlo.convert" and isinstance(build.element_of(wide), ir.F32Type)
-    return wide if is_extended else None
+    user = next(iter(result.uses)).owner.operation
+    if user.name != "stablehlo.convert" or not isinstance(build.element_of(user.results[0]), ir.F32Type):
+        return None
+    return user.results[0]
 
 
 def _fold(convolution: ir.Operation, value: ir.Value, known: set[ir.Value]) -> None:

@@ -37,6 +37,8 @@ CASES = {
     "one soft margin": (lambda x: F.soft_margin_loss(x * 16, torch.tensor([1.0, -1, 1])), (3,)),
     "one label": (lambda x: F.multilabel_margin_loss(x, torch.tensor(0)), ()),
     "sign": (lambda x: torch.sgn(x) * x, (4,)),
+    "weight norm": (lambda v, g: torch._weight_norm(v, g, 1), (3, 5), (1, 5)),
+    "forward mode": (lambda x, t: torch.func.jvp(lambda x: x.sin() @ x.mT, (x,), (t,))[1], (3, 5), (3, 5)),
     "rows of QR": (lambda x: torch.linalg.qr(x)[1], (5, 5)),
     **{f"{m} {p}": (of_samples(m, p), (2, 3, 6, 7), (2, 4, 3, 2)) for m in ("bilinear", "nearest") for p in ("zeros", "reflection")},
     "bicubic border": (of_samples("bicubic", "border"), (2, 3, 6, 7), (2, 4, 3, 2)),

@@ -67,6 +67,12 @@ def empty_like(x: Tensor, **options: Any) -> Tensor:
     return torch.full(x.shape, 0, dtype=options.get("dtype") or x.dtype)
 
 
+@torch_decomposition("aten._new_zeros_with_same_feature_meta")
+def new_zeros_of_a_tangent(x: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
+    """As derivatives by forward mode start: of the other's shape, behind the dimensions that vmap adds."""
+    return torch.full((*x.shape[:self_num_batch_dims], *other.shape), 0, dtype=other.dtype)
+
+
 @torch_decomposition("aten.instance_norm")
 def instance_norm(
     x: Tensor,

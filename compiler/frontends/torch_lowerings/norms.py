@@ -46,3 +46,10 @@ def norm(
 ) -> Tensor:
     """The same op by its older name."""
     return vector_norm(x, 2 if p is None else p, dim or None, keepdim, dtype=dtype)
+
+
+@torch_decomposition("aten._weight_norm_interface_backward")
+def weight_norm_gradients(gradient: Tensor, direction: Tensor, size: Tensor, norms: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Of `direction * size / norms`, whose norms are those of all dimensions but `dim`."""
+    along = (gradient * direction).sum([d for d in range(direction.dim()) if d != dim % direction.dim()], keepdim=True) / norms
+    return (gradient - direction * (along / norms)) * (size / norms), along

@@ -1,8 +1,10 @@
-"""What is selected by place: elements that hold, as many as are asked for; elements together with others; writes at places of a row."""
+"""What is selected by place: elements that hold, as many as are asked for; elements together with others; writes at places of
+a row, and where a mask is set."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -11,7 +13,7 @@ from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build, constants
 
-from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
 
 
 @torch_decomposition("aten.nonzero_static")
@@ -57,3 +59,50 @@ def put(x: Tensor, places: Tensor, source: Tensor, accumulate: bool = False) -> 
     places = places.reshape(-1)
     places = torch.where(places < 0, places + x.numel(), places)
     return x.reshape(-1).index_put((places,), source.reshape(-1), accumulate).reshape(x.shape)
+
+
+@torch_differentiated("aten.index_put")
+@torch_decomposition("aten.index_put")
+def index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """x[mask] = value is a choice of elements. Values that are not one for all go in order where the mask is set."""
+    mask, dim = _mask_of(x, indices)
+    if mask is None:
+        return NotImplemented
+    behind = x.dim() - dim - mask.dim()
+    if (at := values.dim() - behind - 1) >= 0:  # a dimension of the values lists what is chosen
+        before, count, after = values.shape[:at], values.shape[at], values.shape[at + 1 :]
+        if not count:
+            return x.clone()
+        if count > 1:
+            values = values.index_select(at, (mask.reshape(-1).cumsum(0) - 1).clamp(0, count - 1))
+        values = values.reshape(*before, *(mask.shape if count > 1 else [1] * mask.dim()), *after)
+    return torch.where(mask.reshape(*mask.shape, *[1] * behind), x + values if accumulate else values, x)
+
+
+@torch_differentiated("aten.index_put_")
+def index_put_in_place(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """The same. Autograd would read the values' gradients where the mask is set, as many as there are."""
+    made = index_put(x, indices, values, accumulate)
+    return made if made is NotImplemented else x.copy_(made)
+
+
+def _mask_of(x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor | None, int]:
+    """What the indices choose as a mask over dimensions that lie together, and the first of these. None where no index is a mask, or one
+    is of several places."""
+    chosen, first, dim = None, 0, 0
+    for each in indices:
+        if each is None:
+            dim += 1
+            continue
+        is_mask = each.dtype == torch.bool
+        if not is_mask and each.numel() != 1:
+            return None, 0
+        mask = each if is_mask else torch.arange(x.shape[dim]) == torch.remainder(each.reshape(1), x.shape[dim])
+        if chosen is None:
+            chosen, first = mask, dim
+        elif dim != first + chosen.dim():
+            return None, 0
+        else:
+            chosen = chosen.reshape(*chosen.shape, *[1] * mask.dim()) & mask
+        dim += mask.dim()
+    return (chosen if any(each is not None and each.dtype == torch.bool for each in indices) else None), first

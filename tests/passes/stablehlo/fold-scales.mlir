@@ -93,3 +93,15 @@ func.func @main(%x: tensor<1x8x8x16xbf16>, %w: tensor<3x3x16x24xbf16> {hloom.bou
   %3 = stablehlo.multiply %1, %2 : tensor<1x6x6x24xf32>
   return %3 : tensor<1x6x6x24xf32>
 }
+
+// -----
+
+// Unchanged: Sums of halves that are the result.
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT: stablehlo.convolution
+// CHECK-NEXT: return
+func.func @main(%x: tensor<1x8x8x16xbf16>, %w: tensor<3x3x16x24xbf16> {hloom.bound}) -> tensor<1x6x6x24xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xbf16>, tensor<3x3x16x24xbf16>) -> tensor<1x6x6x24xbf16>
+  return %0 : tensor<1x6x6x24xbf16>
+}
