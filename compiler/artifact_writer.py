@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 from hloom.dialects.thunk_json import programs
 from hloom.passes.common.dense_constants import constant_bytes
-from hloom.passes.common.init_function import origin
+from hloom.passes.common.init_function import origin, updates
 from hloom.passes.common.rewriting import integer, symbol_name, top_level
 from hloom.passes.errors import CompileError
 from hloom.runtime.artifact import Artifact
@@ -78,6 +78,9 @@ class ArtifactWriter:
             self.constants[blob] = constant_bytes(globals_[constant].attributes["initial_value"])
             buffers.append(["constant", blob])
         self.entries[name] = {"symbol": _SYMBOLS[name], "buffers": buffers}
+        in_place = [[buffers[index][1], result] for index, result in updates(attributes[: len(signature.inputs)]).items()]
+        if in_place:
+            self.entries[name]["in_place"] = in_place
         if name == "init":
             self.packed = [tensor_spec(f"packed{number}", kind) for number, kind in enumerate(signature.results)]
 

@@ -67,6 +67,8 @@ class Compilation:
     """Whether `original` is wanted."""
     kept: bool = False
     """A program for a CPU, too, comes from the cache if it was compiled before."""
+    in_place: Mapping[int, int] | None = None
+    """Arguments of which a call leaves results in their memory, on a CPU: those that the program changes, where nobody says others."""
     values: dict[int, Any] = field(default_factory=dict)
     """The values of bound arguments, by index, which `executable` binds."""
     machine: TargetView = field(init=False)
@@ -215,6 +217,8 @@ class Compilation:
 
     def _bind(self) -> None:
         if self.stage == "input":
+            if self.machine.kind == "cpu":
+                self.program.update_in_place(self.program.updates if self.in_place is None else self.in_place)
             self.bound = self.program.bind(self.bound)
             return
         self.bound = sorted(self.bound)

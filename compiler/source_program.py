@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.common.init_function import bound_arguments, mark_bound
+from hloom.passes.common.init_function import bound_arguments, mark_bound, mark_updates
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
 from hloom.passes.stablehlo.quantized.types import stored_element
@@ -84,6 +84,10 @@ class SourceProgram(Imported):
             raise CompileError("keyword arguments cannot be bound", remedy="make them positional")
         self.in_tree = pytree.without(self.in_tree, gone)
         return marked
+
+    def update_in_place(self, results: Mapping[int, int]) -> None:
+        """Has those results written into the memory of those arguments."""
+        mark_updates(main_function(self.module), results)
 
     def manifest(self, name: str, bound: Collection[int]) -> dict[str, Any]:
         """What the manifest of a file says of the program (docs/artifact.md), where the arguments of those indices are bound."""

@@ -30,7 +30,7 @@ class AbsentDevice:
     def kept(self) -> Mapping[str, Buffer]:
         return self._kept
 
-    def call(self, inputs: Any, outputs: Any = None) -> list[Any]:
+    def call(self, inputs: Any, outputs: Any = None, *, in_place: bool = False) -> list[Any]:
         raise self._reason
 
     def measurements(self) -> list[tuple[int, int, int]]:

@@ -22,7 +22,7 @@ from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import LoadedProgram, Slot
-from .tensors import TO_KIND, address_of, refuse_overlap, torch_address, torch_factory, view
+from .tensors import TO_KIND, address_of, refuse_overlap, share_memory, torch_address, torch_factory, view
 
 
 class _Frame:
@@ -73,6 +73,11 @@ class CpuDevice:
         self._main: _Entry | None = None
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
+        places = {position: number for number, position in enumerate(program.positions)}
+        slots = {value: index for index, (kind, value) in enumerate(program.slots["main"]) if kind == "argument"}
+        self._updates = [(places[argument], slots[argument], result) for argument, result in program.in_place.items()]
+        self._apart: list[int] = []
+        """Where the arguments were that shared no memory with what is updated."""
         self._factories = [result_factory(spec) for spec in program.signature.outputs]
 
     def _link(self, program: LoadedProgram) -> Mapping[str, Any]:
@@ -93,26 +98,49 @@ class CpuDevice:
     def _torch_factories(self) -> list[Callable[[], tuple[Any, int]]]:
         return [torch_factory(spec, large) for spec, large in zip(self.signature.outputs, self._factories)]
 
-    def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
+    def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, *, in_place: bool = False) -> list[Any]:
+        """`in_place`: the inputs that the program updates can be written. Results are those arrays then, or copies of such as are not dense
+        and row-major. What shares memory with another input is copied, too."""
         main = self._main
         assert main is not None, "not started"
         frame = main.take()
         pointers = frame.pointers
+        there: dict[int, tuple[Any, int]] = {}
         try:
             owners, kind = self._set_inputs(main, pointers, inputs)
+            if in_place:
+                there = self._updated(main, pointers, inputs, owners)
             if outputs is None:
                 results = []
-                for index, make in zip(main.results, self._torch_factories if kind == "torch" else self._factories):
-                    result, pointers[index] = make()
+                for number, make in enumerate(self._torch_factories if kind == "torch" else self._factories):
+                    result, pointers[main.results[number]] = there[number] if number in there else make()
                     results.append(result)
             else:
                 results, kind = list(outputs), "given"
-                owners += self._set_outputs(main, pointers, results)
+                owners.update(enumerate(self._set_outputs(main, pointers, results), len(inputs)))
+            if self._updates and not there:
+                self._copy_updated(main, pointers)
             main.function(frame.address)
         finally:
             main.give(frame)
         del owners
-        return [TO_KIND[kind](result) for result in results] if kind == "jax" else results
+        return [result if n in there else TO_KIND[kind](result) for n, result in enumerate(results)] if kind == "jax" else results
+
+    def _updated(self, main: _Entry, pointers: Any, inputs: Sequence[Any], owners: Mapping[int, Any]) -> dict[int, tuple[Any, int]]:
+        """The results that are written over inputs, by number: the arrays, and where they are. None, where inputs share memory with them."""
+        addresses = pointers[: len(self.program.manifest["arguments"])]
+        if addresses != self._apart:
+            written = {number for number, _, _ in self._updates}
+            slots = enumerate(zip(self.program.positions, self.signature.inputs))
+            if share_memory((addresses[main.arguments[p]], spec.nbytes, number in written) for number, (p, spec) in slots):
+                return {}
+            self._apart = addresses
+        return {result: (owners[n] if n in owners else inputs[n], addresses[slot]) for n, slot, result in self._updates}
+
+    def _copy_updated(self, main: _Entry, pointers: Any) -> None:
+        """Gives the results that are written over inputs the inputs' values: the inputs themselves stay as they are."""
+        for _, slot, result in self._updates:
+            ctypes.memmove(pointers[main.results[result]], pointers[slot], self.signature.outputs[result].nbytes)
 
     def _set_outputs(self, main: _Entry, pointers: Any, outputs: Sequence[Any]) -> list[Any]:
         """Sets the results' pointers to given arrays; returns what must outlive the call."""
@@ -130,12 +158,12 @@ class CpuDevice:
             owners.append(found.owner)
         return owners
 
-    def _set_inputs(self, main: _Entry, pointers: Any, inputs: Sequence[Any]) -> tuple[list[Any], str]:
-        """Sets the arguments' pointers; returns what must outlive the call, and the kind of the arrays."""
-        owners: list[Any] = []
+    def _set_inputs(self, main: _Entry, pointers: Any, inputs: Sequence[Any]) -> tuple[dict[int, Any], str]:
+        """Sets the arguments' pointers; returns what must outlive the call beside the inputs, by their numbers, and the arrays' kind."""
+        owners: dict[int, Any] = {}
         kind = "numpy" if inputs else self._own_kind
         slots = main.arguments
-        for position, value, (dtype, shape, spec) in zip(self.program.positions, inputs, self._fast):
+        for number, (position, value, (dtype, shape, spec)) in enumerate(zip(self.program.positions, inputs, self._fast)):
             if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
                 address = address_of(value)
             elif (place := torch_address(spec, value)) is not None:
@@ -144,7 +172,7 @@ class CpuDevice:
             else:
                 found = view(spec, value)
                 address = found.address
-                owners.append(found.owner)
+                owners[number] = found.owner
                 if kind == "numpy":
                     kind = found.kind
             if position in slots:

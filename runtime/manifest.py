@@ -47,7 +47,10 @@ def structure(value: Any) -> None:
         raise Mismatch(f"a structure ({error})", value) from None
 
 
-_ENTRY = record({"symbol": matching(r"[A-Za-z_]\w*", "a symbol"), "buffers": each(_buffer)}, {"unread": each(integer(0))})
+_ENTRY = record(
+    {"symbol": matching(r"[A-Za-z_]\w*", "a symbol"), "buffers": each(_buffer)},
+    {"unread": each(integer(0)), "in_place": each(row(integer(0), integer(0)))},
+)
 _CPU_TARGET = {"name": text, "features": each(matching(r"[\w.-]+", "a feature's name"))}
 _MANIFEST = record(
     {

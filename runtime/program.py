@@ -34,8 +34,11 @@ class Device(Protocol):
     def kept(self) -> Mapping[str, Buffer]:
         """What `start` takes, for saving."""
 
-    def call(self, inputs: Any, outputs: Any = None) -> list[Any]:
-        """Runs `main`, as many inputs as the signature has; into `outputs` if given."""
+    def call(self, inputs: Any, outputs: Any = None, *, in_place: bool = False) -> list[Any]:
+        """Runs `main`, as many inputs as the signature has; into `outputs` if given.
+
+        `in_place`: writes over the inputs that the program's `in_place` names, which share memory with no other.
+        """
 
     def measurements(self) -> list[tuple[int, int, int]]:
         """(id, begin, end) in nanoseconds of every measured thunk since the last time, the oldest first."""
@@ -59,6 +62,8 @@ class LoadedProgram:
     """Where the inputs of a call stand among the source program's arguments."""
     updates: dict[int, int]
     """Arguments that a call changes, by the results that are their new values."""
+    in_place: dict[int, int]
+    """Arguments into whose memory `main` writes those results: it finds the old values there, and reads them nowhere else."""
     state: tuple[int, ...]
     """Those of them that the program keeps from call to call (state.py). To a device they are inputs like others."""
     manifest: dict[str, Any]
@@ -139,6 +144,7 @@ def _read(artifact: Artifact) -> LoadedProgram:
         out_tree=manifest["out_tree"],
         positions=[index for index in range(len(manifest["arguments"])) if index not in signature.bound],
         updates=dict(manifest.get("updates", ())),
+        in_place=dict(manifest["entries"]["main"].get("in_place", ())),
         state=tuple(manifest.get("state", ())),
         manifest=manifest,
         blobs={name: blob for name, blob in artifact.blobs.items() if name not in saved},
@@ -161,6 +167,7 @@ def _check(program: LoadedProgram) -> None:
         _require(spec.nbytes <= LARGEST_BYTES, f"{spec.name or 'an array'} of {spec} has more bytes than there can be")
         ordered = not spec.order or sorted(spec.order) == list(range(len(spec.shape)))
         _require(ordered, f"{spec.name} has the order {spec.order}, which is none of {len(spec.shape)} dims")
+    _check_in_place(program)
     _require("init" in program.slots or not program.init_results, "there are init_results and no entry init")
     for entry in program.slots:
         _check_buffers(program, entry)
@@ -176,8 +183,19 @@ def _check_updates(program: LoadedProgram) -> None:
     _require(len(set(program.state)) == len(program.state) and set(program.state) <= set(program.updates), "state is not among updates")
     for argument, result in pairs:
         old, new = inputs.get(argument), outputs[result]
-        same = old is not None and (old.dtype, old.shape, old.order) == (new.dtype, new.shape, ())
+        same = old is not None and (old.dtype, old.shape, old.order) == (new.dtype, new.shape, new.order)
+        same = same and not (new.order and argument in program.state)
         _require(same, f"updates has argument {argument}, which result {result} is no value of")
+
+
+def _check_in_place(program: LoadedProgram) -> None:
+    """What is updated in place: inputs, each once, by results of as many bytes, each once."""
+    inputs, outputs = dict(zip(program.positions, program.signature.inputs)), program.signature.outputs
+    pairs = [pair for entry in program.manifest["entries"].values() for pair in entry.get("in_place", ())]
+    _require(len(program.in_place) == len(pairs) == len(set(program.in_place.values())), "in_place has an argument or a result twice")
+    for argument, result in pairs:
+        same = argument in inputs and result < len(outputs) and inputs[argument].nbytes == outputs[result].nbytes
+        _require(same, f"in_place has argument {argument}, into whose memory result {result} cannot be written")
 
 
 def _check_buffers(program: LoadedProgram, entry: str) -> None:

@@ -1,8 +1,9 @@
 """Arguments that a call changes: a program's state, which it keeps for the next call, and inputs that the source program changes in place.
 
-To a device both are inputs, and their new values the last results. Here the new values are written where the old ones are: into the
-memory of the caller's array, or of the array that was bound (a torch module's buffer). A new value on a GPU, whose old one came from the
-host, takes its place: the state then stays on the GPU.
+To a device both are inputs, and their new values the last results. The new values are written where the old ones are: into the memory of
+the caller's array, or of the array that was bound (a torch module's buffer). A program for a CPU does so itself, where no other input
+shares that memory. Otherwise new values are copied there. A new value on a GPU, whose old one came from the host, takes its place: the
+state then stays on the GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from .artifact import Buffer
 from .errors import ArityError, DamagedFileError, InputError, ShapeError
 from .program import GENERATOR, Device, LoadedProgram
-from .tensors import TO_KIND, view
+from .tensors import TO_KIND, address_of, view
 
 
 def initial_generator(seed: int = 0) -> np.ndarray:
@@ -34,6 +35,8 @@ class State:
         self._specs = {index: spec for index, spec in zip(program.positions, program.signature.inputs) if index in program.state}
         self._values: dict[str, Any] = {spec.name: initial_generator() for spec in self._specs.values() if spec.name == GENERATOR}
         self._caller_gives = [index for index in program.positions if index not in program.state]
+        self._changed = [(n, index, program.updates[index]) for n, index in enumerate(self._caller_gives) if index in program.updates]
+        """Of the caller's inputs, those that a call changes: numbers, arguments, results."""
         self._kind = program.kind
 
     # Values.
@@ -94,23 +97,26 @@ class State:
     def call(self, device: Device, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
         """A call of the device with the state among its inputs; gives back what the caller wants to see."""
         program = self._program
-        given = dict(zip(self._caller_gives, inputs))
-        for index in program.updates:
-            if index in given:
-                _refuse_unwritable(program, index, given[index])
+        specs = program.signature.outputs
+        _refuse_unwritable(program, [(index, inputs[number]) for number, index, _ in self._changed])
         with self._lock:
-            kept = self._values if given else {name: self._as_own_kind(value) for name, value in self._values.items()}
-            every = [given[index] if index in given else kept[self._specs[index].name] for index in program.positions]
-            places = None if outputs is None else [*outputs, *self._places()]
-            results = device.call(every, places)
-            specs = program.signature.outputs
-            for index, result in program.updates.items():
-                if index in given:
-                    _updated(specs[result], given[index], results[result])
-                else:
-                    name = self._specs[index].name
-                    self._values[name] = _updated(specs[result], self._values[name], results[result])
+            every = self._with_state(inputs) if self._specs else inputs
+            if outputs is None and program.in_place:
+                results = device.call(every, in_place=True)
+            else:
+                results = device.call(every, None if outputs is None else [*outputs, *self._places()])
+            for number, _, result in self._changed:
+                if results[result] is not inputs[number]:
+                    _updated(specs[result], inputs[number], results[result])
+            for index, spec in self._specs.items():
+                result = program.updates[index]
+                self._values[spec.name] = _updated(specs[result], self._values[spec.name], results[result])
         return results[: len(results) - len(program.updates)]
+
+    def _with_state(self, inputs: Sequence[Any]) -> list[Any]:
+        given = dict(zip(self._caller_gives, inputs))
+        kept = self._values if given else {name: self._as_own_kind(value) for name, value in self._values.items()}
+        return [given[index] if index in given else kept[self._specs[index].name] for index in self._program.positions]
 
     def _places(self) -> list[np.ndarray]:
         specs = self._program.signature.outputs
@@ -131,17 +137,19 @@ def _writable(spec: Any, value: Any) -> Any:
     return found if found.flags.writeable and found.flags.c_contiguous else found.copy()
 
 
-def _refuse_unwritable(program: LoadedProgram, index: int, value: Any) -> None:
-    name = program.manifest["arguments"][index]["name"]
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        return
+def _refuse_unwritable(program: LoadedProgram, changed: Sequence[tuple[int, Any]]) -> None:
+    """Raises InputError where an array that a call changes cannot be written to."""
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        if any(size > 1 and stride == 0 for size, stride in zip(value.shape, value.stride())):
-            raise InputError(f"the program changes {name} in place, whose elements share memory", remedy="give a clone of it")
-        return
-    kind = type(value).__name__
-    raise InputError(f"the program changes {name} in place, as a {kind} cannot be", remedy="give a torch tensor or a NumPy array")
+    for index, value in changed:
+        if torch is not None and isinstance(value, torch.Tensor):
+            if value.is_contiguous() or not any(size > 1 and stride == 0 for size, stride in zip(value.shape, value.stride())):
+                continue
+            why, remedy = "whose elements share memory", "give a clone of it"
+        elif isinstance(value, np.ndarray) and value.flags.writeable:
+            continue
+        else:
+            why, remedy = f"as a {type(value).__name__} cannot be", "give a torch tensor or a NumPy array"
+        raise InputError(f"the program changes {program.manifest['arguments'][index]['name']} in place, {why}", remedy=remedy)
 
 
 def _updated(spec: Any, old: Any, new: Any) -> Any:
@@ -152,7 +160,8 @@ def _updated(spec: Any, old: Any, new: Any) -> Any:
         host = _host(new)
         if host.shape != old.shape:
             raise ShapeError(f"{spec.name} should have shape {old.shape}, got {host.shape}")
-        old[...] = host
+        if address_of(host) != address_of(old):
+            old[...] = host
         return old
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(old, torch.Tensor):

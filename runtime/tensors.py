@@ -101,10 +101,12 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
 def torch_address(spec: TensorSpec, value: Any) -> int | None:
     """Where a plain torch tensor lies that is what the spec says and dense; None of any other value, at which `view` must look."""
     torch = sys.modules.get("torch")
-    if torch is None or type(value) is not torch.Tensor or value.shape != spec.shape or torch_name(value.dtype) != spec.dtype:
+    if torch is None or type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return None
+    if value.shape != spec.shape or torch_name(value.dtype) != spec.dtype:
         return None
     try:
-        plain = value.is_cpu and value.is_contiguous() and not value.is_neg() and not value.is_conj()
+        plain = value.is_contiguous() and value.is_cpu and not value.is_neg() and not is_conjugate(spec, value)
         return value.data_ptr() if plain else None
     except (RuntimeError, NotImplementedError):
         return None
@@ -126,6 +128,17 @@ def refuse_overlap(address: int, spec: TensorSpec, others: Iterable[tuple[int, T
     for start, other in others:
         if address < start + other.nbytes and start < address + spec.nbytes:
             raise InputError(f"the output {spec.name} overlaps {other.name}", remedy="give each output memory of its own")
+
+
+def share_memory(spans: Iterable[tuple[int, int, bool]]) -> bool:
+    """Whether any of the spans (address, bytes, whether it is written) overlaps one that is written."""
+    end = written_end = 0
+    for start, nbytes, written in sorted(spans):
+        if nbytes and (start < written_end or (written and start < end)):
+            return True
+        end = max(end, start + nbytes)
+        written_end = max(written_end, start + nbytes) if written else written_end
+    return False
 
 
 def _is_jax(value: Any) -> bool:

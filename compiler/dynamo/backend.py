@@ -71,7 +71,7 @@ def backend(
         module.hloom_key = key  # type: ignore[assignment]  # part of torch's own key, as all that a module has
         made = {name: SerializableAOTDispatchCompiler(Code, compiler) for name, compiler in made.items()}
     with known_objects_kept(), Tracing() as tracing, keys_without_inductor(), functorch_config.patch(_CACHED):
-        made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing}
+        made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing, "keep_inference_input_mutations": True}
         if any(isinstance(each, (list, tuple, dict)) for each in inputs):
             tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for
         return aot_autograd(**made, partition_fn=min_cut_rematerialization_partition)(module, inputs)

@@ -1,7 +1,8 @@
 """A graph of AOTAutograd's as an executable that takes and gives what the graph does.
 
-The graph is functional; its placeholders are tensors. Its results may be None, numbers, or operands handed through: those are put back at
-each call, and the program gives the others.
+The graph is functional, but for copies into operands that it changes, which are last; its placeholders are tensors. Its results may be
+None, numbers, or operands handed through: those are put back at each call, and the program gives the others. What operands change to are
+results of the program's, written into the operands' memory (runtime/state.py).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def compiled_graph(module: GraphModule, static: Collection[int] = (), about: Abo
     """
     with unset_fake_temporarily():
         graph = _Graph(module)
-        if not graph.made:
+        if not graph.makes:
             return Call(Frame(graph.taken, graph.results), None)
         key = graph.key(static, about)
         if (kept := kept_call(key)) is not None:
@@ -48,6 +49,7 @@ def compiled_graph(module: GraphModule, static: Collection[int] = (), about: Abo
         program = load_program(graph.imported())
         constants = {index: value for index, value in program.bound.items() if index not in program.state}
         operands = {index: graph.arguments.index(graph.operands[index]) for index in graph.taken if index in static}
+        operands = {index: place for index, place in operands.items() if graph.operands[index] not in graph.changed}
         bind: dict[int | str, Any] = dict.fromkeys(operands.values())
         compilation = Compilation.of_program(program, "graph", bind=bind, kept=key is None and not are_off(), **options)
         artifact, frame = compilation.artifact(), Frame(graph.taken, graph.results, operands, constants)
@@ -64,14 +66,14 @@ def key_of_graph(module: GraphModule, about: About | None) -> str | None:
             graph = _Graph(module)
         except CompileError:
             return None
-        return graph.key((), about) if graph.made else None
+        return graph.key((), about) if graph.makes else None
 
 
 def lowered_graph(module: GraphModule) -> None:
     """Takes the graph to StableHLO and no further. Raises CompileErrors for what has no form there."""
     with unset_fake_temporarily():
         graph = _Graph(module)
-        if graph.made:
+        if graph.makes:
             load_program(graph.imported())
 
 
@@ -84,6 +86,20 @@ def copied(module: GraphModule) -> tuple[Graph, Any]:
     return graph, values
 
 
+def without_copies(graph: Graph, values: Any) -> tuple[list[Any], dict[Node, Any]]:
+    """Takes copies into operands out of a graph. Gives the graph's values without them, and what each operand is changed to."""
+    results = list(values) if isinstance(values, (tuple, list)) else [values]
+    changed: dict[Node, Any] = {}
+    for node in [node for node in graph.nodes if node.target is torch.ops.aten.copy_.default]:
+        operand, value = node.args[:2]
+        if operand.op == "placeholder":
+            changed[operand] = value
+            results = [value if each is node else each for each in results]
+            node.replace_all_uses_with(value)
+            graph.erase_node(node)
+    return results, changed
+
+
 class _Graph:
     """A copy of the graph that takes what its program reads and gives what it makes."""
 
@@ -93,19 +109,27 @@ class _Graph:
         self.operands = [node for node in self.graph.nodes if node.op == "placeholder"]
         self.bound: dict[Node, torch.Tensor] = {}
         self._bind_constants()
+        values, changed = without_copies(self.graph, values)
         self.made: list[Node] = []
-        self.results = [self._result(value) for value in (values if isinstance(values, (tuple, list)) else [values])]
-        self.graph.output(tuple(self.made))
+        self.results = [self._result(value) for value in values]
+        self.graph.output((*self.made, *changed.values()))
         self.graph.eliminate_dead_code()
-        self.taken = [index for index, node in enumerate(self.operands) if node.users]
-        for node in self.operands:
-            if not node.users:
+        self.taken = [index for index, node in enumerate(self.operands) if node.users or node in changed]
+        for index, node in enumerate(self.operands):
+            if index not in self.taken:
                 self.graph.erase_node(node)
         self.arguments = [node for node in self.graph.nodes if node.op == "placeholder"]
+        self.changed = list(changed)
+        """Operands, whose new values are the program's last results."""
         for node in self.graph.nodes:
             if is_open(node):
                 why = "a number, or a size, that the program computes from its data"
                 raise UnsupportedOpError(why, op=str(node.target), loc=line_of(node) or None, stage="input", remedy=_WITHOUT)
+
+    @property
+    def makes(self) -> bool:
+        """Whether there is anything to compute."""
+        return bool(self.made or self.changed)
 
     def _bind_constants(self) -> None:
         """Tensors that the graph holds: small ones are constants of the program, others arguments that are bound."""
@@ -137,7 +161,7 @@ class _Graph:
 
     def key(self, static: Collection[int], about: About | None) -> str | None:
         """The name of the program in the cache, None where it is not kept."""
-        return graph_key(self.graph, self.bound, (self.taken, self.results, sorted(static)), about)
+        return graph_key(self.graph, self.bound, (self.taken, self.results, self.changed, sorted(static)), about)
 
     def imported(self) -> Imported:
         program = GraphModule(self.module, self.graph)
@@ -149,8 +173,9 @@ class _Graph:
             pytree.flat(len(self.made)),
             bound=bound,
             names=[node.name for node in self.arguments],
+            updates={self.arguments.index(node): number for number, node in enumerate(self.changed, len(self.made))},
             orders=_orders(self.arguments),
-            result_orders=_orders(self.made),
+            result_orders=_orders([*self.made, *self.changed]),
         )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 import torch.utils._pytree as torch_pytree
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -25,7 +25,7 @@ from hloom.passes.common.places import place
 from hloom.passes.errors import CompileError
 
 from .call import Code, unboxed
-from .graph import compiled_graph, copied, is_open, lowered_graph
+from .graph import compiled_graph, copied, is_open, lowered_graph, without_copies
 
 
 def compiled_where_possible(module: GraphModule, static: Collection[int] = (), **options: Any) -> Code:
@@ -52,7 +52,9 @@ class _Parts(Code):
         """The graph with the parts that have a form in StableHLO as children of their own."""
         while True:
             graph, values = copied(self.source)
-            graph.output(values)
+            values, changed = without_copies(graph, values)
+            self.changed = [index for index, node in enumerate(_operands(graph)) if node in changed]
+            graph.output((*values, *(changed[_operands(graph)[index]] for index in self.changed)))
             partitioner = CapabilityBasedPartitioner(GraphModule(self.source, graph), self.eager, allows_single_node_partition=True)
             parted = partitioner.fuse_partitions(partitioner.propose_partitions())
             if all(self._lowers(part) for part in _parts_of(parted).values()):
@@ -81,7 +83,13 @@ class _Parts(Code):
         return f"hloom leaves {len(left)} of {self.count} ops of a graph to PyTorch: {names}. The first reason: {self.why}"
 
     def __call__(self, *operands: Any) -> Any:
-        return self.module(*unboxed(operands))
+        given = unboxed(operands)
+        results = self.module(*given)
+        seen = len(results) - len(self.changed)
+        with torch.no_grad():
+            for index, value in zip(self.changed, results[seen:]):
+                given[index].copy_(value)
+        return results[:seen]
 
 
 class _Part(torch.nn.Module):
@@ -126,6 +134,10 @@ class _Eager(OperatorSupportBase):
 def _names_it(error: CompileError, op: Any) -> bool:
     """Whether the error is of the torch op, or of what its lowering made: the op's name ends the scope."""
     return str(op) in (error.op, place(error.loc or "").scope.rpartition("/")[2])
+
+
+def _operands(graph: Graph) -> list[Node]:
+    return [node for node in graph.nodes if node.op == "placeholder"]
 
 
 def _parts_of(module: GraphModule) -> dict[str, GraphModule]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -37,6 +38,7 @@ def jit(
     if refused := sorted(_PLACES & keywords.keys()):
         raise InvalidProgramError(f"hloom.jit has one device: no {', '.join(refused)}", remedy="leave them out, or use jax.jit")
     options = Options(target, policy, fallback)
+    donated = _Donated(function, keywords)
 
     @functools.wraps(function)
     def whole(*args: Any, **kwargs: Any) -> Any:
@@ -53,7 +55,33 @@ def jit(
             results, made = jax.tree.flatten(function(*args, **kwargs))
             return results
 
-        results = bind(flat, options, *[leaves[index] for index in traced])
+        given = donated.leaves(args, kwargs)
+        results = bind(flat, options, *[leaves[i] for i in traced], donated=[n for n, i in enumerate(traced) if given[i]])
         return jax.tree.unflatten(made, results)
 
     return jax.jit(whole, **keywords)
+
+
+class _Donated:
+    """Which arguments a caller of the function gives up (donate_argnums, donate_argnames), by name where they have one, as JAX has it."""
+
+    def __init__(self, function: Callable[..., Any], keywords: Mapping[str, Any]):
+        numbers, names = keywords.get("donate_argnums"), keywords.get("donate_argnames")
+        self.numbers = {numbers} if isinstance(numbers, int) else set(numbers or ())
+        self.names = {names} if isinstance(names, str) else set(names or ())
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            return
+        positional = [each.name for each in parameters if each.kind == each.POSITIONAL_OR_KEYWORD]
+        if names is None:
+            self.names |= {positional[number] for number in self.numbers if -len(positional) <= number < len(positional)}
+        if numbers is None:
+            self.numbers |= {positional.index(name) for name in self.names if name in positional}
+
+    def leaves(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[bool]:
+        """Of each leaf of a call's arguments, whether it is given up."""
+        positional = [number in self.numbers or number - len(args) in self.numbers for number in range(len(args))]
+        given = [jax.tree.map(lambda _, up=up: up, arg) for up, arg in zip(positional, args)]
+        named = {name: jax.tree.map(lambda _, up=name in self.names: up, value) for name, value in kwargs.items()}
+        return jax.tree.leaves((tuple(given), named))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,10 @@ from hloom.passes.fused.planner.policy import PolicySource
 from hloom.runtime.executable import Executable
 from hloom.runtime.programs import listed
 from hloom.runtime.xla_ffi import callable_by_xla, handler, register
+
+from ..compile import Compilation
+from ..frontend import load_program, name_of
+from ..garbage import known_objects_kept
 
 _TARGET = "hloom"
 
@@ -48,17 +52,21 @@ program_p = Primitive("hloom")
 program_p.multiple_results = True
 
 
-def bind(function: Callable[..., Any], options: Options, *operands: Any) -> list[Any]:
+def bind(function: Callable[..., Any], options: Options, *operands: Any, donated: Collection[int] = ()) -> list[Any]:
     """The results of `function`, flat ones of flat operands, as one op. Tracers that it closes over become operands, keys of random
-    numbers the words that they hold. A function with effects (jax.debug.print) is no op: its own ones take their places."""
+    numbers the words that they hold. A function with effects (jax.debug.print) is no op: its own ones take their places.
+
+    `donated`: operands whose memory may take results.
+    """
     closed = jax.make_jaxpr(function)(*operands)
     if closed.effects:
         warnings.warn(f"hloom leaves a function to XLA: it has effects ({', '.join(map(str, closed.effects))})", stacklevel=2)
         return list(jaxpr_as_fun(closed)(*operands))
     outer = [value for value in closed.consts if isinstance(value, jax.core.Tracer)]
     given = [*outer, *operands]
+    donated = tuple(len(outer) + index for index in donated)
     if not outer and not any(map(_is_key, [*closed.in_avals, *closed.out_avals])):
-        return program_p.bind(*operands, jaxpr=closed, options=options)
+        return program_p.bind(*operands, jaxpr=closed, options=options, donated=donated)
 
     def plain(*words: Any) -> list[Any]:
         values = [
@@ -69,7 +77,7 @@ def bind(function: Callable[..., Any], options: Options, *operands: Any) -> list
         return list(map(_words, jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))(*values[len(outer) :])))
 
     words = list(map(_words, given))
-    results = program_p.bind(*words, jaxpr=jax.make_jaxpr(plain)(*words), options=options)
+    results = program_p.bind(*words, jaxpr=jax.make_jaxpr(plain)(*words), options=options, donated=donated)
     kinds = [aval.dtype._impl if _is_key(aval) else None for aval in closed.out_avals]
     return [value if kind is None else jax.random.wrap_key_data(value, impl=kind) for value, kind in zip(results, kinds)]
 
@@ -83,24 +91,24 @@ def _words(value: Any) -> Any:
 
 
 @functools.partial(program_p.def_impl)
-def _run(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+def _run(*operands: Any, jaxpr: ClosedJaxpr, options: Options, **_: Any) -> list[Any]:
     return _jitted(jaxpr, options)(*operands)
 
 
 @functools.lru_cache(maxsize=512)
 def _jitted(jaxpr: ClosedJaxpr, options: Options) -> Any:
-    return jax.jit(functools.partial(program_p.bind, jaxpr=jaxpr, options=options))
+    return jax.jit(functools.partial(program_p.bind, jaxpr=jaxpr, options=options, donated=()))
 
 
 @program_p.def_abstract_eval
-def _results(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+def _results(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
     return list(jaxpr.out_avals)
 
 
 # Transformations.
 
 
-def _batched(operands: Sequence[Any], axes: Sequence[int | None], *, jaxpr: ClosedJaxpr, options: Options) -> tuple[Any, list[int]]:
+def _batched(operands: Sequence[Any], axes: Sequence[int | None], *, jaxpr: ClosedJaxpr, options: Options, **_: Any) -> tuple[Any, list[int]]:
     results = bind(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=list(axes)), options, *operands)
     return results, [0] * len(results)
 
@@ -112,7 +120,7 @@ def _is_real(value: Any) -> bool:
     return jnp.issubdtype(jax.typeof(value).dtype, jnp.inexact)
 
 
-def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, options: Options) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, options: Options, **_: Any) -> tuple[Any, Any]:
     """The results with what the linear part needs of them, and the linear part."""
     moving = [index for index, tangent in enumerate(tangents) if type(tangent) is not ad.Zero and _is_real(primals[index])]
     structure: Any = None
@@ -147,7 +155,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr,
 ad.primitive_jvps[program_p] = _jvp
 
 
-def _transposed(cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+def _transposed(cotangents: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, options: Options, **_: Any) -> list[Any]:
     linear = [index for index, value in enumerate(operands) if ad.is_undefined_primal(value)]
     known = [value for value in operands if not ad.is_undefined_primal(value)]
     avals = [operands[index].aval for index in linear]
@@ -176,15 +184,17 @@ _inside = threading.local()
 
 
 @functools.lru_cache(maxsize=512)
-def _compiled(jaxpr: ClosedJaxpr, options: Options) -> tuple[Executable, int] | None:
+@known_objects_kept()
+def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, int], ...]) -> tuple[Executable, int] | None:
     """The program and its key; None where XLA is to compile it."""
-    from ..api import compile
-
     shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
     outer = getattr(_inside, "compiling", False)
     _inside.compiling = True
     try:
-        exe = compile(jaxpr_as_fun(jaxpr), *shapes, target=options.target, policy=options.policy)
+        function = jaxpr_as_fun(jaxpr)
+        program = load_program(function, shapes)
+        told = {"target": options.target, "policy": options.policy, "in_place": dict(in_place)}
+        exe = Compilation.of_program(program, name_of(function), **told).executable()
     except CompileError as error:
         if not options.fallback:
             raise
@@ -192,26 +202,40 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options) -> tuple[Executable, int] | 
         return None
     finally:
         _inside.compiling = outer
-    if isinstance(exe, Executable) and callable_by_xla(exe):
+    if callable_by_xla(exe):
         return listed(exe), register(exe)
     warnings.warn(f"hloom leaves a function to XLA: the program {_not_callable(exe)}", stacklevel=2)
     return None
 
 
-def _not_callable(exe: Any) -> str:
-    if not isinstance(exe, Executable):
-        return "has open shapes"
+def _not_callable(exe: Executable) -> str:
     return "is for a GPU" if exe.program.on_gpu else "draws or keeps values" if exe.program.updates else "calls Python"
 
 
-def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options) -> Any:
-    made = None if getattr(_inside, "compiling", False) else _compiled(jaxpr, options)
+def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options, donated: tuple[int, ...]) -> Any:
+    in_place = _in_place(jaxpr, donated)
+    made = None if getattr(_inside, "compiling", False) else _compiled(jaxpr, options, in_place)
     if made is None:
         return mlir.lower_fun(jaxpr_as_fun(jaxpr), multiple_results=True)(context, *operands)
     context.module_context.add_keepalive(made)
-    return jax.ffi.ffi_lowering(_TARGET)(context, *operands, program=np.int64(made[1]))
+    # XLA copies an operand that somebody else still needs.
+    lowering = jax.ffi.ffi_lowering(_TARGET, operand_output_aliases=dict(made[0].program.in_place))
+    return lowering(context, *operands, program=np.int64(made[1]))
+
+
+def _in_place(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Donated operands, each with the first result of its type that has none yet, as JAX pairs them."""
+    free = [(aval.shape, aval.dtype) for aval in jaxpr.out_avals]
+    pairs: list[tuple[int, int]] = []
+    for index in donated:
+        aval = jaxpr.in_avals[index]
+        taken = {result for _, result in pairs}
+        result = next((n for n, kind in enumerate(free) if n not in taken and kind == (aval.shape, aval.dtype)), None)
+        if result is not None:
+            pairs.append((index, result))
+    return tuple(pairs)
 
 
 jax.ffi.register_ffi_target(_TARGET, handler(), platform="cpu")
 mlir.register_lowering(program_p, _lowered, platform="cpu")
-mlir.register_lowering(program_p, mlir.lower_fun(lambda *operands, jaxpr, options: jaxpr_as_fun(jaxpr)(*operands), multiple_results=True))
+mlir.register_lowering(program_p, mlir.lower_fun(lambda *operands, jaxpr, **_: jaxpr_as_fun(jaxpr)(*operands), multiple_results=True))

@@ -49,7 +49,7 @@ class SimulatedDevice:
         held = {"argument": self._bound, "init": dict(enumerate(self._made))}
         return {f"{kind}.{index}": np.ascontiguousarray(held[kind][index]).tobytes() for kind, index in self._program.kept_slots()}
 
-    def call(self, inputs: Sequence[Any], outputs: Any = None) -> list[Any]:
+    def call(self, inputs: Sequence[Any], outputs: Any = None, *, in_place: bool = False) -> list[Any]:
         if outputs is not None:
             raise InputError("the simulator makes its results itself", remedy="call the program without outputs")
         specs = self._program.signature

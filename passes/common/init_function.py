@@ -8,6 +8,9 @@ from torch_mlir import ir
 
 from .rewriting import captured_values, clone_with, create, functions, i64_attr, ops_in, symbol_name, update_signature
 
+UPDATED_BY = "hloom.updated_by"
+"""On an argument: which result is written into its memory."""
+
 
 def entry(module: ir.Operation, name: str) -> ir.Operation | None:
     """The host function @main or @init, if there is one."""
@@ -38,10 +41,25 @@ def mark_bound(function: ir.Operation, indices: Iterable[int]) -> None:
 
 def mark_arguments(function: ir.Operation, indices: Iterable[int], name: str) -> None:
     """Gives those arguments an attribute of that name."""
-    attributes = argument_attributes(function)
+    _mark(function, name, {index: ir.UnitAttr.get(function.context) for index in indices})
+
+
+def mark_updates(function: ir.Operation, results: Mapping[int, int]) -> None:
+    """Marks arguments into whose memory a result is written: a call gives the old value there and finds the new one."""
     with function.context:
-        for index in indices:
-            attributes[index][name] = ir.UnitAttr.get()
+        _mark(function, UPDATED_BY, {argument: i64_attr(result) for argument, result in results.items()})
+
+
+def updates(arguments: Iterable[Mapping[str, ir.Attribute] | ir.DictAttr]) -> dict[int, int]:
+    """Which of the arguments with these attributes are marked so, with their results."""
+    return {index: ir.IntegerAttr(given[UPDATED_BY]).value for index, given in enumerate(arguments) if UPDATED_BY in given}
+
+
+def _mark(function: ir.Operation, name: str, values: Mapping[int, ir.Attribute]) -> None:
+    attributes = argument_attributes(function)
+    for index, value in values.items():
+        attributes[index][name] = value
+    with function.context:
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(given) for given in attributes])
 
 

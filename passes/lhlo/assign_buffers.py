@@ -27,6 +27,8 @@ and so are the functions of groups that nothing calls any more.
 
 Upstream's one-shot-bufferize allocates each temporary by itself: it plans no arena.
 
+An argument that is marked `hloom.updated_by` lies in the memory of that result when the program begins, and is read there.
+
 Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
 to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
 

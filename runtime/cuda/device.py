@@ -199,7 +199,7 @@ class CudaDevice:
 
     # Calling.
 
-    def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None) -> list[Any]:
+    def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, *, in_place: bool = False) -> list[Any]:
         with self._turn([*inputs, *(outputs or ())]) as (stream, used):
             specs = self.program.signature.inputs
             found = [self._locate(spec, value, stream, used) for spec, value in zip(specs, inputs)]

@@ -2,8 +2,8 @@
 
 Each value starts in a class of its own. Pairs that would like to share (source and target of a move, input and output of a group that may
 work in place) are tried in the order of what a copy would cost; two classes are joined if they are never live at the same time, but for
-the one position where the value is handed over. Arguments and constants are read-only and join nothing; a result's class is the result's
-own memory.
+the one position where the value is handed over. Arguments and constants are read-only and join nothing, but for an argument whose memory
+takes a result: they are one class from the start. A result's class is the result's own memory.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ class Coalescing:
         self.of: dict[Value, SharedBuffer] = {}
         for value, life in liveness.values.items():
             self.of[value] = SharedBuffer([value], _merged(life.intervals()), value if value.result is not None else None)
+        for argument in program.arguments:
+            if argument.updated_by is not None:
+                self._join(self.of[argument], self.of[argument.updated_by])
         for loop in [node for node in walk(program.body) if isinstance(node, Loop)]:
             for carry, result in zip(loop.carries, loop.results):
                 self._join(self.of[carry], self.of[result])

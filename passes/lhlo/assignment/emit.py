@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch_mlir import ir
 
 from hloom.dialects.storage import storage_type
 
 from ...common.custom_calls import NUMBERS
 from ...common.dense_constants import is_splat, splat_bytes, storage_constant
+from ...common.init_function import UPDATED_BY, argument_attributes
 from ...common.ops import Kind
 from ...common.rewriting import create, i64_array, i64_attribute, index_constant, value_of
 from ...errors import PassFailure
@@ -133,7 +136,8 @@ class Emitter:
         attributes = {name: original.attributes[name] for name in original.attributes}
         signature = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
         empty = ir.DictAttr.get({})
-        of_arguments = list(attributes.pop("arg_attrs", None) or [empty] * len(signature.inputs))
+        attributes.pop("arg_attrs", None)
+        of_arguments = [ir.DictAttr.get(given) for given in self._argument_attributes(original)]
         of_results = list(attributes.pop("res_attrs", None) or [empty] * len(signature.results))
         return {
             **attributes,
@@ -143,6 +147,11 @@ class Emitter:
             "hloom.arena_bytes": i64_attribute(self.assignment.arena_bytes),
             "hloom.live_bytes": i64_attribute(self.assignment.live_bytes),
         }
+
+    def _argument_attributes(self, original: ir.Operation) -> Iterator[dict[str, ir.Attribute]]:
+        """Those of each argument; one whose memory takes no result, as it was meant to, does not say so any more."""
+        for value, given in zip(self.assignment.program.arguments, argument_attributes(original)):
+            yield given if value.updated_by is not None else {name: held for name, held in given.items() if name != UPDATED_BY}
 
     def _memref(self, storage: SharedBuffer) -> ir.Value:
         value, arguments = storage.values[0], self.arguments

@@ -12,25 +12,28 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import byte_size
+from hloom.dialects.storage import byte_size, storage_type
 
+from ...common.init_function import argument_attributes, updates
 from ...common.rewriting import is_block_argument
 from ...errors import PassFailure
 
 
 @dataclass(eq=False)
 class Value:
-    """A tensor. `constant` is its value where that is known; `argument` and `result` are positions in the entry's signature."""
+    """A tensor. `constant` is its value where that is known; `argument` and `result` are positions in the entry's signature.
+    `updated_by`: the result that is written into the argument's memory."""
 
     type: ir.Type
     bytes: int
     constant: ir.Attribute | None = None
     argument: int | None = None
     result: int | None = None
+    updated_by: Value | None = None
 
     @property
     def readonly(self) -> bool:
-        return self.constant is not None or self.argument is not None
+        return self.constant is not None or (self.argument is not None and self.updated_by is None)
 
 
 @dataclass(eq=False)
@@ -123,6 +126,9 @@ class _Reader:
         results = [self.new(value.type, function) for value in returned]
         for i, value in enumerate(results):
             value.result = i
+        for number, result in updates(argument_attributes(function)).items():
+            if storage_type(arguments[number].type) == storage_type(results[result].type):
+                arguments[number].updated_by = results[result]
         body.append(Move(returned, results, loc))
         return Entry(ir.StringAttr(function.attributes["sym_name"]).value, arguments, results, body)
 
