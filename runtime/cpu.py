@@ -127,7 +127,7 @@ class CpuDevice:
         return [result if n in there else TO_KIND[kind](result) for n, result in enumerate(results)] if kind == "jax" else results
 
     def _updated(self, main: _Entry, pointers: Any, inputs: Sequence[Any], owners: Mapping[int, Any]) -> dict[int, tuple[Any, int]]:
-        """The results that are written over inputs, by number: the arrays, and where they are. None, where inputs share memory with them."""
+        """The results that are written over inputs, by number: the arrays, and where they are. None, where inputs share memory."""
         addresses = pointers[: len(self.program.manifest["arguments"])]
         if addresses != self._apart:
             written = {number for number, _, _ in self._updates}

@@ -108,7 +108,9 @@ def _results(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
 # Transformations.
 
 
-def _batched(operands: Sequence[Any], axes: Sequence[int | None], *, jaxpr: ClosedJaxpr, options: Options, **_: Any) -> tuple[Any, list[int]]:
+def _batched(
+    operands: Sequence[Any], axes: Sequence[int | None], *, jaxpr: ClosedJaxpr, options: Options, **_: Any
+) -> tuple[Any, list[int]]:
     results = bind(jax.vmap(jaxpr_as_fun(jaxpr), in_axes=list(axes)), options, *operands)
     return results, [0] * len(results)
 
