@@ -26,7 +26,7 @@ from jax.interpreters import ad, batching, mlir
 
 from hloom.dialects.target import TargetView
 from hloom.passes.errors import CompileError
-from hloom.passes.fused.planner.policy import PolicySource
+from hloom.passes.fused.planner.policy import Policy, PolicySource
 from hloom.runtime.executable import Executable
 from hloom.runtime.programs import listed
 from hloom.runtime.xla_ffi import callable_by_xla, handler, register
@@ -195,8 +195,9 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
     try:
         function = jaxpr_as_fun(jaxpr)
         program = load_program(function, shapes)
-        told = {"target": options.target, "policy": options.policy, "in_place": dict(in_place)}
-        exe = Compilation.of_program(program, name_of(function), **told).executable()
+        policy = None if options.policy is None else Policy.of(options.policy)
+        compilation = Compilation.of_program(program, name_of(function), target=options.target, policy=policy, in_place=dict(in_place))
+        exe = compilation.executable()
     except CompileError as error:
         if not options.fallback:
             raise
