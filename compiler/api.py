@@ -39,8 +39,8 @@ def compile(
     where the source does not; a torch module's numbers, flags and strings among them are compiled in, and checked at each call. `bind`
     gives values, by argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters
     are bound by themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file,
-    or "sim:" and the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked. `policy`
-    overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. `verify` runs the program
+    or "sim:" and the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked; with "+ptx"
+    behind it as the PTX that a GPU would get. `policy` overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. `verify` runs the program
     once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and raises VerificationError where they differ.
     Raises CompileErrors.
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from .parsing import bytecode_of
 from .pipeline import Pipeline, run_stages, stage_number
 from .program_cache import kept_or_made, program_key
 from .report import ReportBuilder
+from .simulation import simulator, split_target
 from .source_program import SourceProgram
 from .target import resolve
 from .timing import Timing
@@ -39,7 +40,6 @@ from .validate import readable_names
 
 PTX = "ptx"
 """What `text` takes for a stage: the kernels for a GPU as its assembler reads them."""
-SIMULATED = "sim:"
 
 
 @dataclass
@@ -58,8 +58,8 @@ class Compilation:
     """The stage that the program is at."""
     profile: bool = False
     """The program measures its thunks (runtime/profile.py)."""
-    simulated: bool = False
-    """The artifact has no machine code: the simulator runs the kernels as they are before."""
+    simulated: str = ""
+    """Where not empty the artifact has no machine code: what the simulator runs (simulation.py)."""
     dump_dir: Path | None = None
     """Receives the text of every stage."""
     watch: Instrumentation | None = None
@@ -107,8 +107,7 @@ class Compilation:
     ) -> Compilation:
         """The compilation of a program that was read; `more` are fields."""
         values = {**program.bound, **by_index([spec.name for spec in program.inputs], bind or {})}
-        simulated = isinstance(target, str) and target.startswith(SIMULATED)
-        target = target.removeprefix(SIMULATED) if isinstance(target, str) else target
+        target, simulated = split_target(target)
         return cls(program, target, bound=values.keys() - program.state, name=name, values=values, simulated=simulated, **more)
 
     def __post_init__(self) -> None:
@@ -124,7 +123,7 @@ class Compilation:
 
     def executable(self) -> Executable:
         """The program ready to be called."""
-        exe = Executable(self.artifact(), simulator() if self.simulated else None)
+        exe = Executable(self.artifact(), simulator(self.simulated))
         values = {index: value for index, value in self.values.items() if self.program.inputs[index].name != GENERATOR}
         if values:
             exe.bind(values)
@@ -223,13 +222,6 @@ class Compilation:
             return
         self.bound = sorted(self.bound)
         self.program.in_tree = pytree.without(self.program.in_tree, self.bound)
-
-
-def simulator() -> Callable[[Any], Any]:
-    """What makes the device of an Executable that runs on the simulator. numpy's copy of a GPU is imported here alone."""
-    from .simulator.simulated_device import SimulatedDevice
-
-    return SimulatedDevice
 
 
 def by_index(names: Sequence[str], bind: Mapping[int | str, Any]) -> dict[int, Any]:

@@ -13,9 +13,10 @@ from hloom.runtime.dynamic_file import packed
 from hloom.runtime.executable import Executable
 from hloom.runtime.open_shapes import Shapes
 
-from .compile import SIMULATED, Compilation, by_index, simulator
+from .compile import Compilation, by_index
 from .frontend import specialised_program
 from .open_program import OpenProgram
+from .simulation import simulator, split_target
 from .target import resolve
 
 
@@ -32,8 +33,8 @@ def dynamic_executable(
 ) -> DynamicExecutable:
     """Compiles for the example inputs at once, where their shapes are known, and for `shapes` in the background."""
     policy = None if policy is None else Policy.of(policy)
-    simulated = isinstance(target, str) and target.startswith(SIMULATED)
-    resolve(target.removeprefix(SIMULATED) if isinstance(target, str) else target)  # one that is not known fails now
+    machine, simulated = split_target(target)
+    resolve(machine)  # one that is not known fails now
     given = by_index([spec.name for spec in program.arguments], bind or {})
     bound = {**program.bound, **given}
     values: dict[int | str, Any] = {program.arguments[index].name: value for index, value in given.items()}
@@ -46,7 +47,7 @@ def dynamic_executable(
             _verify(artifact, made)
         return artifact, {source.inputs[index].name: value for index, value in made.values.items()}
 
-    exe = DynamicExecutable(program.interface(name, bound), make, most=most, device=simulator() if simulated else None)
+    exe = DynamicExecutable(program.interface(name, bound), make, most=most, device=simulator(simulated))
     if program.examples is not None:
         exe.specialise(program.examples)
     exe.specialise(*shapes, wait=False)
@@ -66,7 +67,7 @@ def _verify(artifact: Artifact, made: Compilation) -> None:
     """Runs the program beside the interpreter, on random inputs."""
     from .verify import interpreter_reference, verify_executable  # the interpreter is needed here alone
 
-    exe = Executable(artifact, simulator() if made.simulated else None)
+    exe = Executable(artifact, simulator(made.simulated))
     if made.values:
         exe.bind(dict(made.values))
     verify_executable(exe, made, interpreter_reference(made))

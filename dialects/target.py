@@ -161,7 +161,7 @@ class TargetView:
 def target_of(module: ir.Operation) -> TargetView:
     """The target attached to the module that `module` is or lies in; the default if there is none. Raises ValueError on a malformed one."""
     root = module.operation
-    while root.parent is not None:
+    while root.attached and root.parent is not None:
         root = root.parent.operation
     if ATTRIBUTE not in root.attributes:
         return TargetView()

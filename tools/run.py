@@ -116,7 +116,7 @@ class _Run:
             options.target = _SIMULATED
         found, open_, sets = programs(self.source, options)
         only(sets, "hloom-run")
-        more = {"profile": options.profile is not None, "simulated": options.simulate, "keep_original": open_ is not None}
+        more = {"profile": options.profile is not None, "simulated": "gpu" if options.simulate else "", "keep_original": open_ is not None}
         made = compilation_of(found[0], options, **more)
         if open_ is not None:
             self.source, options.function = made.original, "main"  # what the interpreter runs
@@ -143,7 +143,7 @@ class _Run:
         """What makes the device; None for the target's own."""
         if not self.options.simulate:
             return None
-        from hloom.compiler.compile import simulator
+        from hloom.compiler.simulation import simulator
 
         return simulator()
 

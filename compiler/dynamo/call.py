@@ -24,6 +24,7 @@ from hloom.runtime.program import GENERATOR
 from hloom.runtime.programs import listed
 
 from ..artifact_cache import read_artifact, write_artifact
+from ..simulation import simulator
 from .keys import KIND, About
 from .weights import Weights
 
@@ -165,15 +166,11 @@ def kept_call(key: str | None) -> Call | None:
         return None
 
 
-def keep(key: str | None, artifact: Artifact, frame: Frame, simulated: bool, about: About | None) -> None:
+def keep(key: str | None, artifact: Artifact, frame: Frame, simulated: str, about: About | None) -> None:
     """Writes the program of the graph of that key."""
     if key is not None:
         write_artifact(KIND, key, Artifact(artifact.manifest, {**artifact.blobs, _BLOB: pickle.dumps((frame, simulated, about))}))
 
 
-def executable(artifact: Artifact, simulated: bool) -> Executable:
-    if not simulated:
-        return listed(Executable(artifact))
-    from ..compile import simulator  # the compiler is not needed for what it has made
-
-    return listed(Executable(artifact, simulator()))
+def executable(artifact: Artifact, simulated: str) -> Executable:
+    return listed(Executable(artifact, simulator(simulated)))

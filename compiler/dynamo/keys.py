@@ -20,11 +20,11 @@ from torch.fx import Graph, GraphModule, Node
 
 from ..cache import entries_folder, key_of
 from ..frontends.torch_arrays import as_array
+from ..simulation import split_target
 from ..versions import versions
 
 KIND = "graphs"
 """The kind of the cache's entries."""
-_SIMULATED = "sim:"
 _PLAIN = (bool, int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, torch._ops.OpOverload)
 _OWN_OPS = {"aten", "prims", "prim"}
 
@@ -56,9 +56,9 @@ def about(target: Any, policy: Any) -> About | None:
     entries_folder(KIND)  # refuses one that was named and cannot be trusted
     from ..target import resolve  # LLVM tells what the processor has
 
-    simulated = isinstance(target, str) and target.startswith(_SIMULATED)
-    machine = resolve(target.removeprefix(_SIMULATED) if isinstance(target, str) else target)
-    return About(target, (*versions(), torch.__version__, repr(dataclasses.astuple(machine)), str(simulated)))
+    name, simulated = split_target(target)
+    machine = resolve(name)
+    return About(target, (*versions(), torch.__version__, repr(dataclasses.astuple(machine)), simulated))
 
 
 def are_off() -> bool:

@@ -49,7 +49,11 @@ class AsyncCopies:
             batch.fail(
                 f"cp.async copies 4, 8 or 16 bytes from global to shared memory, not {nbytes} from {source.space} to {target.space}", at
             )
-        rows = self._read(source, where, count, taken, mask, at)
+        self.put(target, to, self._read(source, where, count, taken, mask, at), count, mask, at)
+
+    def put(self, target: MemRef, to: list[Any], rows: np.ndarray, count: int, mask: Any, at: int) -> None:
+        """Starts to write rows of `count` elements, (blocks, threads, count)."""
+        batch, nbytes = self.batch, count * target.itemsize
         address = batch.addresses(target, to, count, mask, "cp.async destination", at)
         batch.observe(target, address, count, mask, True, nbytes, at)
         numbers = np.flatnonzero(batch.full(True if mask is None else mask))

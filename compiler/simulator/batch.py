@@ -48,7 +48,11 @@ class Batch(Accesses):
         else:
             source = self.lane + offset if mode == "down" else self.lane - offset
         valid = (source >= start) & (source < start + width)
-        source = np.where(valid, source, self.lane) + (self.thread - self.lane)
+        return self.from_lanes(value, np.where(valid, source, self.lane), mask, at), valid
+
+    def from_lanes(self, value: Any, lane: Any, mask: Any, at: int) -> np.ndarray:
+        """The value of that lane of the warp, which must be active."""
+        source = lane + (self.thread - self.lane)
         if mask is not None or self.threads % WARP:
             here = self.full(True if mask is None else mask)
             inside = source < self.threads
@@ -58,8 +62,8 @@ class Batch(Accesses):
                 self.fail("a shuffle from a lane that is not active", at, self.first_of(wrong))
             source = np.where(inside, source, 0)
         if source.ndim == 1:
-            return self.full(value)[:, source], valid
-        return np.take_along_axis(self.full(value), self.full(source), axis=1), valid
+            return self.full(value)[:, source]
+        return np.take_along_axis(self.full(value), self.full(source), axis=1)
 
     def subgroup_reduce(self, value: Any, function: np.ufunc, mask: Any, at: int) -> np.ndarray:
         """gpu.subgroup_reduce over whole warps, as a tree of five exclusive-or shuffles."""

@@ -56,13 +56,15 @@ class SimulatedProgram:
     execution.results, execution.counters, execution.kernels["fusion_0"]
     """
 
-    def __init__(self, module: str | ir.Module | ir.Operation, constants: Mapping[str, Buffer] | None = None):
-        """`constants`: the bytes of the memref.globals that hold no value in the module."""
+    def __init__(
+        self, module: str | ir.Module | ir.Operation, constants: Mapping[str, Buffer] | None = None, kernels: type[Kernels] = Kernels
+    ):
+        """`constants`: the bytes of the memref.globals that hold no value in the module. `kernels` is what runs the kernels."""
         constants = constants or {}
         if isinstance(module, str):
             module = parse_module(module, make_context())
         self._module = module.operation.clone()
-        self.kernels = Kernels(self._module)
+        self.kernels = kernels(self._module)
         named = {symbol_name(op): op for op in [*walk(self._module, "memref.global"), *walk(self._module, "thunk.program")]}
         self._entries = {name: _Entry(op, named, self.kernels, constants) for name, op in named.items() if op.name == "thunk.program"}
         if "main" not in self._entries:

@@ -18,12 +18,13 @@ from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  
 from .batch import Batch
 from .checks import AccessLog
 from .counters import Counters
+from .element_types import element_name
 from .errors import SimulationError
 from .lockstep import Launch
 from .memory import MemRef, row_major
 from .tma import Descriptor, MappedTensor
 from .translate import Translator
-from .values import DTYPES, element_name
+from .values import DTYPES
 
 THREADS_AT_ONCE = 16384
 """Enough that numpy's overhead does not count, few enough that a value of all threads stays in the L2 cache."""

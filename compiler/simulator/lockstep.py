@@ -6,12 +6,11 @@ A mask says which threads are active: None (all), False (none), or a bool array 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
-from torch_mlir import ir
 
 from .checks import Clock
 from .counters import Counters
@@ -22,12 +21,19 @@ from .values import select
 WARP = 32
 
 
+class Site(Protocol):
+    """An op that may fail; as text it is how an error names it."""
+
+    @property
+    def location(self) -> Any: ...
+
+
 @dataclass
 class Launch:
     """What all batches of a launch share. `sites` are the ops that may fail."""
 
     kernel: str
-    sites: list[ir.Operation]
+    sites: Sequence[Site]
     block: tuple[int, int, int]
     grid: tuple[int, int, int]
     shared_bytes: int
@@ -138,7 +144,7 @@ class Lockstep:
         return int(np.argmax(self.full(wrong)))
 
 
-def first_line(op: ir.Operation) -> str:
+def first_line(op: Site) -> str:
     """How an error names an op."""
     return str(op).strip().splitlines()[0][:200]
 

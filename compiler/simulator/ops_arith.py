@@ -10,8 +10,9 @@ from torch_mlir import ir
 from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.rewriting import integer
 
+from .element_types import element_name, vector_shape
 from .translate import Translator, emits
-from .values import DTYPES, element_name, vector_shape
+from .values import DTYPES
 
 # {0}, {1}, … are the operands, {D} the numpy type of the result.
 _EXPRESSIONS = {

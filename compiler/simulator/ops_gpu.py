@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from .element_types import element_name
 from .ops_arith import REDUCTIONS
 from .ops_memory import word_of
 from .translate import Translator, emits
-from .values import element_name
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _SHUFFLED = ("f32", "i32", "i64", "f64")

@@ -10,9 +10,10 @@ from torch_mlir.dialects import arith
 
 from hloom.passes.common.rewriting import DYNAMIC, integer
 
+from .element_types import element_name
 from .ops_arith import dense_array
 from .translate import Translator, emits, index_list, memory_layout, static_integers
-from .values import DTYPES, element_name
+from .values import DTYPES
 
 _ATOMICS = {
     "addf": "np.add", "addi": "np.add", "andi": "np.bitwise_and", "assign": "assign", "maximumf": "np.maximum", "maxnumf": "np.fmax",

@@ -8,10 +8,10 @@ from torch_mlir import ir
 
 from hloom.passes.common.rewriting import integer
 
+from .element_types import element_name, vector_shape
 from .ops_arith import REDUCTIONS
 from .ops_memory import filled, operand_groups, word_of
 from .translate import Translator, emits, index_list, static_integers, width_of
-from .values import element_name, vector_shape
 
 
 @emits("vector.load")

@@ -15,6 +15,8 @@ from hloom.runtime.signature import TensorSpec
 from hloom.runtime.tensors import TO_KIND, view
 
 from .device import Execution, SimulatedProgram
+from .launch import Kernels
+from .ptx_kernels import PtxKernels
 
 _NOTHING = np.empty(0, np.uint8)
 
@@ -27,10 +29,15 @@ class SimulatedDevice:
             raise VersionError("the file holds no module to simulate", remedy="compile it again, for a GPU target")
         self._program = program
         constants = {name.removeprefix("constant."): blob for name, blob in program.constants().items()}
-        self._simulated = SimulatedProgram(bytes(program.blobs["module"]).decode(), constants)
+        self._simulated = SimulatedProgram(bytes(program.blobs["module"]).decode(), constants, self.kernels())
         self._bound: dict[int, np.ndarray] = {}
         self._made: list[np.ndarray] = []
         self.last = Execution()
+
+    @staticmethod
+    def kernels() -> type[Kernels]:
+        """What runs the kernels."""
+        return Kernels
 
     def bind(self, arrays: Mapping[int, Any]) -> None:
         bound = self._program.signature.bound
@@ -67,6 +74,14 @@ class SimulatedDevice:
         """All arguments of the source program in order; those that nobody gave are not read."""
         known = {**self._bound, **given}
         return [_stored(known.get(index, _NOTHING)) for index in range(max(known, default=-1) + 1)]
+
+
+class PtxDevice(SimulatedDevice):
+    """Runs the PTX that LLVM emits for the kernels: `target="sim:sm_90a+ptx"`."""
+
+    @staticmethod
+    def kernels() -> type[Kernels]:
+        return PtxKernels
 
 
 def _stored(array: np.ndarray) -> np.ndarray:

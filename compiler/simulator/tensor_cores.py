@@ -54,13 +54,18 @@ def mma_of_bytes(
     batch: Batch, a: list[Any], b: list[Any], c: list[Any], kinds: tuple[Any, Any], mask: Any, at: int
 ) -> np.ndarray:  # fmt: skip
     """nvvm.mma.sync m16n8k32 on words of four bytes, which are of these types: the four registers of D."""
-    left, right = (np.stack([_bytes_of(batch, word, kind) for word in words]) for words, kind in zip((a, b), kinds))
+    left, right = (fragment(batch, words, kind) for words, kind in zip((a, b), kinds))
     sums = np.stack([batch.full(value) for value in c])
     return mma(batch, left, right, sums.reshape(2, 2, *batch.whole), False, mask, at).reshape(-1, *sums.shape[1:])
 
 
-def _bytes_of(batch: Batch, word: Any, kind: Any) -> np.ndarray:
-    """(4, blocks, threads)"""
+def fragment(batch: Batch, words: list[Any], kind: Any) -> np.ndarray:
+    """Registers as (registers, elements, blocks, threads) of a type."""
+    return np.stack([_elements(batch, word, kind) for word in words])
+
+
+def _elements(batch: Batch, word: Any, kind: Any) -> np.ndarray:
+    """(elements, blocks, threads)"""
     return np.moveaxis(np.ascontiguousarray(batch.full(word))[..., None].view(kind), -1, 0)
 
 

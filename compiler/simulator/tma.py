@@ -79,7 +79,7 @@ class Barriers:
         for state in (self.arrived, self.bytes, self.phase):
             state[rows, barrier] = 0
 
-    def arrive(self, number: Any, nbytes: Any, predicate: Any, mask: Any, at: int) -> Any:
+    def arrive(self, number: Any, nbytes: Any, predicate: Any, mask: Any, at: int, count: Any = 1) -> Any:
         """Counts arrivals, and bytes that are to come; gives the parity of the phase arrived at."""
         rows, barrier, threads = self.who(number, self.batch.narrow(mask, predicate))
         self._settle(rows, barrier)
@@ -87,7 +87,7 @@ class Barriers:
             self.batch.fail("arrives at an mbarrier that was not initialised", at)
         parity = self.batch.full(False).copy()
         parity[rows, threads] = self.phase[rows, barrier] % 2 == 1
-        np.add.at(self.arrived, (rows, barrier), 1)
+        np.add.at(self.arrived, (rows, barrier), self.batch.full(count)[rows, threads])
         np.add.at(self.bytes, (rows, barrier), self.batch.full(nbytes)[rows, threads])
         if (self.arrived > self.expected).any():
             self.batch.fail("more arrivals at an mbarrier than it was initialised for", at)
@@ -95,14 +95,19 @@ class Barriers:
 
     def wait(self, number: Any, parity: Any, mask: Any, at: int) -> None:
         """nvgpu.mbarrier.try_wait.parity: passes once the phase of that parity is over."""
-        rows, barrier, threads = self.who(number, mask)
-        self._settle(rows, barrier)
-        stuck = self.phase[rows, barrier] % 2 == self.batch.full(parity)[rows, threads]
+        rows, threads, stuck = self.stuck(number, parity, mask)
         if stuck.any():
+            barrier = self.batch.full(number)[rows, threads]
             row, bar = int(rows[np.argmax(stuck)]), int(barrier[np.argmax(stuck)])
             state = f"{self.arrived[row, bar]} of {self.expected[row, bar]} arrivals, {self.bytes[row, bar]} bytes announced"
             thread = row * self.batch.threads + int(threads[np.argmax(stuck)])
             self.batch.fail(f"waits for ever: mbarrier {bar} has {state}, {self._coming(row, bar)} bytes on the way", at, thread)
+
+    def stuck(self, number: Any, parity: Any, mask: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The blocks and numbers of the active threads, and for which the phase of that parity is not over."""
+        rows, barrier, threads = self.who(number, mask)
+        self._settle(rows, barrier)
+        return rows, threads, self.phase[rows, barrier] % 2 == self.batch.full(parity)[rows, threads]
 
     def _coming(self, row: int, barrier: int) -> int:
         return sum(

@@ -23,10 +23,11 @@ from torch_mlir import ir
 from hloom.passes.common.rewriting import integer, ops_in
 
 from . import async_copies, atomics, tensor_cores, tma, values, warpgroups, wgmma
+from .element_types import element_name, element_type, vector_shape
 from .errors import SimulationError
 from .lockstep import first_line
 from .memory import MemRef, row_major
-from .values import DTYPES, element_name, element_type, vector_shape
+from .values import DTYPES
 
 Emitter = Callable[["Translator", ir.Operation], None]
 _HELPERS = (values, atomics, tensor_cores, async_copies, tma, warpgroups, wgmma)

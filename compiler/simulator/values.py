@@ -13,7 +13,6 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from torch_mlir import ir
 
 DTYPES: dict[str, Any] = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
@@ -22,20 +21,6 @@ DTYPES: dict[str, Any] = {
 }  # fmt: skip
 _UNSIGNED = {np.dtype(signed): np.dtype(f"u{np.dtype(signed)}") for signed in (np.int8, np.int16, np.int32, np.int64)}
 _WORD = 1 << 64
-
-
-def element_type(kind: ir.Type) -> ir.Type:
-    return kind.element_type if isinstance(kind, ir.ShapedType | ir.VectorType | ir.MemRefType) else kind
-
-
-def element_name(kind: ir.Type) -> str:
-    """The name of a type's elements, as generated code and DTYPES spell it."""
-    return str(element_type(kind))
-
-
-def vector_shape(kind: ir.Type) -> list[int]:
-    """The shape of a vector type; [] for a scalar."""
-    return list(kind.shape) if isinstance(kind, ir.VectorType) else []
 
 
 def planes(value: Any) -> np.ndarray:
@@ -74,7 +59,7 @@ def unsigned(x: Any) -> Any:
     if isinstance(x, int):
         return x % _WORD
     array = x if isinstance(x, np.generic) else np.asarray(x)
-    return array if array.dtype == np.bool_ else array.view(_UNSIGNED[array.dtype])
+    return array if array.dtype == np.bool_ else array.view(_UNSIGNED.get(array.dtype, array.dtype))
 
 
 def signed(x: Any, dtype: Any) -> Any:

@@ -39,7 +39,7 @@ def mode(path: Path) -> int:
 def test_folders_and_entries_are_their_owners_alone(kept):
     assert read_entry("kind", "key") == b"first"
     assert [mode(path) for path in (kept.parent.parent, kept.parent, kept)] == [0o700, 0o700, 0o600]
-    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated="gpu").artifact()
     (program,) = (kept.parent.parent / "programs").iterdir()
     assert mode(program) == 0o600
 
@@ -100,11 +100,11 @@ def test_entries_that_others_may_write_or_that_are_links_count_as_absent(kept, t
 
 
 def test_programs_too(home):
-    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated="gpu").artifact()
     (entry,) = (home / "hloom" / "programs").iterdir()
     before = entry.stat().st_ino
-    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated="gpu").artifact()
     assert entry.stat().st_ino == before
     entry.chmod(0o666)
-    Compilation(load_program(PROGRAM), target="sm_90a", simulated=True).artifact()
+    Compilation(load_program(PROGRAM), target="sm_90a", simulated="gpu").artifact()
     assert entry.stat().st_ino != before and mode(entry) == 0o600

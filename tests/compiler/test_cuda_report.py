@@ -85,7 +85,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path))
 
 
-def artifact(source: str, simulated: bool = True):
+def artifact(source: str, simulated: str = "gpu"):
     return Compilation(load_program(source), target="sm_90a", simulated=simulated).artifact()
 
 
@@ -154,7 +154,7 @@ def test_softmax_reads_its_input_once():
 
 def test_a_compiled_kernel_tells_its_resources():
     pytest.importorskip("cuda.core")
-    report = Report(artifact(softmax(64, 1024), simulated=False).manifest["report"])
+    report = Report(artifact(softmax(64, 1024), simulated="").manifest["report"])
     (kernel,) = report.data["kernels"]
     assert kernel["registers"] > 0 and kernel["spills"] == 0 and kernel["wide"] == 100
     assert kernel["widths"]["loads"].keys() == {"16"} and 0 < kernel["occupancy"] <= 100

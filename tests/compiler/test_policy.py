@@ -124,7 +124,7 @@ def test_simple_model_in_half_precision() -> None:
     def made(policy) -> dict:
         program = load_program(text)
         bound = range(1, len(program.inputs))
-        return Compilation(program, target="sm_90a", bound=bound, simulated=True, policy=policy).artifact().manifest["report"]
+        return Compilation(program, target="sm_90a", bound=bound, simulated="gpu", policy=policy).artifact().manifest["report"]
 
     by_price, by_policy = made(None), made({"kernel": [first, {"op": "convolution", "use": "generated"}]})
     libraries = [[row["call"].split()[0] for row in report["libraries"] for _ in range(row["calls"])] for report in (by_price, by_policy)]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import hloom
-from hloom.compiler.compile import Compilation, simulator
+from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
+from hloom.compiler.simulation import simulator
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.device import CudaDevice
 from hloom.runtime.errors import CudaError
@@ -40,7 +41,7 @@ def bases(kind: str) -> list[Artifact]:
     found = []
     for path in PROGRAMS:
         try:
-            found.append(_compiled(path, "sm_90a", simulated=True))
+            found.append(_compiled(path, "sm_90a", simulated="gpu"))
         except hloom.CompileError:
             continue
     if kind == "simulator":
@@ -111,7 +112,7 @@ def _fake_device(program: Any) -> CudaDevice:
     return CudaDevice(program, _Driver(), libraries)
 
 
-DEVICES = {"cpu": None, "cuda": _fake_device, "simulator": lambda program: simulator()(program)}
+DEVICES = {"cpu": None, "cuda": _fake_device, "simulator": simulator()}
 
 
 def try_file(kind: str, path: Path) -> str:

@@ -38,7 +38,7 @@ def on_simulator(artifact) -> FakeDriver:
 
 
 def run(text: str, *inputs: np.ndarray, bind: dict | None = None):
-    artifact = Compilation(load_program(text), target="sm_90a", bound=list(bind or {}), simulated=True).artifact()
+    artifact = Compilation(load_program(text), target="sm_90a", bound=list(bind or {}), simulated="gpu").artifact()
     artifact.blobs["cubin"] = b"simulated"
     driver = on_simulator(artifact)
     exe = Executable(again(artifact), lambda program: CudaDevice(program, driver, fake_libraries(cublasLt=CublasLt())))
@@ -66,7 +66,7 @@ def test_the_launch_table_is_what_the_kernels_say():
       %0 = stablehlo.exponential %x : tensor<4096x64xf32>
       return %0 : tensor<4096x64xf32>
     }"""
-    artifact = Compilation(load_program(text), target="sm_80", simulated=True).artifact()
+    artifact = Compilation(load_program(text), target="sm_80", simulated="gpu").artifact()
     (name,) = artifact.manifest["kernels"]
     launch = artifact.manifest["kernels"][name]
     kernel = next(op for op in walk(parse_module(bytes(artifact.blobs["module"]).decode(), make_context()).operation, "gpu.func"))

@@ -1,0 +1,8 @@
+"""PTX executed with numpy, as a GPU's driver would be given it (docs/simulator.md). Needs no MLIR."""
+
+from .launch import Module, launch
+from .spaces import DeviceMemory
+from .syntax import Entry
+from .tensor_map import TensorMap
+
+__all__ = ["DeviceMemory", "Entry", "Module", "TensorMap", "launch"]

@@ -1,0 +1,151 @@
+"""PTX modules, and launches of their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..counters import Counters
+from ..errors import SimulationError
+from ..lockstep import Launch
+from . import ops_async, ops_float, ops_integer, ops_matrix, ops_memory, ops_threads  # noqa: F401  each registers its instructions
+from .machine import Machine
+from .parser import BYTES, ModuleParser
+from .spaces import Anywhere, DeviceMemory
+from .syntax import Entry, Variable
+from .translate import Translator
+
+THREADS_AT_ONCE = 16384
+_ALIGNMENT = 256
+_ELEMENT_BYTES = {"f16": 2, "bf16": 2, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}
+
+
+class Module:
+    """A PTX text. Entries are translated when they are first launched.
+
+    module = Module(text)
+    launch(module, "fusion_0", (4, 1, 1), (256, 1, 1), 0, struct.pack("QQ", x.ctypes.data, y.ctypes.data))
+    """
+
+    def __init__(self, text: str | bytes):
+        parsed = ModuleParser(text.decode() if isinstance(text, bytes) else text)
+        self.target, self.entries = parsed.target, parsed.entries
+        self._variables = parsed.variables
+        self._memory: dict[str, np.ndarray] = {}
+        for variable in parsed.variables.values():
+            if variable.space in ("global", "const"):
+                self._give_memory(variable)
+        self._code: dict[str, Translator] = {}
+
+    def global_address(self, name: str) -> tuple[int, int]:
+        """Where a variable of the module lies in the host's memory, and its bytes."""
+        if name not in self._memory:
+            raise SimulationError(f"the module has no global variable {name}")
+        return self._variables[name].address, self._variables[name].size
+
+    def code(self, name: str) -> Translator:
+        """The numpy program that runs an entry."""
+        if name not in self.entries:
+            raise SimulationError(f"no kernel {name}; there are {', '.join(self.entries) or 'none'}")
+        if name not in self._code:
+            self._code[name] = Translator(self.entries[name], self._variables)
+        return self._code[name]
+
+    def owns(self, address: int, nbytes: int) -> bool:
+        """Whether the bytes lie in one of the module's variables."""
+        found = (self.global_address(name) for name in self._memory)
+        return any(start <= address and address + nbytes <= start + size for start, size in found)
+
+    def _give_memory(self, variable: Variable) -> None:
+        memory = aligned(variable.size)
+        memory[:] = np.frombuffer((variable.content or b"").ljust(variable.size, b"\0"), np.uint8)
+        self._memory[variable.name] = memory
+        variable.address = memory.ctypes.data
+
+
+def aligned(size: int) -> np.ndarray:
+    """Memory of the host, aligned as a GPU's."""
+    raw = np.zeros(size + _ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % _ALIGNMENT
+    return raw[start : start + size]
+
+
+class _Seen:
+    """The device's memory, and the module's variables."""
+
+    def __init__(self, memory: DeviceMemory, module: Module):
+        self._memory, self._module = memory, module
+
+    def check(self, address: int, nbytes: int, write: bool) -> None:
+        if not self._module.owns(address, nbytes):
+            self._memory.check(address, nbytes, write)
+
+
+def launch(
+    module: Module,
+    entry: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    dynamic_shared_bytes: int,
+    params: bytes,
+    memory: DeviceMemory | None = None,
+    *,
+    cluster: tuple[int, int, int] = (1, 1, 1),
+    externals: Mapping[str, Callable[..., Any]] | None = None,
+    checks: bool = True,
+    sample: bool = True,
+) -> Counters:
+    """Runs a kernel to its end. `params` are the bytes of its parameters, as the entry places them. Raises SimulationError.
+
+    `externals` are the functions that PTX may call: each is called with integers, once a thread. `checks=False` leaves out races,
+    uninitialised and misaligned accesses, not what `memory` refuses.
+    """
+    code = module.code(entry)
+    _check(module.entries[entry], grid, block, params, cluster)
+    given = Launch(entry, code.sites, block, grid, dynamic_shared_bytes, _shared_unit(code), checks, sample)
+    given.counters.launches = 1
+    blocks, threads = int(np.prod(grid)), int(np.prod(block))
+    parameters = aligned(-(-len(params) // 16) * 16 or 16)
+    parameters[: len(params)] = np.frombuffer(params, np.uint8)
+    shared_end = code.shared_start + dynamic_shared_bytes
+    at_once = max(1, THREADS_AT_ONCE // threads)
+    seen = _Seen(memory or Anywhere(), module)
+    with np.errstate(all="ignore"):
+        for first in range(0, blocks, at_once):
+            machine = Machine(given, first, min(at_once, blocks - first), seen, parameters, shared_end, code.entry.local_bytes)
+            machine.externals = externals or {}
+            machine.run(code.code, code.registers())
+    return given.counters
+
+
+def _check(entry: Entry, grid: tuple[int, ...], block: tuple[int, ...], params: bytes, cluster: tuple[int, ...]) -> None:
+    wrong = None
+    threads = int(np.prod(block))
+    if len(params) < entry.parameter_bytes:
+        wrong = f"{len(params)} bytes of parameters, the kernel takes {entry.parameter_bytes}"
+    elif min(*grid, *block) < 1:
+        wrong = f"a grid of {grid} and a block of {block}"
+    elif entry.max_threads is not None and threads > entry.max_threads:
+        wrong = f"{threads} threads a block, the kernel takes at most {entry.max_threads}"
+    elif entry.required_block is not None and block != entry.required_block:
+        wrong = f"a block of {block}, the kernel takes {entry.required_block}"
+    elif tuple(cluster) != (1, 1, 1):
+        wrong = "clusters are not simulated"
+    if wrong:
+        raise SimulationError(wrong, kernel=entry.name)
+
+
+def _shared_unit(code: Translator) -> int:
+    """The least that an instruction may access of shared memory at once, at most 4 bytes."""
+    least = 4
+    for instruction in code.sites:
+        parts = instruction.parts
+        if parts[0] in ("ld", "st") and not {"global", "param", "const", "local"} & set(parts):
+            least = min(least, BYTES.get(parts[-1], 4))
+        if parts[:2] == ["cp", "async"] and len(instruction.operands) == 4:
+            least = min(least, 1 if parts[2] in ("ca", "cg") else 4)
+        if parts[0] == "wgmma" and parts[-1] in _ELEMENT_BYTES:
+            least = min(least, _ELEMENT_BYTES[parts[-1]])
+    return least

@@ -1,0 +1,66 @@
+"""The kernels of a module one level lower: as the PTX that a GPU would be given, run by `ptx`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+from hloom.passes.common.rewriting import walk
+from hloom.passes.gpu.contraction.tma import box_of
+
+from .counters import Counters
+from .errors import SimulationError
+from .launch import Kernels
+from .ptx import Module, TensorMap, launch
+from .tma import MappedTensor
+
+
+class PtxKernels(Kernels):
+    """Launches what LLVM emits for the kernels; what is known of their arguments is still read from the module."""
+
+    @cached_property
+    def code(self) -> Module:
+        from ..cuda.ptx import emit_ptx  # LLVM is needed for machine code alone
+
+        found = walk(self._root, "gpu.module")
+        return Module(emit_ptx(found[0], target_of(self._root)) if found else "")
+
+    def launch(self, name: str, arrays: Sequence[np.ndarray | MappedTensor], checks: bool = True, sample: bool = True) -> Counters:
+        kernel = self._kernel(name)
+        buffers = [array for array in arrays if isinstance(array, np.ndarray)]
+        params = b"".join(array.ctypes.data.to_bytes(8, "little") for array in buffers)
+        for given, kind in zip(kernel.maps, kernel.code.types[len(buffers) :]):
+            params = params.ljust(-(-len(params) // 64) * 64, b"\0") + _encoded(given, kind, buffers)
+        memory = Arrays(buffers, [i in kernel.code.stored for i in range(len(buffers))])
+        return launch(
+            self.code, name, kernel.grid, kernel.block, kernel.shared_bytes, params, memory, checks=checks, sample=sample
+        )  # fmt: skip
+
+
+class Arrays:
+    """The buffers of a launch as the device's memory."""
+
+    def __init__(self, arrays: list[np.ndarray], written: list[bool]):
+        self._ranges = [(array.ctypes.data, array.nbytes, may) for array, may in zip(arrays, written)]
+
+    def check(self, address: int, nbytes: int, write: bool) -> None:
+        for start, size, may_be_written in self._ranges:
+            if start <= address and address + nbytes <= start + size and (may_be_written or not write):
+                return
+        for number, (start, size, _) in enumerate(self._ranges):
+            if start <= address < start + size:
+                beyond = address + nbytes - start - size
+                raise SimulationError(f"{beyond} bytes beyond argument {number}" if beyond > 0 else f"argument {number} is only read")
+        raise SimulationError("no argument lies there")
+
+
+def _encoded(given: ir.DictAttr, kind: ir.Type, buffers: list[np.ndarray]) -> bytes:
+    box, swizzle = box_of(kind)
+    extents, strides = (tuple(ir.DenseI64ArrayAttr(given[name])) for name in ("extents", "strides"))
+    array = buffers[ir.IntegerAttr(given["argument"]).value]
+    address = array.ctypes.data + ir.IntegerAttr(given["offset"]).value
+    return TensorMap(address, array.dtype.name, extents, strides, tuple(box.shape), swizzle).pack()
