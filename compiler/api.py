@@ -40,8 +40,9 @@ def compile(
     gives values, by argument index or name, that are known now: they are packed once and not given at a call; a torch module's parameters
     are bound by themselves. `target` is "auto" or "cpu" for this machine's processor, a known target ("sm_90a"), the path of a TOML file,
     or "sim:" and the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked; with "+ptx"
-    behind it as the PTX that a GPU would get. `policy` overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of a TOML file. `verify` runs the program
-    once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and raises VerificationError where they differ.
+    behind it as the PTX that a GPU would get. `policy` overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of
+    a TOML file. `verify` runs the program once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and
+    raises VerificationError where they differ.
     Raises CompileErrors.
 
     A program of open shapes (`?` in StableHLO, jax.export.symbolic_shape in JAX, torch.export's Dim) is compiled for each set of shapes
