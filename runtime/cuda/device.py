@@ -147,13 +147,15 @@ class CudaDevice:
             bound = self.program.signature.bound
             found = {("argument", index): self._locate(spec, arrays[index], stream, used) for index, spec in bound.items()}
             temporary = self._init_memory()
-            for slot, located in found.items():
-                place = next((memory for memory in (self._static, temporary) if slot in memory), None)
-                if place is not None:
-                    self._copy_in(place.address(slot), located, bound[slot[1]], stream)
-            if "init" in self._steps:
-                self._run_init(temporary, stream)
-            self._driver.synchronise(stream)  # what was given may be changed after this
+            try:
+                for slot, located in found.items():
+                    place = next((memory for memory in (self._static, temporary) if slot in memory), None)
+                    if place is not None:
+                        self._copy_in(place.address(slot), located, bound[slot[1]], stream)
+                if "init" in self._steps:
+                    self._run_init(temporary, stream)
+            finally:
+                self._driver.synchronise(stream)  # what was given may be changed after this, and `temporary` goes
 
     def _init_memory(self) -> Allocation:
         """What `init` uses and `main` does not: freed when the values are bound."""

@@ -61,8 +61,7 @@ class Event:
 def find_stream(machine: Machine, handle: int) -> Stream:
     """The stream of that handle, in the current context. Raises Refused."""
     if handle not in DEFAULT_STREAMS:
-        stream = machine.object(handle, Stream, Code.INVALID_CONTEXT if handle < 0x1000 else Code.INVALID_HANDLE)
-        return stream
+        return machine.object(handle, Stream)
     found = next((each for each in machine.streams if each.is_legacy and each.context is machine.context), None)
     if found is None:
         found = Stream(machine.context, 0, is_legacy=True)

@@ -12,12 +12,31 @@ import pytest
 HERE = Path(__file__).parent
 TESTS = HERE.parent
 FILES = sorted((HERE / "on_it").glob("*.py"))
+RUNTIME = {
+    "test_cuda_order": ["the_threads_context_is_left_as_it_was"],
+    "test_cuda_device": [],
+    "test_cuda_control_flow": [],
+    "test_cuda_libraries": [],
+    "test_cuda_lapack": ["a_program_that_waits_is_enqueued_by_each_call", "loops_and_branches_around_solvers_are_the_hosts"],
+    "test_custom_calls": [],
+}
+"""Tests of the runtime, and those of them that look at the fake driver's own log or contexts."""
+
+
+def run(plugin: str, file: Path, *options: str) -> None:
+    pytest.importorskip("cuda.core")
+    path = os.pathsep.join(map(str, (TESTS, TESTS / "runtime", os.environ.get("PYTHONPATH", ""))))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", f"cuda_driver.{plugin}", "-p", "no:cacheprovider", *options, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": path}, check=False)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_on_the_emulated_driver(file):
-    pytest.importorskip("cuda.core")
-    path = os.pathsep.join(map(str, (TESTS, TESTS / "runtime", os.environ.get("PYTHONPATH", ""))))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "cuda_driver.plugin", "-p", "no:cacheprovider", "-p", "no:xdist", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": path}, check=False)
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    run("plugin", file)
+
+
+@pytest.mark.parametrize("name", RUNTIME)
+def test_the_runtimes_tests_on_the_emulated_driver(name):
+    """With hloom's own driver.py and recorder.py, cuda-core and the emulated driver in the place of the fake one."""
+    run("watched", TESTS / "runtime" / f"{name}.py", *(f"--deselect=tests/runtime/{name}.py::test_{each}" for each in RUNTIME[name]))

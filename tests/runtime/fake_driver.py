@@ -37,6 +37,11 @@ def at(address: int, dtype: Any, count: int) -> np.ndarray:
     return np.frombuffer((ctypes.c_uint8 * (dtype.itemsize * count)).from_address(address), dtype)
 
 
+def lend(nbytes: int) -> np.ndarray:
+    """Memory of a framework's on the GPU."""
+    return np.zeros(nbytes, np.uint8)
+
+
 def forget(memory: np.ndarray) -> None:
     """The memory is given back: what is in it is lost."""
     memory.fill(0xDD)
@@ -397,7 +402,7 @@ class FakeGpuArray:
 
     def __init__(self, array: Any, offset: int = 0):
         array = np.ascontiguousarray(array)
-        self._raw = np.zeros(array.nbytes + offset + 64, np.uint8)
+        self._raw = lend(array.nbytes + offset + 64)
         self.address = -(-self._raw.ctypes.data // 64) * 64 + offset
         self.host = at(self.address, array.dtype, array.size).reshape(array.shape)
         self.host[...] = array
