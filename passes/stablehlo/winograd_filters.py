@@ -17,9 +17,10 @@ training, where a gradient by weights reads the convolution's input too, or the 
 is no more than a direct sum's, that of the others half as much again, through all layers and back.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
-other windows, strides, dilations, groups; other elements; few channels, to which the transforms would cost more than they save; where the
-products saved are priced lower than the larger weights (bf16 that the target multiplies in pairs, of many channels) and, of weights of each
-call, their transform; lines whose transform no tile can hold; a precision_config that asks for HIGHEST; a policy that asks for `direct`.
+other windows, strides, dilations, groups; other elements; fewer than 8 channels or 16 features; where the products saved are priced lower
+than the transforms of inputs and results (few channels or features), the larger weights (bf16 that the target multiplies in pairs, of many
+channels) and, of weights of each call, their transform; lines whose transform no tile can hold; a precision_config that asks for HIGHEST; a
+policy that asks for `direct`.
 """
 
 from __future__ import annotations
@@ -41,19 +42,24 @@ from ..library_calls.conv import Conv
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
-from .support.direct_convolution import direct_convolution, images_summed_dims, is_channels_last, suits_winograd
+from .support.direct_convolution import (
+    WINOGRAD_BLOCK,
+    direct_convolution,
+    images_summed_dims,
+    is_channels_last,
+    suits_winograd,
+    winograd_share,
+)
 
 _LEAST_TILES = 4
 _FLOAT, _DOUBLE = 4, 8
-# The transforms of inputs and results take half as long as the products.
-_TIME_OF_PRODUCTS = 1.5
 _MOVES = ("stablehlo.transpose", "stablehlo.reshape")
 
 
 @register_pass(
     "winograd-filters", "gives 3x3 convolutions Winograd's algorithm, and transforms their weights for it", ops=("stablehlo.convolution",)
 )
-def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) -> None:
+def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles: int = 16) -> None:
     main, target = entry(module, "main"), target_of(module)
     if main is None or target.kind != "cpu":
         return
@@ -68,7 +74,7 @@ def winograd_filters(module: ir.Operation, *, block: int = 32, tiles: int = 16) 
         large = _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes
         outputs = 4 if large and (once or not _is_for_gradients(op.operands[0])) else 2
         fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
-        if not fits or not _pays(op, conv, outputs, once) or policy.kernel_for(op).use == DIRECT:
+        if not fits or not _pays(op, conv, outputs, block, once) or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
             with op.location, ir.InsertionPoint(holder(op, weights)):
@@ -96,7 +102,7 @@ def _is_gradient_by_weights(op: ir.Operation) -> bool:
     return dims == images_summed_dims(len(dims.spatial[0]))
 
 
-def _pays(op: ir.Operation, conv: Conv, outputs: int, once: bool) -> bool:
+def _pays(op: ir.Operation, conv: Conv, outputs: int, block: int, once: bool) -> bool:
     """Whether the products saved take longer than the larger weights, which come from the last cache where L2 does not hold them, and
     than their transform, unless that is made once: four steps, each of which reads what the last wrote."""
     target, element = target_of(op), build.element_of(op.operands[1])
@@ -105,8 +111,7 @@ def _pays(op: ir.Operation, conv: Conv, outputs: int, once: bool) -> bool:
     moved = 0 if once else pairs * (2 * sum(steps) - steps[0] - steps[-1])
     flops = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * TAPS**2
     direct = flops / target.peak_flops(str(element)) + _read(pairs * TAPS**2 * element_bytes(element), target)
-    products = flops * side**2 / (TAPS * outputs) ** 2 / target.f32_flops
-    transformed = _TIME_OF_PRODUCTS * products + _read(pairs * side**2 * _FLOAT, target)
+    transformed = flops * winograd_share(conv, outputs, block) / target.f32_flops + _read(pairs * side**2 * _FLOAT, target)
     return transformed + moved / target.llc_bytes_per_second < direct
 
 

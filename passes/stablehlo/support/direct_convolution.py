@@ -5,7 +5,7 @@ The choice depends on sizes alone, so that the passes that prepare such a convol
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
 from torch_mlir import ir
 
@@ -20,7 +20,13 @@ from .build import element_of
 from .dimensions import ConvDims
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
-_LEAST_CHANNELS, _LEAST_FEATURES = 32, 32
+WINOGRAD_BLOCK = 32
+"""Features of a block of transformed weights."""
+_LEAST_CHANNELS, _LEAST_FEATURES = 8, 16
+_LINE = 16
+"""Channels that are transformed together."""
+_TRANSFORM = 8
+"""Products that take as long as the transforms' work on an element at one of their points."""
 
 
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
@@ -99,3 +105,12 @@ def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
     )
     wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
     return window and wide and not precise and str(element_of(op.operands[0])) in ("f32", "f16", "bf16")
+
+
+def winograd_share(conv: Conv, outputs: int, block: int = WINOGRAD_BLOCK) -> float:
+    """Of the time of a direct sum's products what Winograd's algorithm takes: its products, of whole blocks of features, and the transforms
+    of inputs and results, half as long or, of few channels or features, longer."""
+    summed, features = conv.input[1] * prod(conv.filter[2:-2]), ceil(conv.output[1] / block) * block
+    transformed = ceil(conv.input[1] / _LINE) * _LINE + features
+    transforms = max(0.5, _TRANSFORM * transformed / (summed * features))
+    return (1 + transforms) * ((outputs + TAPS - 1) / (TAPS * outputs)) ** 2 * features / conv.output[1]

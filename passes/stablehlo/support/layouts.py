@@ -21,7 +21,7 @@ from ...fused.planner.kernels import CHOSEN
 from ...fused.planner.policy import FIRST, LAST, policy_of
 from ...library_calls.conv import Conv
 from . import build
-from .direct_convolution import direct_convolution, suits_winograd
+from .direct_convolution import direct_convolution, suits_winograd, winograd_share
 from .line_convolution import line_convolution, line_length, packs_pixels
 
 _JOINING = frozenset([*named(Kind.ELEMENTWISE), "stablehlo.pad", "stablehlo.slice", "stablehlo.concatenate", "stablehlo.reduce_window"])
@@ -32,7 +32,7 @@ _LAST, _LAST_EACH = 0.95, 0.6
 _FIRST, _FIRST_APART = 0.9, 0.72
 """Shares of the peak with the channels first, of pixels side by side and of those two apart."""
 _WINOGRAD = 2
-"""What Winograd's algorithm saves at the least."""
+"""What Winograd's algorithm is taken to save at the most; its last tiles of a line are not whole."""
 _COLUMNS = 64
 """Output channels of a tile."""
 _PS = 10**12
@@ -123,7 +123,7 @@ def _packing_ps(conv: Conv, target: TargetView) -> int:
 
 
 def _last_ps(op: ir.Operation, conv: Conv, target: TargetView) -> int:
-    saved = _WINOGRAD if suits_winograd(op, conv) else 1
+    saved = min(_WINOGRAD, max(1, 1 / winograd_share(conv, 4))) if suits_winograd(op, conv) else 1
     wide, lanes = conv.output[1] // conv.groups, target.vector_bits // _FLOAT_BITS
     dense = conv.groups == 1 or wide > lanes
     used = wide / (ceil(wide / lanes) * lanes) if dense else 1
