@@ -15,6 +15,7 @@ def pytest_addoption(parser):
     parser.addoption("--bounds", action="store_true", help="compile with HLOOM_DEBUG=bounds: CPU kernels check every access")
     parser.addoption("--guards", choices=["start", "end"], help="run with buffers against pages that nobody may touch (tests/guards.py)")
     parser.addoption("--cpu", help="compile for this one of tests/targets, or cpu, where a test would choose (tests/machines.py)")
+    parser.addoption("--ptx", action="store_true", help="run PTX where a test simulates kernels for GPUs (tests/ptx_for_kernels.py)")
 
 
 def pytest_configure(config):
@@ -25,6 +26,10 @@ def pytest_configure(config):
         import guards
 
         guards.install(side)
+    if config.getoption("--ptx"):
+        import ptx_for_kernels
+
+        ptx_for_kernels.install()
     os.environ["HLOOM_TARGET"] = "cpu"  # what a test does must not depend on whether there is a GPU
     os.environ["HLOOM_CACHE_DIR"] = str(Path(__file__).parent.parent / "build" / "cache")
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["HLOOM_CACHE_DIR"], "torch")

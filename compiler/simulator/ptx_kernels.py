@@ -63,4 +63,4 @@ def _encoded(given: ir.DictAttr, kind: ir.Type, buffers: list[np.ndarray]) -> by
     extents, strides = (tuple(ir.DenseI64ArrayAttr(given[name])) for name in ("extents", "strides"))
     array = buffers[ir.IntegerAttr(given["argument"]).value]
     address = array.ctypes.data + ir.IntegerAttr(given["offset"]).value
-    return TensorMap(address, array.dtype.name, extents, strides, tuple(box.shape), swizzle).pack()
+    return TensorMap(address, f"uint{8 * array.itemsize}", extents, strides, tuple(box.shape), swizzle).pack()
