@@ -1,5 +1,5 @@
-"""Compiled programs through the whole of runtime/cuda, cuda-core and the driver, as cubins; their kernels on the simulator, as they are before nvvm
-and as PTX."""
+"""Compiled programs through the whole of runtime/cuda, cuda-core and the driver, as cubins; their kernels on the simulator: the dialect
+and PTX."""
 
 from __future__ import annotations
 
