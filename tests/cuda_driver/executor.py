@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from hloom.runtime.cuda.conditions import PTX as CONDITIONS
+
 from .errors import Code, Fault
 from .machine import Machine
 from .nodes import Launch
+from .ptx import Ptx
 
-CONDITIONS: dict[str, Callable[..., None]] = {}
 _FORMATS = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
 
 
@@ -29,7 +30,7 @@ class Functions:
     """Kernels that are Python functions, by name: each is given the machine and the kernel's parameters."""
 
     def __init__(self, functions: dict[str, Callable[..., None]]):
-        self.functions = {**CONDITIONS, **functions}
+        self.functions = functions
 
     def launch(self, machine: Machine, launch: Launch) -> None:
         function = self.functions.get(launch.kernel.name)
@@ -39,43 +40,11 @@ class Functions:
 
 
 class ByImage:
-    """Kernels by the machine code that they are in, as it was loaded; others are looked for among `others`."""
+    """Kernels by the machine code that they are in, as it was loaded; else those that set conditions, which are PTX of the runtime's own."""
 
-    def __init__(self, others: Executor | None = None):
+    def __init__(self) -> None:
         self.images: dict[bytes, Executor] = {}
-        self._others = others or Functions({})
+        self._others = Ptx(CONDITIONS)
 
     def launch(self, machine: Machine, launch: Launch) -> None:
         self.images.get(launch.kernel.library.image.code, self._others).launch(machine, launch)
-
-
-def _condition(function: Callable[..., None]) -> Callable[..., None]:
-    CONDITIONS[function.__name__] = function
-    return function
-
-
-def _value(machine: Machine, address: int, nbytes: int) -> int:
-    machine.memory.check(address, nbytes, write=False)
-    return int.from_bytes(bytes(_bytes(address, nbytes)), "little", signed=True)
-
-
-def _bytes(address: int, nbytes: int) -> Any:
-    return (ctypes.c_uint8 * nbytes).from_address(address)
-
-
-@_condition
-def hloom_while(machine: Machine, handle: int, predicate: int) -> None:
-    machine.conditions[handle] = _value(machine, predicate, 1)
-
-
-@_condition
-def hloom_for(machine: Machine, handle: int, counter: int, limit: int) -> None:
-    count = _value(machine, counter, 8)
-    machine.conditions[handle] = int(count < limit)
-    _bytes(counter, 8)[:] = (count + 1).to_bytes(8, "little")
-
-
-@_condition
-def hloom_case(machine: Machine, handle: int, index: int, width: int, branches: int) -> None:
-    value = _value(machine, index, width)
-    machine.conditions[handle] = value if 0 <= value < branches else branches - 1

@@ -28,6 +28,7 @@ def gpu(request: pytest.FixtureRequest) -> Iterator[Machine]:
     machine.begin_again(request.param)
     machine.executor = ByImage()
     yield machine
-    assert machine.fault is None, machine.fault
+    fault = machine.fault
     machine.begin_again(0)
     machine.thread = threading.local()
+    assert fault is None, fault

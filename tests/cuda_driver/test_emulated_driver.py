@@ -18,7 +18,6 @@ RUNTIME = {
     "test_cuda_control_flow": [],
     "test_cuda_libraries": [],
     "test_cuda_lapack": ["a_program_that_waits_is_enqueued_by_each_call", "loops_and_branches_around_solvers_are_the_hosts"],
-    "test_custom_calls": [],
 }
 """Tests of the runtime, and those of them that look at the fake driver's own log or contexts."""
 

@@ -1,13 +1,10 @@
-"""Compiled programs through the whole of runtime/cuda, cuda-core and the driver, as cubins; their kernels on the simulator: the dialect
-and PTX."""
+"""Compiled programs through the whole of runtime/cuda, cuda-core and the driver, as cubins; their kernels as PTX."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_driver.as_ptx import AsPtx, conditions
-from cuda_driver.executor import ByImage
-from cuda_driver.simulated import Simulated
+from cuda_driver.ptx import Ptx, ptx_of
 from while_program import WHILE
 
 from hloom.compiler.compile import Compilation
@@ -39,17 +36,9 @@ PRODUCT = """func.func @main(%x: tensor<64x72xf16>, %w: tensor<72x64xf16>) -> te
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True, params=["dialect", "ptx"])
-def kernels(request, gpu):
-    """What runs the kernels."""
-    gpu.as_ptx = request.param == "ptx"
-    if gpu.as_ptx:
-        gpu.executor = ByImage(conditions())
-
-
 def loaded(gpu, text, bind=None):
     artifact = Compilation(load_program(text), target=f"sm_{gpu.capability}a", bound=list(bind or {})).artifact()
-    gpu.executor.images[bytes(artifact.blobs["cubin"])] = AsPtx.of(artifact) if gpu.as_ptx else Simulated(artifact)
+    gpu.executor.images[bytes(artifact.blobs["cubin"])] = Ptx(ptx_of(artifact))
     exe = Executable(artifact, CudaDevice)
     if bind:
         exe.bind(bind)

@@ -76,7 +76,7 @@ MAPS = [
     ({"strides": (136, 2)}, 0, "no multiples of 16"),
     ({"box": (64, 128)}, 0, "swizzled within 128"),
     ({"box": (512, 64)}, 0, "a box of"),
-    ({"box": (64, 36), "swizzle": 128}, 0, "no multiple of 16"),
+    ({"box": (64, 36)}, 0, "no multiple of 16"),
     ({"extents": (0, 72)}, 0, "extents"),
 ]
 
