@@ -40,7 +40,7 @@ class Functions:
 
 
 class ByImage:
-    """Kernels by the machine code that they are in, as it was loaded; else those that set conditions, which are PTX of the runtime's own."""
+    """Kernels by the machine code that they are in, as it was loaded; all others are those that set conditions."""
 
     def __init__(self) -> None:
         self.images: dict[bytes, Executor] = {}
