@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hloom.compiler.simulator.errors import SimulationError
-from hloom.compiler.simulator.ptx import Entry, Module, launch
+from hloom.compiler.simulator.ptx import Module, launch
 
 from .errors import Code, Fault
 from .machine import Machine
@@ -35,18 +35,15 @@ class Ptx:
         entry = self.module.entries.get(given.kernel.name)
         if entry is None:
             raise Fault(f"nobody says what {given.kernel.name} does", Code.LAUNCH_FAILED)
-        sizes, found = [nbytes for _, nbytes, _, _ in entry.params], [each.nbytes for each in given.kernel.entry.parameters]
-        if sizes != found:
-            raise Fault(f"the machine code's parameters are not the text's: {found}, {sizes}", Code.LAUNCH_FAILED)
-        params = b"".join(_placed(entry, given.parameters))
+        wanted, found = [nbytes for _, nbytes, _, _ in entry.params], [each.nbytes for each in given.kernel.entry.parameters]
+        if wanted != found:
+            raise Fault(f"the machine code's parameters are not the text's: {found}, {wanted}", Code.LAUNCH_FAILED)
+        params = bytearray(entry.parameter_bytes)  # an assembler places them otherwise: by where its own area begins
+        for (_, size, _, offset), content in zip(entry.params, given.parameters):
+            params[offset : offset + size] = content
+        sizes = given.grid, given.block, given.shared_bytes
         externals = {"cudaGraphSetConditional": machine.conditions.__setitem__}
         try:
-            launch(self.module, entry.name, given.grid, given.block, given.shared_bytes, params, machine.memory, externals=externals)
+            launch(self.module, entry.name, *sizes, bytes(params), machine.memory, cluster=given.cluster, externals=externals)
         except SimulationError as error:
             raise Fault(str(error), Code.LAUNCH_FAILED) from error
-
-
-def _placed(entry: Entry, values: list[bytes]) -> list[bytes]:
-    """Each value, filled up to where the text has the next begin: an assembler aligns them to where its own area of parameters lies."""
-    ends = [offset for *_, offset in entry.params[1:]] + [entry.parameter_bytes]
-    return [value.ljust(end - offset, b"\0") for (*_, offset), end, value in zip(entry.params, ends, values)]
