@@ -15,7 +15,7 @@ from hloom.passes.gpu.contraction.tma import box_of
 from .counters import Counters
 from .errors import SimulationError
 from .launch import Kernels
-from .ptx import Module, TensorMap, launch
+from .ptx import Module, Region, TensorMap, launch
 from .tma import MappedTensor
 
 
@@ -36,8 +36,9 @@ class PtxKernels(Kernels):
         for given, kind in zip(kernel.maps, kernel.code.types[len(buffers) :]):
             params = params.ljust(-(-len(params) // 64) * 64, b"\0") + _encoded(given, kind, buffers)
         memory = Arrays(buffers, [i in kernel.code.stored for i in range(len(buffers))])
+        written = _regions(buffers, kernel.code.stored, kernel.code.stored - kernel.code.loaded - kernel.updated)
         return launch(
-            self.code, name, kernel.grid, kernel.block, kernel.shared_bytes, params, memory, checks=checks, sample=sample
+            self.code, name, kernel.grid, kernel.block, kernel.shared_bytes, params, memory, written=written, checks=checks, sample=sample
         )  # fmt: skip
 
 
@@ -56,6 +57,23 @@ class Arrays:
                 beyond = address + nbytes - start - size
                 raise SimulationError(f"{beyond} bytes beyond argument {number}" if beyond > 0 else f"argument {number} is only read")
         raise SimulationError("no argument lies there")
+
+
+def _regions(buffers: list[np.ndarray], stored: set[int], whole: set[int]) -> list[Region]:
+    """What the kernel writes; arguments with common memory are one region."""
+    found: list[tuple[int, int, list[int]]] = []
+    for number in sorted(range(len(buffers)), key=lambda number: buffers[number].ctypes.data):
+        begin, end = buffers[number].ctypes.data, buffers[number].ctypes.data + buffers[number].nbytes
+        if found and begin < found[-1][1]:
+            start, last, numbers = found.pop()
+            found.append((start, max(last, end), [*numbers, number]))
+        else:
+            found.append((begin, end, [number]))
+    return [
+        Region(start, end - start, " and ".join(f"argument {n}" for n in numbers), len(numbers) == 1 and numbers[0] in whole)
+        for start, end, numbers in found
+        if stored & set(numbers)
+    ]
 
 
 def _encoded(given: ir.DictAttr, kind: ir.Type, buffers: list[np.ndarray]) -> bytes:

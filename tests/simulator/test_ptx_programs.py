@@ -68,6 +68,8 @@ FAULTS = {
     "a barrier removed": ("softmax", r"bar\.sync\s+0;", "", "race: reads what another thread of the block wrote"),
     "a load too far": ("softmax", r"(ld\.global\.nc\.v2\.b32\s+\{%r1, %r2\}, \[%rd\d+)\]", r"\1+4194304]", "load from global memory out"),
     "a store too far": ("softmax", r"(st\.global\.v2\.b32\s+\[%rd\d+)\]", r"\1+4194304]", "store to global memory out of"),
+    "a store at another's place": ("softmax", r"(st\.global\.v2\.b32\s+\[%rd\d+)\]", r"\1+8]", "race: |store to global memory out"),
+    "a store removed": ("softmax", r"st\.global\.v2\.b32[^;]*;", "", "nobody wrote 131072 of 256000 bytes of argument 1"),
     "a load at an odd address": ("softmax", r"(ld\.shared\.v4\.b32\s+\{[^}]*\}, \[__wg_fusion_0_0)\]", r"\1+4]", "misaligned: 16 bytes"),
     "a shuffle in part of a warp": ("softmax", r"(shfl\.sync)", r"@%p1 \1", "a shuffle from a lane that is not active"),
 }  # fmt: skip

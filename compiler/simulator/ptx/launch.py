@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..lockstep import Launch
 from . import ops_async, ops_float, ops_integer, ops_matrix, ops_memory, ops_threads  # noqa: F401  each registers its instructions
 from .machine import Machine
 from .parser import BYTES, ModuleParser
+from .regions import Region, Regions
 from .spaces import Anywhere, DeviceMemory
 from .syntax import Entry, Variable
 from .translate import Translator
@@ -94,17 +95,18 @@ def launch(
     *,
     cluster: tuple[int, int, int] = (1, 1, 1),
     externals: Mapping[str, Callable[..., Any]] | None = None,
+    written: Sequence[Region] = (),
     checks: bool = True,
     sample: bool = True,
 ) -> Counters:
     """Runs a kernel to its end. `params` are the bytes of its parameters, as the entry places them. Raises SimulationError.
 
-    `externals` are the functions that PTX may call: each is called with integers, once a thread. `checks=False` leaves out races,
-    uninitialised and misaligned accesses, not what `memory` refuses.
+    `written` is global memory that the kernel writes, in which races are looked for. `externals` are functions that PTX may call: each is
+    called with integers, once a thread. `checks=False` leaves out races, uninitialised and misaligned accesses, not what `memory` refuses.
     """
     code = module.code(entry)
     _check(module.entries[entry], grid, block, params, cluster)
-    given = Launch(entry, code.sites, block, grid, dynamic_shared_bytes, _shared_unit(code), checks, sample)
+    given = Launch(entry, code.sites, block, grid, dynamic_shared_bytes, _unit(code, "shared"), checks, sample)
     given.counters.launches = 1
     blocks, threads = int(np.prod(grid)), int(np.prod(block))
     parameters = aligned(-(-len(params) // 16) * 16 or 16)
@@ -112,11 +114,13 @@ def launch(
     shared_end = code.shared_start + dynamic_shared_bytes
     at_once = max(1, THREADS_AT_ONCE // threads)
     seen = _Seen(memory or Anywhere(), module)
+    regions = Regions(written if checks else (), _unit(code, "global"))
     with np.errstate(all="ignore"):
         for first in range(0, blocks, at_once):
             machine = Machine(given, first, min(at_once, blocks - first), seen, parameters, shared_end, code.entry.local_bytes)
-            machine.externals = externals or {}
+            machine.externals, machine.regions = externals or {}, regions
             machine.run(code.code, code.registers())
+    regions.check(entry)
     return given.counters
 
 
@@ -137,12 +141,13 @@ def _check(entry: Entry, grid: tuple[int, ...], block: tuple[int, ...], params: 
         raise SimulationError(wrong, kernel=entry.name)
 
 
-def _shared_unit(code: Translator) -> int:
-    """The least that an instruction may access of shared memory at once, at most 4 bytes."""
+def _unit(code: Translator, space: str) -> int:
+    """The least that an instruction may access of that space at once, at most 4 bytes."""
     least = 4
+    others = {"global", "shared", "param", "const", "local"} - {space}
     for instruction in code.sites:
         parts = instruction.parts
-        if parts[0] in ("ld", "st") and not {"global", "param", "const", "local"} & set(parts):
+        if parts[0] in ("ld", "st", "atom", "red") and not others & set(parts):
             least = min(least, BYTES.get(parts[-1], 4))
         if parts[:2] == ["cp", "async"] and len(instruction.operands) == 4:
             least = min(least, 1 if parts[2] in ("ca", "cg") else 4)

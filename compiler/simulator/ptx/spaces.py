@@ -13,6 +13,7 @@ import numpy as np
 from ..batch import Batch
 from ..errors import SimulationError
 from ..memory import MemRef
+from .regions import Regions
 
 RESERVED = 1024
 WINDOWS = {"shared": 1 << 60, "local": 1 << 61, "param": 1 << 62}
@@ -50,6 +51,7 @@ class Spaces(Batch):
     """A batch whose memory is reached by addresses."""
 
     memory: DeviceMemory
+    regions: Regions
     parameters: np.ndarray
     shared_memory: MemRef
     local_memory: MemRef | None
@@ -120,6 +122,7 @@ class Spaces(Batch):
         base = low // _BASE * _BASE
         elements = -(-(high - base) // size)
         memory = MemRef(host_bytes(base, elements * size).view(dtype), [elements], [1], "global memory")
+        self.regions.attach(memory, base, low, high)
         index = (address - base) // size
         return memory, index if mask is None else np.where(mask, index, (low - base) // size)
 
