@@ -148,6 +148,10 @@ def test_pairs():
     x, y = (RNG.standard_normal(64).astype(np.float16).view(np.uint32) for _ in range(2))
     a, b = x.view(np.float16), y.view(np.float16)
     np.testing.assert_array_equal(elementwise("add.rn.f16x2 %w, %x, %y;", "b32", x, y).view(np.float16), a + b)
+    both = np.stack([floats(32), floats(32)], 1).reshape(-1).view(np.uint64)
+    with np.errstate(over="ignore"):
+        squares = both.view(np.float32) ** 2
+    np.testing.assert_array_equal(elementwise("mul.rn.f32x2 %w, %x, %x;", "b64", both).view(np.float32), squares)
     packed = elementwise("cvt.rn.bf16x2.f32 %w, %x, %y;", "f32", floats(32), ones := np.ones(32, np.float32), result=np.uint32)
     np.testing.assert_array_equal(packed.view(ml_dtypes.bfloat16)[::2].astype(np.float32), ones)  # the second operand is the low half
     bytes_ = elementwise("{ .reg .b16 %q; cvt.rn.satfinite.e4m3x2.f32 %q, %x, %y; cvt.u32.u16 %w, %q; }", "f32",

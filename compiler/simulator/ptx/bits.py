@@ -96,10 +96,10 @@ def find(x: Array) -> Array:
 
 
 def pairs(function: Callable[..., Array], kind: Any, *operands: Array) -> Array:
-    """A function of the two halves of words, each of type `kind`."""
+    """A function of the two halves of words of 32 bits or 64, each of type `kind`."""
     parts = [np.ascontiguousarray(x).reshape(*np.shape(x), 1).view(kind) for x in operands]
     found = np.asarray(function(*np.broadcast_arrays(*parts)))
-    return np.ascontiguousarray(found.astype(kind)).view(np.uint32)[..., 0]
+    return np.ascontiguousarray(found.astype(kind)).view(f"u{2 * np.dtype(kind).itemsize}")[..., 0]
 
 
 def joined(low: Array, top: Array, kind: Any) -> Array:

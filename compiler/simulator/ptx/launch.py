@@ -114,7 +114,7 @@ def launch(
     shared_end = code.shared_start + dynamic_shared_bytes
     at_once = max(1, THREADS_AT_ONCE // threads)
     seen = _Seen(memory or Anywhere(), module)
-    regions = Regions(written if checks else (), _unit(code, "global"))
+    regions = Regions(written if checks and not _swaps(code) else (), _unit(code, "global"))
     with np.errstate(all="ignore"):
         for first in range(0, blocks, at_once):
             machine = Machine(given, first, min(at_once, blocks - first), seen, parameters, shared_end, code.entry.local_bytes)
@@ -139,6 +139,11 @@ def _check(entry: Entry, grid: tuple[int, ...], block: tuple[int, ...], params: 
         wrong = "clusters are not simulated"
     if wrong:
         raise SimulationError(wrong, kernel=entry.name)
+
+
+def _swaps(code: Translator) -> bool:
+    """Whether it compares and swaps in global memory: what such a loop reads first, others may write meanwhile."""
+    return any(i.parts[0] == "atom" and "cas" in i.parts and "shared" not in i.parts for i in code.sites)
 
 
 def _unit(code: Translator, space: str) -> int:

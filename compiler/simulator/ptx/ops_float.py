@@ -6,7 +6,7 @@ from .ops_integer import integer, multiply
 from .syntax import Instruction, Operand
 from .translate import PREDICATE, Translator, emits, kind_of
 
-_FLOATS = ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2")
+_FLOATS = ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2")
 _MODES = ("rn", "rz", "rm", "rp")
 
 
@@ -20,8 +20,9 @@ def _apply(t: Translator, ins: Instruction, function: str, operands: list[Operan
     """`function` of the operands, half by half where the type is a pair."""
     target, kind = ins.operands[0], ins.parts[-1]
     if kind.endswith("x2"):
-        values = ", ".join(t.read(operand, "b32") for operand in operands)
-        t.result(target, f"bits.pairs(lambda *x: {function}(*x{more}), {kind[:-2]}, {values})", "b32")
+        word = kind_of(kind)
+        values = ", ".join(t.read(operand, word) for operand in operands)
+        t.result(target, f"bits.pairs(lambda *x: {function}(*x{more}), {kind[:-2]}, {values})", word)
         return
     t.result(target, f"{function}({', '.join(t.read(operand, kind) for operand in operands)}{more})", kind)
 

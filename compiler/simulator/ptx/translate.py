@@ -35,7 +35,7 @@ KINDS: dict[str, Any] = {
 }  # fmt: skip
 _MODULES = (bits, conversions, floats, matrices, mbarriers, wgmma)
 _HELPERS = {"np": np, **{module.__name__.rpartition(".")[2]: module for module in _MODULES}, **KINDS}
-_BITS = {"b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64", "f16x2": "u32", "bf16x2": "u32", "tf32": "f32"}
+_BITS = {"b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64", "f16x2": "u32", "bf16x2": "u32", "f32x2": "u64", "tf32": "f32"}
 PREDICATE = "pred"
 
 
