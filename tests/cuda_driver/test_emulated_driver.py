@@ -22,17 +22,22 @@ RUNTIME = {
 """Tests of the runtime, and those of them that look at the fake driver's own log or contexts."""
 
 
-def run(plugin: str, file: Path, *options: str) -> None:
+def run(plugin: str, file: Path, *options: str, capability: int = 90) -> None:
     pytest.importorskip("cuda.core")
     path = os.pathsep.join(map(str, (TESTS, TESTS / "runtime", os.environ.get("PYTHONPATH", ""))))
     command = [sys.executable, "-m", "pytest", "-q", "-p", f"cuda_driver.{plugin}", "-p", "no:cacheprovider", *options, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": path}, check=False)
+    environment = {**os.environ, "PYTHONPATH": path, "EMULATED_GPU": str(capability)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_on_the_emulated_driver(file):
     run("plugin", file)
+
+
+def test_compiled_programs_on_an_older_gpu():
+    run("plugin", HERE / "on_it" / "compiled.py", capability=80)
 
 
 @pytest.mark.parametrize("name", RUNTIME)

@@ -37,7 +37,9 @@ RNG = np.random.default_rng(0)
 
 
 def loaded(gpu, text, bind=None):
-    artifact = Compilation(load_program(text), target=f"sm_{gpu.capability}a", bound=list(bind or {})).artifact()
+    artifact = Compilation(
+        load_program(text), target=f"sm_{gpu.capability}{'a' * (gpu.capability >= 90)}", bound=list(bind or {})
+    ).artifact()
     gpu.executor.images[bytes(artifact.blobs["cubin"])] = Ptx(ptx_of(artifact))
     exe = Executable(artifact, CudaDevice)
     if bind:
