@@ -71,3 +71,8 @@ def test_as_torch_computes_it(module):
 
     for found, expected in zip(hloom.compile(every, z, w)(z, w), every(z, w), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_determinants_of_nothing():
+    z = torch.zeros(0, 0, dtype=torch.complex64)
+    assert torch.equal(hloom.compile(torch.linalg.det, z)(z), torch.linalg.det(z))

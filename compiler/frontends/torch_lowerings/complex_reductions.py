@@ -75,6 +75,13 @@ def is_infinite(op: TorchOp, x: ir.Value) -> ir.Value:
     return build.compare("EQ", size, build.full_like(size, math.inf))
 
 
+@torch_lowering_of_complex("aten.index_select")
+def index_select(op: TorchOp, x: ir.Value, dim: int, places: ir.Value) -> ir.Value:
+    """Of nothing: torch-mlir dies of it."""
+    shape = list(op.result.shape)
+    return build.zero(shape, op.element) if 0 in shape else NotImplemented
+
+
 @torch_lowering_of_complex("aten.full.default", "aten.full_like.default")
 def full(op: TorchOp, size_or_like: Any, value: Number, **_: Any) -> ir.Value:
     return build.full(op.result, value)
