@@ -159,6 +159,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
                 sizes[axis] = size
     cut(sizes, axes, [a for a in columns if a not in packed], wide)
     cut(sizes, axes, rows, _even_rows(axes.extent[rows[-1]], high, target) if rows else high)
+    sizes = sizes or _a_piece_a_core(hero, output, axes, target)
     left, right = (ir.RankedTensorType(value.type) for value in hero.inputs[:2])
     right_bytes = depth * column_count * element_bytes(right.element_type)
     is_far = prod(left.shape) * element_bytes(left.element_type) > target.llc_bytes // 4
@@ -167,6 +168,16 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         order = [axis for axis in sizes if axis not in rows and axis not in columns] + rows + columns
         return {axis: sizes[axis] for axis in order if axis in sizes}
     return sizes
+
+
+def _a_piece_a_core(hero: TileOp, output: list[int], axes: Axes, target: TargetView) -> dict[int, int]:
+    """Whole registers of the last axis for each core, of more results than a tile has else: where what follows the product lets no other
+    axis be cut, as heads that are merged with rows."""
+    element, last = ir.RankedTensorType(hero.inits[0].type).element_type, output[-1]
+    lanes = target.lanes(8 * element_bytes(element))
+    size = ceil(axes.extent[last] / max(1, target.cores) / lanes) * lanes
+    many = prod(axes.extent[axis] for axis in output) > 2 * _TILE_COLUMNS * _MOST_ROWS
+    return {last: size} if many and last in axes.tileable and size < axes.extent[last] else {}
 
 
 def _in_lanes(hero: TileOp) -> bool:

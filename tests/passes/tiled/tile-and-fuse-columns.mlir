@@ -58,3 +58,59 @@ func.func private @column(%x: tensor<1024x4096xf32>, %c: tensor<1024xf32>) -> te
   } -> tensor<1024x4096xf32>
   return %r : tensor<1024x4096xf32>
 }
+
+// -----
+
+// Changed: Rows and heads that become one axis after the product cannot be cut; what is left is cut into whole registers, a piece a core.
+// Unchanged: so few results are one tile.
+// CHECK-LABEL: func.func private @heads(
+// CHECK: scf.forall ({{.*}}) = (0) to (64) step (32)
+// CHECK-LABEL: func.func private @few_heads(
+// CHECK-NOT: step (32)
+#rows = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+#columns = affine_map<(d0, d1, d2, d3) -> (d1, d3, d2)>
+#results = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#merged = affine_map<(d0, d1, d2) -> (d0 * 4 + d1 floordiv 8, d1 mod 8, d2)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+module attributes {hloom.target = {vector_bits = 512 : i64, vector_registers = 32 : i64, cores = 2 : i64}} {
+  func.func private @heads(%x: tensor<512x512xf32>, %w: tensor<8x512x64xf32>) -> tensor<128x32x64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<512x8x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x8x64xf32>) -> tensor<512x8x64xf32>
+    %c = linalg.generic {indexing_maps = [#rows, #columns, #results], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<512x512xf32>, tensor<8x512x64xf32>) outs(%f : tensor<512x8x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b fastmath<contract> : f32
+      %1 = arith.addf %s, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<512x8x64xf32>
+    %o = tensor.empty() : tensor<128x32x64xf32>
+    %r = linalg.generic {indexing_maps = [#merged, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%c : tensor<512x8x64xf32>) outs(%o : tensor<128x32x64xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %0 = arith.mulf %a, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<128x32x64xf32>
+    return %r : tensor<128x32x64xf32>
+  }
+  func.func private @few_heads(%x: tensor<32x512xf32>, %w: tensor<8x512x64xf32>) -> tensor<8x32x64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<32x8x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x8x64xf32>) -> tensor<32x8x64xf32>
+    %c = linalg.generic {indexing_maps = [#rows, #columns, #results], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x512xf32>, tensor<8x512x64xf32>) outs(%f : tensor<32x8x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b fastmath<contract> : f32
+      %1 = arith.addf %s, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x8x64xf32>
+    %o = tensor.empty() : tensor<8x32x64xf32>
+    %r = linalg.generic {indexing_maps = [#merged, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%c : tensor<32x8x64xf32>) outs(%o : tensor<8x32x64xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %0 = arith.mulf %a, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<8x32x64xf32>
+    return %r : tensor<8x32x64xf32>
+  }
+}
