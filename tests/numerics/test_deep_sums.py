@@ -21,3 +21,17 @@ def test_products_of_many_rows(target: str, depth: int, rows: int, columns: int)
     found = hloom.compile(lambda x, g, bias: jnp.tanh((x.T @ g + bias) / depth), x, g, bias, target=target)(x, g, bias)
     expected = np.tanh((x.astype(np.float64).T @ g + bias) / depth)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("depth", "rows", "columns"), [(8705, 20, 64), (9000, 33, 70), (16896, 150, 24), (20001, 8, 250)])
+@pytest.mark.parametrize("form", ["mk,kn->mn", "mk,nk->mn", "km,nk->mn", "km,kn->mn"])
+def test_sums_longer_than_a_panel(target: str, form: str, depth: int, rows: int, columns: int) -> None:
+    """No panel of all steps fits the cache: each part of the sum is packed, added once, and the last part is shorter."""
+    generator = np.random.default_rng(depth)
+    extents = {"m": rows, "k": depth, "n": columns}
+    x, y = (generator.standard_normal([extents[axis] for axis in part], np.float32) for part in form.split("->")[0].split(","))
+    bias = generator.standard_normal(columns, np.float32)
+    found = hloom.compile(lambda x, y, bias: jnp.maximum(jnp.einsum(form, x, y) / 64 + bias, 0), x, y, bias, target=target)(x, y, bias)
+    expected = np.maximum(np.einsum(form, x.astype(np.float64), y.astype(np.float64)) / 64 + bias, 0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)

@@ -17,6 +17,7 @@ from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp, even_size
 from ...common.combiner import is_long, split
 from ...common.contraction import (
+    PANEL_STEPS,
     SHALLOW,
     block_columns,
     block_registers,
@@ -201,14 +202,16 @@ def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, 
 
 def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int) -> tuple[int, int]:
     """Columns and rows of a tile that is computed in blocks of registers. Tiles are larger where all cores still get some: they have all
-    rows, if these are few or half of L2 holds what is read of them, and twice as many columns."""
+    rows, if these are few or half of L2 holds what is read of them, and twice as many columns. A sum that is packed part by part is packed
+    once for the rows of a tile: these are as many as half of L2 holds."""
     kinds = {ir.RankedTensorType(value.type).element_type for value in [*hero.inputs[:2], *hero.inits]}
     size = element_bytes(kinds.pop()) if len(kinds) == 1 else 0
     if size < 4:
         return _TILE_COLUMNS, _TILE_ROWS
-    most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * depth))
-    panels = ceil(columns / _TILE_COLUMNS)
-    high = rows if rows <= most and panels >= _TILES_A_CORE * target.cores else _TILE_ROWS
+    in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes
+    most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * (PANEL_STEPS if in_parts else depth)))
+    panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
+    high = rows if rows <= most and panels >= least else most if in_parts and ceil(rows / most) * panels >= least else _TILE_ROWS
     many = ceil(rows / high) * panels // 2 >= _TILES_A_CORE * target.cores
     return _TILE_COLUMNS * (2 if many else 1), high
 

@@ -37,7 +37,7 @@ from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
-from .packing import Scratch, pack, packable, summed
+from .packing import Scratch, pack, packable, panel_steps, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, sum_loops
 from .results import follows_in_registers, store_results
 from .tile_prefetch import prefetch_tile, steps_over_pixels
@@ -72,7 +72,7 @@ def takes_after(work: Work, vector: int | None, after: Sequence[Work], target: T
         return False
     assert vector is not None
     jam = jam_loop(work, vector)
-    return steps_inside(work, jam) is None and not streams(work, vector, jam, target)
+    return steps_inside(work, jam) is None and part_of_panels(work, vector, jam, target) is None and not streams(work, vector, jam, target)
 
 
 def contraction_loop(work: Work, target: TargetView) -> int | None:
@@ -90,6 +90,13 @@ def contraction_loop(work: Work, target: TargetView) -> int | None:
             strided = [n for n, along in inputs if along is None or along not in (0, 1)]
             return dim if all(packable(work, n, dim, jam, target) for n in strided) else None
     return None
+
+
+def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView) -> int | None:
+    """Steps of the first reduced loop for which panels of inputs are packed, where no panel of all steps fits the cache."""
+    first = next((extent for extent, parallel in zip(work.extents, work.parallel) if not parallel), None)
+    found = [panel_steps(work, number, vector, jam, target) for number in range(len(work.inputs))]
+    return min((steps for steps in found if steps is not None and isinstance(first, int) and steps < first), default=None)
 
 
 def jam_loop(work: Work, vector: int | None) -> int | None:
@@ -145,7 +152,8 @@ class _Contraction:
             if self.vector is None:
                 self._rows(fixed, LinearIndex(), Lanes(1))
                 return
-            if self.step is None:
+            part = part_of_panels(self.work, self.vector, self.jam, self.target) if self.step is None else None
+            if self.step is None and part is None:
                 self._pack(fixed, self.vector)
             outputs = len(self.work.outputs)
             streaming = self.step is None and streams(self.work, self.vector, self.jam, self.target)
@@ -156,14 +164,14 @@ class _Contraction:
                 return
             columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
             deep = steps_inside(self.work, self.jam) if self.step is None else None
-            steps = STREAMED_ROWS if streaming else deep
-            self._in_parts(columns, steps) if steps else columns()
+            steps = STREAMED_ROWS if streaming else part or deep
+            self._in_parts(columns, steps, partial(self._pack, fixed, self.vector) if part else None) if steps else columns()
 
         nest_each([extents[d] for d in self.outer], at)
 
-    def _in_parts(self, columns: Callable[[], None], steps: int) -> None:
-        """The sums of some steps of the first reduced loop after the other, for all columns each. The processor itself prefetches so few
-        rows."""
+    def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
+        """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are
+        `packed`. The processor itself prefetches so few rows."""
         depth = self.work.extents[self.reduced[0]]
         assert isinstance(depth, int)
         inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in self.work.inputs]
@@ -171,7 +179,11 @@ class _Contraction:
 
         def part(steps: int, start: LinearIndex) -> None:
             self.part, self.inside = {self.reduced[0]: (start.value(), (start + steps).value())}, steps
+            unpacked = self.work
+            if packed is not None:
+                packed((start, steps))
             columns()
+            self.work = unpacked
 
         part(steps, LinearIndex())
         self.work = replace(first, inits=list(first.outputs), fill=[None])
@@ -181,10 +193,11 @@ class _Contraction:
             part(depth - whole, LinearIndex(constant=whole))
         self.work, self.part = first, {}
 
-    def _pack(self, fixed: dict[int, LinearIndex], vector: int) -> None:
-        for number in range(len(self.work.inputs)):
-            if packable(self.work, number, vector, self.jam, self.target):
-                self.work = pack(self.work, number, summed(self.work, number), vector, fixed, self.one, self.scratch)
+    def _pack(self, fixed: dict[int, LinearIndex], vector: int, part: tuple[LinearIndex, int] | None = None) -> None:
+        work = self.work
+        for number in range(len(work.inputs)):
+            if packable(work, number, vector, self.jam, self.target):
+                self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, part)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk."""

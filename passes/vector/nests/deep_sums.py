@@ -26,17 +26,28 @@ def steps_inside(work: Work, jam: int | None) -> int | None:
     """Of a product, of which the first reduced loop should run outside the blocks of results: how many of its steps inside them. None of
     others, and where that loop moves a window.
     """
-    first, *others = (d for d, parallel in enumerate(work.parallel) if not parallel)
-    extent = work.extents[first]
-    moves_window = any(first in used_dims(e) and dim_position(e) is None for m in work.maps for e in m.results)
-    if jam is None or moves_window or len(work.outputs) != 1 or not isinstance(extent, int) or extent == 1:
+    first = loop_outside(work)
+    if jam is None or first is None:
         return None
+    others = [d for d, parallel in enumerate(work.parallel) if not parallel and d != first]
+    extent = work.extents[first]
+    assert isinstance(extent, int)
     inside = prod(size_bound(work.extents[d]) for d in others)
     if extent * inside <= _DEEP:
         return None
     if not others:
         return None if _is_contiguous(work, jam, first) else _INSIDE
     return 1 if inside > _INSIDE else None
+
+
+def loop_outside(work: Work) -> int | None:
+    """The first reduced loop of a product, which may run in parts outside the blocks of results. None where it moves a window."""
+    first = next((d for d, parallel in enumerate(work.parallel) if not parallel), None)
+    if first is None or len(work.outputs) != 1:
+        return None
+    extent = work.extents[first]
+    moves_window = any(first in used_dims(e) and dim_position(e) is None for m in work.maps for e in m.results)
+    return None if moves_window or not isinstance(extent, int) or extent == 1 else first
 
 
 def _is_contiguous(work: Work, jam: int, summed: int) -> bool:

@@ -8,7 +8,7 @@ page and a cache set of its own), and must be transposed when the vector loop is
     B[n * s + k] → P[k, n]        the same, of windows that share few elements
 
 What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
-for all tiles in a row that read the same one.
+for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from hloom.dialects.storage import element_bytes, is_i1
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
-from ...common.contraction import SHALLOW
+from ...common.contraction import PANEL_STEPS, SHALLOW
 from ...common.control_flow import for_each, if_then, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.lines import LEAST_ROWS, MOST_COPIES
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import LanesBody
+from .deep_sums import loop_outside, steps_inside
 from .lanes import Lanes
 from .nests import chunks
 from .work import Work, stride_along
@@ -43,23 +44,34 @@ Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
 
 def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> bool:
-    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache."""
+    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel, or that of a part of the
+    sum, fits the cache."""
+    return panel_steps(work, number, vector, jam, target) is not None
+
+
+def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> int | None:
+    """How many steps of the first summed loop a panel of input `number` has; None where it is not packed."""
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or jam is None or size_bound(work.extents[jam]) < LEAST_ROWS:
-        return False
+        return None
     steps = _steps(m, storage)
     if steps is None or jam in steps or vector not in steps:
-        return False
+        return None
     reduced = [d for d in steps if not work.parallel[d]]
     extents = [extent for extent in (_whole(work, number, d) for d in reduced) if isinstance(extent, int)]
-    if not reduced or len(extents) != len(reduced):
-        return False
-    depth, width = prod(extents), size_bound(_whole(work, number, vector))
-    if depth <= SHALLOW or depth * width * element_bytes(storage.element) > target.tile_bytes:
-        return False
+    if not reduced or len(extents) != len(reduced) or prod(extents) <= SHALLOW:
+        return None
     far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
+    width = size_bound(_whole(work, number, vector))
     loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])]
-    return (steps[vector] != 1 or far) and (_apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops)))
+    known = _apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops))
+    fits = prod(extents) * width * element_bytes(storage.element) <= target.tile_bytes
+    if not known or (steps[vector] == 1 and fits and not far):
+        return None
+    if fits:
+        return extents[0]
+    long = len(reduced) == 1 and loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
+    return PANEL_STEPS if long and (steps[vector] != 1 or steps_inside(work, jam) is None) else None
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
@@ -109,14 +121,25 @@ def summed(work: Work, number: int) -> list[int]:
     return [d for d in _steps(work.maps[number], storage) or () if not work.parallel[d]]
 
 
-def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int, LinearIndex], lanes: int, scratch: Scratch) -> Work:
+def pack(
+    work: Work,
+    number: int,
+    along: list[int],
+    vector: int,
+    fixed: dict[int, LinearIndex],
+    lanes: int,
+    scratch: Scratch,
+    part: tuple[LinearIndex, int] | None = None,
+) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
-    copy. The extents of all but the last two loops are known."""
+    copy. The extents of all but the last two loops are known. `part`: where steps of the first loop begin, and how many; these alone."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
     extents, columns = [_whole(work, number, d) for d in along], _whole(work, number, vector)
+    if part is not None:
+        fixed, extents = {**fixed, along[0]: part[0]}, [part[1], *extents[1:]]
     outer_extents = [size_bound(extent) for extent in extents[:-1]]
     width = -(-size_bound(columns) // lanes) * lanes
     depth = -(-size_bound(extents[-1]) // lanes) * lanes
@@ -138,7 +161,8 @@ def pack(work: Work, number: int, along: list[int], vector: int, fixed: dict[int
         nest_each(outer_extents, at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
-    inputs[number] = replace(packed, sizes=(*extents, columns))
+    first = packed.offset if part is None else packed.offset - part[0] * packed.strides[0]
+    inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
     maps[number] = new_map
     return replace(work, inputs=inputs, maps=maps)
 

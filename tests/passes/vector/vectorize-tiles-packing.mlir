@@ -246,3 +246,42 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
     return %r : tensor<8x64xf32>
   }
 }
+
+// -----
+
+// A sum so long that no panel of all its steps fits the cache: 512 steps are packed at a time, and added to the results of those before.
+// Of 8704 steps the first 512 begin the sums.
+// CHECK-LABEL: func.func private @long(
+// CHECK-DAG: %[[FIRST:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32768xf32>
+// CHECK-DAG: %[[NEXT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32768xf32>
+// CHECK-DAG: %[[STEPS:.*]] = arith.constant 512 : index
+// CHECK-DAG: %[[DEPTH:.*]] = arith.constant 8704 : index
+// CHECK: vector.store %{{.*}}, %[[FIRST]]
+// CHECK: arith.addf
+// CHECK: scf.for %{{.*}} = %[[STEPS]] to %[[DEPTH]] step %[[STEPS]]
+// CHECK: vector.store %{{.*}}, %[[NEXT]]
+// CHECK: arith.addf
+// CHECK: return
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @long(%x: tensor<32x8704xf32>, %y: tensor<64x8704xf32>) -> tensor<32x64xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x64xf32>
+  %r = scf.forall (%m) = (0) to (32) step (16) shared_outs(%o = %e) -> (tensor<32x64xf32>) {
+    %os = tensor.extract_slice %o[%m, 0] [16, 64] [1, 1] : tensor<32x64xf32> to tensor<16x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<16x64xf32>) -> tensor<16x64xf32>
+    %xs = tensor.extract_slice %x[%m, 0] [16, 8704] [1, 1] : tensor<32x8704xf32> to tensor<16x8704xf32>
+    %t = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xs, %y : tensor<16x8704xf32>, tensor<64x8704xf32>) outs(%f : tensor<16x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%m, 0] [16, 64] [1, 1] : tensor<16x64xf32> into tensor<32x64xf32>
+    }
+  }
+  return %r : tensor<32x64xf32>
+}
