@@ -16,8 +16,8 @@ from .rewriting import defining_op, ops_in
 SHALLOW = 8
 """Sums of so few steps store about as often as they load: their results are computed line by line, as those of elementwise ops are."""
 PANEL_STEPS = 512
-"""Of a sum so long that no panel of all its steps fits the cache, so many are packed at a time: a panel that stays in L2 beside the rows, for
-which each result is loaded and stored once."""
+"""Of a sum so long that no panel of all its steps fits the cache, so many are packed at a time: the panel stays in L2 beside the rows, and
+each result is loaded and stored once for it."""
 LIVE = "hloom.live"
 """Of a group of two contractions: [rows, columns, ahead]. What lies between them is zero, in row r, from column r + ahead on."""
 _MOST_ROWS = 12

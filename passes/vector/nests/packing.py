@@ -44,8 +44,8 @@ Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
 
 def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> bool:
-    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel, or that of a part of the
-    sum, fits the cache."""
+    """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache, if only
+    that of a part of the sum."""
     return panel_steps(work, number, vector, jam, target) is not None
 
 
