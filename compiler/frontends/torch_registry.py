@@ -204,9 +204,12 @@ def _put(op: torch._ops.OpOverload, key: DispatchKey, kernel: Callable[..., Any]
 def _kernels() -> list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., Any] | None]]:
     """What ops are traced by, or None where an op stays one: it has a lowering here, and its gradient has one."""
     found: list[tuple[Any, DispatchKey, Callable[..., Any] | None]] = []
+    composite = DispatchKey.CompositeImplicitAutograd  # before the other, where an op has both
     for name, function in _decompositions.items():
-        key = DispatchKey.CompositeImplicitAutograd if name in _for_shapes else DispatchKey.Autograd
-        found += [(op, key, function) for op in overloads(name) if name in _for_shapes or op.py_kernels.get(key) is not None]
+        for op in overloads(name):
+            found += [(op, key, function) for key in (DispatchKey.Autograd, composite) if op.py_kernels.get(key) is not None]
+            if name in _for_shapes and op.py_kernels.get(composite) is None:
+                found.append((op, composite, function))
     for name, function in _differentiated.items():
         found += [(op, DispatchKey.Autograd, _where_differentiated(op, function)) for op in overloads(name)]
     for name in _lowerings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import hloom
@@ -62,3 +64,18 @@ def test_under_torch_compile_without_gradients():
     layer, x = nn.GRU(5, 6, batch_first=True, bidirectional=True).eval(), torch.randn(2, 9, 5)
     with torch.no_grad(), torch._dynamo.config.patch(allow_rnn=True):
         torch.testing.assert_close(torch.compile(layer, backend="hloom")(x), layer(x), rtol=1e-5, atol=1e-5)
+    report = hloom.programs()[-1].report.text()
+    assert re.search(r" 9 +dot_general", report), "one kernel, called at each step"
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("road", ["compile", "torch.compile", "gradients"])
+def test_elements_are_dropped_between_layers_in_training(layer: type[nn.RNNBase], road: str):
+    """All of them, here: what remains is the last layer's result for zeros. torch's own decomposition drops none."""
+    torch.manual_seed(0)
+    module, x = layer(4, 5, 2, dropout=1 - 1e-7, bidirectional=True).train(), torch.randn(6, 3, 4)
+    last = layer(10, 5, bidirectional=True)
+    last.load_state_dict({name.replace("_l1", "_l0"): value for name, value in module.state_dict().items() if "_l1" in name})
+    with torch._dynamo.config.patch(allow_rnn=True), torch.set_grad_enabled(road == "gradients"):
+        compiled = hloom.compile(module, x, target="cpu") if road == "compile" else torch.compile(module, backend="hloom")
+        torch.testing.assert_close(compiled(x)[0], last(torch.zeros(6, 3, 10))[0], rtol=1e-5, atol=1e-5)

@@ -75,20 +75,38 @@ def _lasting(x: Tensor, state: Tensor, weights: Any, biases: bool, layers: int, 
 
 
 def _decomposed(kind: str) -> None:
-    """Registers the decomposition of torch's op: its steps, where gradients are asked for or elements dropped between layers."""
+    """Registers the decomposition of torch's op: its steps, where gradients are asked for."""
     steps = getattr(torch.ops.aten, kind).input.py_kernels[DispatchKey.Autograd]
 
     @torch_decomposition(f"aten.{kind}.input")
     def decomposition(
         x: Tensor, state: Any, weights: Any, biases: bool, layers: int, dropout: float, train: bool, both: bool, first: bool
     ) -> tuple[Tensor, ...]:
+        if train and dropout and layers > 1:
+            return _dropping(decomposition, x, state, weights, biases, layers, dropout, both, first)
         tensors = [x, *weights, *([state] if isinstance(state, Tensor) else state)]
-        if (train and dropout) or (torch.is_grad_enabled() and any(each.requires_grad for each in tensors)):
-            return steps(x, state, weights, biases, layers, dropout, train, both, first)
+        if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
+            return steps(x, state, weights, biases, layers, 0.0, train, both, first)
         x = x.transpose(0, 1) if first else x
         rest = (x, state, weights, biases, layers, both)
         out, *ends = torch.ops.hloom.lstm(*rest) if kind == "lstm" else torch.ops.hloom.recurrent(kind, *rest)
         return (out.transpose(0, 1) if first else out, *ends)
+
+
+def _dropping(
+    one: Callable[..., Any], x: Tensor, state: Any, weights: Any, biases: bool, layers: int, dropout: float, both: bool, first: bool
+) -> tuple[Tensor, ...]:
+    """One layer after the other, with elements dropped between them. torch's own decomposition of all layers drops none (2.13)."""
+    states = [state] if isinstance(state, Tensor) else list(state)
+    ways, each = (2 if both else 1), len(weights) // layers
+    ends = []
+    for layer in range(layers):
+        x = torch.dropout(x, dropout, train=True) if layer else x
+        own = [value[layer * ways : (layer + 1) * ways] for value in states]
+        of_layer = weights[layer * each : (layer + 1) * each]
+        x, *end = one(x, own[0] if isinstance(state, Tensor) else own, of_layer, biases, 1, 0.0, True, both, first)
+        ends.append(end)
+    return (x, *(torch.cat(parts) for parts in zip(*ends)))
 
 
 for _kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):

@@ -69,3 +69,17 @@ def _as_stored(x: Tensor) -> Tensor | None:
 @torch_lowering("aten.view_copy.default")
 def view_copy(op: TorchOp, x: ir.Value, size: Sequence[int]) -> ir.Value:
     return build.reshape(x, op.result.shape)
+
+
+@torch_lowering("aten.view.dtype", "aten.view_copy.dtype")
+def view_as_type(op: TorchOp, x: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """The bits of the elements as those of another type; the last extent shrinks or grows as it is wider or narrower."""
+    old, new = (getattr(element, "width", 1) for element in (build.element_of(x), op.element))  # a complex type has none
+    if 1 in (old, new):
+        raise op.refused("bits of bool and complex numbers are not read as another type")
+    shape = build.shape_of(x)
+    if new > old:
+        shape = [*shape[:-1], shape[-1] * old // new]
+        x = build.reshape(x, [*shape, new // old])
+    narrower = [old // new] if old > new else []
+    return build.reshape(build.bitcast(x, build.tensor([*shape, *narrower], op.element)), op.result.shape)
