@@ -51,8 +51,14 @@ def mark_updates(function: ir.Operation, results: Mapping[int, int]) -> None:
 
 
 def updates(arguments: Iterable[Mapping[str, ir.Attribute] | ir.DictAttr]) -> dict[int, int]:
-    """Which of the arguments with these attributes are marked so, with their results."""
-    return {index: ir.IntegerAttr(given[UPDATED_BY]).value for index, given in enumerate(arguments) if UPDATED_BY in given}
+    """Which of the arguments with these attributes are marked so, with their results; the first, where several name one. A bound argument
+    stays as it is."""
+    marked = [(index, given[UPDATED_BY]) for index, given in enumerate(arguments) if UPDATED_BY in given and "hloom.bound" not in given]
+    results: dict[int, int] = {}
+    for index, mark in marked:
+        if isinstance(mark, ir.IntegerAttr) and mark.value not in results.values():
+            results[index] = mark.value
+    return results
 
 
 def _mark(function: ir.Operation, name: str, values: Mapping[int, ir.Attribute]) -> None:

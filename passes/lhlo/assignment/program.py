@@ -127,8 +127,9 @@ class _Reader:
         for i, value in enumerate(results):
             value.result = i
         for number, result in updates(argument_attributes(function)).items():
-            if storage_type(arguments[number].type) == storage_type(results[result].type):
-                arguments[number].updated_by = results[result]
+            of = results[result : result + 1] if result >= 0 else []
+            if of and storage_type(arguments[number].type) == storage_type(of[0].type):
+                arguments[number].updated_by = of[0]
         body.append(Move(returned, results, loc))
         return Entry(ir.StringAttr(function.attributes["sym_name"]).value, arguments, results, body)
 

@@ -56,6 +56,23 @@ func.func @main(%a: tensor<8xf32> {hloom.updated_by = 0 : i64}, %b: tensor<8xf32
 
 // -----
 
+// Declined: Marks that name no result, or one that another argument names, go; so do those of bound arguments.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: memref<8xf32> {hloom.updated_by = 0 : i64}, %{{[a-z0-9]+}}: memref<8xf32>, %{{[a-z0-9]+}}: memref<8xf32>, %{{[a-z0-9]+}}: memref<8xf32> {hloom.bound}
+func.func @main(%a: tensor<8xf32> {hloom.updated_by = 0 : i64}, %b: tensor<8xf32> {hloom.updated_by = 0 : i64}, %c: tensor<8xf32> {hloom.updated_by = 7 : i64},
+                %d: tensor<8xf32> {hloom.bound, hloom.updated_by = 1 : i64}) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = call @sum(%a, %b, %c, %d) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0, %0 : tensor<8xf32>, tensor<8xf32>
+}
+func.func private @sum(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>, %d: tensor<8xf32>) -> tensor<8xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.add %a, %b : tensor<8xf32>
+  %1 = stablehlo.add %0, %c : tensor<8xf32>
+  %2 = stablehlo.add %1, %d : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
 // Declined: A result of another type has memory of its own; the mark goes.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: hloom.updated_by
