@@ -35,3 +35,17 @@ def test_sums_longer_than_a_panel(target: str, form: str, depth: int, rows: int,
     found = hloom.compile(lambda x, y, bias: jnp.maximum(jnp.einsum(form, x, y) / 64 + bias, 0), x, y, bias, target=target)(x, y, bias)
     expected = np.maximum(np.einsum(form, x.astype(np.float64), y.astype(np.float64)) / 64 + bias, 0)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", [*TARGETS, *(["cpu"] if host().bf16_dot else [])])
+@pytest.mark.parametrize("depth", [8704, 16400, 33001])
+@pytest.mark.parametrize("form", ["mk,kn->mn", "km,kn->mn"])
+def test_long_sums_of_halves(target: str, form: str, depth: int) -> None:
+    """Tiles are smaller, so that panels of all steps still fit the cache."""
+    generator = np.random.default_rng(depth)
+    extents = {"m": 70, "k": depth, "n": 100}
+    parts = form.split("->")[0].split(",")
+    x, y = (jnp.asarray(generator.standard_normal([extents[axis] for axis in part]), jnp.bfloat16) for part in parts)
+    found = hloom.compile(lambda x, y: jnp.einsum(form, x, y, preferred_element_type=jnp.float32) / 64, x, y, target=target)(x, y)
+    expected = np.einsum(form, np.asarray(x, np.float64), np.asarray(y, np.float64)) / 64
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)

@@ -41,6 +41,7 @@ ROW_TILE_POINTS = 1024
 
 _SCANNED_ROWS = 32
 _TILE_COLUMNS, _TILE_ROWS, _MOST_ROWS = 64, 96, 144
+_LEAST_COLUMNS = 32
 _TILES_A_CORE = 4
 
 
@@ -207,13 +208,27 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     kinds = {ir.RankedTensorType(value.type).element_type for value in [*hero.inputs[:2], *hero.inits]}
     size = element_bytes(kinds.pop()) if len(kinds) == 1 else 0
     if size < 4:
-        return _TILE_COLUMNS, _TILE_ROWS
+        return _narrow_tile(hero, target, depth)
     in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes
     most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * (PANEL_STEPS if in_parts else depth)))
     panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
     high = rows if rows <= most and panels >= least else most if in_parts and ceil(rows / most) * panels >= least else _TILE_ROWS
     many = ceil(rows / high) * panels // 2 >= _TILES_A_CORE * target.cores
     return _TILE_COLUMNS * (2 if many else 1), high
+
+
+def _narrow_tile(hero: TileOp, target: TargetView, depth: int) -> tuple[int, int]:
+    """Columns and rows of a tile whose operands are packed in pairs or fours of a lane: as many as a panel of all steps fits the cache for.
+    A left operand that lies along the sum is read where it is."""
+    room = target.tile_bytes // (depth * element_bytes(ir.RankedTensorType(hero.inputs[1].type).element_type))
+    along = innermost(hero, 0)
+    is_packed = along is None or hero.parallel[hero.axes.index(along)]
+    columns = _TILE_COLUMNS
+    while columns > _LEAST_COLUMNS and columns * (2 if is_packed else 1) > room:
+        columns //= 2
+    if columns * (2 if is_packed else 1) > room:
+        return _TILE_COLUMNS, _TILE_ROWS
+    return columns, min(_TILE_ROWS, room - columns) if is_packed else _TILE_ROWS
 
 
 def _even_rows(extent: int, most: int, target: TargetView) -> int:
