@@ -70,13 +70,14 @@ def _result_factory(spec: TensorSpec) -> Any:
 
 
 class _GuardedDevice(cpu.CpuDevice):
-    def _set_inputs(self, main: Any, pointers: Any, inputs: Sequence[Any]) -> tuple[list[Any], str]:
+    def _set_inputs(self, main: Any, pointers: Any, inputs: Sequence[Any]) -> tuple[dict[int, Any], str]:
+        """Copies of all inputs: those that the program updates are its results, and copied back."""
         owners, kind = super()._set_inputs(main, pointers, inputs)
-        for position, spec in zip(self.program.positions, self.signature.inputs):
+        for number, (position, spec) in enumerate(zip(self.program.positions, self.signature.inputs)):
             if position in main.arguments:
                 at = main.arguments[position]
-                owners.append(Guarded.copy(pointers[at], spec.nbytes))
-                pointers[at] = owners[-1].address
+                block = Guarded.copy(pointers[at], spec.nbytes)
+                owners[number], pointers[at] = block.array(spec), block.address
         return owners, kind
 
     def _entry(self, kind: str, fixed: dict[Any, int], owners: Any) -> Any:
