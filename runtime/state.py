@@ -105,6 +105,8 @@ class State:
                 results = device.call(every, in_place=True)
             else:
                 results = device.call(every, None if outputs is None else [*outputs, *self._places()])
+            written = [inputs[number] for number, _, result in self._changed if results[result] is inputs[number]]
+            _tell_torch(written)
             for number, _, result in self._changed:
                 if results[result] is not inputs[number]:
                     _updated(specs[result], inputs[number], results[result])
@@ -150,6 +152,14 @@ def _refuse_unwritable(program: LoadedProgram, changed: Sequence[tuple[int, Any]
         else:
             why, remedy = f"as a {type(value).__name__} cannot be", "give a torch tensor or a NumPy array"
         raise InputError(f"the program changes {program.manifest['arguments'][index]['name']} in place, {why}", remedy=remedy)
+
+
+def _tell_torch(written: Sequence[Any]) -> None:
+    """Torch counts what it writes to a tensor, by which autograd knows that a value that it kept is another now. So does this."""
+    torch = sys.modules.get("torch")
+    if torch is not None and written:
+        counted = [value for value in written if isinstance(value, torch.Tensor) and not value.is_inference()]
+        torch.autograd.graph.increment_version(counted)
 
 
 def _updated(spec: Any, old: Any, new: Any) -> Any:

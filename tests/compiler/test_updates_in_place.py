@@ -60,6 +60,19 @@ def test_inputs_of_the_callers(changes, name):
         same((changes(*given), *given), (changed(*wanted), *wanted))
 
 
+def test_torch_counts_the_writes(changes):
+    """A value that autograd keeps for a gradient is known to be another after the call; tensors of inference have no count."""
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    weights = torch.randn(3, 4, requires_grad=True)
+    product = (weights * x).sum()
+    changes(x, y)
+    assert x._version and y._version
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+    with torch.inference_mode():
+        changes(torch.randn(3, 4), torch.randn(3, 4))
+
+
 def test_inputs_that_share_memory_are_read_before_they_are_written(changes):
     """As of a functional program; eager is refused such inputs, or sees its own writes."""
     for first, second in ((slice(0, 3), slice(1, 4)), (slice(0, 3), slice(0, 3))):
