@@ -8,16 +8,21 @@ sum's (the textbook's 0, ±1, ±2, ∞ have four times that). A. Lavin, S. Gray:
 The pass that transforms weights and the one that makes the kernel meet here: `stablehlo.custom_call @hloom.winograd_filter(%t)` is the
 filter [depth…, 3, 3, channels, features] whose transform, in blocks of features, is %t: [blocks, m + 2, m + 2, depth × channels, block].
 Nothing computes the filter. The taps of a third dimension, the depth, are summed as the channels are.
+
+Where taps are d apart, lines and pixels in steps of d are convolved alone: d × d *phases*, each with windows of neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
 from torch_mlir import ir
 
+from .affine import dim_position
+from .linear_index import LinearIndex, linear_results
 from .rewriting import defining_op
 
 TARGET = "hloom.winograd_filter"
@@ -41,6 +46,19 @@ def outputs_of(value: ir.Value) -> int:
     op = defining_op(value)
     assert op is not None
     return ir.RankedTensorType(op.operands[0].type).shape[1] - TAPS + 1
+
+
+def taps_apart(pixels: ir.AffineMap, filters: ir.AffineMap) -> tuple[int, int]:
+    """How far apart the taps of a column and of a line are, by a convolution's maps of its input and of its filter."""
+    indices = linear_results(pixels, [LinearIndex({dim: 1}) for dim in range(pixels.n_dims)])
+    assert indices is not None
+    high, wide = (sum(index.coefficient(dim_position(tap)) for index in indices) for tap in filters.results[-4:-2])
+    return high, wide
+
+
+def tiles_along(extent: int, apart: int, outputs: int) -> int:
+    """How many tiles of `outputs` results a column or a line of results has, whose taps are so far apart."""
+    return apart * ceil(ceil(extent / apart) / outputs)
 
 
 def filter_matrix(outputs: int) -> np.ndarray:

@@ -11,16 +11,17 @@ After:                                                                  // %w: m
 The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what
 stands before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the
 channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16
-instead of 36; 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large. Weights that are given at each
-call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes. In a step of
-training, where a gradient by weights reads the convolution's input too, or the input is returned for one, tiles are of 2 × 2: their error
-is no more than a direct sum's, that of the others half as much again, through all layers and back.
+instead of 36. Where taps are d apart, a tile is one of lines and pixels in steps of d. Tiles are 4 × 4 from `tiles` such tiles in the
+batch on, since their weights are four times as large. Weights that are given at each call are transformed at each call, without the
+barrier, where the products saved are priced higher than the transform's bytes. In a step of training, where a gradient by weights reads
+the convolution's input too, or the input is returned for one, tiles are of 2 × 2: their error is no more than a direct sum's, that of the
+others half as much again, through all layers and back.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
-other windows, strides, dilations, groups; other elements; fewer than 8 channels or 16 features; where the products saved are priced lower
-than the transforms of inputs and results (few channels or features), the larger weights (bf16 that the target multiplies in pairs, of many
-channels) and, of weights of each call, their transform; lines whose transform no tile can hold; a precision_config that asks for HIGHEST; a
-policy that asks for `direct`.
+other windows, strides, groups, dilations along the depth; other elements; fewer than 8 channels or 16 features; where the products saved
+are priced lower than the transforms of inputs and results (few channels or features), tiles that are not whole (taps far apart), the larger
+weights (bf16 that the target multiplies in pairs, of many channels) and, of weights of each call, their transform; lines whose transform no
+tile can hold; a precision_config that asks for HIGHEST; a policy that asks for `direct`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.init_function import entry, known_values
 from ..common.rewriting import holder, value_of, walk
-from ..common.winograd import TAPS, TARGET, filter_matrix
+from ..common.winograd import TAPS, TARGET, filter_matrix, tiles_along
 from ..fused.planner.kernels import CHOSEN
 from ..fused.planner.policy import DIRECT, policy_of
 from ..library_calls.conv import Conv
@@ -48,7 +49,9 @@ from .support.direct_convolution import (
     images_summed_dims,
     is_channels_last,
     suits_winograd,
+    taps_inside,
     winograd_share,
+    winograd_tiles,
 )
 
 _LEAST_TILES = 4
@@ -71,9 +74,9 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
         if conv is None or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
             continue
         once = weights in known
-        large = _tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes
+        large = winograd_tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes
         outputs = 4 if large and (once or not _is_for_gradients(op.operands[0])) else 2
-        fits = _tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
+        fits = winograd_tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
         if not fits or not _pays(op, conv, outputs, block, once) or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
@@ -109,7 +112,7 @@ def _pays(op: ir.Operation, conv: Conv, outputs: int, block: int, once: bool) ->
     pairs, side = conv.output[1] * prod(conv.filter[1:-2]), outputs + TAPS - 1
     steps = _FLOAT * TAPS**2, _FLOAT * TAPS**2, _DOUBLE * side * TAPS, _FLOAT * side**2, _FLOAT * side**2
     moved = 0 if once else pairs * (2 * sum(steps) - steps[0] - steps[-1])
-    flops = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * TAPS**2
+    flops = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * taps_inside(conv)
     direct = flops / target.peak_flops(str(element)) + _read(pairs * TAPS**2 * element_bytes(element), target)
     transformed = flops * winograd_share(conv, outputs, block) / target.f32_flops + _read(pairs * side**2 * _FLOAT, target)
     return transformed + moved / target.llc_bytes_per_second < direct
@@ -122,12 +125,8 @@ def _read(size: int, target: TargetView) -> float:
 
 def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:
     """What the kernel keeps of one line of tiles: their transformed inputs, of as many planes as it sums, and products."""
-    row, depth = ceil(conv.output[-1] / outputs), prod(conv.filter[2:-2])
+    row, depth = tiles_along(conv.output[-1], conv.dilations[-1], outputs), prod(conv.filter[2:-2])
     return _FLOAT * (outputs + TAPS - 1) ** 2 * max(row, _LEAST_TILES) * (conv.input[1] * depth + block)
-
-
-def _tiles(conv: Conv, outputs: int) -> int:
-    return prod(conv.output[:1] + conv.output[2:-2]) * prod(ceil(extent / outputs) for extent in conv.output[-2:])
 
 
 def _transformed(weights: ir.Value, outputs: int, block: int, once: bool) -> ir.Value:

@@ -30,7 +30,7 @@ class Layer:
     taps: tuple[int, ...]
     stride: int = 1
     padding: tuple[tuple[int, int], ...] = ()
-    dilation: int = 1
+    dilation: int | tuple[int, ...] = 1
     batch: int = 1
     groups: int = 1
     first: bool = True
@@ -56,7 +56,7 @@ class Layer:
             (self.stride,) * rank,
             self.padding or ((0, 0),) * rank,
             lhs_dilation=(self.spread,) * rank,
-            rhs_dilation=(self.dilation,) * rank,
+            rhs_dilation=self.dilation if isinstance(self.dilation, tuple) else (self.dilation,) * rank,
             dimension_numbers=names,
             feature_group_count=self.groups,
         )
@@ -142,6 +142,16 @@ WINOGRAD = [
 ]
 """3 × 3 windows of stride 1, and a third dimension: where their weights are bound, by Winograd's algorithm, with edges of all kinds."""
 
+APART = [
+    Layer((28, 28), 32, 64, (3, 3), padding=around(2), dilation=2),
+    Layer((23, 19), 40, 33, (3, 3), padding=((3, 1), (0, 4)), dilation=(3, 2), batch=2, first=False),
+    Layer((9, 34), 32, 48, (3, 3), padding=((1, 1), (7, 4)), dilation=(1, 5)),
+    Layer((31, 15), 36, 64, (3, 3), padding=((4, 2), (1, 1)), dilation=(4, 1), batch=3),
+    Layer((14, 15), 256, 96, (3, 3), padding=around(2), dilation=2, batch=3),
+    Layer((5, 20, 22), 32, 40, (3, 3, 3), padding=((1, 1), (2, 2), (3, 3)), dilation=(1, 2, 3)),
+    Layer((90, 41), 32, 32, (3, 3), dilation=(7, 9), first=False),
+]
+"""Windows whose taps are apart, evenly or not, with lines that d divides or not."""
 
 GRADIENTS = [
     Layer((14, 14), 16, 24, (3, 3), padding=around(1), batch=6),
@@ -203,6 +213,11 @@ def test_transposed_with_the_channels_first():
 @pytest.mark.parametrize("target", TARGETS)
 def test_winograd(target):
     check(WINOGRAD, target, True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_winograd_of_taps_apart(target):
+    assert check(APART, target, True).report.text().count("Winograd F(") == len(APART)
 
 
 @pytest.mark.parametrize("target", TARGETS)

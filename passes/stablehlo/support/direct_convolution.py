@@ -13,7 +13,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.rewriting import integer
-from ...common.winograd import TAPS
+from ...common.winograd import TAPS, tiles_along
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from . import build
 from .build import element_of
@@ -27,6 +27,8 @@ _LINE = 16
 """Channels that are transformed together."""
 _TRANSFORM = 8
 """Products that take as long as the transforms' work on an element at one of their points."""
+_PRODUCT = 0.8
+"""The time of a product of whole matrices, of that of a direct sum, whose lines of pixels end in blocks of their own."""
 
 
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
@@ -93,24 +95,46 @@ def is_channels_last(dims: ConvDims) -> bool:
 
 
 def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
-    """Whether Winograd's algorithm can compute it: 3 × 3 or d × 3 × 3 of stride 1, with enough channels, summed in f32."""
+    """Whether Winograd's algorithm can compute it: 3 × 3 or d × 3 × 3 of stride 1, with enough channels, summed in f32.
+
+    Its taps may be apart along the last two dimensions."""
     precise = "precision_config" in op.attributes and "HIGHEST" in str(op.attributes["precision_config"])
     taps = conv.filter[2:]
     window = (
         taps[-2:] == (TAPS, TAPS)
         and (len(taps) == 2 or (len(taps) == 3 and taps[0] > 1))
         and min(conv.output[-2:]) > 1
-        and set(conv.window_strides) == set(conv.dilations) == {1}
+        and set(conv.window_strides) == {1}
+        and set(conv.dilations[:-2]) <= {1}
         and conv.groups == 1
     )
     wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
     return window and wide and not precise and str(element_of(op.operands[0])) in ("f32", "f16", "bf16")
 
 
+def winograd_tiles(conv: Conv, outputs: int) -> int:
+    """Of a whole batch; the last of a line or column are not whole, of each phase where taps are apart."""
+    along = (tiles_along(extent, apart, outputs) for extent, apart in zip(conv.output[-2:], conv.dilations[-2:]))
+    return prod(along) * prod(conv.output[:1] + conv.output[2:-2])
+
+
 def winograd_share(conv: Conv, outputs: int, block: int = WINOGRAD_BLOCK) -> float:
-    """Of the time of a direct sum's products what Winograd's algorithm takes: its products, of whole blocks of features, and the transforms
-    of inputs and results, half as long or, of few channels or features, longer."""
+    """Of the time of a direct sum's products, which leaves taps on padding out, what Winograd's algorithm takes: its products, of whole
+    tiles and blocks of features, and the transforms of inputs and results. These take what its products save beside a direct sum's or, of
+    few channels or features, longer."""
     summed, features = conv.input[1] * prod(conv.filter[2:-2]), ceil(conv.output[1] / block) * block
     transformed = ceil(conv.input[1] / _LINE) * _LINE + features
-    transforms = max(0.5, _TRANSFORM * transformed / (summed * features))
-    return (1 + transforms) * ((outputs + TAPS - 1) / (TAPS * outputs)) ** 2 * features / conv.output[1]
+    each = max(1, _PRODUCT * (1 + _TRANSFORM * transformed / (summed * features)))
+    products = winograd_tiles(conv, outputs) * (outputs + TAPS - 1) ** 2 * features
+    return each * products / (taps_inside(conv) * prod(conv.output))
+
+
+def taps_inside(conv: Conv) -> float:
+    """How many of the 3 × 3 taps lie on no padding, on the average."""
+    return prod(_inside(conv, dim) / conv.output[dim] for dim in (-2, -1))
+
+
+def _inside(conv: Conv, dim: int) -> int:
+    """Of all windows along a dimension, of stride 1, the taps that lie on no padding."""
+    firsts = (conv.padding_low[dim] - tap * conv.dilations[dim] for tap in range(TAPS))
+    return sum(max(0, min(conv.output[dim], first + conv.input[dim]) - max(0, first)) for first in firsts)

@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
-from ...common.winograd import TAPS, is_transformed, outputs_of
+from ...common.winograd import TAPS, is_transformed, outputs_of, taps_apart, tiles_along
 from .cutting import cut, panels
 
 _BLOCK = 64
@@ -98,20 +98,22 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
 
     The transformed weights are read for each tile. If they fit the second-level cache beside the values of a tile, tiles are as small as
     that and the threads take; if not, as large as its half, of several images where one is smaller. A tile of three dimensions also
-    transforms the planes around its own: it has few lines of as many planes as there is room for.
+    transforms the planes around its own: it has few lines of as many planes as there is room for. Of taps that are d apart a tile has
+    lines for all d phases, one after the other; what there is room for is one phase.
     """
     outputs, side = outputs_of(hero.inputs[1]), outputs_of(hero.inputs[1]) + TAPS - 1
     cores = max(2, target.cores)
     *deep, _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
     *outer, high, wide = lines
     (column,) = columns
-    row, rows = ceil(axes.extent[wide] / outputs), ceil(axes.extent[high] / outputs)
+    apart, phases = taps_apart(*hero.maps[:2])
+    row, rows = tiles_along(axes.extent[wide], phases, outputs), tiles_along(axes.extent[high], apart, outputs) // apart
     most = target.tile_bytes // (_FLOAT * side**2 * (channels + _BLOCK))
     room = target.l2_bytes * 4 // 5 - _FLOAT * side**2 * channels * features
     if not deep:
         most = min(most, max(_LEAST_TILES, (room if room > 0 else target.l2_bytes // 2) // (_FLOAT * side**2 * channels)))
     if not deep and room > 0:
-        most = min(most, max(_LEAST_TILES, prod(axes.extent[axis] for axis in outer) * rows * row // (_TILES_A_CORE * cores)))
+        most = min(most, max(_LEAST_TILES, prod(axes.extent[axis] for axis in outer) * rows * apart * row // (_TILES_A_CORE * cores)))
     sizes = dict.fromkeys(outer, 1)
     if deep and outer:
         planes, around = axes.extent[outer[-1]], deep[0] - 1
@@ -124,5 +126,5 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     pieces = prod(ceil(axes.extent[axis] / sizes[axis]) for axis in outer) * ceil(rows / together)
     if pieces < cores and features >= 2 * _BLOCK:
         sizes[column] = ceil(features * pieces / cores / _BLOCK) * _BLOCK
-    sizes[high] = together * outputs
+    sizes[high] = together * outputs * apart
     return {axis: size for axis, size in sizes.items() if axis in axes.tileable and size < axes.extent[axis]}

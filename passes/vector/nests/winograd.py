@@ -8,6 +8,8 @@ For the images of a tile of the convolution, of TB Winograd tiles of m × m outp
         for ξ in side²: M[ξ][image][TB][block] = V[ξ] · W[block][ξ]        a product of matrices (contraction.py)
         for images: y = Aᵀ M A, of the pixels and features that exist
 
+Where taps are d apart, lines in steps of d are one pass of that, and the pixels in steps of d of these lines lie side by side in V and M.
+
 In three dimensions an image is a plane, and the taps along the depth are summed with the channels: the products of plane z read the planes
 z + t of V, each transformed once for the tile.
 
@@ -31,7 +33,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage, row_major
 from ...common.tiled_function import size_bound
 from ...common.vectors import splat
-from ...common.winograd import TAPS, transform_inputs, transform_outputs
+from ...common.winograd import TAPS, tiles_along, transform_inputs, transform_outputs
 from .access import Access
 from .body import Captured
 from .contraction import emit_contraction
@@ -70,16 +72,18 @@ class _Winograd:
         self.features = work.extents[loops.feature]
         self.one = work.lanes(target)
         self.line = max(self.one, _LINE_BYTES // 4)
-        self.columns = ceil(size_bound(work.extents[loops.wide]) / self.outputs)
-        self.rows = ceil(size_bound(work.extents[loops.high]) / self.outputs)
+        self.apart, self.phases = loops.apart
+        self.columns = tiles_along(size_bound(work.extents[loops.wide]), self.phases, self.outputs) // self.phases
+        self.rows = tiles_along(size_bound(work.extents[loops.high]), self.apart, self.outputs) // self.apart
+        self.tiles = self.rows * self.phases * self.columns
         self.element = self.filter.element
         depth = ceil(self.channels / self.line) * self.line
         self.window = scratch((self.rows * self.outputs + 2, self.columns * self.outputs + 2, self.line), self.element)
         self.images: int | ir.Value = 1 if loops.image is None else work.extents[loops.image]
         images = size_bound(self.images) if loops.depth is None else loops.depth.planes(size_bound(self.images))
         self.scratch = scratch
-        self.inputs = self._points((images, self.rows * self.columns, depth))
-        self.products = self._points((size_bound(self.images), self.rows * self.columns, self.block))
+        self.inputs = self._points((images, self.tiles, depth))
+        self.products = self._points((size_bound(self.images), self.tiles, self.block))
 
     def _points(self, shape: tuple[int, ...]) -> Storage:
         """A buffer of so many elements for each ξ, an odd number of cache lines apart: a transform touches all of them, and would find them
@@ -89,40 +93,47 @@ class _Winograd:
         return replace(self.scratch((self.side**2, step), self.element), strides=(step, *row_major(shape)), sizes=(self.side**2, *shape))
 
     def emit(self) -> None:
-        nest_each([self.work.extents[d] for d in self.loops.outer], lambda indices: self._images(dict(zip(self.loops.outer, indices))))
+        extents = [*(self.work.extents[d] for d in self.loops.outer), self.apart]
+        nest_each(extents, lambda indices: self._images(dict(zip(self.loops.outer, indices)), indices[-1]))
 
-    def _images(self, fixed: dict[int, LinearIndex]) -> None:
+    def _images(self, fixed: dict[int, LinearIndex], top: LinearIndex) -> None:
+        """The results in the lines `top`, and in steps of `apart` behind it, of the images of a tile."""
         height = LinearIndex.of(self.work.extents[self.loops.high])
-        rows = pieces(height, self.outputs)
+        rows = pieces(height, self.apart * self.outputs)
+        fixed = {**fixed, self.loops.high: top}
 
         def transform(image: LinearIndex) -> None:
-            chunks(self.channels, self.line, self.line, lambda start, lanes: self._transform_inputs(fixed, image, rows, start, lanes))
+            def line(start: LinearIndex, lanes: Lanes) -> None:
+                for_each(0, self.phases, 1, lambda phase: self._transform_inputs(fixed, image, rows, phase, start, lanes))
+
+            chunks(self.channels, self.line, self.line, line)
 
         first, behind = (0, self.images) if self.loops.depth is None else self.loops.depth.existing(self.images)
         for_each(first, behind, 1, transform)
         for_each(0, pieces(LinearIndex.of(self.features), self.block), 1, partial(self._block, fixed, rows, height))
 
     def _transform_inputs(
-        self, fixed: dict[int, LinearIndex], image: LinearIndex, rows: LoopBound, start: LinearIndex, lanes: Lanes
+        self, fixed: dict[int, LinearIndex], image: LinearIndex, rows: LoopBound, phase: LinearIndex, start: LinearIndex, lanes: Lanes
     ) -> None:
-        """V of a line of channels of an image. Lanes of channels that do not exist are zeros."""
+        """V of a line of channels of an image's pixels `phase`, and in steps of `phases` behind it. Lanes of channels that do not exist are
+        zeros."""
         moving = self.loops.image if self.loops.depth is None else self.loops.depth.tap
         fixed = fixed if moving is None else {**fixed, moving: image}
         lanes = Lanes(self.line, lanes.mask)
         zero = splat(lanes.type(self.element), 0.0)
-        first, behind = self.loops.column_bounds
-        last = min(behind, self.window.sizes[1])
+        first, last = (self._column(bound, phase) for bound in self.loops.column_bounds)
         line = Lanes(self.line)
 
         def row(r: LinearIndex) -> None:
             def place(c: LinearIndex) -> LinearIndex:
                 return self.window.address([r, c, LinearIndex().along_lanes()])
 
-            def zeros(lower: int, upper: int) -> None:
+            def zeros(lower: LoopBound, upper: LoopBound) -> None:
                 for_each(lower, upper, 1, lambda c: line.store(zero, self.window, place(c)))
 
             def copy(c: LinearIndex) -> None:
-                address = self.source.at({**fixed, self.loops.high: r, self.loops.wide: c, self.loops.channel: start})
+                column = c * self.phases + phase
+                address = self.source.at({**fixed, self.loops.high: at, self.loops.wide: column, self.loops.channel: start})
                 line.store(self._wide(lanes.load(self.source.storage, address.along_lanes())), self.window, place(c))
 
             def inside() -> list[ir.Value]:
@@ -135,23 +146,33 @@ class _Winograd:
                 zeros(0, self.window.sizes[1])
                 return []
 
+            at = r * self.apart + fixed[self.loops.high]
             low, high = self.loops.row_bounds
-            after = arith.cmpi(arith.CmpIPredicate.sge, r.value(), low.value())
-            before = arith.cmpi(arith.CmpIPredicate.slt, r.value(), high.value())
+            after = arith.cmpi(arith.CmpIPredicate.sge, at.value(), low.value())
+            before = arith.cmpi(arith.CmpIPredicate.slt, at.value(), high.value())
             if_else(arith.andi(after, before), [], inside, outside)
 
         for_each(0, self.window.sizes[0], 1, row)
         slot = image if self.loops.depth is None else image - self.loops.depth.first
-        nest_each([rows, self.columns, self.line // self.one], lambda at: self._transform_input(slot, at, start))
+        nest_each([rows, self.columns, self.line // self.one], lambda at: self._transform_input(slot, phase, at, start))
 
-    def _transform_input(self, slot: LinearIndex, at: list[LinearIndex], start: LinearIndex) -> None:
+    def _column(self, bound: int, phase: LinearIndex) -> LoopBound:
+        """The first column of a window of the pixels `phase` and so on that is at `bound` of the input or behind it."""
+        most = self.window.sizes[1]
+        assert isinstance(most, int)
+        if phase.is_constant:
+            return min(most, -(-(bound - phase.constant) // self.phases))
+        ahead = (LinearIndex(constant=bound + self.phases - 1) - phase).value()  # not below 0, as bounds and phases are not
+        return arith.minui(arith.divui(ahead, LinearIndex(constant=self.phases).value()), LinearIndex(constant=most).value())
+
+    def _transform_input(self, slot: LinearIndex, phase: LinearIndex, at: list[LinearIndex], start: LinearIndex) -> None:
         row, column, part = at
         lanes, scaled = Lanes(self.one), self._scaled(self.one)
         channel, high, wide = (part * self.one).along_lanes(), row * self.outputs, column * self.outputs
         corner = self.window.address([high, wide, channel])
         pixels = self._square(lanes, self.window, corner, self.window.strides[:2])
         half = [transform_inputs(line, self.outputs, scaled) for line in pixels]
-        tile = row * self.columns + column
+        tile = self._tile(row, phase, column)
         for i in range(self.side):
             whole = transform_inputs([line[i] for line in half], self.outputs, scaled)
             for j, value in enumerate(whole):
@@ -159,26 +180,35 @@ class _Winograd:
                 place = self.inputs.address([point, slot, tile, (start + part * self.one).along_lanes()])
                 lanes.store(value, self.inputs, place)
 
+    def _tile(self, row: LinearIndex, phase: LinearIndex, column: LinearIndex) -> LinearIndex:
+        return (row * self.phases + phase) * self.columns + column
+
     def _block(self, fixed: dict[int, LinearIndex], rows: LoopBound, height: LinearIndex, block: LinearIndex) -> None:
         """The outputs of a block of features."""
         for_each(0, self.side**2, 1, partial(self._product, block))
         parts = self.block // self.one
         width = self.work.extents[self.loops.wide]
         assert isinstance(width, int)
-        whole = width // self.outputs
+        longer = width % self.phases  # so many phases have a pixel more than the others
+
+        def tiles(there: dict[int, LinearIndex], image: LinearIndex, pixels: int, phase: LinearIndex) -> None:
+            whole, rest = divmod(pixels, self.outputs)
+            edge = LinearIndex(constant=whole)
+            nest_each([rows, whole, parts], lambda at: self._transform_output(there, height, block, [image, phase, *at], self.outputs))
+            if rest:
+                nest_each([rows, parts], lambda at: self._transform_output(there, height, block, [image, phase, at[0], edge, at[1]], rest))
 
         def transform(image: LinearIndex) -> None:
             there = fixed if self.loops.image is None else {**fixed, self.loops.image: image}
-            nest_each([rows, whole, parts], lambda at: self._transform_output(there, height, block, [image, *at], self.outputs))
-            if width % self.outputs:
-                edge, rest = LinearIndex(constant=whole), width % self.outputs
-                nest_each([rows, parts], lambda at: self._transform_output(there, height, block, [image, at[0], edge, at[1]], rest))
+            for first, behind in ((0, longer), (longer, self.phases)):
+                pixels = ceil((width - first) / self.phases)
+                for_each(first, behind, 1, partial(tiles, there, image, pixels))
 
         for_each(0, self.images, 1, transform)
 
     def _product(self, block: LinearIndex, point: LinearIndex) -> None:
         """M[ξ] of a block of features: the sum over taps of the depth, and channels. Images that lie one behind the other are one."""
-        tiles, (_, plane, line, _) = self.rows * self.columns, self.inputs.strides
+        tiles, (_, plane, line, _) = self.tiles, self.inputs.strides
         images, taps, reach, first = self.images, 1, None, 0
         if self.loops.depth is not None:
             taps, reach, first = self.loops.depth.taps, self.loops.depth.bounds, self.loops.depth.first
@@ -221,10 +251,10 @@ class _Winograd:
     def _transform_output(
         self, fixed: dict[int, LinearIndex], height: LinearIndex, block: LinearIndex, at: list[LinearIndex], width: int
     ) -> None:
-        image, row, column, part = at
+        image, phase, row, column, part = at
         first = block * self.block + part * self.one
         lanes, scaled = Lanes(self.one), self._scaled(self.one)
-        tile, lane = row * self.columns + column, (part * self.one).along_lanes()
+        tile, lane = self._tile(row, phase, column), (part * self.one).along_lanes()
         step = self.products.strides[0]
         products = self._square(lanes, self.products, self.products.address([LinearIndex(), image, tile, lane]), (self.side * step, step))
         half = [transform_outputs(line, self.outputs, scaled, self._times) for line in products]
@@ -232,13 +262,14 @@ class _Winograd:
         if not isinstance(self.features, int) or self.features % self.block:
             left = arith.maxsi((LinearIndex.of(self.features) - first).value(), LinearIndex().value())
             lanes = Lanes(self.one, dynamic_mask(self.one, left))
-        whole_rows = height.is_constant and height.constant % self.outputs == 0
+        whole_rows = height.is_constant and height.constant % (self.apart * self.outputs) == 0
         for i, line in enumerate(wide):
-            y = row * self.outputs + i
+            y = (row * self.outputs + i) * self.apart + fixed[self.loops.high]
             condition = None if whole_rows else arith.cmpi(arith.CmpIPredicate.ult, y.value(), height.value())
             with if_then(condition):
                 for j, value in enumerate(line):
-                    there = {**fixed, self.loops.high: y, self.loops.wide: column * self.outputs + j}
+                    x = (column * self.outputs + j) * self.phases + phase
+                    there = {**fixed, self.loops.high: y, self.loops.wide: x}
                     indices = point_indices(len(self.work.extents), there, self.loops.feature, first, lanes)
                     store_results(Point(lanes, indices, self.captured), self.work, [value], self.after)
 

@@ -13,6 +13,7 @@ from ...common.control_flow import LoopBound
 from ...common.linear_index import LinearIndex
 from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
+from ...common.winograd import taps_apart
 from ...errors import PassFailure
 from .work import Work, starts_from_zero
 
@@ -60,13 +61,15 @@ class Depth:
 
 @dataclass(frozen=True)
 class WinogradLoops:
-    """The loops of lines and of pixels, with the first index of the input that exists along them and the one behind the last; of channels,
-    of features, of the images or planes that a tile has together, if any; and those around them."""
+    """The loops of lines and of pixels, with the first index of the input that exists along them and the one behind the last, and how far
+    apart the taps of a column and of a line are; of channels, of features, of the images or planes that a tile has together, if any; and
+    those around them."""
 
     high: int
     wide: int
     row_bounds: Bounds
     column_bounds: tuple[int, int]
+    apart: tuple[int, int]
     channel: int
     feature: int
     depth: Depth | None
@@ -79,6 +82,7 @@ class WinogradLoops:
         *deep, taps_high, taps_wide, channel, feature = (dim_position(e) for e in work.maps[1].results)
         found = _windows(work)
         (high, rows, _), (wide, columns, _) = found[taps_high], found[taps_wide]
+        apart = taps_apart(*work.maps[:2])
         whole = all(bound.is_constant for bound in columns) and wide is not None and isinstance(work.extents[wide], int)
         if high is None or wide is None or not whole or len(deep) > 1 or not starts_from_zero(work):
             where = {"op": work.op.name, "loc": str(work.op.location), "stage": "vector"}
@@ -92,7 +96,7 @@ class WinogradLoops:
         outer = [d for d, parallel in enumerate(work.parallel) if parallel and d not in (high, wide, feature)]
         image = depth.loop if depth is not None else outer[-1] if outer else None
         ends = columns[0].constant, columns[1].constant
-        return WinogradLoops(high, wide, rows, ends, channel, feature, depth, image, [d for d in outer if d != image])
+        return WinogradLoops(high, wide, rows, ends, apart, channel, feature, depth, image, [d for d in outer if d != image])
 
 
 def _windows(work: Work) -> dict[int | None, tuple[int | None, Bounds, bool]]:

@@ -67,6 +67,29 @@ func.func @main(%x: tensor<1x4x14x14x32xf32>, %w: tensor<3x3x3x32x32xf32> {hloom
 
 // -----
 
+// Changed: Taps that are apart, by two and by three. Declined: so far apart that a direct sum leaves half of them out, on padding; apart along
+// the depth.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[V:.*]] = stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x6x6x32x32xf32>) -> tensor<3x3x32x32xf32>
+// CHECK: stablehlo.convolution(%{{.*}}, %[[V]]) {{.*}}rhs_dilate = [2, 3]
+// CHECK-NOT: stablehlo.custom_call
+// CHECK: return
+func.func @main(%x: tensor<1x28x28x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bound}, %y: tensor<1x4x28x28x32xf32>, %v: tensor<3x3x3x32x32xf32> {hloom.bound})
+    -> (tensor<1x28x28x32xf32>, tensor<1x28x28x32xf32>, tensor<1x4x28x28x32xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {pad = [[2, 2], [3, 3]], rhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x28x28x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x28x28x32xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {pad = [[12, 12], [12, 12]], rhs_dilate = [12, 12]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x28x28x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x28x28x32xf32>
+  %2 = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
+    window = {pad = [[2, 2], [1, 1], [1, 1]], rhs_dilate = [2, 1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x4x28x28x32xf32>, tensor<3x3x3x32x32xf32>) -> tensor<1x4x28x28x32xf32>
+  return %0, %1, %2 : tensor<1x28x28x32xf32>, tensor<1x28x28x32xf32>, tensor<1x4x28x28x32xf32>
+}
+
+// -----
+
 // Declined: Strides, weights that are given at each call for few results, HIGHEST precision.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.custom_call

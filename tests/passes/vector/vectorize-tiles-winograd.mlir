@@ -87,3 +87,38 @@ func.func private @turned(%x: tensor<28x28x32xf32>, %t: tensor<1x6x6x32x32xf32>)
   } -> tensor<28x28x32xf32>
   return %r : tensor<28x28x32xf32>
 }
+
+// -----
+
+// Changed: Taps that are two apart. A tile has 16 lines: those of even number are one pass, those of odd number the next, with buffers for the
+// 16 tiles of 4 x 4 of one. Even and odd pixels are copied side by side, so that a transform reads neighbours; results are stored in turn.
+// CHECK-LABEL: func.func private @apart(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<25088xf32>
+// CHECK: memref.alloca() {{.*}} : memref<2880xf32>
+// CHECK-NEXT: memref.alloca() {{.*}} : memref<19008xf32>
+// CHECK-NEXT: memref.alloca() {{.*}} : memref<19008xf32>
+// CHECK: scf.for %[[TOP:.*]] = %c0 to %c2
+// CHECK: scf.for %[[PHASE:.*]] = %c0 to %c2
+// CHECK: vector.load %[[X]]
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0 + d3 * 2, d1 + d4 * 2, d5)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5, d2)>
+#y = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>
+func.func private @apart(%x: tensor<28x28x32xf32>, %t: tensor<1x6x6x32x32xf32>) -> tensor<28x28x32xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %w = stablehlo.custom_call @hloom.winograd_filter(%t) : (tensor<1x6x6x32x32xf32>) -> tensor<3x3x32x32xf32>
+  %padded = tensor.pad %x low[2, 2, 0] high[2, 2, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<28x28x32xf32> to tensor<32x32x32xf32>
+  %e = tensor.empty() : tensor<28x28x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<28x28x32xf32>) -> tensor<28x28x32xf32>
+  %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%padded, %w : tensor<32x32x32xf32>, tensor<3x3x32x32xf32>) outs(%f : tensor<28x28x32xf32>) {
+  ^bb0(%u: f32, %v: f32, %s: f32):
+    %0 = arith.mulf %u, %v fastmath<contract> : f32
+    %1 = arith.addf %s, %0 fastmath<contract> : f32
+    linalg.yield %1 : f32
+  } -> tensor<28x28x32xf32>
+  return %c : tensor<28x28x32xf32>
+}
