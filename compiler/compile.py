@@ -17,6 +17,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import CompileError, PipelineError
+from hloom.passes.fused.planner.observed import observed_plans
 from hloom.passes.fused.planner.policy import Policy, PolicySource, attach_policy
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
@@ -164,8 +165,9 @@ class Compilation:
         """The steps from top to bottom. The report reads the module where a fact first stands in it."""
         report = ReportBuilder()
         if stage_number(self.stage) <= stage_number("fused"):
-            self.to("fused")
-            report.fused(self.module)
+            with observed_plans() as plans:
+                self.to("fused")
+            report.fused(self.module, plans)
         self.to("thunk")
         report.thunks(self.module)
         writer = ArtifactWriter(self.module, self.machine, self.program.manifest(self.name, self.bound))

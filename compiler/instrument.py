@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
@@ -86,6 +86,8 @@ class Instrumentation:
     verify_each: bool = True
     verify_whole: bool = False
     """Also on the way from stage to stage, which is else verified where it must be (passmanager.py)."""
+    reached: Callable[[str, ir.Operation], None] | None = None
+    """Called with the name of each stage that a compile reaches, and the module as it is there."""
     reproducer: Path | None = None
     local_reproducer: bool = False
     stream: TextIO | None = None

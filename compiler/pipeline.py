@@ -166,6 +166,8 @@ def run_stages(
             verify = verify_reached if number > first and not watch.verify_whole else verify_stage
             with watch.timing.measure("verify the stage") if watch.timing else nullcontext():
                 verify(module, stage.name)
+        if watch.reached and number > first:
+            watch.reached(stage.name, module)
         if dump_dir:
             _dump(module, dump_dir / f"{number:02d}-{stage.name}.mlir", watch.asm)
 

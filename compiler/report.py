@@ -17,9 +17,11 @@ from hloom.passes.common.places import place
 from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, top_level, walk
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
+from hloom.passes.fused.planner.observed import Plan
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import Signature, TensorSpec, listed
 
+from .explorer.graph import graph_of
 from .scaling import scaling
 from .timing import Timing
 
@@ -38,8 +40,8 @@ class ReportBuilder:
         self._decided: ir.Attribute | None = None
 
     @uninterrupted()
-    def fused(self, module: ir.Operation) -> None:
-        """The stage where every op stands in the group that it will run in."""
+    def fused(self, module: ir.Operation, plans: Sequence[Plan] = ()) -> None:
+        """The stage where every op stands in the group that it will run in; `plans` led there."""
         ops = []
         for function in functions(module):
             if "hloom.kind" not in function.attributes:
@@ -57,6 +59,8 @@ class ReportBuilder:
             ops += [_op(op, name) for op in inside]
         self.data["ops"] = _merged(ops)
         self._decisions(module)
+        if plans:
+            self.data["graph"] = graph_of(plans[-1], module, len(self.data.get("decisions", [])))
 
     def _decisions(self, module: ir.Operation) -> None:
         """Later stages seldom add to what was decided."""

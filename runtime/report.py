@@ -9,6 +9,7 @@
      "libraries": [{"call", "groups", "calls", "ops", "least", "flops", "roofline_ps", "bound", "reason"}],                  GPUs alone
      "ops":       [{"op", "type", "from", "location", "groups"}],
      "decisions": [{"code", "verdict", "groups", "ops", "reason", "figures"}],
+     "graph":     {"ops", "places", "values", "calls", "hosts", "decisions", "lost"},                    compiler/explorer/graph.py
      "timing":    [[pass, seconds]]}
 
 Every part may be missing.
@@ -16,7 +17,6 @@ Every part may be missing.
 
 from __future__ import annotations
 
-import html as escape_html
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import DamagedFileError
+from .explorer.page import page
 from .report_schema import REPORT
 from .schema import Mismatch
 
@@ -33,6 +34,10 @@ class Report:
 
     def __init__(self, data: dict[str, Any]):
         self.data = data
+        self.texts: dict[str, dict[str, str]] = {}
+        """By group, its text at each stage, where somebody kept them (compiler/explorer/explore.py)."""
+        self.lines: dict[str, str] = {}
+        """Lines of the source, by location."""
 
     @staticmethod
     def of(manifest: Mapping[str, Any]) -> Report:
@@ -56,18 +61,13 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One page that needs nothing beside it; written to `path` if given."""
-        program = self.data.get("program", {})
-        parts = [f"<h1>{_escape(program.get('name', 'program'))}</h1>", "<dl>"]
-        parts += [f"<dt>{_escape(key)}</dt><dd>{_escape(value)}</dd>" for key, value in program.items()]
-        parts += [f"<dt>{_escape(key)}</dt><dd>{_bytes(value)}</dd>" for key, value in self.data.get("memory", {}).items()]
-        parts += ["</dl>", self._chart()]
-        for title, header, rows in self._sections():
-            parts.append(f"<h2>{_escape(title)} ({len(rows)})</h2><table>{_row(header, 'th')}{''.join(_row(row) for row in rows)}</table>")
-        page = f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>hloom</title><style>{_STYLE}</style>\n" + "\n".join(parts) + "\n"
+        """The explorer (docs/explain.md): one page that needs nothing beside it; written to `path` if given."""
+        facts = [(key, str(value)) for key, value in self.data.get("program", {}).items()]
+        facts += [(key, _bytes(value)) for key, value in self.data.get("memory", {}).items()]
+        made = page({**self.data, "lines": self.lines}, self.texts, facts, self._sections())
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
+            Path(path).write_text(made, encoding="utf-8")
+        return made
 
     def _sections(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         data = self.data
@@ -89,24 +89,6 @@ class Report:
             yield "decisions", ["verdict", "code", "groups", "reason"], [_decision_row(decision) for decision in decisions]
         if timing := data.get("timing"):
             yield "compile time", ["pass", "ms"], [[name, f"{seconds * 1e3:.1f}"] for name, seconds in timing]
-
-    def _chart(self) -> str:
-        """Bars of the bytes that each group moves, widest first."""
-
-        def moved_by(group: dict[str, Any]) -> int:
-            return group.get("calls", 1) * (group.get("reads", 0) + group.get("writes", 0))
-
-        moved = sorted(((group["name"], moved_by(group)) for group in self.data.get("groups", [])), key=lambda pair: -pair[1])[:20]
-        if not moved or moved[0][1] == 0:
-            return ""
-        bars = []
-        for index, (name, size) in enumerate(moved):
-            width, y = max(1, round(400 * size / moved[0][1])), 20 * index
-            bars.append(
-                f"<text x=0 y={y + 14}>{_escape(name)}</text><rect x=220 y={y + 3} width={width} height=14 />"
-                f"<text x={226 + width} y={y + 14}>{_bytes(size)}</text>"
-            )
-        return f"<h2>bytes moved</h2><svg width=760 height={20 * len(moved)}>{''.join(bars)}</svg>"
 
 
 def _group_row(group: dict[str, Any]) -> list[str]:
@@ -202,18 +184,3 @@ def _count(value: float) -> str:
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-
-
-def _row(cells: Sequence[str], tag: str = "td") -> str:
-    return "<tr>" + "".join(f"<{tag}>{_escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-
-def _escape(value: Any) -> str:
-    return escape_html.escape(str(value))
-
-
-_STYLE = (
-    "body{font:14px/1.4 system-ui,sans-serif;margin:2em;max-width:90em}table{border-collapse:collapse}"
-    "td,th{padding:2px 10px 2px 0;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}"
-    "dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 1em}dt{font-weight:600}dd{margin:0}rect{fill:#47a}text{font-size:12px}"
-)

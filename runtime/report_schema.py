@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .schema import Schema, each, integer, maybe, number, record, row, table, text
+from .schema import Schema, each, flag, integer, maybe, number, record, row, table, text
 
 _COUNTS = table(integer(0))
 _NUMBERS = (
@@ -40,6 +40,31 @@ def _rows(required: dict[str, Schema], **other: Schema) -> Schema:
     return each(record(required, {**_OPTIONAL, **other}, more=True))
 
 
+_NUMBERS_OF_OPS = each(integer(0))
+
+GRAPH = record(
+    {
+        "ops": each(
+            record(
+                {"op": text, "type": text, "at": integer(0), "reads": each(integer(0)), "makes": each(integer(0))},
+                {"free": flag},
+            )
+        ),
+        "places": each(row(text, text)),
+        "values": each(integer(0)),
+        "calls": each(
+            record(
+                {"group": text, "ops": _NUMBERS_OF_OPS, "reads": each(integer(0)), "makes": each(integer(0))},
+                {"gone": flag},
+            )
+        ),
+        "hosts": _NUMBERS_OF_OPS,
+        "decisions": each(_NUMBERS_OF_OPS),
+        "lost": each(integer(0)),
+    }
+)
+"""What compiler/explorer/graph.py tells."""
+
 REPORT = record(
     {},
     {
@@ -51,6 +76,7 @@ REPORT = record(
         "ops": _rows({"op": text, "groups": each(text)}),
         "decisions": _rows({}, figures=table(_anything), ops=_anything),
         "threads": each(record(dict.fromkeys(("threads", "cost_ps", "alone_ps"), number), {}, more=True)),
+        "graph": GRAPH,
         "timing": each(row(text, number)),
     },
 )

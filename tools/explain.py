@@ -28,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _explain(argv: list[str]) -> int:
     options = _parser().parse(argv)
-    reports = {entry: Report.of(artifact.manifest) for entry, artifact in _artifacts(options).items()}
+    reports = _reports(options)
     if len(reports) > 1:
         if options.json or options.html:
             raise ExecutionError(f"the file has the entries {', '.join(reports)}", remedy="say which by --entry")
@@ -44,19 +44,30 @@ def _explain(argv: list[str]) -> int:
     return 0
 
 
-def _artifacts(options: argparse.Namespace) -> dict[str, Artifact]:
+def _reports(options: argparse.Namespace) -> dict[str, Report]:
     """What is explained, by entry: all of a file's where none is named."""
     if not is_artifact(options.program):
-        return {options.function: compilation(read_input(options.program), options).artifact()}
+        return {options.function: _of_program(options)}
     if options.policy:
         raise ExecutionError("what a policy decides was settled when the file was written", remedy="give --policy to hloom-compile")
     artifact = Artifact.load(options.program)
     if not has_entries(artifact):
-        return {options.function: _of_shapes(artifact, options)}
+        return {options.function: Report.of(_of_shapes(artifact, options).manifest)}
     parts = unpacked_entries(artifact)
     if options.function != "main" or "main" in parts:
         parts = {options.function: entry_of(artifact, options.function)}
-    return {entry: _of_shapes(part, options) for entry, part in parts.items()}
+    return {entry: Report.of(_of_shapes(part, options).manifest) for entry, part in parts.items()}
+
+
+def _of_program(options: argparse.Namespace) -> Report:
+    """The page alone shows what is kept of the stages."""
+    source = read_input(options.program)
+    made = compilation(source, options)
+    if not options.html:
+        return Report.of(made.artifact().manifest)
+    from hloom.compiler.explorer.explore import explore
+
+    return explore(made, source.decode(errors="replace"))
 
 
 def _of_shapes(artifact: Artifact, options: argparse.Namespace) -> Artifact:

@@ -35,10 +35,11 @@ from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .planner.codes import Code
 from .planner.cost import CostModel
-from .planner.decisions import KERNEL_CODES, attach
+from .planner.decisions import ATTRIBUTE, KERNEL_CODES, attach
 from .planner.give_back import give_back
 from .planner.kernels import Kernel, kernels_of
 from .planner.legality import Limits
+from .planner.observed import Plan, observe
 from .planner.outline import Item, Outliner
 from .planner.plan import Planner
 from .planner.policy import policy_of
@@ -82,6 +83,7 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
             records.append(Decision(Code.FREE_CLONED, free, "views and scalars, cloned into every group that uses them"))
         records.extend(Decision(Code.POLICY_UNMET, (), reason, rule=rule) for rule, reason in policy.idle_rules(program.ops))
         attach(module, records, program, outliner.names)
+        observe(Plan(program, records, len(module.attributes[ATTRIBUTE]) - len(records), outliner.calls))
 
 
 def _refuse_ops_of_a_cpu(program: Program) -> None:

@@ -14,6 +14,7 @@ from torch_mlir.dialects import func
 from ...common.rewriting import clone_with, functions, symbol_name
 from ...errors import PassFailure
 from .kernels import Kernel
+from .observed import Call
 from .reader import CONSTANT, CONTROL, Handles
 from .records import Program
 
@@ -22,7 +23,7 @@ Item = Kernel | int
 
 
 class Outliner:
-    """`names[op]`: the functions that hold an op, in order of their calls."""
+    """`names[op]`: the functions that hold an op, in order of their calls. `calls`: all calls, in that order block by block."""
 
     def __init__(self, module: ir.Operation, program: Program, handles: Handles):
         self.module, self.program, self.handles = module, program, handles
@@ -30,6 +31,7 @@ class Outliner:
         self.bodies: dict[str, str] = {}
         self.taken = {symbol_name(function) for function in functions(module)}
         self.names: dict[int, list[str]] = {}
+        self.calls: list[Call] = []
 
     def rewrite(self, blocks: Mapping[int, Sequence[Item]]) -> None:
         """Writes what the blocks hold, by their numbers: calls of new functions in place of the planned ops."""
@@ -59,6 +61,7 @@ class Outliner:
         hero = self.handles.ops[kernel.ops[-1]]
         with ir.InsertionPoint(terminator), hero.location:
             call = func.CallOp(types, ir.FlatSymbolRefAttr.get(name), operands)
+        self.calls.append(Call(name, str(hero.location), emitted, arguments, kernel.results))
         self.current.update(zip(kernel.results, call.operation.results))
         for op in emitted:
             self.names.setdefault(op, []).append(name)
