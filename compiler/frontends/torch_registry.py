@@ -81,12 +81,7 @@ class TorchOp:
         """A tensor or a number as a value of the result's element type and shape: converted, then broadcast by NumPy's rules."""
         if not isinstance(value, ir.Value):
             return build.splat(self.result, build.scalar(self.element, value))
-        rank, shape = len(build.shape_of(value)), list(self.result.shape)
-        value = build.convert(value, self.element)
-        offset = len(shape) - rank
-        kept = [d for d, size in enumerate(build.shape_of(value)) if size == shape[offset + d]]
-        value = build.reshape(value, [build.shape_of(value)[d] for d in kept])
-        return build.broadcast(value, shape, [offset + d for d in kept])
+        return build.broadcast_to(build.convert(value, self.element), list(self.result.shape))
 
     def refused(self, why: str, remedy: str = "write the module with other torch ops") -> UnsupportedOpError:
         """The error to raise for what the lowering does not do."""

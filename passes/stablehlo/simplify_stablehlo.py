@@ -10,7 +10,7 @@ After:
     %2 = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>      // and %x for %0
 
 The rules stand in rules/: algebra, convolutions that are dots, dots, shapes (canonical forms of data movement), dynamic (ops with constant
-indices), control (known branches), reductions (all(x == -inf) is max(x) == -inf), scatter (of nothing, of wider elements) and fold
+indices), control (known branches), reductions (all(x == -inf) is max(x) == -inf), scatter (of nothing, of wider elements), indices (that say less than they hold) and fold
 (constants up to `max-elements`, splats of any size).
 None changes a result by more than rounding, most not at all; upstream's stablehlo-aggressive-simplification is not used because it turns
 x + 0.0 into x and reads unsigned start indices as signed.
@@ -29,6 +29,7 @@ from .rules.dots import DOTS
 from .rules.dynamic import DYNAMIC
 from .rules.empty import empty_rules
 from .rules.fold import folding_rules
+from .rules.indices import INDICES
 from .rules.reductions import REDUCTIONS
 from .rules.scatter import SCATTERS
 from .rules.shapes import SHAPES, elementwise_rules
@@ -39,4 +40,4 @@ from .support.driver import drop_dead, merged, rewrite
 def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
     drop_dead(module)
     tables = (empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA)
-    rewrite(module, merged(*tables, CONVOLUTIONS, DOTS, REDUCTIONS, SCATTERS))
+    rewrite(module, merged(*tables, CONVOLUTIONS, DOTS, REDUCTIONS, SCATTERS, INDICES))

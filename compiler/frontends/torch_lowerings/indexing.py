@@ -31,13 +31,13 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
         rest = [dim for dim in range(x.dim()) if dim not in dims]
         x, first, last = x.permute(*dims, *rest), 0, len(dims)
     sizes = x.shape[first:last]
-    places = torch.broadcast_tensors(*(_counted_from_0(each, size) for each, size in zip(found, sizes)))
+    places = torch.broadcast_tensors(*(counted_from_0(each, size) for each, size in zip(found, sizes)))
     merged = reduce(lambda sum, each: sum * each[1] + each[0], zip(places[1:], sizes[1:]), places[0])
     flat = x.reshape(*x.shape[:first], math.prod(sizes), *x.shape[last:])
     return flat.index_select(first, merged.reshape(-1)).reshape((*x.shape[:first], *merged.shape, *x.shape[last:]))
 
 
-def _counted_from_0(places: Tensor, size: int) -> Tensor:
+def counted_from_0(places: Tensor, size: int) -> Tensor:
     places = places.to(torch.int64)
     return torch.where(places < 0, places + size, places)
 
@@ -56,7 +56,7 @@ def take(x: Tensor, places: Tensor) -> Tensor:
 def index_fill(x: Tensor, dim: int, places: Tensor, value: Tensor | float) -> Tensor:
     if x.dim() == 0:
         return index_fill(x.reshape(1), 0, places, value).reshape(())
-    chosen = (_counted_from_0(places.reshape(-1, 1), x.shape[dim]) == torch.arange(x.shape[dim])).any(0)
+    chosen = (counted_from_0(places.reshape(-1, 1), x.shape[dim]) == torch.arange(x.shape[dim])).any(0)
     return torch.where(_along(chosen, x, dim), value, x).to(x.dtype)
 
 

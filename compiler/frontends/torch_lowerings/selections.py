@@ -14,6 +14,7 @@ from torch_mlir import ir
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
+from .indexing import counted_from_0
 
 
 @torch_decomposition("aten.nonzero_static")
@@ -61,9 +62,38 @@ def put(x: Tensor, places: Tensor, source: Tensor, accumulate: bool = False) -> 
     return x.reshape(-1).index_put((places,), source.reshape(-1), accumulate).reshape(x.shape)
 
 
-@torch_differentiated("aten.index_put")
 @torch_decomposition("aten.index_put")
 def index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """torch-mlir takes negative indices as they are, and a scatter then writes nothing."""
+    if (made := put_where_set(x, indices, values, accumulate)) is not NotImplemented:
+        return made
+    if any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
+        return NotImplemented
+    places = [each if each is None else counted_from_0(each, x.shape[dim]) for dim, each in enumerate(indices)]
+    return torch.ops.aten._unsafe_index_put(x, places, values, accumulate)
+
+
+@torch_lowering("aten._unsafe_index_put")
+def unsafe_index_put(
+    op: TorchOp, x: ir.Value, indices: Sequence[ir.Value | None], values: ir.Value, accumulate: bool = False
+) -> ir.Value:
+    """No index is negative. What it moves over, if that lies together, stands in the values where it stood, else first."""
+    moved = [dim for dim, each in enumerate(indices) if each is not None]
+    found = [each for each in indices if each is not None]
+    if any(not isinstance(build.element_of(each), ir.IntegerType) or build.element_of(each).width == 1 for each in found):
+        return NotImplemented
+    shape = build.shape_of(x)
+    at = list(np.broadcast_shapes(*(tuple(build.shape_of(each)) for each in found)))
+    kept = [dim for dim in range(len(shape)) if dim not in moved]
+    first = moved[0] if moved[-1] - moved[0] < len(moved) else 0
+    rest = [shape[dim] for dim in kept]
+    values = build.broadcast_to(values, [*rest[:first], *at, *rest[first:]])
+    places = [build.convert(build.broadcast_to(each, at), ir.IntegerType.get_signless(64)) for each in found]
+    return build.put(x, moved, places, values, first, "add" if accumulate else None)
+
+
+@torch_differentiated("aten.index_put")
+def put_where_set(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """x[mask] = value is a choice of elements. Values that are not one for all go in order where the mask is set."""
     mask, dim = _mask_of(x, indices)
     if mask is None:
@@ -71,6 +101,8 @@ def index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accum
     behind = x.dim() - dim - mask.dim()
     if (at := values.dim() - behind - 1) >= 0:  # a dimension of the values lists what is chosen
         before, count, after = values.shape[:at], values.shape[at], values.shape[at + 1 :]
+        if not isinstance(count, int):  # as many as another mask chooses
+            return NotImplemented
         if not count:
             return x.clone()
         if count > 1:
@@ -82,7 +114,7 @@ def index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accum
 @torch_differentiated("aten.index_put_")
 def index_put_in_place(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """The same. Autograd would read the values' gradients where the mask is set, as many as there are."""
-    made = index_put(x, indices, values, accumulate)
+    made = put_where_set(x, indices, values, accumulate)
     return made if made is NotImplemented else x.copy_(made)
 
 

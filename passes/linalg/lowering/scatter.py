@@ -55,9 +55,9 @@ def _tiles(windows: Windows, size: int) -> dict[int, int]:
     own = [d for d in range(len(windows.shape)) if d in windows.batch or (d in windows.at and d not in windows.moved)]
     for d in own:
         extent = windows.updates[windows.batch[d]] if d in windows.batch else windows.window[d]
-        inside = prod(windows.window[d + 1 :]) * size
+        inside = prod((windows.shape if d in windows.batch else windows.window)[d + 1 :]) * size
         fits = (n for n in range(min(left, extent), 0, -1) if extent % n == 0)
-        count = next(n for n in fits if n == 1 or d in windows.batch or extent // n * inside >= TILE_BYTES)
+        count = next(n for n in fits if n == 1 or extent // n * inside >= TILE_BYTES)
         if count > 1:
             tiles[d], left = extent // count, left // count
     return tiles

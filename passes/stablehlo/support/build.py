@@ -101,6 +101,14 @@ def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) 
     return value_of("stablehlo.broadcast_in_dim", kind, [value], broadcast_dimensions=i64_array(dimensions))
 
 
+def broadcast_to(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """By NumPy's rules."""
+    own = shape_of(value)
+    offset = len(shape) - len(own)
+    kept = [d for d, size in enumerate(own) if size == shape[offset + d]]
+    return broadcast(reshape(value, [own[d] for d in kept]), shape, [offset + d for d in kept])
+
+
 def iota(shape: Sequence[int], element: ir.Type, dimension: int) -> ir.Value:
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
     return value_of("stablehlo.iota", tensor(shape, element), iota_dimension=attribute)
@@ -175,13 +183,37 @@ def scatter(
     `together`, whole. A dimension in `together` goes with the dimension of `places` of the same number.
     """
     count = len(shape_of(places))
+    return _scatter(value, [moved], places, updates, combine, range(count, len(shape_of(updates))), together)
+
+
+def put(
+    value: ir.Value, moved: Sequence[int], places: Sequence[ir.Value], updates: ir.Value, first: int, combine: str | None
+) -> ir.Value:
+    """The value with `updates` at `places`, one for each dimension in `moved` and all of one shape, which stands in the updates from
+    `first` on; the other dimensions of the updates are those of the value that do not move, whole."""
+    count = len(shape_of(places[0]))
+    components = concatenate([reshape(each, [*shape_of(each), 1]) for each in places], count)
+    windows = [d for d in range(len(shape_of(updates))) if not first <= d < first + count]
+    return _scatter(value, moved, components, updates, combine, windows)
+
+
+def _scatter(
+    value: ir.Value,
+    moved: Sequence[int],
+    places: ir.Value,
+    updates: ir.Value,
+    combine: str | None,
+    windows: Sequence[int],
+    together: Sequence[int] = (),
+) -> ir.Value:
+    """The components of an index lie along the last dimension of `places` where it has one more than the updates have beside windows."""
     numbers = _stablehlo.ScatterDimensionNumbers.get(
-        update_window_dims=list(range(count, len(shape_of(updates)))),
-        inserted_window_dims=[moved],
+        update_window_dims=list(windows),
+        inserted_window_dims=list(moved),
         input_batching_dims=list(together),
         scatter_indices_batching_dims=list(together),
-        scattered_dims_to_operand_dims=[moved],
-        index_vector_dim=count,
+        scattered_dims_to_operand_dims=list(moved),
+        index_vector_dim=len(shape_of(updates)) - len(windows),
     )
     op = create("stablehlo.scatter", [value.type], [value, places, updates], regions=1, scatter_dimension_numbers=numbers)
     scalar_kind = tensor([], element_of(value))

@@ -1,0 +1,124 @@
+// RUN: hloom-opt %s --simplify-stablehlo --split-input-file | filecheck %s
+
+// Changed: x[arange(8), y]: the rows of the operand go with those of the indices. Python's negative indices among the rows are none.
+// CHECK-LABEL: func.func @picked(
+// CHECK-SAME: %[[X:.*]]: tensor<8x5xf32>, %[[Y:.*]]: tensor<8x1xi32>
+// CHECK: "stablehlo.gather"(%[[X]], %[[Y]])
+// CHECK-SAME: collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]
+func.func @picked(%x: tensor<8x5xf32>, %y: tensor<8x1xi32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<8x1xi32>
+  %eight = stablehlo.constant dense<8> : tensor<8x1xi32>
+  %r = stablehlo.iota dim = 0 : tensor<8x1xi32>
+  %below = stablehlo.compare LT, %r, %zero : (tensor<8x1xi32>, tensor<8x1xi32>) -> tensor<8x1xi1>
+  %more = stablehlo.add %r, %eight : tensor<8x1xi32>
+  %rows = stablehlo.select %below, %more, %r : tensor<8x1xi1>, tensor<8x1xi32>
+  %i = stablehlo.concatenate %rows, %y, dim = 1 : (tensor<8x1xi32>, tensor<8x1xi32>) -> tensor<8x2xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1],
+      index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x5xf32>, tensor<8x2xi32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Changed: A gather of fewer rows than there are reads the first of them.
+// CHECK-LABEL: func.func @first_rows(
+// CHECK: %[[FIRST:.*]] = stablehlo.slice %{{.*}} [0:6, 0:5]
+// CHECK: "stablehlo.gather"(%[[FIRST]], %{{.*}}) {{.*}}operand_batching_dims = [0]
+func.func @first_rows(%x: tensor<8x5xf32>, %y: tensor<6x1xi32>) -> tensor<6xf32> {
+  %r = stablehlo.iota dim = 0 : tensor<6x1xi32>
+  %i = stablehlo.concatenate %r, %y, dim = 1 : (tensor<6x1xi32>, tensor<6x1xi32>) -> tensor<6x2xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1],
+      index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x5xf32>, tensor<6x2xi32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+// Changed: One index for a row of updates: the row is a window.
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME: %[[X:.*]]: tensor<9x4xf32>, %[[Y:.*]]: tensor<7xi64>, %[[U:.*]]: tensor<7x4xf32>
+// CHECK: %[[I:.*]] = stablehlo.{{reshape|broadcast_in_dim}} %[[Y]]{{.*}} -> tensor<7x1xi64>
+// CHECK: "stablehlo.scatter"(%[[X]], %[[I]], %[[U]])
+// CHECK-SAME: #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
+func.func @rows(%x: tensor<9x4xf32>, %y: tensor<7xi64>, %u: tensor<7x4xf32>) -> tensor<9x4xf32> {
+  %i = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<7xi64>) -> tensor<7x4x1xi64>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], input_batching_dims = [1],
+      scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<9x4xf32>, tensor<7x4x1xi64>, tensor<7x4xf32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
+
+// -----
+
+// Changed: torch.gather of rows, whose indices hold a count of the columns and one index a row.
+// CHECK-LABEL: func.func @whole_rows(
+// CHECK: "stablehlo.gather"{{.*}}offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>{{.*}}slice_sizes = array<i64: 1, 4>
+func.func @whole_rows(%x: tensor<9x4xf32>, %y: tensor<7xi64>) -> tensor<7x4xf32> {
+  %rows = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<7xi64>) -> tensor<7x4x1xi64>
+  %columns = stablehlo.iota dim = 1 : tensor<7x4x1xi64>
+  %i = stablehlo.concatenate %rows, %columns, dim = 2 : (tensor<7x4x1xi64>, tensor<7x4x1xi64>) -> tensor<7x4x2xi64>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1],
+      index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<9x4xf32>, tensor<7x4x2xi64>) -> tensor<7x4xf32>
+  return %0 : tensor<7x4xf32>
+}
+
+// -----
+
+// Declined: A scatter into more rows than are counted. What it updates cannot be a part of the operand.
+// CHECK-LABEL: func.func @more_rows(
+// CHECK: stablehlo.concatenate
+// CHECK: inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]
+func.func @more_rows(%x: tensor<9x4xf32>, %y: tensor<7x1xi64>, %u: tensor<7xf32>) -> tensor<9x4xf32> {
+  %r = stablehlo.iota dim = 0 : tensor<7x1xi64>
+  %i = stablehlo.concatenate %r, %y, dim = 1 : (tensor<7x1xi64>, tensor<7x1xi64>) -> tensor<7x2xi64>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1],
+      scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<9x4xf32>, tensor<7x2xi64>, tensor<7xf32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
+
+// -----
+
+// Declined: Counted in 8 bits, which hold fewer rows than there may be.
+// CHECK-LABEL: func.func @narrow(
+// CHECK: stablehlo.concatenate
+func.func @narrow(%x: tensor<8x5xf32>, %y: tensor<8x1xi32>) -> tensor<8xf32> {
+  %b = stablehlo.iota dim = 0 : tensor<8x1xi8>
+  %r = stablehlo.convert %b : (tensor<8x1xi8>) -> tensor<8x1xi32>
+  %i = stablehlo.concatenate %r, %y, dim = 1 : (tensor<8x1xi32>, tensor<8x1xi32>) -> tensor<8x2xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1],
+      index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<8x5xf32>, tensor<8x2xi32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Declined: The row would lie across: windows keep the order of the operand's dimensions.
+// CHECK-LABEL: func.func @across(
+// CHECK: operand_batching_dims = [0], start_indices_batching_dims = [0]
+func.func @across(%x: tensor<4x9x3xf32>, %y: tensor<7xi32>) -> tensor<3x4x7xf32> {
+  %i = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<7xi32>) -> tensor<4x7xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1],
+      operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>,
+      slice_sizes = array<i64: 1, 1, 3>}> : (tensor<4x9x3xf32>, tensor<4x7xi32>) -> tensor<3x4x7xf32>
+  return %0 : tensor<3x4x7xf32>
+}
+
+// -----
+
+// Unchanged: An index of its own for each element.
+// CHECK-LABEL: func.func @each(
+// CHECK: input_batching_dims = [1], scatter_indices_batching_dims = [1]
+func.func @each(%x: tensor<9x4xf32>, %i: tensor<7x4x1xi64>, %u: tensor<7x4xf32>) -> tensor<9x4xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], input_batching_dims = [1],
+      scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<9x4xf32>, tensor<7x4x1xi64>, tensor<7x4xf32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
