@@ -47,7 +47,7 @@ def test_gathers_and_scatters_along_a_dimension_are_torchs(case):
         np.testing.assert_array_equal(np.asarray(made), expected)
 
 
-@pytest.mark.parametrize("count", (5, 8))
+@pytest.mark.parametrize("count", [5, 8])
 def test_a_count_of_rows_beside_an_index(count):
     """x[arange(n), y]: of all rows, and of the first."""
 
@@ -81,7 +81,7 @@ def test_writes_and_gradients_at_negative_indices():
         torch.testing.assert_close(result, expected)
 
 
-@pytest.mark.parametrize("count", (5, 8))
+@pytest.mark.parametrize("count", [5, 8])
 def test_jax_reads_and_writes_elements_of_counted_rows(count):
     jax = pytest.importorskip("jax")
 

@@ -74,9 +74,7 @@ def index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accum
 
 
 @torch_lowering("aten._unsafe_index_put")
-def unsafe_index_put(
-    op: TorchOp, x: ir.Value, indices: Sequence[ir.Value | None], values: ir.Value, accumulate: bool = False
-) -> ir.Value:
+def unsafe_index_put(op: TorchOp, x: ir.Value, indices: Sequence[ir.Value | None], values: ir.Value, accumulate: bool = False) -> ir.Value:
     """No index is negative. What it moves over, if that lies together, stands in the values where it stood, else first."""
     moved = [dim for dim, each in enumerate(indices) if each is not None]
     found = [each for each in indices if each is not None]

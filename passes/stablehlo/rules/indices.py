@@ -207,4 +207,4 @@ def _without(value: ir.Value, k: int) -> ir.Value:
     return build.reshape(first, [n for d, n in enumerate(shape) if d != k])
 
 
-INDICES = dict.fromkeys(("stablehlo.gather", "stablehlo.scatter"), [_own_dimension, _same_index])
+INDICES = {name: [_own_dimension, _same_index] for name in ("stablehlo.gather", "stablehlo.scatter")}

@@ -186,9 +186,7 @@ def scatter(
     return _scatter(value, [moved], places, updates, combine, range(count, len(shape_of(updates))), together)
 
 
-def put(
-    value: ir.Value, moved: Sequence[int], places: Sequence[ir.Value], updates: ir.Value, first: int, combine: str | None
-) -> ir.Value:
+def put(value: ir.Value, moved: Sequence[int], places: Sequence[ir.Value], updates: ir.Value, first: int, combine: str | None) -> ir.Value:
     """The value with `updates` at `places`, one for each dimension in `moved` and all of one shape, which stands in the updates from
     `first` on; the other dimensions of the updates are those of the value that do not move, whole."""
     count = len(shape_of(places[0]))
