@@ -163,8 +163,9 @@ def _counted(value: ir.Value) -> int | None:
         return None if k is None else integers(op, "broadcast_dimensions")[k]
     if op.name == "stablehlo.select":  # of Python's negative indices, of which there is none
         test = defining_op(op.operands[0])
-        below = test is not None and test.name == "stablehlo.compare" and keyword(test, "comparison_direction") == "LT"
-        if below and constants.splat_value(test.operands[1]) == 0 and _counted(test.operands[0]) is not None:
+        if test is None or test.name != "stablehlo.compare" or keyword(test, "comparison_direction") != "LT":
+            return None
+        if constants.splat_value(test.operands[1]) == 0 and _counted(test.operands[0]) is not None:
             return _counted(op.operands[2])
     return None
 
