@@ -28,6 +28,7 @@ def compile(
     bind: Mapping[int | str, Any] | None = None,
     policy: PolicySource | None = None,
     verify: bool = False,
+    tune: bool | float = False,
     dynamic_shapes: Any = None,
     shapes: Sequence[Any] = (),
     most: int = MOST,
@@ -42,7 +43,8 @@ def compile(
     or "sim:" and the name of a GPU target: its kernels then run on the simulator (compiler/simulator), slowly and checked; with "+ptx"
     behind it as the PTX that a GPU would get. `policy` overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of
     a TOML file. `verify` runs the program once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and
-    raises VerificationError where they differ.
+    raises VerificationError where they differ. `tune` measures on this machine what else the planner could have decided (docs/tuning.md),
+    for a minute or so many seconds; a `policy` that is the path of no file yet is written there, and read the next time.
     Raises CompileErrors.
 
     A program of open shapes (`?` in StableHLO, jax.export.symbolic_shape in JAX, torch.export's Dim) is compiled for each set of shapes
@@ -52,8 +54,9 @@ def compile(
     A dictionary of sources, {"prefill": (prefill, *its_example_inputs), "decode": …}, becomes one Executables: exe["decode"](…) calls an
     entry. Entries share weights, and are saved in one file; a value of `bind` goes to each that has an argument of its name.
     """
-    policy = None if policy is None else Policy.of(policy)
-    options: dict[str, Any] = {"target": target, "policy": policy, "verify": verify}
+    if tune is False:
+        policy = None if policy is None else Policy.of(policy)
+    options: dict[str, Any] = {"target": target, "policy": policy, "verify": verify, "tune": tune}
     if isinstance(source, Mapping):
         from .entries import compile_entries
 
@@ -71,19 +74,30 @@ def _compiled(
     examples: Sequence[Any],
     *,
     verify: bool,
+    tune: bool | float = False,
     kwargs: Mapping[str, Any] | None = None,
     shapes: Sequence[Any] = (),
     most: int = MOST,
     **options: Any,
 ) -> Executable | DynamicExecutable:
+    if tune is not False and isinstance(program, OpenProgram):
+        raise InvalidProgramError("a program of open shapes is not tuned", remedy="tune it for known shapes, and give it that policy")
     if isinstance(program, OpenProgram):
         from .dynamic import dynamic_executable  # a program of known shapes needs none of it
 
         return dynamic_executable(program, name_of(source), **options, verify=verify, shapes=shapes, most=most)
     if shapes:
         raise InvalidProgramError("shapes= is for programs of open shapes; this one's are all known", remedy="leave it out")
+    found = None
+    if tune is not False:
+        from .tuning.session import example_inputs, tuned  # few programs are tuned
+
+        found = tuned(program, name_of(source), tune, inputs=example_inputs(source, examples, kwargs or {}), **options)
+        options["policy"] = found.policy
     compilation = Compilation.of_program(program, name_of(source), **options, keep_original=verify)
     exe = compilation.executable()
+    if found is not None:
+        exe.program.manifest["report"]["tuning"] = found.report
     if verify:
         from .verify import reference_of, verify_executable  # the interpreter and the search for culprits are needed here alone
 

@@ -10,6 +10,7 @@
      "ops":       [{"op", "type", "from", "location", "groups"}],
      "decisions": [{"code", "verdict", "groups", "ops", "reason", "figures"}],
      "graph":     {"ops", "places", "values", "calls", "hosts", "decisions", "lost"},                    compiler/explorer/graph.py
+     "tuning":    {"policy", "seconds", "before_s", "after_s", "groups", "trials"},                          of programs that were tuned
      "timing":    [[pass, seconds]]}
 
 Every part may be missing.

@@ -77,6 +77,7 @@ REPORT = record(
         "decisions": _rows({}, figures=table(_anything), ops=_anything),
         "threads": each(record(dict.fromkeys(("threads", "cost_ps", "alone_ps"), number), {}, more=True)),
         "graph": GRAPH,
+        "tuning": record({"policy": text}, {"groups": _rows({"name": text}), "trials": _rows({"what": text}, group=text)}, more=True),
         "timing": each(row(text, number)),
     },
 )

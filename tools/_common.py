@@ -39,9 +39,9 @@ class ToolParser(argparse.ArgumentParser):
             description, _, epilog = description.partition("\n\n")
         super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=raw)
 
-    def add_program(self, input_help: str, bind_help: str, target_before: str = "") -> None:
+    def add_program(self, input_help: str, bind_help: str, target_before: str = "", *, optional: bool = False) -> None:
         """The options that every tool which compiles takes: the program, and how it is compiled; `compilation` reads them."""
-        self.add_argument("program", help=input_help)
+        self.add_argument("program", help=input_help, nargs="?" if optional else None)
         self.add_argument("--target", default="auto", help=target_help(target_before))
         self.add_argument("--policy", metavar="FILE", help="a .toml file that overrides what cost decides (docs/policy.md)")
         self.add_argument("--function", "--entry", default="main", metavar="NAME", help="the entry, of a program that has several")

@@ -4,6 +4,7 @@ hloom-compile mlp.mlir -o mlp.hloom
 hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
 hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
 hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks for goes before what cost decides
+hloom-compile mlp.mlir --tune=60 -o mlp.hloom             measures for a minute what else could be decided, and writes mlp.policy.toml
 hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
 hloom-compile mlp.mlir --verify -o mlp.hloom         checked against the reference interpreter before it is written
 hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
@@ -35,6 +36,7 @@ from hloom.runtime.executable import Executable
 
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules, write_output
 from ._shapes import only, programs
+from ._values import indices
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,10 +45,16 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compile(argv: list[str]) -> int:
     options = _parser().parse(argv)
-    if not options.to and not options.output:
+    if not options.to and not options.output and not options.calibrate:
         raise PipelineError("nothing says where the compiled program goes", remedy="give -o out.hloom, or --to=STAGE to see it on the way")
+    if options.calibrate:
+        return _calibrate(options)
+    if options.program is None:
+        raise PipelineError("no program is given", remedy="name a .mlir, .mlirbc or .vhlo file, or - for stdin")
     options.source = read_input(options.program)
     entries = options.function.split(",")
+    if options.tune is not None:
+        _tune(options, entries)
     if options.to:
         if len(entries) > 1:
             raise PipelineError("--to takes one entry", remedy="give --function once for each")
@@ -57,6 +65,42 @@ def _compile(argv: list[str]) -> int:
     whole = packed_entries(parts, name_of(options.program)) if len(entries) > 1 else parts[entries[0]]
     whole.save(options.output)
     return 0
+
+
+def _tune(options: argparse.Namespace, entries: list[str]) -> None:
+    """Has `options.policy` name the policy that is found for the program, or was found before."""
+    from hloom.compiler.tuning.policy_file import told
+    from hloom.compiler.tuning.session import tuned
+
+    if options.from_ != "input" or len(entries) > 1:
+        raise PipelineError("--tune takes one program from its start", remedy="tune each entry alone, and give its policy")
+    found, _, sets = programs(options.source, options)
+    only(sets, "--tune")
+    options.policy = options.policy or f"{(options.output or options.program).removesuffix('.hloom')}.policy.toml"
+    rng, specs = np.random.default_rng(1), found[0].inputs
+    bind = {index: random_array(specs[index], rng) for index in indices(options.bind, len(specs))}
+    made = tuned(found[0], name_of(options.program), seconds_of(options.tune), options.policy, target=options.target, bind=bind)
+    print(f"{options.policy} was there: nothing is measured" if made.tuning is None else told(made.tuning), file=sys.stderr)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from hloom.compiler.tuning.calibration import calibrated_text
+
+    if not options.output:
+        raise PipelineError("nothing says where the target's file goes", remedy="give -o machine.toml")
+    write_output(options.output, calibrated_text(options.target))
+    return 0
+
+
+def seconds_of(text: str) -> float:
+    """Raises PipelineError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise PipelineError(f"--tune takes seconds, got {text!r}")
+    return seconds
 
 
 def _artifact(options: argparse.Namespace) -> Artifact:
@@ -112,10 +156,14 @@ def _verify(artifact: Artifact, made: Compilation) -> None:
 def _parser() -> ToolParser:
     parser = ToolParser("hloom-compile", description=__doc__)
     bind = "inputs (by index) that are bound once instead of given at each call"
-    parser.add_program("MLIR text, bytecode or a VHLO artifact; - for stdin", bind)
+    parser.add_program("MLIR text, bytecode or a VHLO artifact; - for stdin", bind, optional=True)
     parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes")
     verify = "run the program on random inputs beside the reference interpreter; if they differ, name the first op, write nothing"
     parser.add_argument("--verify", action="store_true", help=verify)
+    tune = "measure for so many seconds (60) what else could be decided; the outcome is the file of --policy, else one beside -o"
+    parser.add_argument("--tune", nargs="?", const="60", metavar="SECONDS", help=tune)
+    calibrate = "no program: measure this machine, and write a target file that --target takes to -o"
+    parser.add_argument("--calibrate", action="store_true", help=calibrate)
     parser.add_argument("--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage the input is at")
     parser.add_argument("--to", choices=(*STAGE_NAMES, PTX), metavar="STAGE", help="stop there and write it as text; ptx: kernels alone")
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the program at every stage into this folder")

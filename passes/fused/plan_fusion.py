@@ -45,6 +45,8 @@ from .planner.plan import Planner
 from .planner.policy import policy_of
 from .planner.reader import read_program
 from .planner.records import Decision, Program
+from .planner.tiles import Tiles
+from .planner.wishes import Wishes
 
 
 @register_pass("plan-fusion", "groups ops into fusions by price, and outlines each group into a private function")
@@ -57,20 +59,24 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         if target.kind == "cuda":
             _refuse_ops_of_a_cpu(program)
         cost, limits = CostModel(target, program), Limits(max_instances, row_bytes=target.l2_bytes)
+        wishes, tiles = Wishes(policy, program) if policy.fuse else None, Tiles(policy, program)
         blocks: dict[int, list[Item]] = {}
         decisions = []
         for block in sorted(program.blocks, key=lambda each: (-each.depth, each.id)):
-            planner = Planner(program, block, cost, limits)
+            planner = Planner(program, block, cost, limits, wishes)
             items = blocks.setdefault(block.id, [])
             notes = []
-            for item in planner.run():
+            planned = planner.run()
+            for item in planned:
                 if isinstance(item, int):
                     items.append(item)
                     continue
                 kernels, chosen = kernels_of(item, cost, program, handles, library_percent, policy)
-                items.extend(kernels)
+                items.extend(map(tiles.asked_of, kernels))
                 notes.extend(chosen)
-            decisions.append((block.id, [*planner.decisions(), *notes]))
+            made = planner.decisions()
+            notes.extend(wishes.unmet(planned, made) if wishes else ())
+            decisions.append((block.id, [*made, *notes]))
         kernels = [item for items in blocks.values() for item in items if isinstance(item, Kernel)]
         reasons = {each.ops[0]: each.reason for _, records in decisions for each in records if each.code in KERNEL_CODES}
         if target.kind == "cuda" and give_back(kernels, reasons, program, handles):
@@ -81,7 +87,8 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         records = [each for _, group in sorted(decisions, key=lambda pair: pair[0]) for each in group]
         if free:
             records.append(Decision(Code.FREE_CLONED, free, "views and scalars, cloned into every group that uses them"))
-        records.extend(Decision(Code.POLICY_UNMET, (), reason, rule=rule) for rule, reason in policy.idle_rules(program.ops))
+        idle = [*policy.idle_rules(program.ops), *(wishes.idle() if wishes else ()), *tiles.idle()]
+        records.extend(Decision(Code.POLICY_UNMET, (), reason, rule=rule) for rule, reason in idle)
         attach(module, records, program, outliner.names)
         observe(Plan(program, records, len(module.attributes[ATTRIBUTE]) - len(records), outliner.calls))
 

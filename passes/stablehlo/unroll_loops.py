@@ -9,29 +9,78 @@ After:
 
 For loops with a known trip count of at most `max-trips` and a body of at most `max-ops` ops that is nested in a loop or only computes
 elementwise and moves data (threefry's rounds are such loops); inner loops first. A loop that turns once or never is inlined whatever its
-size. Upstream unrolls loops of affine and scf alone. Must hold: nothing. Declined: unknown trip counts, and outermost loops over dots,
-convolutions and reductions, whose kernels would be compiled once a turn.
+size. A policy's `[[loop]]` rules go before: `unroll = true` asks for straight code wherever the trip count is known and `_MOST_OPS` ops
+are enough for it, `false` leaves a loop that turns more than once. Upstream unrolls loops of affine and scf alone. Must hold: nothing.
+Declined: unknown trip counts, and outermost loops over dots, convolutions and reductions, whose kernels would be compiled once a turn.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
 from ..common.rewriting import replace, walk
+from ..fused.planner.codes import Code
+from ..fused.planner.decisions import append_note
+from ..fused.planner.policy import LoopRule, name, policy_of, required
 from ..registry import register_pass
 from .rules import loops
 from .support.driver import clone_into
 
 _HEAVY = named(Kind.REDUCE, Kind.WINDOW, Kind.SORT, Kind.MATMUL, Kind.CONV, Kind.SCATTER, Kind.CONTROL)
+_MOST_OPS = 4096
+"""No policy makes more than so many ops of a loop."""
 
 
-@register_pass("unroll-loops", "unrolls short counted loops", ops=("stablehlo.while",))
+@register_pass("unroll-loops", "unrolls short counted loops")
 def unroll_loops(module: ir.Operation, *, max_trips: int = 16, max_ops: int = 64) -> None:
+    asked = _Asked(policy_of(module).loop)
     for loop in loops.while_ops(module):
         counter = loops.find_counter(loop)
-        if counter is not None and (counter.trips <= 1 or _is_small(loop, counter.trips, max_trips, max_ops)):
-            _unroll(loop, counter.trips)
+        trips = None if counter is None else counter.trips
+        wanted = asked.unrolls(loop, trips)
+        if trips is not None and (trips <= 1 or (_is_small(loop, trips, max_trips, max_ops) if wanted is None else wanted)):
+            _unroll(loop, trips)
+    asked.tell(module)
+
+
+class _Asked:
+    """What the rules of a policy ask of loops, and what becomes of them."""
+
+    def __init__(self, rules: Sequence[LoopRule]):
+        self.rules = rules
+        self.unmet: dict[int, str] = dict.fromkeys(range(len(rules)), "it matches no loop")
+
+    def unrolls(self, loop: ir.Operation, trips: int | None) -> bool | None:
+        """Whether the first rule that matches wants straight code, and that can be; None where no rule matches."""
+        number = next((n for n, rule in enumerate(self.rules) if rule.turns(trips) and rule.matches(loop)), None)
+        if number is None:
+            return None
+        obstacle = _obstacle(loop, trips) if self.rules[number].unroll else ""
+        if obstacle:
+            required(name("loop", number, self.rules[number]), self.rules[number].require, obstacle, loop.name, str(loop.location))
+        self.unmet.pop(number, None)
+        if obstacle:
+            self.unmet[number] = obstacle
+        return self.rules[number].unroll and not obstacle
+
+    def tell(self, module: ir.Operation) -> None:
+        """A record for each rule that is not met. Raises PolicyError where one is required."""
+        for number, reason in sorted(self.unmet.items()):
+            told = name("loop", number, self.rules[number])
+            required(told, self.rules[number].require, reason)
+            with module.context:
+                append_note(module, Code.POLICY_UNMET, [], reason, "", rule=told)
+
+
+def _obstacle(loop: ir.Operation, trips: int | None) -> str:
+    """Why a loop cannot become straight code."""
+    if trips is None:
+        return "nobody knows how often it turns"
+    ops = trips * len(walk(loop))
+    return f"it would be {ops} ops, and {_MOST_OPS} are the most" if ops > _MOST_OPS else ""
 
 
 def _unroll(loop: ir.Operation, trips: int) -> None:

@@ -38,6 +38,7 @@ from ..registry import register_pass
 from .emission.tile_body import TileBody
 from .schedules.chained import live_axis
 from .schedules.tile_sizes import choose_tile_sizes
+from .tiles_told import tell_tiles
 
 _BETWEEN = (*RESHAPES, "tensor.extract_slice")
 """What may not stand between two ops of a group."""
@@ -71,6 +72,7 @@ def _tile(function: ir.Operation, target: TargetView) -> None:
     _refuse_views_between(ops)
     axes = Axes([read_tile_op(op) for op in ops], heads)
     sizes = choose_tile_sizes(axes, target)
+    tell_tiles(function, axes, target)
 
     distinct: list[ir.Value] = []
     for head in heads:

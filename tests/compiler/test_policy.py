@@ -37,7 +37,7 @@ use = "library"
 [[kernel]]
 use = "generated"
 """
-RULES = Policy((KernelRule("dot_general", "*fc1*", "library"), KernelRule(use="generated")))
+RULES = Policy((KernelRule("dot_general", "*fc1*", use="library"), KernelRule(use="generated")))
 
 
 def chosen(report: dict) -> list[tuple[str, str]]:
@@ -169,7 +169,7 @@ def test_a_dump_keeps_its_policy(files, capfdbinary) -> None:
 def test_the_tools_take_a_policy_and_warn_of_idle_rules(files, capfd) -> None:
     program, compiled = str(files / "p.mlir"), str(files / "p.hloom")
     common = ["--target=cpu", f"--policy={files / 'p.toml'}"]
-    idle = "warning: policy, kernel 2: op = 'convolution', use = 'library': it matches no dot, convolution, reduction or scatter\n"
+    idle = "warning: policy, kernel 2: op = 'convolution', use = 'library': it matches no dot, convolution, reduction or scatter; near: "
     assert compile_tool.main([program, "-o", compiled, *common]) == 0
     assert run_tool.main([program, "--input=random", "--check=interpreter", *common]) == 0
     assert capfd.readouterr().err.count(idle) == 2

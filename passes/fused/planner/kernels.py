@@ -13,7 +13,7 @@ from .codes import Code
 from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
 from .group import Group, work_of
 from .library import generated_ps, library_ps, offer_of
-from .policy import Choice, Policy
+from .policy import Choice, Policy, required
 from .reader import Handles
 from .records import Decision, Op, Program
 
@@ -27,7 +27,7 @@ CLEARLY = 10
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A group as it will be outlined."""
+    """A group as it will be outlined. `tile`: the sizes that a policy's rule asks for."""
 
     kind: str
     ops: tuple[int, ...]
@@ -37,6 +37,9 @@ class Kernel:
     bytes: int
     flops: int
     library: str | None = None
+    tile: tuple[int, ...] = ()
+    tile_rule: str = ""
+    tile_required: bool = False
 
 
 def kernels_of(
@@ -99,6 +102,8 @@ def _on_cuda(
 
 def _told(op: Op, choice: Choice, library: bool, reason: str, before: int = 0, after: int = 0) -> Decision:
     """`library`: whether one was chosen; `before` and `after`: the prices without and with one."""
+    if choice.use == "library" and not library:
+        required(choice.rule, choice.require, reason, op.name, op.loc)
     codes = {"library": Code.POLICY_FORCED if library else Code.POLICY_UNMET, "generated": Code.POLICY_FORBIDDEN}
     code = codes.get(choice.use, Code.KERNEL_CHOSEN)
     return Decision(code, (op.id,), reason, op.results[0], before, after, rule=choice.rule)

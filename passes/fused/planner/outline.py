@@ -102,6 +102,11 @@ class Outliner:
         attributes["hloom.kind"] = ir.StringAttr.get(kernel.kind)
         if kernel.library:
             attributes["hloom.library"] = ir.StringAttr.get(kernel.library)
+        if kernel.tile:
+            attributes["hloom.tile"] = ir.DenseI64ArrayAttr.get(list(kernel.tile))
+            attributes["hloom.tile_rule"] = ir.StringAttr.get(kernel.tile_rule)
+        if kernel.tile_required:
+            attributes["hloom.tile_required"] = ir.UnitAttr.get()
         for key, figure in (("cost_ps", kernel.cost_ps), ("bytes", kernel.bytes), ("flops", kernel.flops)):
             attributes[f"hloom.{key}"] = ir.IntegerAttr.get(i64, figure)
         return self.share(function), emitted, arguments

@@ -20,6 +20,10 @@ from .grouping import Grouping
 from .legality import Limits, Refusal
 from .records import Block, Decision, Program
 from .rules import Rule, all_rules
+from .wishes import Wish, Wishes
+
+FORCED_PS = 1 << 60
+"""What a merge that a policy forces is taken to gain, beside its price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +38,14 @@ class Candidate:
     before: int
     after: int
     parts: tuple[tuple[int, int], ...]
+    wish: Wish | None = None
 
 
 class Planner:
     """Plans one block."""
 
-    def __init__(self, program: Program, block: Block, cost: CostModel, limits: Limits):
-        self.program, self.cost, self.limits = program, cost, limits
+    def __init__(self, program: Program, block: Block, cost: CostModel, limits: Limits, wishes: Wishes | None = None):
+        self.program, self.cost, self.limits, self.wishes = program, cost, limits, wishes
         self.once = block.function == "init"
         """Whether it runs once: buffers are then memory that nobody has touched, and to be without one is what a merge gains."""
         self.grouping = Grouping(program, block)
@@ -104,9 +109,15 @@ class Planner:
             parts.append(self.cost.union(self.grouping.at(other), self.grouping.at(base), union, self.times[other], self.times[base]))
         after = sum(self.cost.time(*part) for part, v in zip(parts, targets) if not (u in once and v in once))
         gain = before - after
-        candidate = Candidate(rule, u, targets, unions, tuple(self.versions[n] for n in nodes), before, after, tuple(parts))
+        wish = self.wishes.of(self.grouping.at(u), [self.grouping.at(v) for v in targets], rule.name) if self.wishes else None
+        if wish and not wish.forced:
+            return self.decline(
+                u, targets[0], Refusal(Code.POLICY_FORBIDDEN, "the policy keeps them apart"), unions[0], before, after, wish.rule
+            )
+        candidate = Candidate(rule, u, targets, unions, tuple(self.versions[n] for n in nodes), before, after, tuple(parts), wish)
         least = min(self.cost.time(*self.times[n]) for n in nodes)  # removing a small kernel gains little of a large one's time
-        if gain > max(self.cost.target.min_gain_ps, 0 if self.once else least // 100):
+        if wish or gain > max(self.cost.target.min_gain_ps, 0 if self.once else least // 100):
+            gain += FORCED_PS if wish else 0
             ops = self.grouping.nodes
             self.offered += 1
             heapq.heappush(self.heap, (-gain, self.order[targets[0]], ops[u], ops[targets[0]], rule.name, self.offered, candidate))
@@ -169,14 +180,18 @@ class Planner:
         unwritten = [x for x in p.results if x not in union.results]
         saved = sum(self.program.values[x].bytes for x in (*unread, *unwritten))
         rho = max(self.rho(p, each) for each in candidate.unions)
-        return Decision(code, self.grouping.ends(edge, u, v), reason, edge, candidate.before, candidate.after, saved, rho)
+        against = ", against the price" if candidate.wish and candidate.after >= candidate.before else ""
+        told = candidate.before, candidate.after, saved, rho, candidate.wish.rule if candidate.wish else ""
+        return Decision(code, self.grouping.ends(edge, u, v), reason + against, edge, *told)
 
-    def decline(self, u: int, v: int, refusal: Refusal, union: Union | None = None, before: int = 0, after: int = 0) -> None:
+    def decline(
+        self, u: int, v: int, refusal: Refusal, union: Union | None = None, before: int = 0, after: int = 0, rule: str = ""
+    ) -> None:
         """Remembers why a pair of groups is not merged, in place of what was remembered."""
         producer, consumer = self.grouping.at(u), self.grouping.at(v)
         edge = union.edge[0] if union and union.edge else next((x for x in producer.results if x in consumer.reads), None)
         ends = self.grouping.ends(edge, u, v)
-        self.declined[u, v] = Decision(refusal.code, ends, refusal.reason, edge, before, after, 0, refusal.rho)
+        self.declined[u, v] = Decision(refusal.code, ends, refusal.reason, edge, before, after, 0, refusal.rho, rule)
 
     def decisions(self) -> list[Decision]:
         """All merges in the order they were made, then the last refusal of each pair of groups that is left."""

@@ -1,33 +1,44 @@
 """What a person asks of the planner: a file or a `hloom.Policy`, which the module carries beside its target.
 
-    [[kernel]]                  # of an op's entries the first that matches decides; all keys that are given must match
-    op = "dot_general"          # a glob over the op's name without its dialect
-    loc = "*fc1*"               # a glob over its location, as hloom-explain prints it
+    [[kernel]]                  # of a table's entries the first that matches decides; all keys that are given must match
+    op = "dot_general"          # what is matched: policy_rules.py
+    loc = "*fc1*"
     use = "library"             # library, generated, or cost: the cheaper of the two; of scatters on GPUs unordered: as updates come;
                                 # of convolutions on CPUs direct: not by Winograd's algorithm; channels_first
                                 # and channels_last: the layout, where there is a kernel for it; of dots on CPUs apart: in no kernel
                                 # with another dot
+    [[fuse]]                    # wishes.py
+    op = "exponential"
+    with = {op = "dot_general"}
+    action = "forbid"           # force, forbid, group, duplicate, once
+
+    [[tile]]                    # tiled/schedules/wanted.py
+    op = "dot_general"
+    sizes = [96, 128]
+
+    [[loop]]                    # stablehlo/unroll_loops.py
+    trips = "4-16"
+    unroll = false
 
     module attributes {hloom.policy = {kernel = [{loc = "*fc1*", op = "dot_general", use = "library"}]}} { … }
 
-Kernel rules are asked about dots, convolutions, reductions and scatters. A rule that asks for what cannot be, or matches nothing, is told
-of in a record (POLICY_UNMET) and is no error. Each table of the file is a field of `Policy`: rules of another kind are one more.
+A rule that asks for what cannot be, or matches nothing, is told of in a record (POLICY_UNMET) and is no error, unless it says
+`require = true`. Each table of the file is a field of `Policy`: rules of another kind are one more.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from torch_mlir import ir
 
 from ...common.ops import Kind
-from ...common.places import place
 from ...errors import CompileError
+from .policy_rules import APART, DIRECT, FIRST, LAST, UNORDERED, USES, AnyOp, FuseRule, KernelRule, LoopRule, Match, Rule, TileRule
 from .records import Op
 
 try:
@@ -35,47 +46,18 @@ try:
 except ImportError:  # Python 3.10
     import tomli as tomllib  # type: ignore[no-redef]
 
+__all__ = ["APART", "DIRECT", "FIRST", "LAST", "UNORDERED", "Choice", "FuseRule", "KernelRule", "LoopRule", "Match", "Policy", "TileRule"]
+
 ATTRIBUTE = "hloom.policy"
-UNORDERED = "unordered"
-DIRECT = "direct"
-FIRST, LAST = "channels_first", "channels_last"
-APART = "apart"
-USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, APART, "cost")
+_RULES: dict[str, type[Rule]] = {"kernel": KernelRule, "fuse": FuseRule, "tile": TileRule, "loop": LoopRule}
+_ASKED = "dot, convolution, reduction or scatter"
+R = TypeVar("R", bound=Match)
 
 
 class PolicyError(CompileError):
-    """A policy that cannot be read, or says what no policy says."""
+    """A policy that cannot be read, says what no policy says, or requires what cannot be."""
 
     code = "HL110"
-
-
-@dataclass(frozen=True)
-class KernelRule:
-    """The kernel of the ops whose name and location match the globs `op` and `loc`. Raises ValueError on a `use` that there is not."""
-
-    op: str = "*"
-    loc: str = "*"
-    use: str = "cost"
-
-    def __post_init__(self) -> None:
-        for key, value in vars(self).items():
-            if not isinstance(value, str):
-                raise ValueError(f"{key} is a string, not {value!r}")
-        if self.use not in USES:
-            raise ValueError(f"use is {', '.join(USES[:-1])} or {USES[-1]}, not {self.use!r}")
-
-    def __str__(self) -> str:
-        return ", ".join(f"{key} = {value!r}" for key, value in self.entries().items())
-
-    def entries(self) -> dict[str, str]:
-        """What a file must say for it."""
-        return {key: value for key, value in vars(self).items() if value != "*"}
-
-    def matches(self, op: Op | ir.Operation) -> bool:
-        """Whether the op, in a module or as the planner reads it, is one that the rule is about."""
-        where = str(op.location) if isinstance(op, ir.Operation) else op.loc
-        name, location = op.name.removeprefix("stablehlo."), where.removeprefix("loc(").removesuffix(")")
-        return fnmatchcase(name, self.op) and any(fnmatchcase(text, self.loc) for text in (str(place(where)), location))
 
 
 @dataclass(frozen=True)
@@ -84,6 +66,7 @@ class Choice:
 
     use: str = "cost"
     rule: str = ""
+    require: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +74,9 @@ class Policy:
     """Rules in the order in which they are asked."""
 
     kernel: tuple[KernelRule, ...] = ()
+    fuse: tuple[FuseRule, ...] = ()
+    tile: tuple[TileRule, ...] = ()
+    loop: tuple[LoopRule, ...] = ()
 
     @classmethod
     def of(cls, source: PolicySource) -> Policy:
@@ -112,42 +98,69 @@ class Policy:
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], where: str) -> Policy:
         """`where` the entries come from stands in errors. Raises PolicyError."""
-        _check_keys(entries, cls, where)
-        given = entries.get("kernel", [])
-        if not isinstance(given, list | tuple):
-            raise PolicyError(f"{where}: kernel is a list of entries, not {given!r}", remedy="begin each entry with [[kernel]]")
-        return cls(tuple(_kernel_rule(entry, f"{where}, kernel {number}") for number, entry in enumerate(given, 1)))
+        _check_keys(entries, list(_RULES), where)
+        rules = {}
+        for table, form in _RULES.items():
+            given = entries.get(table, [])
+            if not isinstance(given, list | tuple):
+                raise PolicyError(f"{where}: {table} is a list of entries, not {given!r}", remedy=f"begin each entry with [[{table}]]")
+            rules[table] = tuple(_rule(form, entry, f"{where}, {table} {number}") for number, entry in enumerate(given, 1))
+        return cls(**rules)  # type: ignore[arg-type]
+
+    def entries(self) -> dict[str, list[dict[str, Any]]]:
+        """What a file must say for it."""
+        return {table: [rule.entries() for rule in getattr(self, table)] for table in _RULES if getattr(self, table)}
 
     def to_attribute(self) -> ir.DictAttr:
         """In the current context."""
-        rules = [ir.DictAttr.get({key: ir.StringAttr.get(text) for key, text in rule.entries().items()}) for rule in self.kernel]
-        return ir.DictAttr.get({"kernel": ir.ArrayAttr.get(rules)})
+        attribute = _attribute({"kernel": [], **self.entries()})
+        return ir.DictAttr(attribute)
 
-    def kernel_for(self, op: Op | ir.Operation) -> Choice:
+    def kernel_for(self, op: AnyOp) -> Choice:
         """By the first rule that matches; by cost if none does."""
-        number = self._deciding(op)
-        return Choice() if number is None else Choice(self.kernel[number].use, self._name(number))
+        number = first(self.kernel, op)
+        if number is None:
+            return Choice()
+        return Choice(self.kernel[number].use, name("kernel", number, self.kernel[number]), self.kernel[number].require)
 
-    def idle_rules(self, ops: Iterable[Op]) -> Iterator[tuple[str, str]]:
-        """The rules that decide about none of a program's ops, each with the reason."""
+    def idle_rules(self, ops: Collection[Op]) -> Iterator[tuple[str, str]]:
+        """The rules for kernels that decide about none of a program's ops, each with the reason.
+
+        Raises PolicyError where one is required.
+        """
         asked = [op for op in ops if op.node and (op.kind.has_ranges or op.kind is Kind.SCATTER)]
-        deciding = {self._deciding(op) for op in asked}
-        for number in range(len(self.kernel)):
+        deciding = {first(self.kernel, op) for op in asked}
+        for number, rule in enumerate(self.kernel):
             if number not in deciding:
-                matches = any(map(self.kernel[number].matches, asked))
-                yield (
-                    self._name(number),
-                    f"it matches no dot, convolution, reduction or scatter{' that earlier rules leave' if matches else ''}",
-                )
-
-    def _deciding(self, op: Op | ir.Operation) -> int | None:
-        return next((number for number, rule in enumerate(self.kernel) if rule.matches(op)), None)
-
-    def _name(self, number: int) -> str:
-        return f"kernel {number + 1}: {self.kernel[number]}"
+                left = " that earlier rules leave" if any(map(rule.matches, asked)) else ""
+                yield idle(name("kernel", number, rule), rule, f"it matches no {_ASKED}{left}", () if left else asked)
 
 
 PolicySource: TypeAlias = Policy | Mapping[str, Any] | str | os.PathLike
+
+
+def first(rules: Sequence[R], op: AnyOp) -> int | None:
+    """The number of the first rule that matches the op."""
+    return next((number for number, rule in enumerate(rules) if rule.matches(op)), None)
+
+
+def name(table: str, number: int, rule: Rule) -> str:
+    """A rule as records tell of it."""
+    return f"{table} {number + 1}: {rule}"
+
+
+def idle(rule_name: str, rule: Rule, reason: str, ops: Iterable[AnyOp]) -> tuple[str, str]:
+    """The name of a rule that decides nothing and why, with the ops that it nearly matches. Raises PolicyError where it is required."""
+    reason += rule.near_misses(ops)
+    required(rule_name, rule.require, reason)
+    return rule_name, reason
+
+
+def required(rule_name: str, require: bool, reason: str, op: str = "", loc: str = "") -> None:
+    """Raises PolicyError where a rule that is required is not met."""
+    if require:
+        remedy = "change the rule, or leave `require` out"
+        raise PolicyError(f"the policy requires {rule_name}; {reason}", op=op or None, loc=loc or None, stage="fused", remedy=remedy)
 
 
 def policy_of(module: ir.Operation) -> Policy:
@@ -166,23 +179,40 @@ def attach_policy(module: ir.Operation, policy: Policy) -> None:
         module.attributes[ATTRIBUTE] = policy.to_attribute()
 
 
-def _kernel_rule(entry: Any, where: str) -> KernelRule:
+def _rule(form: type[Rule], entry: Any, where: str) -> Any:
     if not isinstance(entry, Mapping):
         raise PolicyError(f"{where}: an entry has keys and values, {entry!r} has not")
-    _check_keys(entry, KernelRule, where)
-    if "use" not in entry:
+    known = {field.metadata.get("key", field.name): field.name for field in fields(form)}
+    _check_keys(entry, list(known), where)
+    if form is KernelRule and "use" not in entry:
         raise PolicyError(f"{where}: it does not say which kernel to use", remedy=f"use = one of {', '.join(USES)}")
+    values = {known[key]: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    if "partner" in values:
+        values["partner"] = _rule(Match, {"op": values["partner"]} if isinstance(values["partner"], str) else values["partner"], where)  # type: ignore[arg-type]
+    for key in ("require", "unroll"):
+        if not isinstance(values.get(key, True), bool):
+            raise PolicyError(f"{where}: {key} is true or false, not {values[key]!r}")
+    make: Any = form
     try:
-        return KernelRule(**entry)
+        return make(**values)
     except ValueError as error:
         raise PolicyError(f"{where}: {error}") from None
 
 
-def _check_keys(entries: Mapping[str, Any], form: type, where: str) -> None:
-    known = [field.name for field in fields(form)]
+def _check_keys(entries: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in entries:
         if key not in known:
             raise PolicyError(f"{where}: there is no {key!r}", remedy=f"what there is: {', '.join(known)}")
+
+
+def _attribute(value: Any) -> ir.Attribute:
+    if isinstance(value, Mapping):
+        return ir.DictAttr.get({key: _attribute(each) for key, each in value.items()})
+    if isinstance(value, list):
+        return ir.ArrayAttr.get([_attribute(each) for each in value])
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value) if isinstance(value, int) else ir.StringAttr.get(value)
 
 
 def _plain(attribute: ir.Attribute) -> Any:
@@ -191,4 +221,7 @@ def _plain(attribute: ir.Attribute) -> Any:
         return {entry.name: _plain(entry.attr) for entry in attribute}
     if isinstance(attribute, ir.ArrayAttr):
         return [_plain(each) for each in attribute]
-    return attribute.value if isinstance(attribute, ir.StringAttr) else attribute
+    if isinstance(attribute, ir.BoolAttr):
+        return bool(attribute.value)
+    whole = isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == "i64"
+    return attribute.value if whole or isinstance(attribute, ir.StringAttr) else attribute

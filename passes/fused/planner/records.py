@@ -74,7 +74,7 @@ class Op:
 
     `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
     dimension; `overwrites`: the value that a dynamic_update_slice may update in place; `scanned`: the dimension of its result along which
-    each element needs all before it; `grows`: it updates in place, in a kernel of its own.
+    each element needs all before it; `grows`: it updates in place, in a kernel of its own; `type`: of its first result.
     """
 
     id: int
@@ -92,6 +92,7 @@ class Op:
     loc: str
     scanned: int | None = None
     grows: bool = False
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

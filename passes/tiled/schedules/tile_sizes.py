@@ -32,6 +32,7 @@ from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 from .pooling import pooling_schedule
+from .wanted import retiled, wanted
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
@@ -46,7 +47,15 @@ _TILES_A_CORE = 4
 
 
 def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
-    """The tile size of each tiled axis of the group, in the order of the tile loops."""
+    """The tile size of each tiled axis of the group, in the order of the tile loops: what a policy asks for, where it may be."""
+    sizes = scheduled(axes, target)
+    asked = wanted(axes.ops[0].op.parent) if axes.ops else None
+    made = sizes if asked is None else retiled(axes, sizes, target, asked)
+    return sizes if isinstance(made, str) else made
+
+
+def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
+    """Those of the hero's schedule."""
     if target.kind == "cuda":
         return choose_gpu_tile_sizes(axes, target)
     ops = axes.ops
