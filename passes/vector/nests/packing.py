@@ -218,20 +218,29 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
 
 
 def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
-    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs: round s swaps blocks of s lanes across rows s
-    apart.
+    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs, rows 1, 2, 4 … apart, each one instruction: what stands
+    in the halves of blocks of 128 bits side by side, then even and odd blocks.
     """
     count = len(rows)
+    block = min(count, 16 // element_bytes(ir.VectorType(rows[0].type).element_type))
+    rows, columns = list(rows), [list(range(count))] * count
     distance = 1
     while distance < count:
-        low = [i if (i // distance) % 2 == 0 else count + i - distance for i in range(count)]
-        high = [i + distance if (i // distance) % 2 == 0 else count + i for i in range(count)]
-        rows = list(rows)
-        for i in range(count):
-            if (i // distance) % 2:
-                continue
-            pair = [rows[i], rows[i + distance]]
-            rows[i] = shuffle(*pair, low)
-            rows[i + distance] = shuffle(*pair, high)
+        masks = _halves(count, block, distance) if distance < block else _every_other(count, block)
+        for i in (i for i in range(count) if not i & distance):
+            pair, of_pair = rows[i : i + distance + 1 : distance], columns[i] + columns[i + distance]
+            for place, lanes in zip((i, i + distance), masks):
+                rows[place], columns[place] = shuffle(*pair, lanes), [of_pair[lane] for lane in lanes]
         distance *= 2
-    return rows
+    return [row for _, row in sorted(zip([column for column, *_ in columns], rows), key=lambda pair: pair[0])]
+
+
+def _halves(count: int, block: int, size: int) -> list[list[int]]:
+    """The lanes of the blocks' first halves, groups of one vector and of the other in turn; and of their second halves."""
+    groups = [[*range(lane, lane + size), *range(count + lane, count + lane + size)] for lane in range(0, count, size)]
+    return [[lane for group in groups if (group[0] % block < block // 2) == side for lane in group] for side in (True, False)]
+
+
+def _every_other(count: int, block: int) -> list[list[int]]:
+    """The lanes of the even blocks of two vectors, and of the odd ones."""
+    return [[lane for lane in range(2 * count) if lane // block % 2 == odd] for odd in (0, 1)]
