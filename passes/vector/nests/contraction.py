@@ -197,7 +197,7 @@ class _Contraction:
         work = self.work
         for number in range(len(work.inputs)):
             if packable(work, number, vector, self.jam, self.target):
-                self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, part)
+                self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, self.target, part)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk."""

@@ -45,7 +45,7 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
         here = list(works)
         for place, number in turned:
             assert vector is not None
-            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, scratch)
+            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, scratch, target)
 
         def row(index: list[LinearIndex]) -> None:
             def chunk(start: LinearIndex | None, lanes: Lanes) -> None:

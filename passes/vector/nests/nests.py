@@ -97,6 +97,15 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Linea
             _rest(LinearIndex.of(whole), known, count, least, body)
 
 
+def masked_chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
+    """As `chunks`, but what is left is of the same loop, where all are masked: of a long body half the code."""
+    if isinstance(extent, int) and (extent % count == 0 or extent < count):
+        chunks(extent, count, least, body)
+        return
+    end = LinearIndex.of(extent)
+    for_each(0, extent, count, lambda start: body(start, Lanes(count, dynamic_mask(count, (end - start).value()))))
+
+
 def _rest(start: LinearIndex, rest: int, lanes: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
     """The smaller chunks."""
     while rest:

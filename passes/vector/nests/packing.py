@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from torch_mlir import ir
@@ -35,7 +36,7 @@ from ...common.tiled_function import size_bound
 from .body import LanesBody
 from .deep_sums import loop_outside, steps_inside
 from .lanes import Lanes
-from .nests import chunks
+from .nests import chunks, masked_chunks
 from .work import Work, stride_along
 
 _FAR_BYTES = 1024
@@ -129,6 +130,7 @@ def pack(
     fixed: dict[int, LinearIndex],
     lanes: int,
     scratch: Scratch,
+    target: TargetView,
     part: tuple[LinearIndex, int] | None = None,
 ) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
@@ -146,14 +148,15 @@ def pack(
     shape = (*outer_extents, depth, width)
     packed = scratch(shape, storage.element)
     base = storage.address(LanesBody(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
-    copy = _copy_rows if steps[vector] == 1 else _transpose
+    every = masked_chunks if target.masks(8) else chunks  # what masks all widths has registers for masks: they cost nothing
+    copy = _copy_rows if steps[vector] == 1 else partial(_transpose, over=every)
 
     def at(outer: list[LinearIndex]) -> None:
-        start, target = base, packed.offset
+        start, place = base, packed.offset
         for d, index, stride in zip(along, outer, packed.strides):
-            start, target = start + index * steps[d], target + index * stride
+            start, place = start + index * steps[d], place + index * stride
         source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], columns))
-        copy(source, replace(packed, offset=target, strides=(width, 1), sizes=(depth, width)), lanes)
+        copy(source, replace(packed, offset=place, strides=(width, 1), sizes=(depth, width)), lanes)
 
     if isinstance(storage.base.owner, ir.Block) and not storage.writable:
         unless_repeated(base, scratch, lambda: nest_each(outer_extents, at))
@@ -191,8 +194,9 @@ def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
     for_each(0, source.sizes[0], 1, row)
 
 
-def _transpose(source: Storage, target: Storage, lanes: int) -> None:
-    """Squares of lanes × lanes: rows along k are loaded (the last ones again where the edge is passed), transposed, stored along n."""
+def _transpose(source: Storage, target: Storage, lanes: int, over: Callable[..., None]) -> None:
+    """Squares of lanes × lanes: rows along k are loaded (the last ones again where the edge is passed), transposed, stored along n.
+    `over` makes the chunks of rows."""
     depth, width = source.sizes
     last = LinearIndex.of(width) - 1
 
@@ -212,7 +216,7 @@ def _transpose(source: Storage, target: Storage, lanes: int) -> None:
             for i, value in enumerate(transpose_square(square)):
                 Lanes(lanes).store(value, target, target.address([k + i, n.along_lanes()]))
 
-        chunks(depth, lanes, lanes, chunk)
+        over(depth, lanes, lanes, chunk)
 
     for_each(0, width, lanes, column)
 
