@@ -21,7 +21,7 @@ from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
-from torch_mlir.dialects.vector import shuffle
+from torch_mlir.dialects import vector as vectors
 
 from hloom.dialects.storage import element_bytes, is_i1
 from hloom.dialects.target import TargetView
@@ -33,6 +33,7 @@ from ...common.linear_index import LinearIndex
 from ...common.lines import LEAST_ROWS, MOST_COPIES
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
+from ...common.vectors import vector_of
 from .body import LanesBody
 from .deep_sums import loop_outside, steps_inside
 from .lanes import Lanes
@@ -222,21 +223,29 @@ def _transpose(source: Storage, target: Storage, lanes: int, over: Callable[...,
 
 
 def transpose_square(rows: list[ir.Value]) -> list[ir.Value]:
-    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs, rows 1, 2, 4 … apart, each one instruction: what stands
-    in the halves of blocks of 128 bits side by side, then even and odd blocks.
+    """The transpose of L vectors of L lanes, by log2(L) rounds of shuffles of pairs, of rows 1, 2, 4 … apart: what stands in the halves of
+    blocks of 128 bits side by side, then even and odd blocks, each one instruction. Once 64 bits stand together they are a lane: of fewer
+    lanes LLVM finds the instruction sooner.
     """
-    count = len(rows)
-    block = min(count, 16 // element_bytes(ir.VectorType(rows[0].type).element_type))
+    kind, count = ir.VectorType(rows[0].type), len(rows)
+    width = 8 * element_bytes(kind.element_type)
     rows, columns = list(rows), [list(range(count))] * count
-    distance = 1
+    distance, group = 1, 1
     while distance < count:
-        masks = _halves(count, block, distance) if distance < block else _every_other(count, block)
+        if width < 64 <= width * distance:
+            wide = vector_of(count * width // 64, ir.IntegerType.get_signless(64))
+            rows, columns = [vectors.bitcast(wide, row) for row in rows], [column[:: 64 // width] for column in columns]
+            width, group = 64, 1
+        lanes = len(columns[0])
+        block = min(lanes, 128 // width)
+        masks = _halves(lanes, block, group) if group < block else _every_other(lanes, block)
         for i in (i for i in range(count) if not i & distance):
             pair, of_pair = rows[i : i + distance + 1 : distance], columns[i] + columns[i + distance]
-            for place, lanes in zip((i, i + distance), masks):
-                rows[place], columns[place] = shuffle(*pair, lanes), [of_pair[lane] for lane in lanes]
-        distance *= 2
-    return [row for _, row in sorted(zip([column for column, *_ in columns], rows), key=lambda pair: pair[0])]
+            for place, mask in zip((i, i + distance), masks):
+                rows[place], columns[place] = vectors.shuffle(*pair, mask), [of_pair[lane] for lane in mask]
+        distance, group = 2 * distance, 2 * group
+    turned = dict(zip((column for column, *_ in columns), rows))
+    return [turned[column] if turned[column].type == kind else vectors.bitcast(kind, turned[column]) for column in range(count)]
 
 
 def _halves(count: int, block: int, size: int) -> list[list[int]]:

@@ -147,15 +147,14 @@ func.func private @transposed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attrib
 
 // -----
 
-// Changed: So are those of a tile cut at the edge, as many rows and columns as it has; what is left of a row is read under a mask.
+// Changed: So are those of a tile cut at the edge, as many rows and columns as it has, all under a mask.
 // CHECK-LABEL: func.func private @edge(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4480xf32>, %[[O:.*]]: memref<4480xf32>)
 // CHECK: %[[TURNED:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
 // CHECK-NOT: vector.gather
-// CHECK: vector.load %[[X]]
+// CHECK: vector.maskedload %[[X]]
 // CHECK: vector.shuffle
 // CHECK: vector.store %{{.*}}, %[[TURNED]]
-// CHECK: vector.maskedload %[[X]]
 // CHECK: %[[ROW:.*]] = vector.load %[[TURNED]]
 // CHECK: vector.store %[[ROW]], %[[O]]
 // CHECK: return
