@@ -74,9 +74,9 @@ Results = dict[tuple[str, int, str], Measured]
 
 
 def write_section(name: str, text: str, path: Path = DOCUMENT) -> None:
-    """Puts `text` between the marks of that section."""
+    """Puts `text` between the marks of that section: one of SECTIONS, or of another document."""
     old = path.read_text() if path.exists() else INTRODUCTION
-    for section in SECTIONS:
+    for section in SECTIONS if name in SECTIONS else (name,):
         if _marks(section)[0] not in old:
             old += "\n{}\n{}\n".format(*_marks(section))
     begin, end = _marks(name)

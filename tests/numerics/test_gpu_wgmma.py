@@ -202,6 +202,8 @@ def test_descriptors_are_read_as_they_stand():
         Case(2048, 1024, 1024, left_transposed=True),
         Case(3001, 2777, 333, "bf16"),
         Case(512, 64, 256, batch=16, right_transposed=True),
+        Case(128, 128, 64, "bf16", batch=12, right_transposed=True),  # one step: LLVM knows that there is nothing more to fetch
+        Case(128, 64, 128, "bf16", batch=12),
         Case(4096, 4096, 4096, "i8", "i32", "i32", right_transposed=True),
     ],
     ids=str,

@@ -14,8 +14,8 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import for_loop
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import index_constant
 from ...common.vectors import broadcast, elements, extract, from_elements, part, splat, vector_of
 from ...tiled.schedules.gpu_contraction import TileSchedule, simt_schedule
 from ..support.emit import digits, divide, load, remainder
@@ -28,6 +28,8 @@ from .tile_results import Results
 
 _LANES = (4, 8)
 _INNER_VECTOR = 4
+_UNIT, _UNIT_BYTES = 8, 32
+"""Steps of the inner loop that are unrolled, and the bytes of a line that they are at most."""
 _FREE_VECTOR = 4
 
 
@@ -71,26 +73,42 @@ class _Side:
     count: int
     vector: int
 
-    def fragments(self, ring: ir.Value, stage: ir.Value, first: int, length: int) -> list[ir.Value]:
-        """For each of `length` steps of the inner loop from `first` on, the factors of all the thread's elements as one vector."""
+    def factors(self, ring: ir.Value, stage: ir.Value, number: int, first: _Inner, length: int) -> list[ir.Value]:
+        """For each of `length` steps of the inner loop from `first` on, the factors of the thread's vector of that number."""
         if self.shape.along_inner:
-            lines = [self._line(ring, stage, i, first, length) for i in range(self.count)]
-            return [from_elements([extract(line, k) for line in lines]) for k in range(length)]
-        return [self._along_free(ring, stage, first + k) for k in range(length)]
+            line = self._line(ring, stage, number, first, length)
+            return [from_elements([extract(line, k)]) for k in range(length)]
+        return [self._along_free(ring, stage, number, first.plus(k)) for k in range(length)]
 
-    def _line(self, ring: ir.Value, stage: ir.Value, number: int, first: int, length: int) -> ir.Value:
+    def _line(self, ring: ir.Value, stage: ir.Value, number: int, first: _Inner, length: int) -> ir.Value:
         shape, line = self.shape, (self.origin + self.stride * number).value()
-        position = shape.position(index_constant(first // shape.chunk), shape.swizzle(line)) + first % shape.chunk
+        position = shape.position(first.chunk(shape.chunk), shape.swizzle(line)) + first.offset % shape.chunk
         return factor_of(self.operand, _load(ring, [stage, line, position.value()], length))
 
-    def _along_free(self, ring: ir.Value, stage: ir.Value, inner: int) -> ir.Value:
-        shape, found = self.shape, []
-        line = index_constant(inner)
-        for number in range(self.count):
-            chunk, within = digits((self.origin + self.stride * number).value(), [0, shape.chunk])
-            position = shape.position(chunk, shape.swizzle(line)) + within
-            found += elements(_load(ring, [stage, line, position.value()], self.vector))
-        return factor_of(self.operand, from_elements(found))
+    def _along_free(self, ring: ir.Value, stage: ir.Value, number: int, inner: _Inner) -> ir.Value:
+        shape, line = self.shape, inner.value()
+        chunk, within = digits((self.origin + self.stride * number).value(), [0, shape.chunk])
+        position = shape.position(chunk, shape.swizzle(line)) + within
+        return factor_of(self.operand, _load(ring, [stage, line, position.value()], self.vector))
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """An index of a tile's inner loop, `unit * trip + offset`; chunks do not straddle units."""
+
+    trip: LinearIndex
+    unit: int
+    offset: int
+
+    def plus(self, more: int) -> _Inner:
+        return _Inner(self.trip, self.unit, self.offset + more)
+
+    def value(self) -> ir.Value:
+        return (self.trip * self.unit + self.offset).value()
+
+    def chunk(self, size: int) -> ir.Value:
+        """The number of the chunk of that size that it lies in."""
+        return (self.trip * (self.unit // size) + self.offset // size).value()
 
 
 class _Fma:
@@ -114,14 +132,30 @@ class _Fma:
         return [splat(vector_of(self.cols, self.contraction.accumulator), 0)] * self.rows
 
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
-        sums = list(accumulators)
+        """A loop over units of the inner loop: unrolled whole, the assembler would load far ahead, for which there are no registers."""
         length = min(_INNER_VECTOR, self.left.shape.chunk, self.right.shape.chunk)
-        for first in range(0, self.depth, length):
-            lefts = self.left.fragments(left, stage, first, length)
-            rights = self.right.fragments(right, stage, first, length)
-            for row_factors, col_factors in zip(lefts, rights):
-                for i in range(self.rows):
-                    sums[i] = multiply_add(broadcast(extract(row_factors, i), self.cols), col_factors, sums[i])
+        widest = max(element_bytes(side.operand.element) for side in (self.left, self.right))
+        unit = min(self.depth, max(min(_UNIT, _UNIT_BYTES // widest), self.left.shape.chunk, self.right.shape.chunk))
+
+        def body(trip: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
+            for first in range(0, unit, length):
+                sums = self._multiply(left, right, stage, _Inner(trip, unit, first), length, sums)
+            return sums
+
+        return for_loop(0, self.depth // unit, 1, accumulators, body)
+
+    def _multiply(
+        self, left: ir.Value, right: ir.Value, stage: ir.Value, first: _Inner, length: int, accumulators: list[ir.Value]
+    ) -> list[ir.Value]:
+        """All columns of `length` steps are held, the rows read one vector after the other."""
+        sums = list(accumulators)
+        vectors = [self.right.factors(right, stage, number, first, length) for number in range(self.right.count)]
+        rights = [from_elements([each for vector in vectors for each in elements(vector[k])]) for k in range(length)]
+        for number in range(self.left.count):
+            for rows, cols in zip(self.left.factors(left, stage, number, first, length), rights):
+                for i in range(self.left.vector):
+                    row = number * self.left.vector + i
+                    sums[row] = multiply_add(broadcast(extract(rows, i), self.cols), cols, sums[row])
         return sums
 
     def results(self, accumulators: list[ir.Value]) -> list[Results]:

@@ -24,6 +24,7 @@ from torch_mlir.dialects.arith import CmpIPredicate
 
 from hloom.dialects.storage import element_bytes
 
+from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, i64_array, index_constant, value_of
 from ..support.emit import WORKGROUP, barrier, divide, remainder
@@ -157,9 +158,17 @@ class TmaCopy:
     def fetch(
         self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value, inside: ir.Value | None = None
     ) -> list[ir.Value]:
-        """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`, where `inside` holds."""
+        """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`, where `inside` holds.
+
+        That is a branch and no part of the predicate: where LLVM knows it, the predicate would be a constant, which PTX does not take.
+        """
+        with if_then(inside):
+            self._ask(batch, origin, step, stage)
+        return []
+
+    def _ask(self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value) -> None:
         shape, tensor, barriers = self.shape, self.tensor, self.barriers
-        predicate = barriers.leader if inside is None else arith.andi(barriers.leader, inside)
+        predicate = barriers.leader
         nbytes = index_constant(shape.panels * tensor.box_bytes)
         create("nvgpu.mbarrier.arrive.expect_tx", [], [barriers.group, nbytes, stage, predicate])
         loops = self.contraction.loops_at(batch, 0, 0)
@@ -172,4 +181,3 @@ class TmaCopy:
             segments = ir.DenseI32ArrayAttr.get([1, 1, 1, len(coordinates), 1, 0, 1])
             operands = [target, barriers.group, self.parameter, *coordinates, stage, predicate]
             create("nvgpu.tma.async.load", [], operands, operandSegmentSizes=segments)
-        return []

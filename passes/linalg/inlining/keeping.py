@@ -134,7 +134,7 @@ def _decide_one(node: Node, number: int, without_reductions: bool) -> None:
         node.points = [(None, loops_of(node.generic.extents))]
         return
     points = [(root, at) for (_, at), root in {(root.position, at): root for root, at in _reader_points(node, uses, number)}.items()]
-    node.inlined = without_reductions or _pays_inlined(node, points)
+    node.inlined = without_reductions or _pays_inlined(node, points) or _is_never_kept(node, uses, points)
     node.stored = opaque or (not node.inlined and bool(uses))
     node.points = [] if node.stored and not node.inlined else [*points]
     if node.stored:
@@ -165,6 +165,13 @@ def _pays_inlined(node: Node, points: list[tuple[Node, Point | int]]) -> bool:
     evaluations = sum(root.generic.trips for root, _ in points) / max(1, node.generic.trips)
     cheaper = (evaluations + node.stored - 1) * node.cost <= SLACK
     return len(points) <= MOST_POINTS and cheaper and all(_fits(node, root, at) for root, at in points)
+
+
+def _is_never_kept(node: Node, uses: list[tuple[int, Use]], points: list[tuple[Node, Point | int]]) -> bool:
+    """Whether a GPU's threads evaluate the node wherever they read it: in windows. Kept, it would only be whole in every tile."""
+    if target_of(node.generic.op).kind != "cuda" or len(points) > MOST_POINTS or not all(_fits(node, root, at) for root, at in points):
+        return False
+    return any(use.indexing is not None and any(dim_position(e) is None for e in use.indexing.results) for _, use in uses)
 
 
 def _fits(node: Node, root: Node, at: Point | int) -> bool:
