@@ -14,7 +14,8 @@ After:
 A parallel generic is inlined, its maps composed, wherever it is read: through reshapes, and at a tensor.extract. Kept are reductions and
 contractions, what the function returns, and producers whose recomputation would cost more than storing them: those evaluated more than once
 an element, over all readers, at more than a few additions. A contraction inlines only moves and extensions of its operands, as
-affine maps and arith.ext*, and the bitcast by which it sees floats in bytes. A function without reductions keeps nothing but its results:
+affine maps and arith.ext*, and the bitcast by which it sees floats in bytes. For a GPU, what is read in windows is inlined whatever it
+costs: a thread evaluates it where it reads it, kept or not. A function without reductions keeps nothing but its results:
 one generic for all results of a shape. A returned reshape becomes a view at the function's edge, and parallel generics of equal shape are
 joined into one of several results where no op between depends on them.
 

@@ -15,6 +15,7 @@ from hloom.compiler.parsing import parse_module
 from hloom.compiler.simulator import Kernels
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import walk
+from hloom.passes.gpu.support.launch import launch_extents
 from hloom.passes.registry import find_pass
 
 LEAST = {"f64": "0xFFF0000000000000", "f32": "0xFF800000", "f16": "0xFC00", "bf16": "0xFF80", "i8": "-128", "ui8": "0", "i1": "false"}
@@ -274,6 +275,34 @@ def test_each_input_is_read_once(name, interpreter):
     assert least <= moved <= 1.06 * least
     vectors = [op for op in walk(module.operation, "vector.load") if "global" not in str(op)]
     assert name == "softmax of odd rows" or all(ir.IntegerAttr(op.attributes["alignment"]).value == 16 for op in vectors)
+
+
+POOL = program(
+    [tensor((1, 56, 56, 64)), tensor((64,))],
+    [("%r", tensor((1, 28, 28, 64)))],
+    """%zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+        %b = stablehlo.broadcast_in_dim %1, dims = [3] : (tensor<64xf32>) -> tensor<1x56x56x64xf32>
+        %s = stablehlo.add %0, %b : tensor<1x56x56x64xf32>
+        %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<1x56x56x64xf32>
+        %y = stablehlo.maximum %s, %z : tensor<1x56x56x64xf32>
+        %r = "stablehlo.reduce_window"(%y, %least) ({
+        ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+          %m = stablehlo.maximum %a, %c : tensor<f32>
+          stablehlo.return %m : tensor<f32>
+        }) {window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>,
+            padding = dense<[[0, 0], [1, 0], [1, 0], [0, 0]]> : tensor<4x2xi64>} :
+            (tensor<1x56x56x64xf32>, tensor<f32>) -> tensor<1x28x28x64xf32>""",
+)
+
+
+def test_pools_are_spread_over_blocks(interpreter):
+    """A pool of what is computed pixel by pixel: each thread has four neighbouring channels, and pixels lie in many blocks."""
+    module, _ = gpu_kernels(POOL)
+    (kernel,) = walk(module.operation, "gpu.func")
+    assert launch_extents(kernel, "grid")[0] >= 98 and "vector.store" in str(kernel) and "memref.store" not in str(kernel)
+    (counters,) = check_program(POOL, interpreter).values()
+    assert counters.sectors_per_write == 16 and 14 <= counters.sectors_per_read <= 16  # 32 threads with 16 bytes each, one after the other
 
 
 ONE_TILE = """

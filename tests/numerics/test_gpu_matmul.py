@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from torch_mlir import ir
 
+from hloom.compiler.cuda.assemble import assemble
+from hloom.compiler.cuda.ptx import emit_ptx
 from hloom.compiler.simulator import Counters, Kernels, SimulationError
+from hloom.compiler.target import load_target
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView
 from hloom.passes.gpu.contraction.choose_kernel import try_distribute
@@ -353,3 +356,25 @@ def test_epilogue_with_indices_and_two_results():
     expected = np.where(mask, np.matmul(q.astype(np.float64), k.swapaxes(1, 2)), -1e9)
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
     assert (kept == mask).all()
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+@pytest.mark.parametrize(
+    ("case", "most"),
+    [
+        (Case(12544, 96, 16, "f32", right_transposed=True, bias_relu=True), 168),
+        (Case(4096, 4096, 1024, "f32", bias_relu=True), 168),
+        (Case(784, 32, 192, "f32", right_transposed=True), 128),
+        (Case(784, 32, 192, "f32", left_transposed=True), 128),
+        (Case(2048, 2048, 256, "f64", "f64", "f64", right_transposed=True), 255),
+    ],
+    ids=str,
+)
+def test_multiply_adds_do_not_spill(case, most, target):
+    """The inner steps are a loop: whole, they let the assembler load far ahead of what registers hold."""
+    view = load_target(target)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(case.text())
+        assert try_distribute(module.body.operations[0].operation, view)
+        used = assemble(emit_ptx(module.operation, view), view).statistics["k"]
+    assert not used.spills and not used.stack and used.registers <= most

@@ -2,7 +2,8 @@
 
 Accumulators lie in the registers as the multiplier wants them: a warp's store of one row is 8 elements long. Where that is less than a
 sector (a result of two bytes or one), the tile goes through shared memory, in slabs of rows as large as the rings leave room for, and comes
-back as four neighbours a thread, consecutive threads along the row. Otherwise the epilogue runs on the registers as they are.
+back as eight neighbours a thread (16 bytes of f16), or four, consecutive threads along the row. Otherwise the epilogue runs on the registers
+as they are.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
 from hloom.dialects.storage import element_bytes
 
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.vectors import elements, is_vector
+from ...common.rewriting import index_constant
+from ...common.vectors import elements, from_elements, is_vector
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..support.emit import all_of, barrier, digits, less_than, load, store
+from ..support.emit import all_of, barrier, digits, divide, less_than, load, remainder, store
 from ..support.launch import shared_bytes, shared_view
 from .contraction import ContractionGroup
 from .epilogue import EpilogueEmitter
@@ -27,7 +30,8 @@ from .epilogue import EpilogueEmitter
 _SECTOR_BYTES = 32
 _WARP_ROW = 8
 """Neighbours along a row that one store of a warp covers."""
-_VECTOR = 4
+_VECTORS, _ACCESS = (8, 4), 4
+_BANKS = 32
 _PADDING = 8
 """Elements after each staged row: rows that are written together then lie in different banks."""
 
@@ -63,15 +67,15 @@ class TileResults:
     def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, room: int):
         self.contraction, self.schedule = contraction, schedule
         self.strip = schedule.rows // schedule.warp_rows
-        self.staged = self._narrow() and contraction.cols.last_extent % _VECTOR == 0
         self.slab = self.strip
         while self.slab > 16 and self._bytes(self.slab) > room:
             self.slab //= 2
+        self.vector = next(filter(self._fits, _VECTORS), 0) if self._narrow() else 0
 
     @property
     def staging_bytes(self) -> int:
         """Shared memory that the results pass through, in bytes; 0 where they do not."""
-        return self._bytes(self.slab) if self.staged else 0
+        return self._bytes(self.slab) if self.vector else 0
 
     def finish(
         self,
@@ -84,7 +88,7 @@ class TileResults:
     ) -> None:
         """Runs the epilogue on the tile at (batch, row, col)."""
         results = multiplier.results(accumulators)
-        if not self.staged:
+        if not self.vector:
             for result in results:
                 self._emit(epilogue, tile, LinearIndex.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
             return
@@ -95,20 +99,32 @@ class TileResults:
             for result in results:
                 if first <= result.row.constant < first + self.slab:
                     row = LinearIndex.of(multiplier.warp_row) * self.slab + result.row + -first
-                    store(result.values, slab, [row.value(), result.col.value()])
+                    store(result.values, slab, self._place(row, result.col))
             barrier()
             self._read_back(epilogue, tile, slab, thread, first)
 
     def _read_back(
         self, epilogue: EpilogueEmitter, tile: tuple[LinearIndex, LinearIndex, LinearIndex], slab: ir.Value, thread: ir.Value, first: int
     ) -> None:
-        schedule = self.schedule
-        rows, vectors = self.slab * schedule.warp_rows, schedule.cols // _VECTOR
-        for start in range(0, rows * vectors, schedule.threads):
+        vectors = self.schedule.cols // self.vector
+        for start in range(0, self.slab * self.schedule.warp_rows * vectors, self.schedule.threads):
             strip, row, vector = digits((LinearIndex.of(thread) + start).value(), [0, self.slab, vectors])
-            col = LinearIndex.of(vector) * _VECTOR
-            values = load(slab, [(LinearIndex.of(strip) * self.slab + row).value(), col.value()], _VECTOR)
+            col = LinearIndex.of(vector) * self.vector
+            line = LinearIndex.of(strip) * self.slab + row
+            places = [self._place(line, col + at) for at in range(0, self.vector, _ACCESS)]
+            values = from_elements([each for place in places for each in elements(load(slab, place, _ACCESS))])
             self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
+
+    def _place(self, row: LinearIndex, col: LinearIndex) -> list[ir.Value]:
+        """Where an element is staged. In every other 32 banks neighbouring accesses are swapped, so that eight threads that read every other
+        one of them read from different banks. What is constant is added last: accesses then share one address."""
+        if self.vector == _ACCESS:
+            return [row.value(), col.value()]
+        pairs = col.constant // self.vector * self.vector
+        start = (col - pairs).value()
+        number = LinearIndex.of(divide(start, _BANKS)) + row + pairs // _BANKS
+        swapped = arith.muli(remainder(number.value(), self.vector // _ACCESS), index_constant(_ACCESS))
+        return [row.value(), (LinearIndex.of(arith.xori(start, swapped)) + pairs).value()]
 
     def _emit(
         self,
@@ -132,6 +148,12 @@ class TileResults:
     def _narrow(self) -> bool:
         """Whether a row's part of a warp's store would be less than a sector."""
         return any(_WARP_ROW * element_bytes(access.element) < _SECTOR_BYTES for _, access in self.contraction.results)
+
+    def _fits(self, vector: int) -> bool:
+        """Whether results are stored so many at a time, as many by each thread."""
+        schedule = self.schedule
+        whole = self.contraction.cols.last_extent % vector == 0 and schedule.cols >= vector * _ACCESS
+        return whole and self.slab * schedule.warp_rows * schedule.cols % (vector * schedule.threads) == 0
 
     def _slab_shape(self, slab: int) -> list[int]:
         return [slab * self.schedule.warp_rows, self.schedule.cols + _PADDING]

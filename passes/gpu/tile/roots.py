@@ -147,11 +147,11 @@ class Roots:
         self.tile.env[tensor] = View(storage, staged=True)
 
     def _fit(self, extents: Sequence[Extent], dim: int, narrow: bool, points: int) -> int:
-        """How many elements along `dim` a thread takes at once: as many as 16 bytes hold, if there is enough to do."""
+        """How many elements along `dim` a thread takes at once: as many as 16 bytes hold, if more than half of the threads then have any."""
         if narrow:
             return 1
         vector = self._vector
-        while vector > 1 and (extents[dim].divisor % vector or points < WARP * self.tile.threads.warps * vector):
+        while vector > 1 and (extents[dim].divisor % vector or 2 * points <= WARP * self.tile.threads.warps * vector):
             vector //= 2
         return vector
 

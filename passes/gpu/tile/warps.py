@@ -11,7 +11,7 @@ from hloom.dialects.target import TargetView
 from ...common.axes import read_tile_op
 from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
-from ...tiled.schedules.gpu_tile_sizes import vector_elements
+from ...tiled.schedules.gpu_tile_sizes import is_window, vector_elements
 from ..support.emit import WARP
 from ..support.layout import power_above
 from .extents import loop_extents, shape_of
@@ -22,8 +22,8 @@ MOST_WARPS = 32
 def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
     """Warps of the block that computes a tile; the attribute hloom.threads of the function overrides it.
 
-    A thread has one access of an elementwise tile, 32 elements of rows that it reduces (eight where there are few blocks), and one result
-    where it reduces for itself.
+    A thread has one access of an elementwise tile or of the results of windows, 32 elements of rows that it reduces (eight where there are
+    few blocks), and one result where it reduces columns for itself.
     """
     function = tiled.op
     if "hloom.threads" in function.attributes:
@@ -42,7 +42,10 @@ def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
             if not all(read.parallel):
                 kept = prod(n for n, parallel in zip(bounds, read.parallel) if parallel)
                 points = prod(bounds)
-                wanted = max(wanted, ceil(points / (8 if few else 32)) if kept < 256 else kept)
+                if is_window(read):
+                    wanted = max(wanted, ceil(kept / vector))
+                else:
+                    wanted = max(wanted, ceil(points / (8 if few else 32)) if kept < 256 else kept)
     for insert in tiled.insertions:
         points = prod(e.bound for e in shape_of(insert.operands[0]))
         wanted = max(wanted, ceil(points / (32 if wanted > 1 and not few else vector)))

@@ -3,6 +3,7 @@
 - elementwise: runs along the result's memory, 256 threads with one 16-byte access each; where an input runs across, tiles of 32 × 32;
 - rows that are reduced: as many as give a warp about a thousand elements; long rows one by one;
 - columns that are kept while others are summed: a warp's width of them;
+- windows, whose few elements a thread reduces for itself: 256 threads with one 16-byte access of results each;
 - contractions that no kernel for tensor cores takes: 32 × 32 results.
 """
 
@@ -16,8 +17,9 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position, used_dims
-from ...common.axes import Axes, TileOp
+from ...common.axes import Axes, TileOp, loop_index
 from ...common.contraction import input_loops, reuses_all_inputs
+from ...common.rewriting import defining_op, walk
 
 WARP = 32
 LOOP_THREADS = 256
@@ -29,6 +31,9 @@ ROW_POINTS = 4096
 ACROSS = 32
 """The tile's side where memory is read along one axis and written along another."""
 CONTRACTION_SIDE = 32
+_WINDOW_POINTS = 32
+_WINDOW_RUN, _SECTOR = 128, 8
+"""How many neighbours in memory a tile of windows has, at most and at least."""
 
 
 def choose_gpu_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
@@ -40,6 +45,10 @@ def choose_gpu_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
         return _loop_sizes(max(axes.ops, key=lambda op: op.points), axes, target)
     root = max(reductions, key=lambda op: op.points)
     outputs = prod(extent for extent, parallel in zip(root.extents, root.parallel) if parallel)
+    if is_window(root):
+        vector = vector_elements(v.type for op in axes.ops for v in [*op.inputs, *op.inits])
+        points = _per_block(outputs, LOOP_THREADS * vector, WARP * vector, target)
+        return _window_sizes(root, points, axes)
     if reuses_all_inputs(root):
         return _spread(_output_order(root), {}, CONTRACTION_SIDE, axes)
     return _row_sizes(root, outputs, axes, target)
@@ -84,6 +93,30 @@ def _row_sizes(root: TileOp, outputs: int, axes: Axes, target: TargetView) -> di
         cut = _runs(order, _per_block(outputs, rows, 1, target), axes)
     points = prod(cut.get(axis, axes.extent[axis]) for axis in order)
     return {**_runs(more, max(1, ROW_POINTS // points), axes), **cut}
+
+
+def is_window(op: TileOp) -> bool:
+    """Whether each thread reduces for itself: few elements for each result, and memory runs along results."""
+    loop = _memory_loop(op)
+    few = prod(n for n, parallel in zip(op.extents, op.parallel) if not parallel) <= _WINDOW_POINTS
+    shared = reuses_all_inputs(op) and not _extracts(op)
+    return few and not all(op.parallel) and not shared and loop is not None and op.parallel[loop]
+
+
+def _window_sizes(root: TileOp, points: int, axes: Axes) -> dict[int, int]:
+    """Powers of two that divide the extents, so that no thread stands beyond an edge; whole extents where there are none large enough."""
+    loop = _memory_loop(root)
+    assert loop is not None
+    order = [root.axes[loop], *(a for a in _output_order(root) if a != root.axes[loop])]
+    sizes: dict[int, int] = {}
+    for number, axis in enumerate(order):
+        extent, most = axes.extent[axis], points if number else min(points, _WINDOW_RUN)
+        even, enough = gcd(extent, most), min(extent, most) // 2 if number else _SECTOR
+        size = extent if axis not in axes.tileable else even if even >= enough else min(extent, most)
+        sizes[axis] = size
+        points = max(1, points // (1 << (size - 1).bit_length()))
+    rest = {axis: 1 for axis in axes.tileable if axis not in sizes}
+    return _kept({**sizes, **rest}, [*order, *rest], axes)
 
 
 def _per_block(total: int, most: int, least: int, target: TargetView) -> int:
@@ -135,12 +168,32 @@ def _output_order(op: TileOp) -> list[int]:
 
 
 def _memory_axis(op: TileOp) -> int | None:
-    """The axis along which the input that most loops move is contiguous."""
+    loop = _memory_loop(op)
+    return None if loop is None else op.axes[loop]
+
+
+def _memory_loop(op: TileOp) -> int | None:
+    """The loop along which the read that most loops move is contiguous. What the body reads by itself all loops move."""
+    for extract in _extracts(op):
+        if (found := _index_in(list(extract.operands)[-1])) is not None:
+            return found
     moving = input_loops(op)
     best = max(range(len(op.inputs)), key=lambda i: len(moving[i]), default=None)
     results = list(op.maps[best].results) if best is not None else []
     dims = used_dims(results[-1]) if results else set()
-    return op.axes[max(dims)] if dims else None
+    return max(dims) if dims else None
+
+
+def _extracts(op: TileOp) -> list[ir.Operation]:
+    return [each for each in walk(op.op, "tensor.extract") if len(each.operands) > 1]
+
+
+def _index_in(value: ir.Value) -> int | None:
+    """The loop whose index `value` is, or that index and an offset."""
+    owner = defining_op(value)
+    if owner is None or owner.name != "arith.addi":
+        return loop_index(value)
+    return next((found for operand in owner.operands if (found := _index_in(operand)) is not None), None)
 
 
 def _read_across(root: TileOp, axes: Axes) -> int | None:

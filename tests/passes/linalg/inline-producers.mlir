@@ -248,3 +248,69 @@ func.func private @panels_of_pairs(%p: tensor<4x4x32x2xbf16>, %x: tensor<9x8xbf1
   } -> tensor<9x116xf32>
   return %r : tensor<9x116xf32>
 }
+
+// -----
+
+#pixel = affine_map<(y, x, c) -> (y, x, c)>
+#window = affine_map<(y, x, c, i, j) -> (y * 2 + i, x * 2 + j, c)>
+#taps = affine_map<(y, x, c, i, j) -> (i, j)>
+#made = affine_map<(y, x, c, i, j) -> (y, x, c)>
+
+// Changed: For a GPU, whose threads evaluate what they read in windows there, a dear producer of a pool too. It would be whole in each tile.
+// CHECK-LABEL: func.func private @pool_on_a_gpu(
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK: math.exp
+// CHECK: arith.maximumf
+// CHECK-NOT: linalg.generic
+module attributes {hloom.target = {kind = "cuda"}} {
+  func.func private @pool_on_a_gpu(%x: tensor<9x9x4xf32>) -> tensor<4x4x4xf32> attributes {hloom.kind = "reduce"} {
+    %least = arith.constant 0xFF800000 : f32
+    %e = tensor.empty() : tensor<9x9x4xf32>
+    %p = linalg.generic {indexing_maps = [#pixel, #pixel], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<9x9x4xf32>) outs(%e : tensor<9x9x4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = math.exp %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<9x9x4xf32>
+    %w = tensor.empty() : tensor<3x3xf32>
+    %f = tensor.empty() : tensor<4x4x4xf32>
+    %z = linalg.fill ins(%least : f32) outs(%f : tensor<4x4x4xf32>) -> tensor<4x4x4xf32>
+    %r = linalg.generic {indexing_maps = [#window, #taps, #made], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%p, %w : tensor<9x9x4xf32>, tensor<3x3xf32>) outs(%z : tensor<4x4x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.maximumf %o, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x4x4xf32>
+    return %r : tensor<4x4x4xf32>
+  }
+}
+// -----
+
+#pixel = affine_map<(y, x, c) -> (y, x, c)>
+#window = affine_map<(y, x, c, i, j) -> (y * 2 + i, x * 2 + j, c)>
+#taps = affine_map<(y, x, c, i, j) -> (i, j)>
+#made = affine_map<(y, x, c, i, j) -> (y, x, c)>
+
+// Declined: For a CPU.
+// CHECK-LABEL: func.func private @pool_on_a_cpu(
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: linalg.generic {{.*}}"reduction"
+module attributes {hloom.target = {kind = "cpu"}} {
+  func.func private @pool_on_a_cpu(%x: tensor<9x9x4xf32>) -> tensor<4x4x4xf32> attributes {hloom.kind = "reduce"} {
+    %least = arith.constant 0xFF800000 : f32
+    %e = tensor.empty() : tensor<9x9x4xf32>
+    %p = linalg.generic {indexing_maps = [#pixel, #pixel], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<9x9x4xf32>) outs(%e : tensor<9x9x4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = math.exp %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<9x9x4xf32>
+    %w = tensor.empty() : tensor<3x3xf32>
+    %f = tensor.empty() : tensor<4x4x4xf32>
+    %z = linalg.fill ins(%least : f32) outs(%f : tensor<4x4x4xf32>) -> tensor<4x4x4xf32>
+    %r = linalg.generic {indexing_maps = [#window, #taps, #made], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%p, %w : tensor<9x9x4xf32>, tensor<3x3xf32>) outs(%z : tensor<4x4x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = arith.maximumf %o, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x4x4xf32>
+    return %r : tensor<4x4x4xf32>
+  }
+}
