@@ -8,7 +8,7 @@
 Floats of 8 bits that none of them multiplies (few rows) are decoded where they are read (decode_floats.py).
 
 Must hold: the function is at stage linalg. Declined (False, the function is untouched): what contraction.py does not read as one
-contraction with an elementwise epilogue.
+contraction with an elementwise epilogue; depthwise convolutions whose channels are neighbours.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
         if contraction is None or not EpilogueEmitter.accepts(contraction):
             return False
         rows, cols = contraction.rows.extent, contraction.cols.extent
-        if rows == 1 and cols == 1:
+        if min(rows, cols) == 1 and (rows == cols or _has_batches_innermost(contraction)):
             return False
         if min(rows, cols) <= SKINNY:
             gemv.emit(contraction, target)
@@ -46,6 +46,12 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             simt.emit(contraction, target)
         function.erase()
         return True
+
+
+def _has_batches_innermost(contraction: ContractionGroup) -> bool:
+    """Whether neighbours in memory are of different products, as the channels of a depthwise convolution are: tiles read them together."""
+    result = contraction.results[0][1].index
+    return any(result.coefficient(loop) == 1 for loop, _ in contraction.batch.loops)
 
 
 def _takes_codes(contraction: ContractionGroup | None, target: TargetView) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import TypeAlias
 
 from torch_mlir import ir
@@ -138,11 +139,10 @@ class TileValues:
         assert isinstance(value, View)
         width = element_bytes(value.storage.element)
         bounds = [e.bound for e in shape_of(tensor)]
-        runs = [n for n, stride in zip(bounds, value.storage.strides) if stride == 1 and n * width >= SECTOR_BYTES]
-        size = width
-        for n in bounds:
-            size *= n
-        return bool(runs) and sum(n > 1 for n in bounds) > 1 and size <= STAGED_BYTES
+        run = 1
+        for stride, n in sorted(zip(value.storage.strides, bounds)):
+            run *= n if stride == run else 1
+        return run * width >= SECTOR_BYTES and sum(n > 1 for n in bounds) > 1 and width * prod(bounds) <= STAGED_BYTES
 
     def _evaluate(self, value: Lazy | Recomputed, indices: list[LinearIndex], lanes: int, run: Run) -> Rep:
         """A result of an op at `indices`; `run` computes all results of the op at the indices of its loops."""

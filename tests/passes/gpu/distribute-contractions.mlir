@@ -21,10 +21,10 @@
 // CHECK: vector.store {{.*}} : memref<{{.*}}xf32, #gpu.address_space<workgroup>>, vector<2xf32>
 // CHECK: gpu.barrier
 // CHECK: vector.load {{.*}} : memref<{{.*}}xf32, #gpu.address_space<workgroup>>, vector<4xf32>
-// CHECK: vector.load %arg2[{{.*}}] {alignment = 8 : i64} : memref<1024xf16>, vector<4xf16>
-// CHECK: arith.maximumf {{.*}} : vector<4xf32>
-// CHECK: arith.truncf {{.*}} : vector<4xf32> to vector<4xf16>
-// CHECK: vector.store {{.*}}, %arg3[{{.*}}] {alignment = 8 : i64}
+// CHECK: vector.load %arg2[{{.*}}] {alignment = 16 : i64} : memref<1024xf16>, vector<8xf16>
+// CHECK: arith.maximumf {{.*}} : vector<8xf32>
+// CHECK: arith.truncf {{.*}} : vector<8xf32> to vector<8xf16>
+// CHECK: vector.store {{.*}}, %arg3[{{.*}}] {alignment = 16 : i64}
 // CHECK: gpu.return
 // CHECK-NOT: func.func
 module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
@@ -143,6 +143,26 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
       linalg.yield %3 : f32
     } -> tensor<1x1024xf32>
     return %c : tensor<1x1024xf32>
+  }
+}
+
+// -----
+
+// Declined: A depthwise convolution whose channels are neighbours in memory: a tile reads several together.
+// CHECK-LABEL: func.func private @depthwise
+// CHECK-NOT: gpu.func
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
+  func.func private @depthwise(%x: tensor<18x18x32xf32>, %w: tensor<32x3x3xf32>) -> tensor<16x16x32xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<16x16x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16x32xf32>) -> tensor<16x16x32xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(y, x, c, i, j) -> (y + i, x + j, c)>, affine_map<(y, x, c, i, j) -> (c, i, j)>, affine_map<(y, x, c, i, j) -> (y, x, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : tensor<18x18x32xf32>, tensor<32x3x3xf32>) outs(%f : tensor<16x16x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %o, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x16x32xf32>
+    return %c : tensor<16x16x32xf32>
   }
 }
 
