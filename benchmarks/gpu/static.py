@@ -5,9 +5,9 @@
     python -m benchmarks.gpu.static --target sm_90a --again    compiled anew
     python -m benchmarks.gpu.static --write                 and the table of docs/gpu.md
 
-Programs: the workloads of `python -m benchmarks`, the examples, the .mlir files of $HLOOM_PROGRAMS, and models with random weights. One at a
-time, each in a process of its own: build/static/TARGET/NAME.json is hloom-explain's report, or the error. What is there is not made again, so
-a run that was cut short goes on where it was. After each program comes its line; at the end the table, and the kernels that spill.
+Programs: the workloads of `python -m benchmarks`, the examples, the .mlir files of $HLOOM_PROGRAMS, and models with random weights. One at
+a time, each in a process of its own: build/static/TARGET/NAME.json is hloom-explain's report. What is there is not made again, so a run
+that was cut short goes on where it was. After each program comes its line; at the end the table, and the kernels that spill.
 """
 
 from __future__ import annotations

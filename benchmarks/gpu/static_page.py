@@ -99,11 +99,12 @@ def page(reports: Reports) -> str:
     return "\n\n".join(parts)
 
 
-_WORDS = """`python -m benchmarks.gpu.static`: what nvJitLink and the PTX say of whole programs; nothing of this ran on a GPU. **Launches + calls**: of kernels
-and of libraries, in one call of the program. **Spills**: bytes of a thread, of the kernel with most. **Registers**: the most. **Occupancy**:
-weighted by time, and in brackets the least among kernels with two blocks or more for each multiprocessor. **Least bytes**: what kernels and
-libraries need once; × is what kernels move over that. **128-bit**: share of kernels' accesses, weighted by the bytes that each moves. **Roofline**: the sum over launches
-and calls, one after the other. Models have random weights, batch 1, text 128 tokens."""
+_WORDS = """`python -m benchmarks.gpu.static`: what nvJitLink and the PTX say of whole programs; nothing of this ran on a GPU.
+**Launches + calls**: of kernels and of libraries, in one call of the program. **Spills**: bytes of a thread, of the kernel with most.
+**Registers**: the most. **Occupancy**: weighted by time, and in brackets the least among kernels with two blocks or more for each
+multiprocessor. **Least bytes**: what kernels and libraries need once; × is what kernels move over that. **128-bit**: share of kernels'
+accesses (but TMA's), weighted by the bytes that each moves. **Roofline**: the sum over launches and calls, one after the other. Models:
+random weights, batch 1, 128 tokens."""
 
 
 def spilling(reports: Reports) -> list[str]:
@@ -111,7 +112,8 @@ def spilling(reports: Reports) -> list[str]:
     found = [(kernel["spills"], name, target, kernel) for (name, target), report in reports.items() for kernel in report.get("kernels", [])]
     found = sorted((each for each in found if each[0]), key=lambda each: -each[0])
     return [
-        f"{spills} bytes spilled: {name}, {target}, {kernel['name']}, {kernel['registers']} registers, blocks of {kernel['block'][0]}: {_ops(kernel)}"
+        f"{spills} bytes spilled: {name}, {target}, {kernel['name']}, {kernel['registers']} registers, "
+        f"{kernel['block'][0]} threads: {_ops(kernel)}"
         for spills, name, target, kernel in found
     ]
 

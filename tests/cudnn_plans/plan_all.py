@@ -1,6 +1,6 @@
 """Reads thunks as JSON, a line each with a device, and answers on stdout with the plan that the runtime would run, or why there is none.
 
-    python plan_all.py FOLDER < lines        {"device": "sm_90", "thunk": {…}} → {"plan": "eng…", "zero_bias": false} or {"error": "…"}
+python plan_all.py FOLDER < lines        {"device": "sm_90", "thunk": {…}} → {"plan": "eng…", "zero_bias": false} or {"error": "…"}
 """
 
 from __future__ import annotations

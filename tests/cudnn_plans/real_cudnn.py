@@ -14,12 +14,17 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-_DRIVER = """LibraryLoadData LibraryLoadFromFile LibraryGetKernel KernelGetFunction ModuleLoadData ModuleGetFunction KernelGetAttribute
-    DeviceGetCount DeviceGet GetErrorName GetErrorString CtxGetCurrent OccupancyMaxPotentialClusterSize LaunchKernel LaunchCooperativeKernel
-    StreamGetCtx LinkDestroy LinkCreate LinkComplete LinkAddData LibraryUnload LaunchKernelEx KernelSetAttribute CtxPushCurrent CtxPopCurrent
-    CtxGetLimit ModuleUnload TensorMapEncodeIm2col TensorMapEncodeTiled""".split()
-_SOURCE = "static char it[4096];\nint cuDriverGetVersion(int *version) { *version = 13000; return 0; }\n" + "\n".join(
-    f"int cu{name}(void **made) {{ {'*made = it; ' if name.endswith(('Data', 'Kernel', 'Function', 'File')) else ''}return 0; }}" for name in _DRIVER
+_MADE = "LibraryLoadData LibraryLoadFromFile LibraryGetKernel KernelGetFunction ModuleLoadData ModuleGetFunction".split()
+_DONE = """KernelGetAttribute DeviceGetCount DeviceGet GetErrorName GetErrorString CtxGetCurrent LaunchKernel LaunchKernelEx LinkAddData
+    LaunchCooperativeKernel OccupancyMaxPotentialClusterSize StreamGetCtx LinkDestroy LinkCreate LinkComplete LibraryUnload
+    KernelSetAttribute CtxPushCurrent CtxPopCurrent CtxGetLimit ModuleUnload TensorMapEncodeIm2col TensorMapEncodeTiled""".split()
+_SOURCE = "\n".join(
+    [
+        "static char it[4096];",
+        "int cuDriverGetVersion(int *version) { *version = 13000; return 0; }",
+        *(f"int cu{name}(void **made) {{ *made = it; return 0; }}" for name in _MADE),
+        *(f"int cu{name}() {{ return 0; }}" for name in _DONE),
+    ]
 )
 
 _HOPPER = {"maxSharedMemoryPerBlockOptin": 232448, "maxSharedMemoryPerSM": 233472}
@@ -82,7 +87,7 @@ class Planner:
 
 
 class _Graph:
-    """check_support asks the driver which device there is, and build_plans calls it: the plans are built one by one, as build_plans does."""
+    """check_support asks the driver which device there is, and build_plans calls it: here plans are built one by one, as that does."""
 
     def __init__(self, graph: Any):
         self._graph, self.plan = graph, ""

@@ -220,4 +220,4 @@ def test_nothing_spills_or_is_serialised(case):
     assert "(C75" not in report
     body = split_entries(ptx)["k"]  # whole, although inline assembly has braces too
     assert "wgmma.mma_async" in body and "st.global" in body
-    assert case.result != "bf16" or "st.global.v4.b32" in body and "st.global.v2" not in body  # 16 bytes at a time
+    assert case.result != "bf16" or ("st.global.v4.b32" in body and "st.global.v2" not in body)  # 16 bytes at a time

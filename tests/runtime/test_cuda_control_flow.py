@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 from cuda_programs import BYTES, KERNELS, N, artifact, kernel, loaded, tensor
 from fake_driver import FakeDriver, at
 
+from hloom.compiler.cuda.assemble import assembler
 from hloom.runtime.cuda.conditions import PTX
 from hloom.runtime.errors import DamagedFileError
 from hloom.runtime.program import LoadedProgram
@@ -126,21 +123,7 @@ def test_thunks_are_read_as_they_are_nested():
     assert found[1]["trip_count"] == 2 and found[0].reads[0] == (0, 0, BYTES)
 
 
-def _ptxas() -> str | None:
-    import importlib.util
-
-    spec = importlib.util.find_spec("nvidia")
-    folders = [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
-    bundled = next((str(path) for folder in folders for path in folder.glob("*/bin/ptxas")), None)
-    return bundled or shutil.which("ptxas")
-
-
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90a", "sm_120a"])
-def test_the_kernels_of_conditions_assemble(tmp_path, architecture):
-    ptxas = _ptxas()
-    if ptxas is None:
-        pytest.skip("no ptxas")
-    (tmp_path / "conditions.ptx").write_text(PTX)
-    command = [ptxas, f"-arch={architecture}", str(tmp_path / "conditions.ptx"), "-o", str(tmp_path / "conditions.cubin")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+def test_the_kernels_of_conditions_assemble(architecture):
+    code, _ = assembler().run(PTX, architecture)
+    assert b"hloom_while" in code

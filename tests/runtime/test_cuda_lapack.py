@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 
 import fake_solvers
@@ -190,7 +191,7 @@ def test_what_the_libraries_made_goes_with_the_program():
 
 
 def test_the_signatures_are_those_of_the_library():
-    real = pytest.importorskip("nvmath.bindings.cusolverDn")
+    real = importlib.import_module("nvmath.bindings.cusolverDn")
     names = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd", "sytrd": "hetrd"}
     for routine, signature in fake_solvers.SIGNATURES.items():
         base, _, size = routine.partition("_")
@@ -203,5 +204,5 @@ def test_the_signatures_are_those_of_the_library():
         "cusparse": ("zgtsv2", fake_solvers.GTSV2),
     }
     for module, (name, signature) in modules.items():
-        found = getattr(pytest.importorskip(f"nvmath.bindings.{module}"), name)
+        found = getattr(importlib.import_module(f"nvmath.bindings.{module}"), name)
         assert " ".join(inspect.signature(found).parameters) == signature

@@ -2,8 +2,8 @@
 
 Accumulators lie in the registers as the multiplier wants them: a warp's store of one row is 8 elements long. Where that is less than a
 sector (a result of two bytes or one), the tile goes through shared memory, in slabs of rows as large as the rings leave room for, and comes
-back as eight neighbours a thread (16 bytes of f16), or four, consecutive threads along the row. Otherwise the epilogue runs on the registers
-as they are.
+back as eight neighbours a thread (16 bytes of f16), or four, consecutive threads along the row. Otherwise the epilogue runs on the
+registers as they are.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ class TileResults:
             self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
 
     def _place(self, row: LinearIndex, col: LinearIndex) -> list[ir.Value]:
-        """Where an element is staged. In every other 32 banks neighbouring accesses are swapped, so that eight threads that read every other
-        one of them read from different banks. What is constant is added last: accesses then share one address."""
+        """Where an element is staged. In every other 32 banks neighbouring accesses are swapped, so that eight threads that read every
+        other one of them read from different banks. What is constant is added last: accesses then share one address.
+        """
         if self.vector == _ACCESS:
             return [row.value(), col.value()]
         pairs = col.constant // self.vector * self.vector

@@ -147,7 +147,7 @@ class Roots:
         self.tile.env[tensor] = View(storage, staged=True)
 
     def _fit(self, extents: Sequence[Extent], dim: int, narrow: bool, points: int) -> int:
-        """How many elements along `dim` a thread takes at once: as many as 16 bytes hold, if more than half of the threads then have any."""
+        """How many elements along `dim` a thread takes at once: as many as 16 bytes hold, if over half of the threads then have any."""
         if narrow:
             return 1
         vector = self._vector
