@@ -68,7 +68,7 @@ class ReportBuilder:
         if decided is None or (self._decided is not None and decided == self._decided):
             return
         self._decided = decided
-        self.data["decisions"] = [_decision(ir.DictAttr(record)) for record in decided]
+        self.data["decisions"] = [decision_of(ir.DictAttr(record)) for record in decided]
 
     @uninterrupted()
     def thunks(self, module: ir.Operation) -> None:
@@ -222,7 +222,8 @@ def _trips(op: ir.Operation) -> int:
     return trips
 
 
-def _decision(record: ir.DictAttr) -> dict[str, Any]:
+def decision_of(record: ir.DictAttr) -> dict[str, Any]:
+    """A record of the module as the report has it."""
     plain = {entry.name: _plain(entry.attr) for entry in record}
     names = ("code", "verdict", "groups", "ops", "reason")
     return {**{name: plain.get(name, "") for name in names}, "figures": {key: value for key, value in plain.items() if key not in names}}

@@ -9,6 +9,7 @@ from hloom.runtime.forking import process_lock
 
 if TYPE_CHECKING:
     from hloom.compiler.api import compile as compile
+    from hloom.compiler.explorer.explain import explain as explain
     from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
     from hloom.compiler.frontends.torch_lowerings import torch_decomposition as torch_decomposition
     from hloom.compiler.frontends.torch_lowerings import torch_differentiated as torch_differentiated
@@ -40,6 +41,7 @@ _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramErro
 
 _HOME = {
     "compile": "hloom.compiler.api",
+    "explain": "hloom.compiler.explorer.explain",
     "jit": "hloom.compiler.jax.jit",
     "Pipeline": "hloom.compiler.pipeline",
     "Target": "hloom.compiler.target",

@@ -24,10 +24,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import figures
 from .errors import DamagedFileError
 from .explorer.page import page
 from .report_schema import REPORT
 from .schema import Mismatch
+from .suggestions import suggestions
 
 
 class Report:
@@ -54,18 +56,19 @@ class Report:
         return json.dumps(self.data, indent=1)
 
     def text(self) -> str:
-        """Aligned tables, one a section."""
+        """Aligned tables, one a section; of groups, kernels, calls and decisions the dearest first."""
         lines = [f"{key + ':':<9} {value}" for key, value in self.data.get("program", {}).items()]
-        lines += ["memory:   " + ", ".join(f"{key} {_bytes(value)}" for key, value in self.data.get("memory", {}).items())]
+        lines += ["memory:   " + ", ".join(f"{key} {figures.size(value)}" for key, value in self.data.get("memory", {}).items())]
         for title, header, rows in self._sections():
-            lines += ["", f"{title} ({len(rows)})", *_aligned([header, *rows])]
+            lines += ["", f"{title} ({len(rows)})", *figures.aligned([header, *rows])]
         return "\n".join(lines) + "\n"
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The explorer (docs/explain.md): one page that needs nothing beside it; written to `path` if given."""
         facts = [(key, str(value)) for key, value in self.data.get("program", {}).items()]
-        facts += [(key, _bytes(value)) for key, value in self.data.get("memory", {}).items()]
-        made = page({**self.data, "lines": self.lines}, self.texts, facts, self._sections())
+        facts += [(key, figures.size(value)) for key, value in self.data.get("memory", {}).items()]
+        rules = {str(number): rule.toml() for number, rule in suggestions(self.data).items()}
+        made = page({**self.data, "lines": self.lines, "suggestions": rules}, self.texts, facts, self._sections())
         if path is not None:
             Path(path).write_text(made, encoding="utf-8")
         return made
@@ -73,36 +76,58 @@ class Report:
     def _sections(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         data = self.data
         if groups := data.get("groups"):
-            header = ["group", "entry", "kind", "kernel", "calls", "ops", "reads", "writes", "flops", "from"]
-            yield "groups", header, [_group_row(group) for group in groups]
+            header = ["group", "entry", "kind", "kernel", "calls", "priced", "share", "ops", "reads", "writes", "flops", "from"]
+            whole = sum(map(_priced, groups)) or 1
+            yield "groups", header, [_group_row(group, whole) for group in sorted(groups, key=lambda group: -_priced(group))]
         if threads := data.get("threads"):
             header = ["threads", "estimated", "of one's", "in what runs on one"]
             yield "threads", header, [_threads_row(row, threads[0]["cost_ps"]) for row in threads]
         if kernels := data.get("kernels"):
-            yield "kernels", _KERNEL_HEADER, [_kernel_row(kernel) for kernel in kernels]
+            yield "kernels", _KERNEL_HEADER, list(map(_kernel_row, _by_roofline(kernels)))
         if libraries := data.get("libraries"):
             header = ["call", "calls", "ops", "least bytes", "flops", "roofline", "bound by", "reason"]
-            yield "library calls", header, [_library_row(library) for library in libraries]
+            yield "library calls", header, list(map(_library_row, _by_roofline(libraries)))
         if ops := data.get("ops"):
             rows = [[op["op"], op.get("type", ""), " ".join(op["groups"]) or "-", op.get("from") or op.get("location", "")] for op in ops]
             yield "ops", ["op", "type", "in", "from"], rows
         if decisions := data.get("decisions"):
-            yield "decisions", ["verdict", "code", "groups", "reason"], [_decision_row(decision) for decision in decisions]
+            ordered = sorted(decisions, key=lambda decision: -abs(decision.get("figures", {}).get("gain_ps", 0)))
+            yield "decisions", ["verdict", "code", "groups", "reason"], list(map(_decision_row, ordered))
         if timing := data.get("timing"):
             yield "compile time", ["pass", "ms"], [[name, f"{seconds * 1e3:.1f}"] for name, seconds in timing]
 
 
-def _group_row(group: dict[str, Any]) -> list[str]:
+def _priced(group: Mapping[str, Any]) -> float:
+    """Picoseconds of all its calls; nothing for `@init`, which runs once."""
+    return group.get("calls", 1) * group.get("cost_ps", 0) if group.get("entry", "main") == "main" else 0
+
+
+def _by_roofline(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: -(row.get("roofline_ps") or 0) * (row.get("calls") or 1))
+
+
+def _group_row(group: dict[str, Any], whole: float) -> list[str]:
     ops = _ops(group)
-    sizes = [_bytes(group.get("reads", 0)), _bytes(group.get("writes", 0)), _count(group.get("flops", 0))]
+    priced = _priced(group)
+    times = [figures.time(priced), f"{priced / whole:.0%}"] if priced else ["-", "-"]
+    sizes = [figures.size(group.get("reads", 0)), figures.size(group.get("writes", 0)), figures.count(group.get("flops", 0))]
     places = group.get("from", [])
     sizes.append(" … ".join(places[:1] + places[1:][-1:]))
-    return [group["name"], group.get("entry", ""), group.get("kind", ""), group.get("kernel", ""), str(group.get("calls", 1)), ops, *sizes]
+    return [
+        group["name"],
+        group.get("entry", ""),
+        group.get("kind", ""),
+        group.get("kernel", ""),
+        str(group.get("calls", 1)),
+        *times,
+        ops,
+        *sizes,
+    ]
 
 
 def _threads_row(row: dict[str, Any], one: float) -> list[str]:
     cost, alone = row["cost_ps"], row["alone_ps"]
-    return [str(row["threads"]), _time(cost), f"{cost / max(one, 1):.2f} ×", _time(alone)]
+    return [str(row["threads"]), figures.time(cost), f"{cost / max(one, 1):.2f} ×", figures.time(alone)]
 
 
 _KERNEL_HEADER = [
@@ -117,19 +142,25 @@ def _kernel_row(kernel: dict[str, Any]) -> list[str]:
     def known(name: str, form: Callable[[Any], str] = str) -> str:
         return "-" if kernel.get(name) is None else form(kernel[name])
 
-    asked = _bytes(kernel.get("read", 0) + kernel.get("written", 0))
+    asked = figures.size(kernel.get("read", 0) + kernel.get("written", 0))
     spills = "-" if "spills" not in kernel else str(kernel["spills"]) + (f" (stack {kernel['stack']})" if kernel.get("stack") else "")
     return [
         *(kernel["name"], _extents(kernel.get("grid", [])), _extents(kernel.get("block", []))),
-        *(known("registers"), spills, known("shared", _bytes), known("occupancy", lambda share: f"{share}%"), known("limit")),
-        *(asked, known("moved", _bytes), known("least", _bytes), known("widths", _widths), known("wide", lambda share: f"{share}%")),
-        *(known("flops", _count), known("roofline_ps", _time), known("bound"), known("calls"), _ops(kernel)),
+        *(known("registers"), spills, known("shared", figures.size), known("occupancy", lambda share: f"{share}%"), known("limit")),
+        *(
+            asked,
+            known("moved", figures.size),
+            known("least", figures.size),
+            known("widths", _widths),
+            known("wide", lambda share: f"{share}%"),
+        ),
+        *(known("flops", figures.count), known("roofline_ps", figures.time), known("bound"), known("calls"), _ops(kernel)),
     ]
 
 
 def _library_row(library: dict[str, Any]) -> list[str]:
-    figures = [_bytes(library["least"]), _count(library["flops"]), _time(library["roofline_ps"]), library["bound"], library["reason"]]
-    return [library["call"], str(library["calls"]), _ops(library), *figures]
+    sizes = [figures.size(library["least"]), figures.count(library["flops"]), figures.time(library["roofline_ps"])]
+    return [library["call"], str(library["calls"]), _ops(library), *sizes, library["bound"], figures.with_times(library["reason"])]
 
 
 def _ops(row: dict[str, Any]) -> str:
@@ -149,39 +180,8 @@ def _extents(extents: Sequence[int]) -> str:
     return "x".join(map(str, kept)) or "-"
 
 
-def _time(picoseconds: float) -> str:
-    return f"{picoseconds / 1e6:.2f} us"
-
-
 def _decision_row(decision: dict[str, Any]) -> list[str]:
-    figures = ", ".join(f"{key} {_figure(key, value)}" for key, value in decision.get("figures", {}).items())
-    reason = "; ".join(filter(None, [str(decision.get("reason", "")), figures]))
+    told = ", ".join(f"{figures.named(key)} {figures.figure(key, value)}" for key, value in decision.get("figures", {}).items())
+    reason = "; ".join(filter(None, [figures.with_times(str(decision.get("reason", ""))), told]))
     groups = decision.get("groups", [])
     return [str(decision.get("verdict", "")), str(decision.get("code", "")), " ".join(groups), reason]
-
-
-def _figure(key: str, value: Any) -> str:
-    if "bytes" in key and isinstance(value, (int, float)):
-        return _bytes(value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _bytes(value: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if abs(value) < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.2f} GiB"
-
-
-def _count(value: float) -> str:
-    for unit in ("", "k", "M", "G"):
-        if abs(value) < 1000:
-            return f"{value:.0f}" if not unit else f"{value:.1f}{unit}"
-        value /= 1000
-    return f"{value:.1f}T"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

@@ -4,19 +4,27 @@ hloom-explain mlp.mlir                      tables: groups, ops, decisions, time
 hloom-explain mlp.hloom --json=mlp.json     a compiled program tells the same
 hloom-explain mlp.mlir --html=mlp.html      one page that needs nothing beside it
 hloom-explain model.hloom --entry=decode    one of several entries; without it, all
+hloom-explain mlp.mlir --suggest            the rules of a policy that would change what was decided; --suggest='NO_GAIN add' some of them
+hloom-explain mlp.mlir --diff=old.json      what changed since; --diff=old.hloom likewise
+hloom-explain mlp.mlir --fail-on=NO_GAIN    for CI: exit status 1 where a decision is of that code
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from typing import Any
 
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.dynamic_file import is_packed, unpacked
 from hloom.runtime.entries import entry_of, has_entries, unpacked_entries
-from hloom.runtime.errors import ExecutionError, ShapeError
+from hloom.runtime.errors import DamagedFileError, ExecutionError, ShapeError
 from hloom.runtime.report import Report
+from hloom.runtime.report_diff import diff_text
+from hloom.runtime.suggestions import suggestions_text
 
+from . import _fail_on
 from ._common import ToolParser, compilation, read_input, run_tool, write_output
 from ._shapes import only, wanted_shapes
 from ._values import is_artifact
@@ -30,18 +38,37 @@ def _explain(argv: list[str]) -> int:
     options = _parser().parse(argv)
     reports = _reports(options)
     if len(reports) > 1:
-        if options.json or options.html:
+        if any(getattr(options, option) is not None for option in ("json", "html", "suggest", "diff", "fail_on")):
             raise ExecutionError(f"the file has the entries {', '.join(reports)}", remedy="say which by --entry")
         write_output("-", "\n".join(f"=== entry {entry}\n{report.text()}" for entry, report in reports.items()))
         return 0
     (report,) = reports.values()
+    old = None if options.diff is None else _old(options)
+    failed = list(_fail_on.failures(options.fail_on or "", report.data, old))
     if options.json:
         write_output(options.json, report.json() + "\n")
     if options.html:
         write_output(options.html, report.html())
-    if not (options.json or options.html):
+    if options.suggest is not None:
+        write_output("-", suggestions_text(report.data, options.suggest))
+    if old is not None:
+        write_output("-", diff_text(old, report.data))
+    if not (options.json or options.html or options.suggest is not None or options.diff or failed):
         write_output("-", report.text())
-    return 0
+    for told in failed:
+        print(f"failed: {told}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _old(options: argparse.Namespace) -> dict[str, Any]:
+    """The data of the report that `--diff` names: of a .hloom file, or as `--json` wrote it. Raises DamagedFileError."""
+    if is_artifact(options.diff):
+        (report,) = _of_file(options.diff, options).values()
+        return report.data
+    try:
+        return Report.of({"report": json.loads(read_input(options.diff))}).data
+    except ValueError as error:
+        raise DamagedFileError(f"{options.diff} is no report: {error}", remedy="write one by hloom-explain --json") from None
 
 
 def _reports(options: argparse.Namespace) -> dict[str, Report]:
@@ -50,7 +77,11 @@ def _reports(options: argparse.Namespace) -> dict[str, Report]:
         return {options.function: _of_program(options)}
     if options.policy:
         raise ExecutionError("what a policy decides was settled when the file was written", remedy="give --policy to hloom-compile")
-    artifact = Artifact.load(options.program)
+    return _of_file(options.program, options)
+
+
+def _of_file(path: str, options: argparse.Namespace) -> dict[str, Report]:
+    artifact = Artifact.load(path)
     if not has_entries(artifact):
         return {options.function: Report.of(_of_shapes(artifact, options).manifest)}
     parts = unpacked_entries(artifact)
@@ -88,6 +119,10 @@ def _parser() -> ToolParser:
     parser.add_program(".hloom file, or MLIR text or bytecode (- for stdin)", "inputs (by index) that are bound once")
     parser.add_argument("--json", metavar="FILE", help="write JSON there; - for stdout")
     parser.add_argument("--html", metavar="FILE", help="write one HTML page there")
+    suggest = "print the rule that changes each decision, the dearest first; WORDS: only where all of these stand in the record or the rule"
+    parser.add_argument("--suggest", nargs="?", const="", metavar="WORDS", help=suggest)
+    parser.add_argument("--diff", metavar="OLD", help="tell what changed since that report: a .json that --json wrote, or a .hloom file")
+    parser.add_argument("--fail-on", metavar="CONDITION,…", help=_fail_on.HELP)
     return parser
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from hloom.dialects.target import TargetView
 from hloom.passes.fused.planner.policy import Policy
+from hloom.runtime.figures import time
+from hloom.runtime.suggestions import toml
 
 from .contest import clock
 from .tuner import Measured, Trial, Tuning
@@ -26,16 +27,16 @@ def policy_text(tuning: Tuning, name: str, target: TargetView) -> str:
     lines += ["#", "# group                     calls      priced    measured"]
     for row in tuning.groups[:_LISTED]:
         lines.append(f"# {row.group[:24]:<24} {row.calls:>6} {seconds(row.priced):>11} {seconds(row.measured):>11}")
-    notes = {candidate.table: [] for candidate, _ in tuning.rules}  # type: dict[str, list[tuple[dict[str, Any], str]]]
+    notes = {candidate.rule.table: [] for candidate, _ in tuning.rules}  # type: dict[str, list[tuple[dict[str, Any], str]]]
     for candidate, outcome in tuning.rules:
         told = f"{candidate.what}: {seconds(outcome.holder)} a call before, {seconds(outcome.challenger)} after"
         if candidate.before:
             told += f"; priced {seconds(candidate.before * 1e-12)} and {seconds(candidate.after * 1e-12)}"
-        notes[candidate.table].append((candidate.entries(), told))
+        notes[candidate.rule.table].append((candidate.rule.entries(), told))
     for table, entries in tuning.policy.entries().items():
         for entry in entries:
             told = next((text for rule, text in notes.get(table, ()) if Policy.of({table: [rule]}).entries()[table] == [entry]), "")
-            lines += ["", *([f"# {told}"] if told else ()), f"[[{table}]]", *(f"{key} = {_toml(value)}" for key, value in entry.items())]
+            lines += ["", *([f"# {told}"] if told else ()), f"[[{table}]]", *(f"{key} = {toml(value)}" for key, value in entry.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -87,15 +88,4 @@ def _trial(trial: Trial) -> str:
 
 def seconds(value: float) -> str:
     """In a unit that suits."""
-    if value <= 0:
-        return "-"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value * 1e9:.0f} ns"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + "}"
-    return json.dumps(value, ensure_ascii=False)  # texts, numbers, flags and lists of them are written alike
+    return time(value * 1e12) if value > 0 else "-"

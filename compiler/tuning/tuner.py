@@ -23,6 +23,7 @@ from hloom.runtime.comparison import difference
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable
 from hloom.runtime.profile import measured_thunks
+from hloom.runtime.suggestions import Rule
 
 from ..compile import Compilation
 from .candidates import Candidate, Known, add_tiles, candidates, known_groups
@@ -87,7 +88,7 @@ class Tuner:
         self.start = policy
         self.outputs: list[Any] | None = None
         self.progress = Progress(seconds)
-        self.tried: set[tuple[Any, ...]] = set()
+        self.tried: set[Rule] = set()
 
     def run(self) -> Tuning:
         """Raises CompileErrors of the program itself; candidates that do not compile are told of."""
@@ -112,7 +113,7 @@ class Tuner:
         for candidate in self._candidates():
             if self.progress.over:
                 break
-            self.tried.add((candidate.table, candidate.entry))
+            self.tried.add(candidate.rule)
             self.progress.tell(candidate.what)
             policy = with_rule(self.found.policy, candidate)
             trial, challenger = self._try(best, policy, candidate)
@@ -170,7 +171,7 @@ class Tuner:
         priced = {name: each.cost_ps * 1e-12 for name, each in known.items()}
         worth = {name: measured.get(name, priced[name]) / whole for name in known}
         most = sorted(worth, key=lambda name: -worth[name])[:_MOST_GROUPS]
-        distinct = {(each.table, each.entry): each for each in reversed(found) if each.group in most and worth[each.group] > _SHARE}
+        distinct = {each.rule: each for each in reversed(found) if each.group in most and worth[each.group] > _SHARE}
         left = [each for key, each in distinct.items() if key not in self.tried]
         return sorted(left, key=lambda each: (each.distance > _CLOSE, -worth[each.group], each.distance, each.what))
 
@@ -197,9 +198,8 @@ class Tuner:
 
 def with_rule(policy: Policy, candidate: Candidate) -> Policy:
     """The policy with one rule more, before those of its table: of a table the first that matches decides."""
-    entries = policy.entries()
-    table = [candidate.entries(), *entries.get(candidate.table, [])]
-    return Policy.of({**entries, candidate.table: table})
+    entries, rule = policy.entries(), candidate.rule
+    return Policy.of({**entries, rule.table: [rule.entries(), *entries.get(rule.table, [])]})
 
 
 def _group(kernel: str) -> str:

@@ -10,7 +10,7 @@ import { Search } from "./search";
 import { HOST, StageView } from "./stages";
 import style from "./style.css";
 import { time } from "./units";
-import { draw, show } from "./view";
+import { draw, fit, show } from "./view";
 
 const report = readReport();
 const model = new Model(report);
@@ -97,7 +97,7 @@ slider.max = `${replay.steps.length}`;
 slider.value = slider.max;
 slider.addEventListener("input", slide);
 home.addEventListener("click", () => {
-  cy.fit(undefined, 20);
+  fit(cy, places);
   lookAtProgram();
 });
 cy.on("tap", "node, edge", (event) => look(event.target.id()));

@@ -1,6 +1,7 @@
 // The drawing: boxes, ops and edges on cytoscape's canvas.
 
 import cytoscape, { Core, ElementDefinition, StylesheetJson } from "cytoscape";
+import { groupOf } from "./data";
 import { label, Place, title } from "./layout";
 import { Box, Edge, Model } from "./model";
 
@@ -21,6 +22,9 @@ const STYLE: StylesheetJson = [
 ];
 
 const MOST_ZOOM = 1.3;
+/** Below this nothing can be read. */
+const LEAST_ZOOM = 0.3;
+const MARGIN = 20;
 const COLORS: Record<string, string> = { matmul: "#36c", conv: "#36c", loop: "#2a8", reduce: "#c70", multi_reduce: "#c70", transpose: "#888", library: "#83c", scatter: "#a55", sort: "#a55" };
 
 export function draw(container: HTMLElement, model: Model, places: Map<string, Place>): Core {
@@ -28,18 +32,44 @@ export function draw(container: HTMLElement, model: Model, places: Map<string, P
     container,
     elements: elements(model, places),
     style: STYLE,
-    layout: { name: "preset", fit: true, padding: 20 },
+    layout: { name: "preset", fit: false },
     autoungrabify: true,
     minZoom: 0.02,
     maxZoom: 3,
     hideEdgesOnViewport: model.edges.length > 4000,
     textureOnViewport: model.edges.length > 4000,
   });
-  if (cy.zoom() > MOST_ZOOM) {
-    cy.zoom(MOST_ZOOM);
-    cy.center();
-  }
+  fit(cy, places);
+  if (cy.zoom() < LEAST_ZOOM) openAt(cy, costliest(model), places);
   return cy;
+}
+
+/** Shows the whole. cytoscape's own fit computes the style of every element to ask for its size, which half of a large page's start went to. */
+export function fit(cy: Core, places: Map<string, Place>): void {
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const { x, y, width, height } of places.values()) {
+    [left, right] = [Math.min(left, x - width / 2), Math.max(right, x + width / 2)];
+    [top, bottom] = [Math.min(top, y - height / 2), Math.max(bottom, y + height / 2)];
+  }
+  if (left > right) return;
+  const room = Math.min((cy.width() - 2 * MARGIN) / (right - left), (cy.height() - 2 * MARGIN) / (bottom - top));
+  centre(cy, Math.min(room, MOST_ZOOM), (left + right) / 2, (top + bottom) / 2);
+}
+
+function centre(cy: Core, zoom: number, x: number, y: number): void {
+  cy.viewport({ zoom, pan: { x: cy.width() / 2 - zoom * x, y: cy.height() / 2 - zoom * y } });
+}
+
+/** A drawing too large to be read as a whole opens where the time goes. */
+function openAt(cy: Core, id: string | undefined, places: Map<string, Place>): void {
+  const place = places.get(id ?? "");
+  if (place) centre(cy, 2 * LEAST_ZOOM, place.x, place.y);
+}
+
+function costliest(model: Model): string | undefined {
+  const cost = new Map(model.report.groups.map((row) => [groupOf(row.name), (row.calls ?? 1) * (row.cost_ps ?? 0)]));
+  const [first] = [...model.boxes].sort((one, other) => (cost.get(other.group) ?? 0) - (cost.get(one.group) ?? 0));
+  return first?.id;
 }
 
 function elements(model: Model, places: Map<string, Place>): ElementDefinition[] {
