@@ -48,8 +48,8 @@ class Change:
 
 def changes(old: Data, new: Data) -> list[Change]:
     """Of the figures that tell a program's cost: price of a call (ps), groups, launches a call, bytes of each kind of memory."""
-    pairs = [(name, *(_totals(data)[name] for data in (old, new))) for name in _totals(new)]
-    return [Change(name, before, after) for name, before, after in pairs if before or after]
+    before, after = _totals(old), _totals(new)
+    return [Change(name, before[name], after[name]) for name in after if before[name] or after[name]]
 
 
 def diff_text(old: Data, new: Data) -> str:
