@@ -127,7 +127,7 @@ class Spaces(Batch):
         return memory, index if mask is None else np.where(mask, index, (low - base) // size)
 
     def _check(self, addresses: np.ndarray, nbytes: int, write: bool, all_: Any, mask: Any, at: int) -> None:
-        """Asks for the whole range; where that is refused, for what lies on either side of its widest gap."""
+        """Asks for the whole range; where that is refused, for what lies on either side of its widest gap, the middle one of several."""
         low, high = int(addresses[0]), int(addresses[-1])
         try:
             if low >= 0:
@@ -138,6 +138,8 @@ class Spaces(Batch):
                 bad = self.first_of((all_ == low) if mask is None else (all_ == low) & mask)
                 what = "store to" if write else "load from"
                 self.fail(f"{what} global memory out of bounds: {nbytes} bytes at {low:#x}: {str(error).splitlines()[0]}", at, bad)
-        gap = int(np.argmax(np.diff(addresses))) + 1
+        gaps = np.diff(addresses)
+        widest = np.flatnonzero(gaps == gaps.max())
+        gap = int(widest[len(widest) // 2]) + 1
         self._check(addresses[:gap], nbytes, write, all_, mask, at)
         self._check(addresses[gap:], nbytes, write, all_, mask, at)
