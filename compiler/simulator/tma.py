@@ -101,7 +101,7 @@ class Barriers:
             row, bar = int(rows[np.argmax(stuck)]), int(barrier[np.argmax(stuck)])
             state = f"{self.arrived[row, bar]} of {self.expected[row, bar]} arrivals, {self.bytes[row, bar]} bytes announced"
             thread = row * self.batch.threads + int(threads[np.argmax(stuck)])
-            self.batch.fail(f"waits for ever: mbarrier {bar} has {state}, {self._coming(row, bar)} bytes on the way", at, thread)
+            self.batch.fail(f"waits for ever: mbarrier {bar} has {state}, {self._coming()[row, bar]} bytes on the way", at, thread)
 
     def stuck(self, number: Any, parity: Any, mask: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The blocks and numbers of the active threads, and for which the phase of that parity is not over."""
@@ -109,29 +109,32 @@ class Barriers:
         self._settle(rows, barrier)
         return rows, threads, self.phase[rows, barrier] % 2 == self.batch.full(parity)[rows, threads]
 
-    def _coming(self, row: int, barrier: int) -> int:
-        return sum(
-            int(((transfer.rows == row) & (transfer.barrier == barrier)).sum()) * transfer.values[0].nbytes for transfer in self.transfers
-        )
+    def _coming(self) -> np.ndarray:
+        """Bytes on the way, by block and barrier."""
+        nbytes = np.zeros(self.expected.shape, np.int64)
+        for transfer in self.transfers:
+            np.add.at(nbytes, (transfer.rows, transfer.barrier), transfer.values[0].nbytes)
+        return nbytes
 
     def _settle(self, rows: np.ndarray, barriers: np.ndarray) -> None:
         """Ends the phases of these barriers that are complete: their bytes have come.
 
         Done as late as may be, when somebody arrives at them again or waits for them, so that a wait that lacks is noticed.
         """
-        touched = np.zeros(self.expected.shape, np.bool_)
-        touched[rows, barriers] = True
-        for row, barrier in zip(*np.nonzero(touched & (self.arrived == self.expected) & (self.expected > 0))):
-            if self._coming(row, barrier) != self.bytes[row, barrier]:
-                continue
-            self.phase[row, barrier] += 1
-            self.arrived[row, barrier] = self.bytes[row, barrier] = 0
-            self.transfers = [rest for transfer in self.transfers if (rest := _without(transfer, row, barrier)) is not None]
+        done = np.zeros(self.expected.shape, np.bool_)
+        done[rows, barriers] = True
+        done &= (self.arrived == self.expected) & (self.expected > 0)
+        if not done.any():
+            return
+        done &= self._coming() == self.bytes
+        self.phase[done] += 1
+        self.arrived[done] = self.bytes[done] = 0
+        self.transfers = [rest for transfer in self.transfers if (rest := _without(transfer, done)) is not None]
 
 
-def _without(transfer: _Transfer, row: int, barrier: int) -> _Transfer | None:
-    """Delivers what is for that barrier of that block; gives the rest."""
-    mine = (transfer.rows == row) & (transfer.barrier == barrier)
+def _without(transfer: _Transfer, done: np.ndarray) -> _Transfer | None:
+    """Delivers what is for these barriers, by block and number; gives the rest."""
+    mine = done[transfer.rows, transfer.barrier]
     if mine.any():
         memory, addresses = transfer.memory, transfer.addresses[mine].reshape(-1)
         memory.buffer[addresses] = transfer.values[mine].reshape(-1)

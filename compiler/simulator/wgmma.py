@@ -13,6 +13,7 @@ Products are computed when they are waited for, from what is in shared memory th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class _Operand:
     def values(self) -> np.ndarray:
         return self.memory.buffer.view(self.dtype)[self.addresses]
 
-    @property
+    @cached_property
     def units(self) -> np.ndarray:
         assert self.memory.log is not None
         return self.addresses * np.dtype(self.dtype).itemsize // self.memory.log.unit

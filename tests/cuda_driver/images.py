@@ -14,6 +14,8 @@ from .errors import Code, Refused, require
 
 _INFO, _SHARED, _TEXT = ".nv.info.", ".nv.shared.", ".text."
 _MAX_THREADS, _PARAMETER = 0x05, 0x17
+_RESERVED, _SINCE = 1024, 90
+"""Bytes of shared memory that the system has for itself before the kernel's own, which a cubin for these architectures counts in."""
 _SIZED = 0x04
 """The format of an attribute that says its length."""
 
@@ -56,9 +58,10 @@ def _section_table(header: bytes) -> tuple[int, int, int]:
 
 def read_cubin(code: bytes) -> Image:
     (flags,) = struct.unpack_from("<I", code, 0x30)
-    sections = dict(_sections(code))
-    entries = {name.removeprefix(_TEXT): _entry(name.removeprefix(_TEXT), sections) for name in sections if name.startswith(_TEXT)}
-    return Image(code, flags >> 8 & 0xFF, entries)
+    sections, architecture = dict(_sections(code)), flags >> 8 & 0xFF
+    reserved = _RESERVED if architecture >= _SINCE else 0
+    names = [name.removeprefix(_TEXT) for name in sections if name.startswith(_TEXT)]
+    return Image(code, architecture, {name: _entry(name, sections, reserved) for name in names})
 
 
 def _sections(code: bytes) -> Iterator[tuple[str, tuple[int, bytes]]]:
@@ -72,8 +75,8 @@ def _sections(code: bytes) -> Iterator[tuple[str, tuple[int, bytes]]]:
         yield names[name : names.index(b"\0", name)].decode(), (nbytes, content)
 
 
-def _entry(name: str, sections: dict[str, tuple[int, bytes]]) -> Entry:
-    made = Entry(name, [], shared_bytes=sections.get(_SHARED + name, (0, b""))[0])
+def _entry(name: str, sections: dict[str, tuple[int, bytes]], reserved: int) -> Entry:
+    made = Entry(name, [], shared_bytes=max(0, sections.get(_SHARED + name, (0, b""))[0] - reserved))
     found: dict[int, Parameter] = {}
     for attribute, value in _attributes(sections.get(_INFO + name, (0, b""))[1]):
         if attribute == _MAX_THREADS:

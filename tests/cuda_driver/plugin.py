@@ -14,12 +14,14 @@ import pytest
 from . import load
 from .executor import ByImage
 from .machine import Machine
+from .ptx import follow_programs
 
 SEEDS = range(6)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.machine = load(int(os.environ.get("EMULATED_GPU", "90")))  # type: ignore[attr-defined]
+    follow_programs(config.machine)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(params=SEEDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hloom.compiler.simulator.errors import SimulationError
@@ -23,6 +24,22 @@ def ptx_of(artifact: Any) -> str:
     made = compile_kernels(module.operation, target_of(module.operation))
     assert made.cubin.bytes == bytes(artifact.blobs["cubin"]), "the artifact's machine code is not that of its module"
     return made.ptx
+
+
+def follow_programs(machine: Machine) -> None:
+    """Whatever program is loaded from now on, the machine runs the kernels of its machine code."""
+    from hloom.runtime.cuda.device import CudaDevice
+
+    load = CudaDevice.__init__
+
+    @functools.wraps(load)
+    def loaded(self: Any, program: Any, *given: Any, **named: Any) -> None:
+        code = bytes(program.blobs.get("cubin", b""))
+        if code.startswith(b"\x7fELF") and "module" in program.blobs and code not in machine.executor.images:
+            machine.executor.images[code] = Ptx(ptx_of(program))
+        load(self, program, *given, **named)
+
+    CudaDevice.__init__ = loaded  # type: ignore[method-assign]
 
 
 class Ptx:

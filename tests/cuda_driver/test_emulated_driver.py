@@ -17,14 +17,20 @@ RUNTIME = {
     "test_cuda_device": [],
     "test_cuda_control_flow": [],
     "test_cuda_libraries": [],
+    "test_profile": [],
+    "test_tensor_maps": ["they_follow_the_addresses"],
     "test_cuda_lapack": ["a_program_that_waits_is_enqueued_by_each_call", "loops_and_branches_around_solvers_are_the_hosts"],
 }
 """Tests of the runtime, and those of them that look at the fake driver's own log or contexts."""
 
 
+ON_A_GPU = "not linear_algebra and not tf32 and not 512 and not 4096 and not products_of_bytes or 48"
+"""Of what a machine with a GPU runs: no library but the driver is emulated, and large products take minutes."""
+
+
 def run(plugin: str, file: Path, *options: str, capability: int = 90) -> None:
     pytest.importorskip("cuda.core")
-    path = os.pathsep.join(map(str, (TESTS, TESTS / "runtime", os.environ.get("PYTHONPATH", ""))))
+    path = os.pathsep.join(map(str, (TESTS.parent, TESTS, TESTS / "runtime", os.environ.get("PYTHONPATH", ""))))
     command = [sys.executable, "-m", "pytest", "-q", "-p", f"cuda_driver.{plugin}", "-p", "no:cacheprovider", *options, str(file)]
     environment = {**os.environ, "PYTHONPATH": path, "EMULATED_GPU": str(capability)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, check=False)
@@ -44,3 +50,7 @@ def test_compiled_programs_on_an_older_gpu():
 def test_the_runtimes_tests_on_the_emulated_driver(name):
     """With hloom's own driver.py and recorder.py, cuda-core and the emulated driver in the place of the fake one."""
     run("watched", TESTS / "runtime" / f"{name}.py", *(f"--deselect=tests/runtime/{name}.py::test_{each}" for each in RUNTIME[name]))
+
+
+def test_what_a_machine_with_a_gpu_runs():
+    run("as_gpu", TESTS / "gpu", "-k", ON_A_GPU)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_driver.ptx import Ptx, ptx_of
 from while_program import WHILE
 
 from hloom.compiler.compile import Compilation
@@ -40,7 +39,6 @@ def loaded(gpu, text, bind=None):
     artifact = Compilation(
         load_program(text), target=f"sm_{gpu.capability}{'a' * (gpu.capability >= 90)}", bound=list(bind or {})
     ).artifact()
-    gpu.executor.images[bytes(artifact.blobs["cubin"])] = Ptx(ptx_of(artifact))
     exe = Executable(artifact, CudaDevice)
     if bind:
         exe.bind(bind)

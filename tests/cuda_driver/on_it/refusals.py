@@ -8,10 +8,12 @@ import threading
 import numpy as np
 import pytest
 from cuda_driver.executor import Functions
+from cuda_driver.images import read_cubin
 from cuda_driver.modules import Library
 from cuda_driver.stub_kernels import cubin_of, run_by
 from cuda_programs import KERNELS
 
+from hloom.compiler.cuda.assemble import assembler
 from hloom.runtime.cuda import recorder as recorder_module
 from hloom.runtime.cuda.driver import Driver
 from hloom.runtime.cuda.tensor_maps import TensorMap
@@ -69,6 +71,14 @@ def test_shared_memory_is_to_be_asked_for(gpu, driver, kernel):
         recorded(driver, driver.kernel(module, "double", 227 << 10), shared=227 << 10).abandon()
         with pytest.raises(CudaError, match="INVALID_VALUE"):
             driver.kernel(module, "add", (227 << 10) + 1)
+
+
+@pytest.mark.parametrize("capability", [80, 90, 100])
+def test_shared_memory_that_a_kernel_has_of_itself(capability):
+    """All that it may have without asking: what the system reserves beside it does not count."""
+    text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { .shared .b8 s[49152]; st.shared.u8 [s], 1; ret; }\n"
+    image = read_cubin(assembler().run(text, f"sm_{capability}")[0])
+    assert image.architecture == capability and image.entries["k"].shared_bytes == 49152
 
 
 MAPS = [

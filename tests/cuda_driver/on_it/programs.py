@@ -1,0 +1,69 @@
+"""Whole programs as a user has them: compiled and saved without a GPU, loaded on the emulated one, and held against what they should give.
+
+The examples, and what there is of a folder of programs (HLOOM_PROGRAMS, or `shared` beside the repository): its models, with the results
+that came with them, and, where HLOOM_SLOW is set, its workloads in their full sizes. What has no results of its own is interpreted.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hloom
+from benchmarks.gpu.cases import from_bytes, random_inputs
+from hloom.compiler.interpreter import interpret
+from hloom.runtime.cuda import device
+from hloom.runtime.cuda.driver import Driver
+from hloom.runtime.errors import MissingDriverError
+from hloom.runtime.executable import load
+
+ROOT = Path(__file__).parents[3]
+SHARED = Path(os.environ.get("HLOOM_PROGRAMS", ROOT.parent / "shared"))
+FOLDERS = [ROOT / "examples", SHARED / "models", *([SHARED / "workloads"] if os.environ.get("HLOOM_SLOW") else [])]
+PROGRAMS = [path for folder in FOLDERS for path in sorted(folder.glob("*.mlir"))]
+TOLERANCE = {2: 3e-2, 4: 2e-5, 8: 1e-12}
+"""By bytes of an element, relative to the largest expected value."""
+
+
+@pytest.fixture(scope="module")
+def driver():
+    return Driver(0)
+
+
+def absent():
+    raise MissingDriverError("no driver")
+
+
+def inputs_and_results(path, signature):
+    stored = path.with_suffix(".npz")
+    if not stored.exists():
+        inputs = random_inputs(signature.inputs, seed=0)
+        return inputs, interpret(path.read_text(), inputs)
+    with np.load(stored) as arrays:
+        inputs = [from_bytes(arrays[f"in{number}"], spec) for number, spec in enumerate(signature.inputs)]
+        return inputs, [from_bytes(arrays[f"out{number}"], spec) for number, spec in enumerate(signature.outputs)]
+
+
+def agree(found, expected):
+    found, expected = np.asarray(found), np.asarray(expected)
+    tolerance = TOLERANCE[expected.itemsize] if expected.dtype.kind not in "iub" else 0
+    found, expected = found.astype(np.float64), expected.astype(np.float64)
+    largest = np.abs(expected[np.isfinite(expected)]).max(initial=1e-30)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * largest)
+
+
+@pytest.mark.parametrize(("gpu", "path"), [pytest.param(n % 6, path, id=path.stem) for n, path in enumerate(PROGRAMS)], indirect=["gpu"])
+def test_a_program(gpu, driver, monkeypatch, tmp_path, path):
+    monkeypatch.setattr(device, "default_driver", absent)
+    target = f"sm_{gpu.capability}{'a' * (gpu.capability >= 90)}"
+    hloom.compile(path, target=target, policy={"kernel": [{"use": "generated"}]}).save(tmp_path / "a.hloom")
+    monkeypatch.setattr(device, "default_driver", lambda: driver)
+    exe = load(tmp_path / "a.hloom")
+    inputs, expected = inputs_and_results(path, exe.signature)
+    for _ in range(2):  # the second by the graph of the first
+        for one, other in zip(exe.flat(inputs), expected, strict=True):
+            agree(one, other)
+    assert gpu.refusals == []
