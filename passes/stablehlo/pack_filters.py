@@ -50,7 +50,8 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)):
             continue
         features = conv.output[1] // conv.groups
-        whole = (panel_columns(op) if set(conv.filter[2:]) == {1} else 0) or block
+        panel = panel_columns(op) or block
+        whole = panel if set(conv.filter[2:]) == {1} else min(panel, block)
         width = whole if features % whole == 0 or conv.groups == 1 else features
         count = lane_elements(op) if conv.filter[1] % lane_elements(op) == 0 else 1
         if width == 1 or (count == 1 and conv.groups == 1 and features <= whole):

@@ -34,6 +34,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.contraction import block_columns
 from ..common.init_function import entry, known_values
 from ..common.rewriting import holder, value_of, walk
 from ..common.winograd import TAPS, TARGET, filter_matrix, tiles_along
@@ -68,6 +69,7 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
         return
     known = known_values(main)
     policy = policy_of(module)
+    panel = min(block, block_columns(target, ir.F32Type.get(module.context)))
     transformed: dict[tuple[ir.Value, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
@@ -77,11 +79,11 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
         large = winograd_tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes
         outputs = 4 if large and (once or not _is_for_gradients(op.operands[0])) else 2
         fits = winograd_tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
-        if not fits or not _pays(op, conv, outputs, block, once) or policy.kernel_for(op).use == DIRECT:
+        if not fits or not _pays(op, conv, outputs, panel, once) or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
             with op.location, ir.InsertionPoint(holder(op, weights)):
-                transformed[weights, outputs] = _transformed(weights, outputs, block, once)
+                transformed[weights, outputs] = _transformed(weights, outputs, panel, once)
         with op.location, ir.InsertionPoint(op):
             name = ir.StringAttr.get(TARGET)
             op.operands[1] = value_of("stablehlo.custom_call", weights.type, [transformed[weights, outputs]], call_target_name=name)

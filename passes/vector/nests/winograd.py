@@ -30,8 +30,8 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import LoopBound, for_each, if_else, if_then, nest_each
 from ...common.linear_index import LinearIndex
-from ...common.storage import Storage, row_major
-from ...common.tiled_function import size_bound
+from ...common.storage import Panels, Storage, row_major
+from ...common.tiled_function import last_rest, size_bound
 from ...common.vectors import splat
 from ...common.winograd import TAPS, tiles_along, transform_inputs, transform_outputs
 from .access import Access
@@ -46,6 +46,8 @@ from .winograd_loops import WinogradLoops, pieces
 from .work import Point, Work
 
 _LINE_BYTES = 64
+_BLOCK = 32
+"""Features whose products a tile has together, in whole panels."""
 
 
 def emit_winograd(work: Work, after: Sequence[Work], captured: Captured, target: TargetView, scratch: Scratch) -> None:
@@ -62,7 +64,7 @@ class _Winograd:
         x, filters = work.inputs[:2]
         assert isinstance(x, Storage) and isinstance(filters, Storage) and filters.transformed is not None
         self.filter: Storage = filters
-        self.outputs, self.block = filters.transformed.outputs, filters.transformed.block
+        self.outputs, self.panel = filters.transformed.outputs, filters.transformed.block
         self.side = self.outputs + TAPS - 1
         self.loops = loops = WinogradLoops.of(work)
         source = Access.of(work.maps[0], x, len(work.extents))
@@ -70,6 +72,7 @@ class _Winograd:
         self.source = source
         self.channels = size_bound(work.extents[loops.channel])
         self.features = work.extents[loops.feature]
+        self.block = self._panels_together() * self.panel
         self.one = work.lanes(target)
         self.line = max(self.one, _LINE_BYTES // 4)
         self.apart, self.phases = loops.apart
@@ -84,6 +87,15 @@ class _Winograd:
         self.scratch = scratch
         self.inputs = self._points((images, self.tiles, depth))
         self.products = self._points((size_bound(self.images), self.tiles, self.block))
+
+    def _panels_together(self) -> int:
+        """Panels of the transformed weights that a point of V is multiplied by at once."""
+        most = max(1, _BLOCK // self.panel)
+        if isinstance(self.features, int):
+            panels = ceil(self.features / self.panel)
+            return max(n for n in range(1, most + 1) if panels % n == 0)
+        rest = last_rest(self.features, most * self.panel)
+        return most if rest == 0 else 1
 
     def _points(self, shape: tuple[int, ...]) -> Storage:
         """A buffer of so many elements for each ξ, an odd number of cache lines apart: a transform touches all of them, and would find them
@@ -215,7 +227,7 @@ class _Winograd:
         elif isinstance(images, int):
             images, tiles = 1, images * tiles
         image, row, column, tap, k = (ir.AffineDimExpr.get(d) for d in range(5))
-        depth = taps * self.channels * self.block
+        depth, panels = taps * self.channels * self.panel, self.block // self.panel
         left = replace(
             self.inputs,
             offset=self.inputs.offset + point * self.inputs.strides[0] - first * plane,
@@ -225,10 +237,11 @@ class _Winograd:
         )
         right = replace(
             self.filter,
-            offset=self.filter.offset + block * (self.side**2 * depth) + point * depth,
-            strides=(self.channels * self.block, self.block, 1),
+            offset=self.filter.offset + block * (panels * self.side**2 * depth) + point * depth,
+            strides=(self.channels * self.panel, self.panel, 1),
             sizes=(taps, self.channels, self.block),
             transformed=None,
+            panels=Panels(self.panel, self.side**2 * depth) if panels > 1 else None,
         )
         total = replace(
             self.products,
