@@ -33,12 +33,13 @@ from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
 from .deep_sums import steps_inside
+from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .packing import Scratch, pack, packable, panel_steps, summed
-from .partial_sums import PartialSums, added, float_that_is_summed, is_long, sum_loops
+from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
 from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, pieces, windows_of
@@ -46,6 +47,8 @@ from .work import Point, Work, stride_along
 
 _LEAST_ROWS = 4
 """Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
+_STEPS_A_TURN, _MANY_REGISTERS = 4, 32
+"""Where registers are fewer than many, a step has so few products that what counts it and finds its operands takes as long."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
 """Adds what one point of the reduced loops gives to the accumulators."""
 
@@ -137,6 +140,8 @@ class _Contraction:
         self.across = [w for w in windows if w.step(self.jam)]
         self.along = [w for w in windows if not w.step(self.jam)]
         self.one = work.lanes(target)
+        self.turn = _STEPS_A_TURN if target.vector_registers < _MANY_REGISTERS and is_dense_block(work, vector, self.jam) else 1
+        """Steps of a turn of the innermost loop, at most."""
         self.part: dict[int, Taps] = {}
         """What the first reduced loop runs over, where that is part of it."""
         self.inside = 0
@@ -307,9 +312,9 @@ class _Contraction:
         goes_on = bool(self.part) and self.work.fill[0] is None
         element = float_that_is_summed(self.work) if self.step is None else None
         if element is None or not (goes_on or is_long(steps)):
-            return sum_loops(loops, inits(), step)
+            return sum_loops(loops, inits(), step, together=steps_together(loops[-1], self.turn) if loops else 1)
         zero = lanes.widen(arith.constant(element, -0.0))  # what adds nothing to -0 either
-        totals = PartialSums(loops, steps, step, [zero] * rows).total()
+        totals = PartialSums(loops, steps, step, [zero] * rows, self.turn).total()
         return added(inits(), totals)
 
     def _steps(self, dim: int, taps: Taps) -> int:

@@ -49,16 +49,33 @@ def is_long(steps: Sequence[int]) -> bool:
     return prod(steps) > _LONG
 
 
-def sum_loops(loops: Sequence[Taps], carried: list[ir.Value], body: NestBody, at: tuple[LinearIndex, ...] = ()) -> list[ir.Value]:
-    """Loops over all of `loops`, the first outermost; each piece of a list is one. `body(indices, carried)` returns what is carried on."""
+def sum_loops(
+    loops: Sequence[Taps], carried: list[ir.Value], body: NestBody, at: tuple[LinearIndex, ...] = (), together: int = 1
+) -> list[ir.Value]:
+    """Loops over all of `loops`, the first outermost; each piece of a list is one. `body(indices, carried)` returns what is carried on.
+    So many steps of the last loop are `together`, one after the other: they divide it."""
     if not loops:
         return body(list(at), carried)
     first, *others = loops
-    if isinstance(first, tuple):
-        return for_loop(*first, 1, carried, lambda index, values: sum_loops(others, values, body, (*at, index)))
-    for piece in first:
-        carried = sum_loops([piece, *others], carried, body, at)
-    return carried
+    if not isinstance(first, tuple):
+        for piece in first:
+            carried = sum_loops([piece, *others], carried, body, at)
+        return carried
+    count = 1 if others else together
+
+    def steps(index: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:
+        for step in range(count):
+            values = sum_loops(others, values, body, (*at, index + step), together)
+        return values
+
+    return for_loop(*first, count, carried, steps)
+
+
+def steps_together(taps: Taps, most: int, steps: int | None = None) -> int:
+    """How many steps of a loop, at most `most`, are of one turn; `steps` it has in all, where its bounds do not tell."""
+    if steps is None and isinstance(taps, tuple) and isinstance(taps[0], int) and isinstance(taps[1], int):
+        steps = taps[1] - taps[0]
+    return next(count for count in range(most, 0, -1) if steps % count == 0) if steps else 1
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,8 @@ class PartialSums:
     steps: Sequence[int]
     body: NestBody
     zeros: list[ir.Value]
+    most: int = 1
+    """Steps of a turn of the last loop."""
 
     def total(self) -> list[ir.Value]:
         return self._pieces((), self.zeros)
@@ -93,13 +112,14 @@ class PartialSums:
         whole = lower + count // steps * steps
 
         def piece(start: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:
-            return self._piece([(start.value(), (start + steps).value()), *others], at, values)
+            return self._piece([(start.value(), (start + steps).value()), *others], at, values, None if others else steps)
 
         totals = for_loop(lower, whole, steps, totals, piece)
         return self._piece([(whole, upper), *others], at, totals) if whole < upper else totals
 
-    def _piece(self, loops: Sequence[Taps], at: tuple[LinearIndex, ...], totals: list[ir.Value]) -> list[ir.Value]:
-        return added(totals, sum_loops(loops, self.zeros, self.body, at))
+    def _piece(self, loops: Sequence[Taps], at: tuple[LinearIndex, ...], totals: list[ir.Value], steps: int | None = None) -> list[ir.Value]:
+        together = steps_together(loops[-1], self.most, steps) if loops else 1
+        return added(totals, sum_loops(loops, self.zeros, self.body, at, together))
 
 
 def added(totals: Sequence[ir.Value], sums: Sequence[ir.Value]) -> list[ir.Value]:
