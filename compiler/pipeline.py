@@ -65,7 +65,7 @@ STAGES = (
     Stage(
         "fused",
         "every op in a named group",
-        ("plan-fusion", "join-contractions", "hoist-constant-groups", "evaluate-init"),
+        ("fuse-loops", "plan-fusion", "join-contractions", "hoist-constant-groups", "evaluate-init"),
     ),
     Stage(
         "lhlo",

@@ -8,15 +8,18 @@ makes a contiguous load.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeAlias
 
 from torch_mlir import ir
+from torch_mlir.dialects import scf
 
 from ..errors import PassFailure
 from .affine import fold
+from .control_flow import while_loop
 from .linear_index import LinearIndex
-from .rewriting import attributes_of, ops_in
+from .rewriting import attributes_of, captured_values, ops_in
 from .vectors import broadcast, is_vector, vector_of
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
@@ -49,6 +52,54 @@ class ScalarBody(ABC):
     def branch(self, op: ir.Operation) -> Sequence[Rep]:
         """The results of an scf.if."""
 
+    @abstractmethod
+    def wide(self, rep: Rep) -> ir.Value:
+        """A value with an element for each lane."""
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Around what a loop of the body does."""
+        return nullcontext()
+
+    def loop(self, op: ir.Operation) -> Sequence[Rep]:
+        """The results of an scf.for or scf.while, whose turns are the same for all lanes. What it carries is a vector where it comes to
+        differ between lanes."""
+        for value in captured_values(op):
+            self.rep(value)  # what is read within was read before
+        known = 3 if op.name == "scf.for" else 0
+        starts = [self.rep(value) for value in list(op.operands)[known:]]
+        differ = differing(op, starts, self.reps)
+        carried = [self.wide(rep) if each else same_for_all(rep) for rep, each in zip(starts, differ)]
+        if op.name == "scf.for":
+            made = scf.ForOp(*(LinearIndex.of(self.rep(bound)).value() for bound in list(op.operands)[:3]), carried)
+            number, *arguments = op.regions[0].blocks[0].arguments
+            given = {number: LinearIndex.of(made.induction_variable), **dict(zip(arguments, made.inner_iter_args))}
+            with ir.InsertionPoint(made.body):
+                scf.yield_(self._turn(op.regions[0].blocks[0], given, differ))
+            return list(made.results_)
+        condition, body = (region.blocks[0] for region in op.regions)
+
+        def goes_on(*values: ir.Value) -> ir.Value:
+            with self._within(dict(zip(condition.arguments, values))):
+                return same_for_all(self.yielded(condition)[0])
+
+        def turn(*values: ir.Value) -> list[ir.Value]:
+            return self._turn(body, dict(zip(body.arguments, values)), differ)
+
+        return while_loop(carried, goes_on, turn)
+
+    def _turn(self, block: ir.Block, given: Mapping[ir.Value, Rep], differ: Sequence[bool]) -> list[ir.Value]:
+        with self._within(given):
+            return [self.wide(rep) if each else same_for_all(rep) for rep, each in zip(self.yielded(block), differ)]
+
+    @contextmanager
+    def _within(self, given: Mapping[ir.Value, Rep]) -> Iterator[None]:
+        """A region: what is known in it is not known behind it."""
+        before = self.reps
+        self.reps = {**before, **given}
+        with self.inside():
+            yield
+        self.reps = before
+
     def rep(self, value: ir.Value) -> Rep:
         """A value of the body that has been evaluated, or one from outside."""
         if value not in self.reps:
@@ -78,6 +129,8 @@ class ScalarBody(ABC):
             return [self.extract(op.operands[0], [self.rep(v) for v in list(op.operands)[1:]])]
         if op.name == "scf.if":
             return self.branch(op)
+        if op.name in ("scf.for", "scf.while"):
+            return self.loop(op)
         if list(op.regions):
             raise PassFailure("an op with a region in the body of a group", op=op.name, loc=str(op.location))
         operands = [self.rep(v) for v in op.operands]
@@ -96,6 +149,34 @@ class ScalarBody(ABC):
             return None
         total = linear(op.name.removeprefix("arith."), *indices) if is_index and len(indices) == 2 else None
         return self.index_op(op, indices) if total is None else total
+
+
+def differing(op: ir.Operation, starts: Sequence[Rep], reps: Mapping[ir.Value, Rep]) -> list[bool]:
+    """Which of the values that a loop carries are not the same in all lanes; `starts` are the first, `reps` what is known around it."""
+    differ = [not is_same_for_all(rep) for rep in starts]
+    block = op.regions[-1].blocks[0]
+    arguments = list(block.arguments)[len(block.arguments) - len(starts) :]
+    while True:
+        found = {argument for argument, each in zip(arguments, differ) if each}
+        for inner in ops_in(block)[:-1]:
+            read = [*inner.operands, *captured_values(inner)]
+            if any(v in found or (v in reps and not is_same_for_all(reps[v])) for v in read):
+                found.update(inner.results)
+        last = ops_in(block)[-1]
+        after = [each or v in found or (v in reps and not is_same_for_all(reps[v])) for each, v in zip(differ, last.operands)]
+        if after == differ:
+            return differ
+        differ = after
+
+
+def is_same_for_all(rep: Rep) -> bool:
+    """Whether a value is the same in all lanes."""
+    return not rep.lanes if isinstance(rep, LinearIndex) else not is_vector(rep)
+
+
+def same_for_all(rep: Rep) -> ir.Value:
+    """A value that is the same in all lanes, as a scalar."""
+    return rep.value() if isinstance(rep, LinearIndex) else rep
 
 
 def linear(name: str, a: LinearIndex, b: LinearIndex) -> LinearIndex | None:

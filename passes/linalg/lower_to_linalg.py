@@ -30,7 +30,7 @@ from ..common.rewriting import functions, ops_in, update_signature
 from ..common.scalars import signless
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
-from .lowering import computed_reads, constants, contraction, fourier, generic, movement, reduction, scatter, sort, window
+from .lowering import computed_reads, constants, contraction, fourier, generic, loop, movement, reduction, scatter, sort, window
 from .lowering.lowering import Lowering, elements, unsupported
 from .lowering.window_update import insert_window, window_updates
 
@@ -44,6 +44,7 @@ LOWERINGS: dict[str, Callable[[Lowering, ir.Operation], None]] = {
     **sort.LOWERINGS,
     **fourier.LOWERINGS,
     **scatter.LOWERINGS,
+    **loop.LOWERINGS,
 }
 
 

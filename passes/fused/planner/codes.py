@@ -24,6 +24,7 @@ class Code(DecisionCode):
     FUSED_MULTI_REDUCE = "fused", "a row stays in the tile between its reduction and its use"
     FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
     FUSED_ATTENTION = "fused", "of join-contractions: two contractions and the rows between them, which stay in the tile"
+    FUSED_LOOP = "fused", "of fuse-loops: a loop is one kernel, its carries scalars of each element"
     KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
     POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"
     POLICY_FORBIDDEN = "note", "a rule of the policy asks for a generated kernel, or for one of its own, or keeps two kernels apart"
@@ -45,4 +46,6 @@ class Code(DecisionCode):
     )
     ALONE = "declined", "a sort or a scatter shares its kernel with no other op"
     INPLACE_HAZARD = "declined", "a buffer that dynamic_update_slice may overwrite would be read at another index too"
+    LOOP_CROSS_TILE = "declined", "of fuse-loops: in the next turn an element needs others' carries"
+    LOOP_BODY = "declined", "of fuse-loops: an op in the loop is no code of one element"
     SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from torch_mlir import ir
@@ -13,7 +14,7 @@ from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.scalar_body import Rep, ScalarBody
 from ...common.vectors import is_vector, widened
-from .indices import Indices
+from .indices import Indices, Memo
 
 _UNIFORM_LEFT = (CmpIPredicate.slt, CmpIPredicate.sge, CmpIPredicate.ult, CmpIPredicate.uge)
 _UNIFORM_RIGHT = (CmpIPredicate.sgt, CmpIPredicate.sle, CmpIPredicate.ugt, CmpIPredicate.ule)
@@ -24,6 +25,7 @@ class Reader(Protocol):
     """Reads the tensors of a tile: Reader, which evaluates bodies that read on."""
 
     indices: Indices
+    memo: Memo
 
     def captured(self, value: ir.Value) -> Rep: ...
     def materialise(self, rep: Rep, lanes: int) -> ir.Value: ...
@@ -53,6 +55,12 @@ class ThreadBody(ScalarBody):
 
     def values(self, operands: Sequence[Rep]) -> list[ir.Value]:
         return [self.tile.materialise(o, self.lanes) for o in operands]
+
+    def wide(self, rep: Rep) -> ir.Value:
+        return widened(self.tile.materialise(rep, self.lanes), self.lanes)
+
+    def inside(self) -> AbstractContextManager[None]:
+        return self.tile.memo.scope()
 
     def index_op(self, op: ir.Operation, operands: list[LinearIndex]) -> Rep | None:
         a, b = operands[0], operands[-1]

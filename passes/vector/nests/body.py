@@ -47,6 +47,9 @@ class LanesBody(ScalarBody):
             return [self.lanes.widen(o) for o in operands]
         return [o.value() if isinstance(o, LinearIndex) else o for o in operands]
 
+    def wide(self, rep: Rep) -> ir.Value:
+        return self.lanes.widen(rep)
+
     def index_op(self, op: ir.Operation, operands: list[LinearIndex]) -> LinearIndex | None:
         if len(operands) == 2 and (chosen := clamped(op.name, operands[0], operands[1], self.lanes)) is not None:
             return chosen

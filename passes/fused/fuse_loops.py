@@ -1,0 +1,133 @@
+"""fuse-loops: a loop whose tiles need nothing of each other becomes one kernel: tiles outside, time inside.
+
+Before:
+    %r:2 = stablehlo.while(%i = %c0, %x = %arg0) : tensor<i32>, tensor<2048xf32> cond { %i < 1000 } do {
+      %0 = stablehlo.sine %x; stablehlo.return %i + 1, %0
+    }
+After:
+    %r = call @loop_0(%arg0) : (tensor<2048xf32>) -> tensor<2048xf32>
+    func.func private @loop_0(%x) attributes {hloom.kind = "while"} { the loop; return }
+
+The carries are scalars of an element, which stay in registers: an element of a result is followed back through the body (loops/trace.py), and
+where that needs only a few elements of each carry, always the same, a tile is computed from the first turn to the last. What is the same
+for all elements (counters, keys of random numbers) each tile computes for itself. Loops in the body stay loops.
+
+Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each: where
+an element needs its neighbours' (LOOP_CROSS_TILE), ops in the body that are no scalar code (LOOP_BODY), and loops that turn faster in the
+host program (NO_GAIN). A policy's `[[loop]]` rules with `kernel` go before the price (docs/policy.md).
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from hloom.dialects.storage import byte_size
+from hloom.dialects.target import TargetView, target_of
+
+from ..common.ops import FREE
+from ..common.rewriting import captured_values, clone_with, defining_op, functions, i64_attr, symbol_name, walk
+from ..registry import register_pass
+from .loops.parts import Part, parts_of
+from .loops.price import Price, price
+from .loops.trace import Obstacle
+from .planner.codes import Code
+from .planner.decisions import append_note
+
+
+@register_pass("fuse-loops", "makes one kernel of a loop whose tiles need nothing of each other", ops=("stablehlo.while",))
+def fuse_loops(module: ir.Operation) -> None:
+    target = target_of(module)
+    with module.context, ir.Location.unknown():
+        pending = [op for op in walk(module, "stablehlo.while") if not _is_nested(op)]
+        while pending:
+            loop = pending.pop(0)
+            if not _fuse(module, loop, target):
+                inner = [op for op in walk(loop, "stablehlo.while") if op != loop]
+                pending.extend(op for op in inner if _parent_loop(op) == loop)
+
+
+def _parent_loop(op: ir.Operation) -> ir.Operation | None:
+    """The loop around an op, or None."""
+    around = op.parent
+    while around is not None and around.name != "func.func":
+        if around.name == "stablehlo.while":
+            return around.operation
+        around = around.operation.parent
+    return None
+
+
+def _is_nested(op: ir.Operation) -> bool:
+    return _parent_loop(op) is not None
+
+
+def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView) -> bool:
+    """Whether the loop became kernels, one for each part of its results."""
+    kind = str(max((result.type for result in loop.results), key=byte_size))
+    try:
+        parts = parts_of(loop)
+    except Obstacle as obstacle:
+        append_note(module, obstacle.code, [], obstacle.reason, str(obstacle.value.type) if obstacle.value is not None else kind)
+        return False
+    if not parts:
+        return False
+    prices = [price(part, part.tracer.loops[loop], target) for part in parts]
+    inside, outside = sum(each.inside for each in prices), max(each.outside for each in prices)
+    figures = {"t_before_ps": outside, "t_after_ps": inside, "gain_ps": outside - inside}
+    if outside - inside <= target.min_gain_ps:
+        append_note(module, Code.NO_GAIN, [], "the loop turns faster in the host program", kind, figures)
+        return False
+    names = [_outline(module, loop, part, each) for part, each in zip(parts, prices)]
+    turns = "" if prices[0].trips is None else f"{prices[0].trips} turns, "
+    slots = sum(len(part.tracer.loops[loop].slots) for part in parts)
+    append_note(module, Code.FUSED_LOOP, names, f"{turns}{slots} scalars of each element stay in registers", kind, figures)
+    loop.erase()
+    return True
+
+
+def _outline(module: ir.Operation, loop: ir.Operation, part: Part, cost: Price) -> str:
+    """A function that makes the part's results, and its call before the loop; the name."""
+    emitted: list[ir.Operation] = []
+    arguments: list[ir.Value] = []
+    for value in (*loop.operands, *captured_values(loop)):
+        _collect(value, emitted, arguments)
+    numbers = sorted(part.roots)
+    results = [loop.results[n].type for n in numbers]
+    with ir.InsertionPoint(module.regions[0].blocks[0]), loop.location:
+        function = func.FuncOp(_free_name(module), ir.FunctionType.get([v.type for v in arguments], results), visibility="private")
+        entry = function.add_entry_block()
+    mapping = dict(zip(arguments, entry.arguments))
+    with ir.InsertionPoint(entry):
+        for op in (*emitted, loop):
+            copy = clone_with(op, mapping)
+        func.ReturnOp([copy.results[n] for n in numbers], loc=loop.location)
+    attributes = function.operation.attributes
+    attributes["hloom.kind"] = ir.StringAttr.get("while")
+    for name, figure in (("cost_ps", cost.inside), ("bytes", cost.bytes), ("flops", cost.work)):
+        attributes[f"hloom.{name}"] = i64_attr(figure)
+    others = module.regions[0].blocks[0].operations
+    function.operation.move_after(others[len(others) - 1].operation)
+    with ir.InsertionPoint(loop), loop.location:
+        call = func.CallOp(results, ir.FlatSymbolRefAttr.get(symbol_name(function.operation)), arguments)
+    for number, result in zip(numbers, call.operation.results):
+        loop.results[number].replace_all_uses_with(result)
+    return symbol_name(function.operation)
+
+
+def _collect(value: ir.Value, emitted: list[ir.Operation], arguments: list[ir.Value]) -> None:
+    """Adds what a value needs: the free ops that make it, in order, and the values that those read."""
+    op = defining_op(value)
+    if op is None or op.name not in FREE:
+        if value not in arguments:
+            arguments.append(value)
+        return
+    if op in emitted:
+        return
+    for operand in op.operands:
+        _collect(operand, emitted, arguments)
+    emitted.append(op)
+
+
+def _free_name(module: ir.Operation) -> str:
+    taken = {symbol_name(function) for function in functions(module)}
+    return next(name for number in range(len(taken) + 1) if (name := f"loop_{number}") not in taken)
