@@ -63,8 +63,7 @@ class ScalarBody(ABC):
     def loop(self, op: ir.Operation) -> Sequence[Rep]:
         """The results of an scf.for or scf.while, whose turns are the same for all lanes. What it carries is a vector where it comes to
         differ between lanes."""
-        for value in captured_values(op):
-            self.rep(value)  # what is read within was read before
+        self.around(op)
         known = 3 if op.name == "scf.for" else 0
         starts = [self.rep(value) for value in list(op.operands)[known:]]
         differ = differing(op, starts, self.reps)
@@ -86,6 +85,11 @@ class ScalarBody(ABC):
             return self._turn(body, dict(zip(body.arguments, values)), differ)
 
         return while_loop(carried, goes_on, turn)
+
+    def around(self, op: ir.Operation) -> list[Rep]:
+        """The scalars that an op and its regions read, which are so evaluated before it."""
+        values = (*op.operands, *captured_values(op))
+        return [self.rep(value) for value in values if not isinstance(value.type, ir.RankedTensorType)]
 
     def _turn(self, block: ir.Block, given: Mapping[ir.Value, Rep], differ: Sequence[bool]) -> list[ir.Value]:
         with self._within(given):

@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from ...common.affine import index_at, loops_where, to_affine
 from ...common.index_expression import ZERO, Point, loops_of, reshape_point
-from ...common.rewriting import defining_op, is_used, ops_in
+from ...common.rewriting import captured_values, clone_with, defining_op, is_used, ops_in
 from ...common.scalars import Scalars
 from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
@@ -214,13 +214,8 @@ class Builder:
         if op.name == "arith.select" and (chosen := code.decided(op.operands[0])) is not None:
             env[op.results[0]] = code.value(op.operands[1 if chosen else 2])
             return
-        operands = [code.value(operand) for operand in op.operands]  # may emit, so before the op itself
-        new = op.clone()
-        for i, operand in enumerate(operands):
-            new.operands[i] = operand
-        if len(op.regions):
-            _rename_inside(new, code)
-        env.update(zip(op.results, new.results))
+        named = {value: code.value(value) for value in (*op.operands, *captured_values(op))}  # may emit, so before the op itself
+        env.update(zip(op.results, clone_with(op, named).results))
 
     def _load(self, value: ir.Value, point: Point) -> ir.Value:
         if any(index.depends_on("value") for index in point):
@@ -267,12 +262,3 @@ def _operands(op: ir.Operation) -> list[ir.Value]:
             for inner in block.operations:
                 found.extend(_operands(inner.operation))
     return found
-
-
-def _rename_inside(op: ir.Operation, code: Scope) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in ops_in(block):
-                for i, operand in enumerate(inner.operands):
-                    inner.operands[i] = code.value(operand)
-                _rename_inside(inner, code)

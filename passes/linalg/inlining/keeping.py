@@ -17,6 +17,7 @@ from ..lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, rea
 from .costs import CAP, body_cost, only_moves_or_extends
 from .inlining import input_reads, loops_at, point_in_base, view_base, view_source
 
+LOOPS = ("scf.for", "scf.while")
 SLACK = 4  # additions of recomputation an element that are cheaper than a store and a load
 MOST_POINTS = 64
 
@@ -37,7 +38,7 @@ class Node:
 
     generic: Generic
     position: int
-    pure: bool  # parallel, and every result's map is a permutation of the loops
+    pure: bool  # parallel, without a loop in its body, and every result's map is a permutation of the loops
     contraction: bool
     uses: list[list[Use]] = field(default_factory=list)  # a list a result
     cost: int = 0  # of one element with all producers inlined
@@ -70,6 +71,8 @@ def read_nodes(ops: Sequence[ir.Operation]) -> list[Node]:
 
 def _is_pure(source: Generic) -> bool:
     every = list(range(len(source.extents)))
+    if any(op.operation.name in LOOPS for op in source.block.operations):
+        return False
     return source.is_parallel and all(sorted(d for e in m.results if (d := dim_position(e)) is not None) == every for m in source.out_maps)
 
 

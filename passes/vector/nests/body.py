@@ -14,7 +14,7 @@ from hloom.dialects.target import target_of
 from ...common.control_flow import if_else
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
-from ...common.scalar_body import ScalarBody, affine, clone_on
+from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
 from ...common.storage import Storage
 from ...common.vectors import is_vector, reduced
 from .comparisons import clamped, compared
@@ -122,11 +122,12 @@ class LanesBody(ScalarBody):
         condition = self.rep(op.operands[0])
         assert isinstance(condition, ir.Value)
         then_block, else_block = (region.blocks[0] for region in op.regions)
+        same = all(map(is_same_for_all, self.around(op)))
         before = dict(self.reps)
 
         def side(block: ir.Block) -> list[ir.Value]:
             self.reps = dict(before)
-            return [self.lanes.widen(r) for r in self.yielded(block)]
+            return [same_for_all(r) if same else self.lanes.widen(r) for r in self.yielded(block)]
 
         def then() -> list[ir.Value]:
             yes = side(then_block)
@@ -135,6 +136,6 @@ class LanesBody(ScalarBody):
         taken = condition
         if is_vector(condition):
             taken = reduced(condition if self.lanes.mask is None else arith.andi(condition, self.lanes.mask), CombiningKind.OR)
-        found = if_else(taken, [self.lanes.type(r.type) for r in op.results], then, lambda: side(else_block))
+        found = if_else(taken, [r.type if same else self.lanes.type(r.type) for r in op.results], then, lambda: side(else_block))
         self.reps = before
         return found
