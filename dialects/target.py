@@ -76,7 +76,7 @@ class TargetView:
     launch_ps: int = 200_000
     """Entering a kernel; and, where it runs on several threads, opening a parallel region."""
     parallel_region_ps: int = 3_000_000
-    loop_iteration_ps: int = 50_000
+    loop_iteration_ps: int = 5_000
     """One trip of a while loop of the host program."""
     min_gain_ps: int = 100_000
     """A fusion that gains less is not made."""

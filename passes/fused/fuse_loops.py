@@ -35,6 +35,10 @@ from .planner.codes import Code
 from .planner.decisions import append_note
 
 
+LEAST_GAIN = 20
+"""A loop that gains less than one part in so many stays where it is."""
+
+
 @register_pass("fuse-loops", "makes one kernel of a loop whose tiles need nothing of each other", ops=("stablehlo.while",))
 def fuse_loops(module: ir.Operation) -> None:
     target = target_of(module)
@@ -74,7 +78,7 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView) -> bool:
     prices = [price(part, part.tracer.loops[loop], target) for part in parts]
     inside, outside = sum(each.inside for each in prices), max(each.outside for each in prices)
     figures = {"t_before_ps": outside, "t_after_ps": inside, "gain_ps": outside - inside}
-    if outside - inside <= target.min_gain_ps:
+    if outside - inside <= max(target.min_gain_ps, outside // LEAST_GAIN):
         append_note(module, Code.NO_GAIN, [], "the loop turns faster in the host program", kind, figures)
         return False
     names = [_outline(module, loop, part, each) for part, each in zip(parts, prices)]

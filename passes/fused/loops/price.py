@@ -1,35 +1,49 @@
 """What a loop costs as one kernel, and as kernels that the host program calls turn by turn; integers, in picoseconds.
 
-    inside   launch + what is read and written once + turns * arithmetic of all elements
-    outside  turns * (turn + kernels * launch + max(carries and what is read, arithmetic))
+    inside   launch + what is read and written once + turns * a turn of all elements
+    outside  turns * (turn of the host program + its kernels' calls + a turn of all elements, and what lies between two turns)
 
-Inside, what is the same for all elements is computed by every chunk of lanes again. Outside there is a kernel for the tile's carries and one
-for those that are the same for all. Where nobody knows how often the loop turns, it is taken to do so `UNKNOWN` times.
+Inside, an element's next value waits for the one before: a thread (on a CPU a chunk of vectors) takes at least as long as its longest chain
+of ops. What is the same for all elements is computed by each of them anew. Outside, what is no elementwise op is a kernel of its own. Where
+nobody knows how often the loop turns, it is taken to do so `UNKNOWN` times.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, prod
 
 from torch_mlir import ir
 
 from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView
 
-from ...common.ops import OPS
+from ...common.ops import FREE, OPS, is_elementwise, kind_of
 from ..planner.cost import SECOND
 from .nodes import Computed, Dot, Element, Folded, Loop, Node, Scope
 from .parts import Part
 from .rules import region_ops
+from .trace import inside
 
 UNKNOWN = 16
 GATHERED = 8
 """An element that does not lie beside its neighbour's costs so many operations."""
+CHUNK = 4
+"""Vectors that a CPU's kernel computes together."""
+WAITS = 7
+"""On a CPU, so many ops are begun in the time in which one of a chain ends."""
+GPU_WAIT_PS = 2_300
+"""The same of a thread of a GPU: four clocks."""
+CALL_PS = 10_000
+"""On a CPU, calling a kernel that does not run on several threads."""
+ON_ONE_THREAD = 8192
+MOVED = 4
+"""What an element costs that another kernel left in memory or took from there, in operations."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """`work`: operations of a call; `trips`: None where unknown."""
+    """`work`: operations of a call; `bytes`: what it moves; `trips`: None where unknown."""
 
     inside: int
     outside: int
@@ -38,37 +52,61 @@ class Price:
     trips: int | None
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """Operations of an element, of what is the same for all, and the longest chain."""
+
+    varying: int
+    same: int
+    chain: int
+
+
 def price(part: Part, outer: Loop, target: TargetView) -> Price:
     """Of the part as a kernel, and as it would be in the host program."""
     trips = UNKNOWN if outer.trips is None else outer.trips
-    lanes = max(1, part.points)
-    chunks = -(-lanes // (4 * target.lanes(32))) if target.kind == "cpu" else lanes
-    varying = same = read = 0
+    turn, points = _turn(part, outer), max(1, part.points)
+    carried = sum(byte_size(outer.op.results[carry].type) for carry in {c for c, point in outer.slots if any(i.dims for i in point)})
+    memory = 2 * carried * SECOND // (target.llc_bytes_per_second if carried < target.llc_bytes // 2 else target.dram_bytes_per_second)
+    kernels, moved = _kernels(outer.op)
+    kernels += bool(turn.same and part.extents)
+    if target.kind == "cpu":
+        lanes = min(target.lanes(32), points)
+        op = 2 * lanes * SECOND // target.f32_flops
+        chunks = ceil(points / (CHUNK * lanes))
+        within = chunks * max(CHUNK * turn.varying + turn.same, WAITS * turn.chain) * op
+        without = (ceil(points / lanes) * turn.varying + turn.same + moved * MOVED // lanes) * op
+        call = CALL_PS if points <= ON_ONE_THREAD else target.launch_ps
+        between = max(0, memory - without) if carried > target.l2_bytes else 0
+    else:
+        rate = target.f32_flops
+        within = max(points * (turn.varying + turn.same) * SECOND // rate, turn.chain * GPU_WAIT_PS)
+        without = max((points * turn.varying + moved * MOVED) * SECOND // rate, turn.chain * GPU_WAIT_PS)
+        call, between = target.launch_ps, max(0, memory - without)
+    work = trips * (points * turn.varying + turn.same)
+    once = target.launch_ps if target.kind == "cuda" else CALL_PS
+    outside = trips * (target.loop_iteration_ps + kernels * call + without + between)
+    return Price(once + memory + trips * within, outside, work, 2 * carried, outer.trips)
+
+
+def _turn(part: Part, outer: Loop) -> _Turn:
+    """What a turn of the outermost loop takes; loops in it as often as they turn."""
+    varying = same = longest = 0
+    chains: dict[Node, int] = {}
     for node in part.tracer.nodes:
-        times = _turns(node.scope, outer)
-        work = _work(node) * times
-        if node.varies:
-            varying += work * lanes
-        else:
-            same += work
-        if isinstance(node, Element) and node.scope.depth:
-            read += lanes * times * 4 if node.varies else 0
-    arithmetic = (varying + same) * SECOND // target.f32_flops
-    again = (varying + same * chunks * (target.lanes(32) if target.kind == "cpu" else 1)) * SECOND // target.f32_flops
-    carried = sum(byte_size(outer.op.results[carry].type) for carry, point in outer.slots if any(i.dims for i in point))
-    once = (2 * carried * SECOND) // target.llc_bytes_per_second
-    streamed = read * SECOND // target.llc_bytes_per_second
-    kernels = 1 + any(not any(i.dims for i in point) for _, point in outer.slots) * bool(part.extents)
-    turn = target.loop_iteration_ps + kernels * target.launch_ps
-    inside = target.launch_ps + once + max(again, streamed)
-    outside = trips * turn + max(arithmetic, streamed + trips * once)
-    return Price(inside, outside, varying + same, 2 * carried, outer.trips)
+        if not node.scope.depth:
+            continue
+        times, work = _turns(node.scope, outer), _work(node)
+        varying += work * times if node.varies else 0
+        same += 0 if node.varies else work * times
+        chains[node] = work * times + max((chains.get(each, 0) for each in node.operands), default=0)
+        longest = max(longest, chains[node])
+    return _Turn(varying, same, longest)
 
 
 def _turns(scope: Scope, outer: Loop) -> int:
-    """How often a node in that scope is computed."""
+    """How often a turn of the outer loop computes what lies in that scope."""
     times, at = 1, scope
-    while at.loop is not None:
+    while at.loop is not None and at.loop is not outer:
         times *= UNKNOWN if at.loop.trips is None else at.loop.trips
         assert at.parent is not None
         at = at.parent
@@ -83,7 +121,18 @@ def _work(node: Node) -> int:
     if isinstance(node, Dot):
         return len(node.operands)
     if isinstance(node, Element) and node.varies:
-        kind = ir.RankedTensorType(node.value.type)
-        last = node.point[-1] if kind.rank else None
+        last = node.point[-1] if node.point else None
         return 1 if last is not None and last.dims else GATHERED
     return 0
+
+
+def _kernels(loop: ir.Operation) -> tuple[int, int]:
+    """How many kernels a turn is in the host program, at least, and how many elements others than the first read and write."""
+    kernels, moved = 1, 0
+    for op in inside(loop):
+        if is_elementwise(op) or op.name in FREE or kind_of(op) is None or len(op.results) != 1:
+            continue
+        if op.name in ("stablehlo.dot_general", "stablehlo.reduce", "stablehlo.concatenate", "stablehlo.transpose"):
+            kernels += 1
+            moved += sum(prod(ir.RankedTensorType(value.type).shape) for value in (*op.operands, *op.results))
+    return kernels, moved

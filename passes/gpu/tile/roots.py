@@ -13,7 +13,7 @@ from ...common.affine import dim_position
 from ...common.axes import TileOp
 from ...common.combiner import split
 from ...common.linear_index import LinearIndex
-from ...tiled.schedules.gpu_tile_sizes import vector_elements
+from ...tiled.schedules.gpu_tile_sizes import access_elements
 from ..support.emit import WARP, barrier
 from ..support.layout import Layout, blocked, ordered, serial
 from .extents import Extent, shape_of
@@ -39,8 +39,7 @@ class Roots:
         self.tile = tile
         self.layouts: dict[str, Layout] = {}
         self._reductions: dict[tuple, Layout] = {}
-        kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-        self._vector = vector_elements([*kind.inputs, *kind.results])
+        self._vector = access_elements(function)
 
     def reduce(self, op: TileOp, extents: list[Extent], narrow: bool) -> list[Reduced]:
         """Emits a reduction."""

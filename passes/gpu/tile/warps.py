@@ -11,7 +11,7 @@ from hloom.dialects.target import TargetView
 from ...common.axes import read_tile_op
 from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
-from ...tiled.schedules.gpu_tile_sizes import is_window, vector_elements
+from ...tiled.schedules.gpu_tile_sizes import access_elements, is_window
 from ..support.emit import WARP
 from ..support.layout import power_above
 from .extents import loop_extents, shape_of
@@ -32,8 +32,7 @@ def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
             raise PassFailure(f"hloom.threads = {threads}: a power of two from 32 to 1024 is wanted", stage="gpu")
         return threads // WARP
     few = tiled.tiles < 2 * max(1, target.multiprocessors)
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    vector = vector_elements([*kind.inputs, *kind.results])
+    vector = access_elements(function)
     wanted = 1
     for op in tiled.ops:
         if op.name == "linalg.generic":

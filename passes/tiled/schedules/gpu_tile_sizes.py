@@ -1,6 +1,7 @@
 """Tile sizes for GPUs: a tile is what one block computes.
 
 - elementwise: runs along the result's memory, 256 threads with one 16-byte access each; where an input runs across, tiles of 32 × 32;
+- loops over elements: an element a thread, in as many blocks as there are multiprocessors, from a warp on;
 - rows that are reduced: as many as give a warp about a thousand elements; long rows one by one;
 - columns that are kept while others are summed: a warp's width of them;
 - windows, whose few elements a thread reduces for itself: 256 threads with one 16-byte access of results each;
@@ -61,6 +62,17 @@ def vector_elements(types: Iterable[ir.Type]) -> int:
     return ACCESS_BYTES // min([s for s in sizes if s > 1] or sizes or [ACCESS_BYTES])
 
 
+def has_loop(op: ir.Operation) -> bool:
+    """Whether the body is a loop over an element, which takes a thread so long that others had better take its neighbours."""
+    return bool(walk(op, lambda each: each.name in ("scf.for", "scf.while")))
+
+
+def access_elements(function: ir.Operation) -> int:
+    """Elements of the widest access of a group's threads."""
+    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    return 1 if has_loop(function) else vector_elements([*kind.inputs, *kind.results])
+
+
 def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
     order = [root.axes[d] for d in reversed(range(len(root.axes)))]
     across = _read_across(root, axes)
@@ -70,6 +82,8 @@ def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
             if axis in axes.tileable:
                 sizes[axis] = min(ACROSS, axes.extent[axis])
         return _kept(sizes, order, axes)
+    if any(has_loop(op.op) for op in axes.ops):
+        return _runs(order, _per_block(2 * root.points, LOOP_THREADS, WARP, target), axes)
     vector = vector_elements(v.type for op in axes.ops for v in [*op.inputs, *op.inits])
     points = _per_block(root.points, LOOP_THREADS * vector, WARP * vector, target)
     return _runs(order, points, axes)
