@@ -10,6 +10,8 @@ from torch_mlir.dialects import arith
 from .reductions import neutral_element
 from .rewriting import defining_op, ops_in
 
+SEQUENTIAL = "hloom.sequential"
+"""On a linalg.generic: its steps are taken in order; what its body makes of an element and the results so far is no reduction."""
 _IDEMPOTENT = {
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
     "arith.andi", "arith.ori",
@@ -67,6 +69,8 @@ def is_long(combiner: Combiner | None) -> bool:
 def split(block: ir.Block, inputs: int, count: int) -> Combiner | None:
     """The combiner of the reduction or scan with that body, so many inputs and `count` accumulators after them, or None where partial
     results cannot be combined by ops of its body."""
+    if SEQUENTIAL in block.owner.attributes:
+        return None
     accumulators = list(block.arguments)[inputs : inputs + count]
     ops = ops_in(block)[:-1]
     dependent = set(accumulators)

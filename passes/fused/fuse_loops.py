@@ -14,7 +14,7 @@ for all elements (counters, keys of random numbers) each tile computes for itsel
 
 Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each: where
 an element needs its neighbours' (LOOP_CROSS_TILE), ops in the body that are no scalar code (LOOP_BODY), and loops that turn faster in the
-host program (NO_GAIN). A policy's `[[loop]]` rules with `kernel` go before the price (docs/policy.md).
+host program (NO_GAIN). A policy's `[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.ops import FREE
 from ..common.rewriting import captured_values, clone_with, defining_op, functions, i64_attr, symbol_name, walk
 from ..registry import register_pass
+from ..stablehlo.rules.loops import find_counter
 from .loops.parts import Part, parts_of
 from .loops.price import Price, price
 from .loops.trace import Obstacle
 from .planner.codes import Code
 from .planner.decisions import append_note
+from .planner.loop_wishes import LoopWishes
+from .planner.policy import HOST, policy_of
 
 
 LEAST_GAIN = 20
@@ -42,13 +45,14 @@ LEAST_GAIN = 20
 @register_pass("fuse-loops", "makes one kernel of a loop whose tiles need nothing of each other", ops=("stablehlo.while",))
 def fuse_loops(module: ir.Operation) -> None:
     target = target_of(module)
+    wishes = LoopWishes(policy_of(module).loop, lambda rule: rule.turns_in != "cost")
     with module.context, ir.Location.unknown():
-        pending = [op for op in walk(module, "stablehlo.while") if not _is_nested(op)]
+        pending = [op for op in walk(module, "stablehlo.while") if _parent_loop(op) is None]
         while pending:
             loop = pending.pop(0)
-            if not _fuse(module, loop, target):
-                inner = [op for op in walk(loop, "stablehlo.while") if op != loop]
-                pending.extend(op for op in inner if _parent_loop(op) == loop)
+            if not _fuse(module, loop, target, wishes):
+                pending.extend(op for op in walk(loop, "stablehlo.while") if op != loop and _parent_loop(op) == loop)
+        wishes.tell(module)
 
 
 def _parent_loop(op: ir.Operation) -> ir.Operation | None:
@@ -61,30 +65,40 @@ def _parent_loop(op: ir.Operation) -> ir.Operation | None:
     return None
 
 
-def _is_nested(op: ir.Operation) -> bool:
-    return _parent_loop(op) is not None
-
-
-def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView) -> bool:
+def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: LoopWishes) -> bool:
     """Whether the loop became kernels, one for each part of its results."""
     kind = str(max((result.type for result in loop.results), key=byte_size))
+    counter = find_counter(loop)
+    number = wishes.rule_for(loop, None if counter is None else counter.trips)
+    asked = "cost" if number is None else wishes.rules[number].turns_in
+    told = "" if number is None else wishes.named(number)
+    if number is not None and asked == HOST:
+        wishes.became(number, loop)
+        append_note(module, Code.POLICY_FORBIDDEN, [], "the policy has the loop turn in the host program", kind, rule=told)
+        return False
     try:
         parts = parts_of(loop)
     except Obstacle as obstacle:
-        append_note(module, obstacle.code, [], obstacle.reason, str(obstacle.value.type) if obstacle.value is not None else kind)
+        if number is not None:
+            wishes.became(number, loop, obstacle.reason)
+        append_note(module, obstacle.code, [], obstacle.reason, kind if obstacle.value is None else str(obstacle.value.type), rule=told)
         return False
     if not parts:
         return False
-    prices = [price(part, part.tracer.loops[loop], target) for part in parts]
+    prices = [price(part, target) for part in parts]
     inside, outside = sum(each.inside for each in prices), max(each.outside for each in prices)
     figures = {"t_before_ps": outside, "t_after_ps": inside, "gain_ps": outside - inside}
-    if outside - inside <= max(target.min_gain_ps, outside // LEAST_GAIN):
+    gains = outside - inside > max(target.min_gain_ps, outside // LEAST_GAIN)
+    if not gains and number is None:
         append_note(module, Code.NO_GAIN, [], "the loop turns faster in the host program", kind, figures)
         return False
+    if number is not None:
+        wishes.became(number, loop)
     names = [_outline(module, loop, part, each) for part, each in zip(parts, prices)]
-    turns = "" if prices[0].trips is None else f"{prices[0].trips} turns, "
-    slots = sum(len(part.tracer.loops[loop].slots) for part in parts)
-    append_note(module, Code.FUSED_LOOP, names, f"{turns}{slots} scalars of each element stay in registers", kind, figures)
+    turns = "" if counter is None else f"{counter.trips} turns, "
+    scalars = sum(len(part.outer.slots) for part in parts)
+    against = "" if gains else ", against the price"
+    append_note(module, Code.FUSED_LOOP, names, f"{turns}{scalars} carried scalars for each element{against}", kind, figures, told)
     loop.erase()
     return True
 

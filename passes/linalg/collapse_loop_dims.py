@@ -227,7 +227,7 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
             operands.append(_fitted(_operand(value, runs, new, views), indexing.results, extents) if is_tensor(value) else value)
             maps.append(indexing)
         count = len(source.inputs) - len(idle)
-        op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups])
+        op = generic.new_generic(operands[:count], operands[count:], maps, [source.iterators[group[0]] for group in groups], source.op)
     for number in reversed(idle):
         source.block.erase_argument(number)
     source.block.append_to(op.regions[0])

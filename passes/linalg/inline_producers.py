@@ -102,7 +102,7 @@ def _emit_structured(sources: Sources, node: Node) -> ir.Operation:
     builder = Builder(sources, source.extents, {})
     scalars = builder.body_of(source, [p.results[0] for p in placeholders])
     outs = [sources.current(v) for v in source.outs]
-    op, arguments = builder.finish(scalars, outs, source.out_maps, source.iterators)
+    op, arguments = builder.finish(scalars, outs, source.out_maps, source.iterators, source.op)
     for placeholder, argument in zip(placeholders, arguments):
         placeholder.results[0].replace_all_uses_with(argument)
     return op

@@ -56,7 +56,7 @@ def _narrow(function: ir.Operation, source: Generic) -> None:
             operands.append(fitted(value, point, extents) if is_tensor(value) else value)
             maps.append(generic.affine_map(len(extents), [to_affine(index) for index in point]))
         outs = [_out(value, _of_dims(indexing, box)) for value, indexing in zip(source.outs, source.out_maps)]
-        new = generic.new_generic(operands, outs, [*maps, *source.out_maps], source.iterators)
+        new = generic.new_generic(operands, outs, [*maps, *source.out_maps], source.iterators, source.op)
     _shift_indices(function, source, box)
     source.block.append_to(new.regions[0])
     for old, result, indexing in zip(source.op.results, new.results, source.out_maps):

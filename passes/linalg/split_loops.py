@@ -206,7 +206,7 @@ def _split(nest: Generic, loops: list[list[int]], axes: _Axes, new: dict[ir.Valu
             maps.append(generic.affine_map(len(extents), [to_affine(index) for index in at]))
         iterators = [kind for kind, factors in zip(nest.iterators, loops) for _ in factors]
         count = len(nest.inputs)
-        op = generic.new_generic(operands[:count], operands[count:], maps, iterators)
+        op = generic.new_generic(operands[:count], operands[count:], maps, iterators, nest.op)
     _renumber(nest, numbers, loops, scalars)
     block = nest.block
     block.append_to(op.regions[0])

@@ -16,15 +16,12 @@ Declined: unknown trip counts, and outermost loops over dots, convolutions and r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
 from ..common.rewriting import replace, walk
-from ..fused.planner.codes import Code
-from ..fused.planner.decisions import append_note
-from ..fused.planner.policy import LoopRule, name, policy_of, required
+from ..fused.planner.loop_wishes import LoopWishes
+from ..fused.planner.policy import policy_of
 from ..registry import register_pass
 from .rules import loops
 from .support.driver import clone_into
@@ -36,43 +33,25 @@ _MOST_OPS = 4096
 
 @register_pass("unroll-loops", "unrolls short counted loops")
 def unroll_loops(module: ir.Operation, *, max_trips: int = 16, max_ops: int = 64) -> None:
-    asked = _Asked(policy_of(module).loop)
+    wishes = LoopWishes(policy_of(module).loop, lambda rule: rule.unroll is not None)
     for loop in loops.while_ops(module):
         counter = loops.find_counter(loop)
         trips = None if counter is None else counter.trips
-        wanted = asked.unrolls(loop, trips)
+        wanted = _wanted(wishes, loop, trips)
         if trips is not None and (trips <= 1 or (_is_small(loop, trips, max_trips, max_ops) if wanted is None else wanted)):
             _unroll(loop, trips)
-    asked.tell(module)
+    wishes.tell(module)
 
 
-class _Asked:
-    """What the rules of a policy ask of loops, and what becomes of them."""
-
-    def __init__(self, rules: Sequence[LoopRule]):
-        self.rules = rules
-        self.unmet: dict[int, str] = dict.fromkeys(range(len(rules)), "it matches no loop")
-
-    def unrolls(self, loop: ir.Operation, trips: int | None) -> bool | None:
-        """Whether the first rule that matches wants straight code, and that can be; None where no rule matches."""
-        number = next((n for n, rule in enumerate(self.rules) if rule.turns(trips) and rule.matches(loop)), None)
-        if number is None:
-            return None
-        obstacle = _obstacle(loop, trips) if self.rules[number].unroll else ""
-        if obstacle:
-            required(name("loop", number, self.rules[number]), self.rules[number].require, obstacle, loop.name, str(loop.location))
-        self.unmet.pop(number, None)
-        if obstacle:
-            self.unmet[number] = obstacle
-        return self.rules[number].unroll and not obstacle
-
-    def tell(self, module: ir.Operation) -> None:
-        """A record for each rule that is not met. Raises PolicyError where one is required."""
-        for number, reason in sorted(self.unmet.items()):
-            told = name("loop", number, self.rules[number])
-            required(told, self.rules[number].require, reason)
-            with module.context:
-                append_note(module, Code.POLICY_UNMET, [], reason, "", rule=told)
+def _wanted(wishes: LoopWishes, loop: ir.Operation, trips: int | None) -> bool | None:
+    """Whether the first rule that matches wants straight code, and that can be; None where no rule matches."""
+    number = wishes.rule_for(loop, trips)
+    if number is None:
+        return None
+    unroll = bool(wishes.rules[number].unroll)
+    obstacle = _obstacle(loop, trips) if unroll else ""
+    wishes.became(number, loop, obstacle)
+    return unroll and not obstacle
 
 
 def _obstacle(loop: ir.Operation, trips: int | None) -> str:

@@ -2,7 +2,7 @@
 
 Results that need each other are one part, a nest over the dimensions of the largest; a result that is the same for all of its elements (a
 counter, a key) and is wanted after the loop is a part of its own. A short dimension along which the body mixes elements is no dimension of
-the tile: each of its elements is a scalar.
+the tile: each of its elements is a scalar. What is written turn by turn (streams.py) has the turns as one more dimension.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from math import prod
 
 from torch_mlir import ir
 
-from ...common.index_expression import Expr, Point, loop
+from ...common.index_expression import ZERO, Expr, Point, loop
 from .nodes import Loop, Node
 from .rules import follow
+from .streams import Stream, stream_of
 from .trace import Obstacle, Tracer, used_results
 
 MOST_APART = 16
@@ -26,44 +27,54 @@ MOST_APART = 16
 @dataclass
 class Part:
     """`extents` of the tile's loops. `roots[result]`: its elements' nodes, one for each index of the dimensions that are none of the tile;
-    `axes[result]`: the loop of each of its dimensions, None for those."""
+    `axes[result]`: the loop of each of its dimensions, None for those; the turns are the loop behind the tile's. `streams`: results that
+    are written turn by turn."""
 
     tracer: Tracer
     extents: list[int]
     roots: dict[int, list[tuple[Point, Node]]] = field(default_factory=dict)
     axes: dict[int, list[int | None]] = field(default_factory=dict)
+    streams: dict[int, Stream] = field(default_factory=dict)
 
     @property
     def points(self) -> int:
         return prod(self.extents)
 
     @property
-    def loops(self) -> list[Loop]:
-        return list(self.tracer.loops.values())
+    def outer(self) -> Loop:
+        return self.tracer.outer
+
+
+class _Results:
+    """A while's results: their shapes, without the turns."""
+
+    def __init__(self, op: ir.Operation):
+        self.op, self.used = op, used_results(op)
+        self.streams = {n: stream for n in self.used if (stream := stream_of(op, n)) is not None}
+
+    def shape(self, number: int) -> tuple[int, ...]:
+        shape = ir.RankedTensorType(self.op.results[number].type).shape
+        return tuple(extent for d, extent in enumerate(shape) if number not in self.streams or d != self.streams[number].dim)
 
 
 def parts_of(op: ir.Operation) -> list[Part]:
     """The parts of a while's results that are used. Raises Obstacle where an element needs too much of others."""
-    left = used_results(op)
-    found = []
+    results = _Results(op)
+    left, found = list(results.used), []
     while left:
-        first = max(left, key=lambda n: (prod(_shape(op, n)), -n))
-        part = _part(op, first)
+        first = max(left, key=lambda n: (prod(results.shape(n)), -n))
+        part = _part(results, first)
         for number in left:
             if number != first:
-                _join(part, op, number, _shape(op, first))
+                _join(part, results, number, first)
         left = [n for n in left if n not in part.roots]
         found.append(part)
     return found
 
 
-def _shape(op: ir.Operation, number: int) -> tuple[int, ...]:
-    return tuple(ir.RankedTensorType(op.results[number].type).shape)
-
-
-def _part(op: ir.Operation, number: int) -> Part:
+def _part(results: _Results, number: int) -> Part:
     """The part that result `number` is the largest of: with as many of its dimensions in the tile as can be."""
-    shape = _shape(op, number)
+    shape = results.shape(number)
     short = sorted((d for d, extent in enumerate(shape) if 1 < extent <= MOST_APART), key=lambda d: (shape[d], d))
     refused: Obstacle | None = None
     for count in range(len(short) + 1):
@@ -71,9 +82,9 @@ def _part(op: ir.Operation, number: int) -> Part:
         if prod(shape[d] for d in apart) > MOST_APART:
             break
         tiled = [d for d, extent in enumerate(shape) if extent > 1 and d not in apart]
-        part = Part(Tracer(op, follow), [shape[d] for d in tiled])
+        part = Part(Tracer(results.op, follow), [shape[d] for d in tiled])
         try:
-            _add(part, number, shape, [tiled.index(d) if d in tiled else None for d in range(len(shape))])
+            _add(part, results, number, [tiled.index(d) if d in tiled else None for d in range(len(shape))])
             return part
         except Obstacle as obstacle:
             refused = refused or obstacle
@@ -81,31 +92,39 @@ def _part(op: ir.Operation, number: int) -> Part:
     raise refused
 
 
-def _add(part: Part, number: int, shape: Sequence[int], axes: list[int | None]) -> None:
-    roots = [(point, part.tracer.root(number, point)) for point in _points(part, shape, axes)]
-    part.roots[number], part.axes[number] = roots, axes
+def _add(part: Part, results: _Results, number: int, axes: list[int | None]) -> None:
+    """Traces a result; `axes` are the loops of its dimensions but the turns."""
+    stream, tracer = results.streams.get(number), part.tracer
+    points = list(_points(results.shape(number), axes))
+    if stream is None:
+        part.roots[number], part.axes[number] = [(point, tracer.root(number, point)) for point in points], axes
+        return
+    wholes = [(*point[: stream.dim], ZERO, *point[stream.dim :]) for point in points]
+    part.roots[number] = [(point, tracer.written(stream.row, point)) for point in wholes]
+    part.axes[number] = [*axes[: stream.dim], len(part.extents), *axes[stream.dim :]]
+    part.streams[number] = stream
 
 
-def _points(part: Part, shape: Sequence[int], axes: Sequence[int | None]) -> Iterator[Point]:
+def _points(shape: Sequence[int], axes: Sequence[int | None]) -> Iterator[Point]:
     """The indices of a result over the tile: all of the dimensions that are none of the tile's."""
     choices = [[loop(axis, extent)] if axis is not None else list(map(Expr, range(extent))) for axis, extent in zip(axes, shape)]
     return itertools.product(*choices)
 
 
-def _join(part: Part, op: ir.Operation, number: int, shape: Sequence[int]) -> None:
+def _join(part: Part, results: _Results, number: int, first: int) -> None:
     """Adds a result that the tile has anyway, or that has the shape of its first."""
-    own = _shape(op, number)
-    if own == tuple(shape):
-        axes = next(iter(part.axes.values()))
+    own = results.shape(number)
+    if own == results.shape(first):
+        axes = [axis for axis in part.axes[first] if axis != len(part.extents)]
     else:
-        made = part.tracer.loops[op].slots if op in part.tracer.loops else {}
-        point = next((p for carry, p in made if carry == number and {i.dim for i in p} - {None} == set(range(len(part.extents)))), None)
-        if point is None or not part.extents:
+        every = set(range(len(part.extents)))
+        point = next((p for carry, p in part.outer.slots if carry == number and {i.dim for i in p} - {None} == every), None)
+        if point is None or not part.extents or number in results.streams:
             return
         axes = [index.dim for index in point]
     if prod(extent for axis, extent in zip(axes, own) if axis is None) > MOST_APART:
         return
     try:
-        _add(part, number, own, list(axes))
+        _add(part, results, number, list(axes))
     except Obstacle:
         part.roots.pop(number, None)

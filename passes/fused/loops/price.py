@@ -30,6 +30,8 @@ GATHERED = 8
 """An element that does not lie beside its neighbour's costs so many operations."""
 CHUNK = 4
 """Vectors that a CPU's kernel computes together."""
+REGISTERS = 16
+"""Where something is written turn by turn, so many hold the carries (vector/nests/scans.py)."""
 WAITS = 7
 """On a CPU, so many ops are begun in the time in which one of a chain ends."""
 GPU_WAIT_PS = 2_300
@@ -61,19 +63,22 @@ class _Turn:
     chain: int
 
 
-def price(part: Part, outer: Loop, target: TargetView) -> Price:
+def price(part: Part, target: TargetView) -> Price:
     """Of the part as a kernel, and as it would be in the host program."""
+    outer = part.outer
     trips = UNKNOWN if outer.trips is None else outer.trips
     turn, points = _turn(part, outer), max(1, part.points)
     carried = sum(byte_size(outer.op.results[carry].type) for carry in {c for c, point in outer.slots if any(i.dims for i in point)})
     memory = 2 * carried * SECOND // (target.llc_bytes_per_second if carried < target.llc_bytes // 2 else target.dram_bytes_per_second)
+    memory += sum(byte_size(outer.op.results[n].type) for n in part.streams) * SECOND // target.llc_bytes_per_second
     kernels, moved = _kernels(outer.op)
     kernels += bool(turn.same and part.extents)
     if target.kind == "cpu":
         lanes = min(target.lanes(32), points)
         op = 2 * lanes * SECOND // target.f32_flops
-        chunks = ceil(points / (CHUNK * lanes))
-        within = chunks * max(CHUNK * turn.varying + turn.same, WAITS * turn.chain) * op
+        chunk = max(1, REGISTERS // max(1, len(outer.slots))) if part.streams else CHUNK
+        chunks = ceil(points / (chunk * lanes))
+        within = chunks * max(chunk * turn.varying + turn.same, WAITS * turn.chain) * op
         without = (ceil(points / lanes) * turn.varying + turn.same + moved * MOVED // lanes) * op
         call = CALL_PS if points <= ON_ONE_THREAD else target.launch_ps
         between = max(0, memory - without) if carried > target.l2_bytes else 0

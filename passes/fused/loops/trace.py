@@ -51,7 +51,18 @@ class Tracer:
 
     def root(self, number: int, point: Point) -> Node:
         """The node of an element of the loop's result `number`, and all that it needs. Raises Obstacle."""
-        node = self.at(self.loop.results[number], point)
+        return self._all_of(self.at(self.loop.results[number], point))
+
+    def written(self, value: ir.Value, point: Point) -> Node:
+        """The node of an element of a value in the body, and all that it needs. Raises Obstacle."""
+        self._loop(self.loop)
+        return self._all_of(self.at(value, point))
+
+    @property
+    def outer(self) -> Loop:
+        return self._loop(self.loop)
+
+    def _all_of(self, node: Node) -> Node:
         while self._pending:
             todo = self._pending.pop(0)
             if isinstance(todo, Loop):

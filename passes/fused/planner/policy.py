@@ -16,7 +16,7 @@
     op = "dot_general"
     sizes = [96, 128]
 
-    [[loop]]                    # stablehlo/unroll_loops.py
+    [[loop]]                    # stablehlo/unroll_loops.py, fused/fuse_loops.py
     trips = "4-16"
     unroll = false
 
@@ -38,7 +38,23 @@ from torch_mlir import ir
 
 from ...common.ops import Kind
 from ...errors import CompileError
-from .policy_rules import APART, DIRECT, FIRST, LAST, UNORDERED, USES, AnyOp, FuseRule, KernelRule, LoopRule, Match, Rule, TileRule
+from .policy_rules import (
+    APART,
+    DIRECT,
+    FIRST,
+    HOST,
+    KERNEL,
+    LAST,
+    UNORDERED,
+    USES,
+    AnyOp,
+    FuseRule,
+    KernelRule,
+    LoopRule,
+    Match,
+    Rule,
+    TileRule,
+)
 from .records import Op
 
 try:
@@ -46,7 +62,22 @@ try:
 except ImportError:  # Python 3.10
     import tomli as tomllib  # type: ignore[no-redef]
 
-__all__ = ["APART", "DIRECT", "FIRST", "LAST", "UNORDERED", "Choice", "FuseRule", "KernelRule", "LoopRule", "Match", "Policy", "TileRule"]
+__all__ = [
+    "APART",
+    "DIRECT",
+    "FIRST",
+    "HOST",
+    "KERNEL",
+    "LAST",
+    "UNORDERED",
+    "Choice",
+    "FuseRule",
+    "KernelRule",
+    "LoopRule",
+    "Match",
+    "Policy",
+    "TileRule",
+]
 
 ATTRIBUTE = "hloom.policy"
 _RULES: dict[str, type[Rule]] = {"kernel": KernelRule, "fuse": FuseRule, "tile": TileRule, "loop": LoopRule}

@@ -26,6 +26,7 @@ DIRECT = "direct"
 FIRST, LAST = "channels_first", "channels_last"
 APART = "apart"
 USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, APART, "cost")
+KERNEL, HOST = "kernel", "host"
 FORCE, FORBID, GROUP, DUPLICATE, ONCE = ACTIONS = ("force", "forbid", "group", "duplicate", "once")
 
 AnyOp: TypeAlias = Op | ir.Operation
@@ -80,7 +81,7 @@ class Match:
         said = {}
         for each in fields(self):
             value, plain = getattr(self, each.name), each.name in _ALWAYS
-            if plain or value != each.default:
+            if value is not None and (plain or value != each.default):
                 said[each.metadata.get("key", each.name)] = value.entries() if isinstance(value, Match) else value
         return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items()}
 
@@ -157,15 +158,20 @@ class TileRule(Match):
 
 @dataclass(frozen=True)
 class LoopRule(Match):
-    """Whether the loops that it matches become straight code; those whose trips are known. `trips`: "8", or from "4-16"."""
+    """Whether the loops that it matches become straight code (those whose trips are known), and where they turn: in a kernel, or in the
+    host program. `trips`: "8", or from "4-16". Without both keys, straight code is asked for."""
 
     op: str = "while"
     trips: str = "*"
-    unroll: bool = True
+    unroll: bool | None = None
+    turns_in: str = "cost"
     require: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _one_of("turns_in", self.turns_in, (KERNEL, HOST, "cost"))
+        if self.unroll is None and self.turns_in == "cost":
+            object.__setattr__(self, "unroll", True)
         low, _, high = str(self.trips).partition("-")
         if self.trips != "*" and not (low.isdigit() and (high or low).isdigit()):
             raise ValueError(f"trips is a number or from one to another, such as 4-16, not {self.trips!r}")

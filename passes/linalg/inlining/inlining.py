@@ -125,11 +125,16 @@ class Builder:
         return results
 
     def finish(
-        self, results: Sequence[ir.Value], outs: Sequence[ir.Value], out_maps: Sequence[ir.AffineMap], iterators: Sequence[str]
+        self,
+        results: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        out_maps: Sequence[ir.AffineMap],
+        iterators: Sequence[str],
+        like: ir.Operation | None = None,
     ) -> tuple[ir.Operation, list[ir.BlockArgument]]:
         """The generic that yields `results`, and the block arguments of its outs."""
         with self._anchor:
-            op = generic.new_generic(self._inputs, outs, [*self._maps, *out_maps], iterators)
+            op = generic.new_generic(self._inputs, outs, [*self._maps, *out_maps], iterators, like)
         for value in outs:
             self._block.add_argument(generic.element_of(value), op.location)
         with ir.InsertionPoint(self._block):

@@ -9,6 +9,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.affine import dim_position, maps_attr, read_maps
+from ...common.combiner import SEQUENTIAL
 from ...common.contraction import summed_product
 from ...common.rewriting import create, defining_op, segments, value_of
 from ...common.scalars import signless
@@ -52,10 +53,15 @@ def fill(scalar: ir.Value, shape: Sequence[int]) -> ir.Value:
 
 
 def new_generic(
-    inputs: Sequence[ir.Value], outs: Sequence[ir.Value], maps: Sequence[ir.AffineMap], iterators: Sequence[str]
+    inputs: Sequence[ir.Value],
+    outs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    iterators: Sequence[str],
+    like: ir.Operation | None = None,
 ) -> ir.Operation:
-    """A linalg.generic with an empty region; `maps` are those of the inputs, then those of the outs."""
-    return create(
+    """A linalg.generic with an empty region; `maps` are those of the inputs, then those of the outs. `like`: the one that it replaces,
+    whose steps may have to be taken in order."""
+    made = create(
         "linalg.generic",
         [o.type for o in outs],
         [*inputs, *outs],
@@ -64,6 +70,9 @@ def new_generic(
         iterator_types=ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]),
         operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
     )
+    if like is not None and SEQUENTIAL in like.attributes:
+        made.attributes[SEQUENTIAL] = like.attributes[SEQUENTIAL]
+    return made
 
 
 def build_generic(
@@ -104,7 +113,7 @@ def lend_extents(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
     block, count, arguments = source.block, len(source.inputs), source.out_arguments
     lent = empty([extents[i] for i in missing], ir.F32Type.get())
     maps = [*source.in_maps, affine_map(len(extents), dims(missing)), *source.out_maps]
-    new = new_generic([*source.inputs, lent], source.outs, maps, source.iterators)
+    new = new_generic([*source.inputs, lent], source.outs, maps, source.iterators, op)
     block.add_argument(ir.F32Type.get(), op.location)
     for argument in arguments:  # arguments are added at the end alone: those of the outs follow anew
         argument.replace_all_uses_with(block.add_argument(argument.type, op.location))

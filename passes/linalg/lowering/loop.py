@@ -6,8 +6,8 @@
     }
 
 What the body computes is what fused/loops/trace.py finds; a loop of unknown turns is an scf.while. What is read at the tile's own index
-before the loop is an input, all else a tensor.extract. A result with dimensions that are none of the tile's is put together by a generic
-of its own.
+before the loop is an input, all else a tensor.extract. Where something is written turn by turn, the turns are a loop of the nest
+(sequential.py). A result with dimensions that are none of the tile's is put together by a generic of its own.
 """
 
 from __future__ import annotations
@@ -17,17 +17,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from ...common.affine import to_affine
-from ...common.control_flow import while_loop
-from ...common.index_emitter import ExpressionEmitter
-from ...common.index_expression import Atom, Expr
-from ...common.ops import emit_scalar
-from ...common.rewriting import create, value_of
-from ...common.scalars import is_float, is_unsigned, signless, signless_attribute
-from ...fused.loops.nodes import Carry, Computed, Dot, Element, Folded, Known, Loop, Node, Position, Result, Start
+from ...fused.loops.nodes import Element
 from ...fused.loops.parts import Part, parts_of
 from ...fused.loops.trace import Obstacle
 from . import generic
+from .loop_scalars import Emitter
 from .lowering import Lowering, Read, unsupported
+from .sequential import lower_sequential
 
 
 def _while(low: Lowering, op: ir.Operation) -> None:
@@ -36,23 +32,24 @@ def _while(low: Lowering, op: ir.Operation) -> None:
     except Obstacle as obstacle:
         raise unsupported(op, f"a loop that is no scalar code: {obstacle.reason}") from None
     for part in parts:
-        _lower(low, op, part)
+        made = iter((lower_sequential if part.streams else _lower_parallel)(low, part))
+        for number in part.roots:
+            pieces = [next(made) for _ in part.roots[number]]
+            low.set(op.results[number], _assembled(low, op.results[number], part, number, pieces))
 
 
-def _lower(low: Lowering, op: ir.Operation, part: Part) -> None:
-    rank, roots = len(part.extents), [(n, node) for n in part.roots for _, node in part.roots[n]]
+def _lower_parallel(low: Lowering, part: Part) -> list[ir.Value]:
+    """A tensor over the tile's loops for each root."""
+    rank, nodes = len(part.extents), [node for number in part.roots for _, node in part.roots[number]]
     inputs = [node for node in part.tracer.nodes if isinstance(node, Element) and _is_input(node)]
     reads: list[Read] = [(node.value, generic.affine_map(rank, [to_affine(index) for index in node.point])) for node in inputs]
-    outs = [generic.empty(part.extents, generic.element_of(op.results[n])) for n, _ in roots]
+    outs = [generic.empty(part.extents, generic.element_of(part.outer.op.results[n])) for n in part.roots for _ in part.roots[n]]
 
     def body(scalars: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
-        emitter = _Emitter(low, rank, dict(zip(inputs, scalars)))
-        return emitter.values([node for _, node in roots])
+        dims = [low.scalars.loop_index(d) for d in range(rank)]
+        return Emitter(low, dims, dict(zip(inputs, scalars))).values(nodes)
 
-    made = iter(low.structured(reads, outs, [generic.identity(rank)] * len(outs), [generic.PARALLEL] * rank, body))
-    for number in part.roots:
-        pieces = [next(made) for _ in part.roots[number]]
-        low.set(op.results[number], _assembled(low, op.results[number], part, number, pieces))
+    return low.structured(reads, outs, [generic.identity(rank)] * len(outs), [generic.PARALLEL] * rank, body)
 
 
 def _is_input(node: Element) -> bool:
@@ -62,10 +59,12 @@ def _is_input(node: Element) -> bool:
 def _assembled(low: Lowering, result: ir.Value, part: Part, number: int, pieces: Sequence[ir.Value]) -> ir.Value:
     """The result, from its pieces: one for each index of the dimensions that are none of the tile's."""
     shape, axes = generic.shape_of(result), part.axes[number]
-    if axes == list(range(len(part.extents))):
+    turns = len(part.extents)
+    order = [*([turns] if number in part.streams else []), *range(turns)]
+    if axes == order:
         return pieces[0]
     s, rank = low.scalars, len(shape)
-    dims = [ir.AffineExpr.get_dim(axes.index(axis)) for axis in range(len(part.extents))]
+    dims = [ir.AffineExpr.get_dim(axes.index(axis)) for axis in order]
     apart = [d for d, axis in enumerate(axes) if axis is None and shape[d] > 1]
 
     def body(*scalars: ir.Value) -> list[ir.Value]:
@@ -81,171 +80,6 @@ def _assembled(low: Lowering, result: ir.Value, part: Part, number: int, pieces:
     maps = [*[generic.affine_map(rank, dims)] * len(pieces), generic.identity(rank)]
     out = generic.empty(shape, generic.element_of(result))
     return generic.build_generic(pieces, [out], maps, [generic.PARALLEL] * rank, body).results[0]
-
-
-class _Index(ExpressionEmitter):
-    """An index; what it is made of is not remembered, for it may be asked for in another loop."""
-
-    def __init__(self, emitter: _Emitter):
-        super().__init__()
-        self.emitter = emitter
-
-    def plain(self, atom: Atom) -> ir.Value:
-        return self.emitter.dims[atom.number] if atom.kind == "dim" else self.emitter.starts[atom.number]
-
-
-class _Emitter:
-    """Emits nodes in the body of a generic; `made` are those that are there."""
-
-    def __init__(self, low: Lowering, rank: int, made: dict[Node, ir.Value]):
-        self.low, self.made = low, made
-        self.dims = [low.scalars.loop_index(d) for d in range(rank)]
-        self.starts: dict[int, ir.Value] = {}
-        self.results: dict[Loop, list[ir.Value]] = {}
-
-    def values(self, nodes: Sequence[Node]) -> list[ir.Value]:
-        """The nodes' values, emitted here with all that they need and is not there yet."""
-        stack = list(reversed(nodes))
-        while stack:
-            node = stack[-1]
-            missing = [each for each in self._needs(node) if each not in self.made] if node not in self.made else []
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if node not in self.made:
-                self.made[node] = self._emit(node)
-        return [self.made[node] for node in nodes]
-
-    def _needs(self, node: Node) -> list[Node]:
-        if not isinstance(node, Result) or node.loop in self.results:
-            return list(node.operands)
-        return [*node.loop.starts, *_captured(node.loop)]
-
-    def _emit(self, node: Node) -> ir.Value:
-        if isinstance(node, Result):
-            if node.loop not in self.results:
-                self.results[node.loop] = self._loop(node.loop)
-            return self.results[node.loop][node.slot]
-        return _EMIT[type(node)](self, node)
-
-    def _loop(self, loop: Loop) -> list[ir.Value]:
-        starts = [self.made[node] for node in loop.starts]
-        if loop.goes_on is None:
-            assert loop.trips is not None
-            bounds = [self.low.scalars.index(bound) for bound in (0, loop.trips, 1)]
-            made = create("scf.for", [v.type for v in starts], [*bounds, *starts], regions=1)
-            block = made.regions[0].blocks.append(ir.IndexType.get(), *[v.type for v in starts])
-            with ir.InsertionPoint(block):
-                create("scf.yield", [], self._turn(loop, list(block.arguments)[1:]))
-            return list(made.results)
-
-        def goes_on(*carried: ir.Value) -> ir.Value:
-            assert loop.goes_on is not None
-            return self._within(loop, loop.condition, carried, [loop.goes_on])[0]
-
-        return while_loop(starts, goes_on, lambda *carried: self._turn(loop, carried))
-
-    def _turn(self, loop: Loop, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        return self._within(loop, loop.body, carried, loop.nexts)
-
-    def _within(self, loop: Loop, scope: object, carried: Sequence[ir.Value], nodes: Sequence[Node]) -> list[ir.Value]:
-        """The nodes' values in a region of the loop, behind which nothing of it is known."""
-        before = dict(self.made), dict(self.starts), dict(self.results)
-        for node in _carries(loop):
-            if node.scope is scope:
-                self.made[node] = carried[node.slot]
-        found = self.values(nodes)
-        self.made, self.starts, self.results = before
-        return found
-
-    def index(self, x: Expr) -> ir.Value:
-        return _Index(self).expression(x) if x.terms else self.low.scalars.index(x.constant)
-
-    def _element(self, node: Element) -> ir.Value:
-        known = self.low.scalar_constant(node.value)
-        return known if known is not None else self.low.scalars.extract(self.low.tensor(node.value), [self.index(x) for x in node.point])
-
-    def _known(self, node: Known) -> ir.Value:
-        attribute = signless_attribute(node.attribute)
-        return self.low.scalars.attribute(attribute.type, attribute)
-
-    def _position(self, node: Position) -> ir.Value:
-        s, kind = self.low.scalars, signless(node.element)
-        if is_float(kind):
-            wide = s.cast("arith.index_cast", ir.IntegerType.get_signless(64), self.index(node.index))
-            return value_of("arith.uitofp", kind, [wide])
-        return s.cast("arith.index_cast", kind, self.index(node.index))
-
-    def _computed(self, node: Computed) -> ir.Value:
-        return emit_scalar(self.low.scalars, node.op, [self.made[each] for each in node.operands])
-
-    def _start(self, node: Start) -> ir.Value:
-        s, (old,) = self.low.scalars, node.operands
-        self.starts[node.number] = s.clamp_index(s.to_index(self.made[old], node.element), 0, node.limit) if node.limit else s.index(0)
-        return self.starts[node.number]
-
-    def _folded(self, node: Folded) -> ir.Value:
-        total, *elements = (self.made[each] for each in node.operands)
-        block = node.op.regions[0].blocks[0]
-        for element in elements:
-            (total,) = self.low.region(block, [total, element])
-        return total
-
-    def _dot(self, node: Dot) -> ir.Value:
-        s, kind = self.low.scalars, generic.element_of(node.op.results[0])
-        numbers = [self.made[each] for each in node.operands]
-        wide = [self._widened(value, kind, old) for value, old in zip(numbers, [*node.op.operands] * (len(numbers) // 2))]
-        times, plus = ("arith.mulf", "arith.addf") if is_float(kind) else ("arith.muli", "arith.addi")
-        total = None
-        for x, y in zip(wide[::2], wide[1::2]):
-            product = s.op(times, x, y)
-            total = product if total is None else s.op(plus, total, product)
-        return total if total is not None else s.constant(kind, 0)
-
-    def _widened(self, value: ir.Value, kind: ir.Type, old: ir.Value) -> ir.Value:
-        if is_float(kind):
-            return self.low.scalars.cast("arith.extf", kind, value)
-        unsigned = is_unsigned(ir.RankedTensorType(old.type).element_type)
-        return self.low.scalars.cast("arith.extui" if unsigned else "arith.extsi", kind, value)
-
-
-_EMIT = {
-    Element: _Emitter._element,
-    Known: _Emitter._known,
-    Position: _Emitter._position,
-    Computed: _Emitter._computed,
-    Start: _Emitter._start,
-    Folded: _Emitter._folded,
-    Dot: _Emitter._dot,
-}
-
-
-def _carries(loop: Loop) -> list[Carry]:
-    """The loop's slots as its regions read them."""
-    return [node for node in _reached(loop) if isinstance(node, Carry) and node.loop is loop]
-
-
-def _captured(loop: Loop) -> list[Node]:
-    """What the loop's regions read from around it."""
-    return [node for node in _reached(loop) if node.scope.depth <= loop.scope.depth]
-
-
-def _reached(loop: Loop) -> list[Node]:
-    """The nodes that the loop's regions need, up to those from around it."""
-    stack = [*loop.nexts, *([] if loop.goes_on is None else [loop.goes_on])]
-    found: dict[Node, None] = {}
-    while stack:
-        node = stack.pop()
-        if node in found:
-            continue
-        found[node] = None
-        if node.scope.depth <= loop.scope.depth:
-            continue
-        stack.extend(node.operands)
-        if isinstance(node, Result):
-            stack += [*node.loop.starts, *_reached(node.loop)]
-    return list(found)
 
 
 LOWERINGS = {"stablehlo.while": _while}

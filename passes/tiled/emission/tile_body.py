@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from ...common.affine import dim_position, fold, loop_of, maps_attr, used_dims
 from ...common.axes import Axes, TileOp, loop_index
+from ...common.combiner import SEQUENTIAL
 from ...common.index_emitter import IndexEmitter
 from ...common.linear_index import LinearIndex, linear_at
 from ...common.rewriting import create, defining_op, index_constant, value_of, walk
@@ -243,6 +244,8 @@ class TileBody:
             iterator_types=tile_op.op.attributes["iterator_types"],
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands) - inits, inits]),
         )
+        if SEQUENTIAL in tile_op.op.attributes:
+            clone.attributes[SEQUENTIAL] = tile_op.op.attributes[SEQUENTIAL]
         old = tile_op.op.regions[0].blocks[0]
         kept = [i for i in range(len(old.arguments)) if i not in extracted]
         lent = len(operands) - len(kept)  # an empty input takes the argument of one that is extracted
