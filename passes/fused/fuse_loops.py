@@ -14,7 +14,7 @@ for all elements (counters, keys of random numbers) each tile computes for itsel
 
 Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each: where
 an element needs its neighbours' (LOOP_CROSS_TILE), ops in the body that are no scalar code (LOOP_BODY), and loops that turn faster in the
-host program (NO_GAIN). A policy's `[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
+host program (NO_GAIN); a carry that is read and written in part (LOOP_ALIAS); conditions of all tiles (LOOP_COND). A policy's `[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: 
         return False
     try:
         parts = parts_of(loop)
+        for part in parts:
+            _check_streams(part, target)
     except Obstacle as obstacle:
         if number is not None:
             wishes.became(number, loop, obstacle.reason)
@@ -101,6 +103,13 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: 
     append_note(module, Code.FUSED_LOOP, names, f"{turns}{scalars} carried scalars for each element{against}", kind, figures, told)
     loop.erase()
     return True
+
+
+def _check_streams(part: Part, target: TargetView) -> None:
+    """On a GPU a thread stores what it writes turn by turn: rows of the tile, one behind the other. Raises Obstacle on others."""
+    for number in part.streams:
+        if target.kind == "cuda" and part.axes[number] != [len(part.extents), *range(len(part.extents))]:
+            raise Obstacle(Code.LOOP_BODY, "what a turn writes does not lie as its tiles", part.outer.op.results[number])
 
 
 def _outline(module: ir.Operation, loop: ir.Operation, part: Part, cost: Price) -> str:

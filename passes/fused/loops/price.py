@@ -34,9 +34,11 @@ REGISTERS = 16
 """Where something is written turn by turn, so many hold the carries (vector/nests/scans.py)."""
 WAITS = 7
 """On a CPU, so many ops are begun in the time in which one of a chain ends."""
+AROUND = 2
+"""Ops' worth of a turn beside its chain."""
 GPU_WAIT_PS = 2_300
 """The same of a thread of a GPU: four clocks."""
-CALL_PS = 10_000
+CALL_PS = 5_000
 """On a CPU, calling a kernel that does not run on several threads."""
 ON_ONE_THREAD = 8192
 MOVED = 4
@@ -78,7 +80,7 @@ def price(part: Part, target: TargetView) -> Price:
         op = 2 * lanes * SECOND // target.f32_flops
         chunk = max(1, REGISTERS // max(1, len(outer.slots))) if part.streams else CHUNK
         chunks = ceil(points / (chunk * lanes))
-        within = chunks * max(chunk * turn.varying + turn.same, WAITS * turn.chain) * op
+        within = chunks * max(chunk * turn.varying + turn.same, WAITS * (turn.chain + AROUND)) * op
         without = (ceil(points / lanes) * turn.varying + turn.same + moved * MOVED // lanes) * op
         call = CALL_PS if points <= ON_ONE_THREAD else target.launch_ps
         between = max(0, memory - without) if carried > target.l2_bytes else 0

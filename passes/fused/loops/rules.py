@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from ...common.index_expression import Expr, Point
 from ...common.ops import Kind, is_elementwise, kind_of
-from ...common.rewriting import integer, ops_in
+from ...common.rewriting import has_one_use, integer, is_block_argument, ops_in
 from ...stablehlo.support import constants
 from ..planner.access import facts_of
 from ..planner.codes import Code
@@ -34,6 +34,11 @@ def follow(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
         return (yield from _RULES[op.name](tracer, op, point))
     if kind_of(op) is Kind.MOVEMENT:
         return (yield op.operands[0], _where(op, point)[0])
+    if op.name == "stablehlo.dynamic_update_slice" and is_block_argument(op.operands[0]) and not has_one_use(op.operands[0]):
+        raise Obstacle(Code.LOOP_ALIAS, "a carry is read while parts of it are overwritten", op.results[0])
+    if kind_of(op) is Kind.INDEXING:
+        name = op.name.removeprefix("stablehlo.")
+        raise Obstacle(Code.LOOP_CROSS_TILE, f"an element may come from anywhere in its operand ({name})", op.results[0])
     raise Obstacle(Code.LOOP_BODY, f"{op.name.removeprefix('stablehlo.')} in its body is no code of one element", op.results[0])
 
 

@@ -1,6 +1,6 @@
 """What a loop writes turn by turn: a carry of which each turn writes one row, `ys[i] = …`, and that nothing in the loop reads.
 
-The row is the counter's value, or counts down from the last. A stream is written in the kernel as its turns go by, so the turns are a
+The row is the counter's value: a loop that writes the last row first is not one. A stream is written in the kernel as its turns go by, so the turns are a
 loop of the kernel's nest, and reads of `xs[i]` are plain reads along it.
 """
 
@@ -20,11 +20,10 @@ from .nodes import Carry, Computed, Known, Loop, Node
 
 @dataclass(frozen=True)
 class Stream:
-    """`row` is what a turn writes; `dim` the dimension of the turns; `down`: from the last row to the first."""
+    """`row` is what a turn writes; `dim` the dimension of the turns."""
 
     row: ir.Value
     dim: int
-    down: bool
 
 
 def stream_of(op: ir.Operation, number: int) -> Stream | None:
@@ -47,8 +46,7 @@ def stream_of(op: ir.Operation, number: int) -> Stream | None:
     if any(rows[d] != shape[d] for d in range(len(shape)) if d != dim):
         return None
     line = _line(starts[dim], body.arguments[counter.index], counter)
-    ways = {(1, 0): False, (-1, counter.trips - 1): True}
-    return Stream(row, dim, ways[line]) if line in ways else None
+    return Stream(row, dim) if line == (1, 0) else None
 
 
 def _line(value: ir.Value, counter: ir.Value, known: counted.Counter) -> tuple[int, int] | None:

@@ -66,12 +66,19 @@ class Tracer:
         while self._pending:
             todo = self._pending.pop(0)
             if isinstance(todo, Loop):
-                todo.goes_on = self.at(counted.terminator(counted.condition_block(todo.op)).operands[0], ())
+                todo.goes_on = self._condition(todo.op)
                 continue
             loop, carry, at = todo
             loop.starts.append(self.at(loop.op.operands[carry], at))
             loop.nexts.append(self.at(counted.yielded(loop.op)[carry], at))
         return node
+
+    def _condition(self, op: ir.Operation) -> Node:
+        """Whether a loop goes on: the same for all elements."""
+        try:
+            return self.at(counted.terminator(counted.condition_block(op)).operands[0], ())
+        except Obstacle as obstacle:
+            raise Obstacle(Code.LOOP_COND, f"whether it goes on: {obstacle.reason}", obstacle.value) from None
 
     def at(self, value: ir.Value, point: Point) -> Node:
         """The node of the element of `value` at `point`."""

@@ -47,5 +47,7 @@ class Code(DecisionCode):
     ALONE = "declined", "a sort or a scatter shares its kernel with no other op"
     INPLACE_HAZARD = "declined", "a buffer that dynamic_update_slice may overwrite would be read at another index too"
     LOOP_CROSS_TILE = "declined", "of fuse-loops: in the next turn an element needs others' carries"
+    LOOP_ALIAS = "declined", "of fuse-loops: a carry is read while parts of it are overwritten"
+    LOOP_COND = "declined", "of fuse-loops: whether the loop goes on needs values of all tiles"
     LOOP_BODY = "declined", "of fuse-loops: an op in the loop is no code of one element"
     SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"

@@ -27,6 +27,7 @@ from ..support.launch import open_kernel
 from .extents import Extent, loop_extents, shape_of
 from .indices import Indices, Memo
 from .memory import KernelMemory, NoRoom
+from .reduce import stored_results
 from .roots import Roots
 from .threads import Threads
 from .tile_values import Narrow, TileValues
@@ -57,6 +58,7 @@ class _Distribution:
             self.memory = KernelMemory(indices, self.kernel.op)
             self.tile = TileValues(self.memory, Threads(indices, self.warps, thread, self._size), memo, indices)
             self.roots = Roots(self.tile, self.function.op)
+            self.written: set[ir.Value] = set()
             self._bind_loops(indices, block)
             self._bind_arguments()
             for op in self.function.ops:
@@ -136,14 +138,28 @@ class _Distribution:
     def _reduce(self, op: TileOp) -> None:
         """Emits a reduction. Where registers or shared memory do not suffice, its readers recompute the elements they need."""
 
+        written = {n: self._places(op.op.results[n]) for n in stored_results(op)}
+
         def emit(narrow: bool) -> None:
-            for result, reduced in zip(op.op.results, self.roots.reduce(op, loop_extents(op), narrow)):
+            for result, reduced in zip(op.op.results, self.roots.reduce(op, loop_extents(op), narrow, written)):
                 self.tile.env[result] = reduced
 
         try:
             self._try(emit)
         except NoRoom:
+            if written:
+                raise PassFailure("no room for a loop that writes something turn by turn", op=op.op.name, stage="gpu") from None
             self._recompute(op)
+        self.written.update(op.op.results[n] for n in written)
+
+    def _places(self, tensor: ir.Value) -> list[Storage]:
+        """Where the tile inserts a value."""
+        found = []
+        for insert in self.function.insertions:
+            if insert.operands[0] == tensor:
+                bounds = tuple(e.bound for e in shape_of(tensor))
+                found += [s.slice(self._starts(insert, 2), bounds) for s in self.destinations[insert.operands[1]]]
+        return found
 
     def _recompute(self, op: TileOp) -> None:
         for number, result in enumerate(op.op.results):
@@ -239,6 +255,8 @@ class _Distribution:
         """What the tile inserts; what has equal extents is stored together."""
         groups: dict[tuple, list[Output]] = {}
         for insert in self.function.insertions:
+            if insert.operands[0] in self.written:
+                continue
             starts = self._starts(insert, 2)
             extents = shape_of(insert.operands[0])
             bounds = tuple(e.bound for e in extents)

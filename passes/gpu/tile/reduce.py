@@ -2,22 +2,24 @@
 
 In a spread layout several threads share a reduced dimension: each combines what it holds, then xor shuffles, then slots in shared memory
 combine the threads' partial results, and the initial value is folded in once. In a serial layout each thread reduces for itself, from the
-initial value on, by the body as it stands.
+initial value on, by the body as it stands. A result that has an element for each step is stored as the steps go by.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpIPredicate
 
-from ...common.affine import dim_position
+from ...common.affine import dim_position, loop_of
 from ...common.axes import TileOp
 from ...common.combiner import Combiner
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import ops_in
+from ...common.storage import Storage
 from ...common.vectors import from_lanes, is_vector, lane_of, widened
 from ..support.emit import barrier, shuffle
 from ..support.layout import Factor, Key, Layout
@@ -25,26 +27,43 @@ from .body import ThreadBody
 from .extents import Extent
 from .loops import nest
 from .tile_values import TileValues
-from .values import Reduced
+from .values import Empty, Reduced
 
 Partials = dict[Key, list[ir.Value]]
 """The accumulators of each register of the kept dimensions."""
 
 
-def emit_reduction(tile: TileValues, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None) -> list[Reduced]:
-    """Reduces `op` in `layout`; without a combiner, no dimension that is reduced may be shared by threads."""
-    return _Reduction(tile, op, layout, extents, combiner).emit()
+def emit_reduction(
+    tile: TileValues, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None, written: Mapping[int, list[Storage]]
+) -> list[Reduced | Empty]:
+    """Reduces `op` in `layout`; without a combiner, no dimension that is reduced may be shared by threads. `written`: where the results go
+    that have an element for each step."""
+    return _Reduction(tile, op, layout, extents, combiner, written).emit()
+
+
+def stored_results(op: TileOp) -> list[int]:
+    """The results that have an element for each step."""
+    return [n for n, m in enumerate(op.output_maps) if any(not op.parallel[d] for e in m.results if (d := dim_position(e)) is not None)]
 
 
 class _Reduction:
-    def __init__(self, tile: TileValues, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner | None):
-        self.tile, self.op, self.layout, self.extents, self.combiner = tile, op, layout, extents, combiner
+    def __init__(
+        self,
+        tile: TileValues,
+        op: TileOp,
+        layout: Layout,
+        extents: list[Extent],
+        combiner: Combiner | None,
+        written: Mapping[int, list[Storage]],
+    ):
+        self.tile, self.op, self.layout, self.extents, self.combiner, self.written = tile, op, layout, extents, combiner, written
         self.reduced = [d for d, parallel in enumerate(op.parallel) if not parallel]
         self.block = op.op.regions[0].blocks[0]
-        self.accumulators = list(self.block.arguments)[len(op.inputs) :]
+        self.totals = [n for n in range(len(op.inits)) if n not in written]
+        self.accumulators = [self.block.arguments[len(op.inputs) + n] for n in self.totals]
         self.lanes = layout.vector[1]
 
-    def emit(self) -> list[Reduced]:
+    def emit(self) -> list[Reduced | Empty]:
         spread = self.combiner is not None and any(self.layout.spread(d) for d in self.reduced)
         kept = sorted({self._kept(key) for key in self.layout.keys()})
         loops = any(self.layout.count(d, "s") > 1 for d in self.reduced)
@@ -55,7 +74,9 @@ class _Reduction:
             parts = _unflatten(start, carried)
             for key in self.layout.keys():
                 indices = [self._index(d, key, ivs) for d in range(len(key))]
-                parts[self._kept(key)] = step(key, indices, ivs, parts.get(self._kept(key)))
+                values = step(key, indices, ivs, parts.get(self._kept(key)))
+                self._write(key, indices, ivs, values)
+                parts[self._kept(key)] = [values[n] for n in self.totals]
             return [v for key in kept for v in parts[key]]
 
         flat = nest(self.tile.memo, self.layout, [v for parts in start.values() for v in parts], inside)
@@ -64,6 +85,17 @@ class _Reduction:
         if spread:
             parts = self._across_threads(parts)
         return self._results(parts)
+
+    def _write(self, key: Key, indices: list[LinearIndex], ivs: dict[int, LinearIndex], values: list[ir.Value]) -> None:
+        """Stores what has an element for this step."""
+        if not self.written:
+            return
+        threads = self.tile.threads
+        with threads.where(threads.both(threads.owner(self.layout), threads.mask(self.layout, self.extents, key, ivs))):
+            for number, places in self.written.items():
+                at = [indices[loop_of(e)] for e in self.op.output_maps[number].results]
+                for place in places:
+                    self.tile.memory.store(values[number], place, place.address(at), self.lanes)
 
     def _kept(self, key: Key) -> Key:
         return tuple(0 if d in self.reduced else k for d, k in enumerate(key))
@@ -77,7 +109,8 @@ class _Reduction:
 
     def _initial(self, key: Key, lanes: int) -> list[ir.Value]:
         found = []
-        for number, tensor in enumerate(self.op.inits):
+        for number in self.totals:
+            tensor = self.op.inits[number]
             read = self.tile.read(tensor, self._out_indices(number, key), lanes)
             found.append(self.tile.materialise(read, lanes))
         return found
@@ -196,16 +229,17 @@ class _Reduction:
             found[key] = self._tree(rows, lanes)
         return found
 
-    def _results(self, parts: Partials) -> list[Reduced]:
+    def _results(self, parts: Partials) -> list[Reduced | Empty]:
         lanes = self._kept_lanes()
-        found = []
-        for result, out in enumerate(self.op.output_maps):
+        found: list[Reduced | Empty] = [Empty()] * len(self.op.output_maps)
+        for number, result in enumerate(self.totals):
+            out = self.op.output_maps[result]
             reduced = Reduced(self.op, result, self.layout.project([dim_position(e) for e in out.results]))
             for key, values in parts.items():
                 indices = self._out_indices(result, key)
                 several = lanes if any(i.lanes for i in indices) else 1
-                reduced.values[tuple(indices), several] = widened(values[result], several)
-            found.append(reduced)
+                reduced.values[tuple(indices), several] = widened(values[number], several)
+            found[result] = reduced
         return found
 
 

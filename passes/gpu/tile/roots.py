@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from torch_mlir import ir
@@ -13,6 +13,7 @@ from ...common.affine import dim_position
 from ...common.axes import TileOp
 from ...common.combiner import split
 from ...common.linear_index import LinearIndex
+from ...common.storage import Storage
 from ...tiled.schedules.gpu_tile_sizes import access_elements
 from ..support.emit import WARP, barrier
 from ..support.layout import Layout, blocked, ordered, serial
@@ -22,7 +23,7 @@ from .memory import NoRoom
 from .reduce import emit_reduction
 from .tensor_reads import TensorRead, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
 from .tile_values import TileValues
-from .values import Output, Reduced, View
+from .values import Empty, Output, Reduced, View
 
 REGISTERS = 32
 """Elements that a thread holds of one value."""
@@ -41,8 +42,8 @@ class Roots:
         self._reductions: dict[tuple, Layout] = {}
         self._vector = access_elements(function)
 
-    def reduce(self, op: TileOp, extents: list[Extent], narrow: bool) -> list[Reduced]:
-        """Emits a reduction."""
+    def reduce(self, op: TileOp, extents: list[Extent], narrow: bool, written: Mapping[int, list[Storage]]) -> list[Reduced | Empty]:
+        """Emits a reduction; results that have an element for each step go where `written` says."""
         bounds = [e.bound for e in extents]
         reduced = frozenset(d for d, parallel in enumerate(op.parallel) if not parallel)
         combiner = split(op.op.regions[0].blocks[0], len(op.inputs), len(op.inits))
@@ -64,10 +65,10 @@ class Roots:
             vector = self._fit(extents, order[0], narrow, prod(bounds)) if order else 1
             layout = blocked(bounds, order, vector=vector, warps=warps, registers=REGISTERS, reduced=reduced)
             self._reductions.setdefault((tuple(extents), tuple(order)), layout)
-        if _kept_registers(layout, reduced) > MOST_KEPT:
+        if not written and _kept_registers(layout, reduced) > MOST_KEPT:
             raise NoRoom
         self._name("reduction", layout)
-        return emit_reduction(self.tile, op, layout, extents, combiner)
+        return emit_reduction(self.tile, op, layout, extents, combiner, written)
 
     def store(self, outputs: list[Output], narrow: bool) -> None:
         """Stores values of equal extents."""

@@ -9,6 +9,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import read_tile_op
+from ...common.combiner import SEQUENTIAL
 from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
 from ...tiled.schedules.gpu_tile_sizes import access_elements, is_window
@@ -41,7 +42,9 @@ def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
             if not all(read.parallel):
                 kept = prod(n for n, parallel in zip(bounds, read.parallel) if parallel)
                 points = prod(bounds)
-                if is_window(read):
+                if SEQUENTIAL in op.attributes:
+                    wanted = max(wanted, kept)
+                elif is_window(read):
                     wanted = max(wanted, ceil(kept / vector))
                 else:
                     wanted = max(wanted, ceil(points / (8 if few else 32)) if kept < 256 else kept)

@@ -19,6 +19,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp, loop_index
+from ...common.combiner import SEQUENTIAL
 from ...common.contraction import input_loops, reuses_all_inputs
 from ...common.rewriting import defining_op, walk
 
@@ -46,6 +47,8 @@ def choose_gpu_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
         return _loop_sizes(max(axes.ops, key=lambda op: op.points), axes, target)
     root = max(reductions, key=lambda op: op.points)
     outputs = prod(extent for extent, parallel in zip(root.extents, root.parallel) if parallel)
+    if SEQUENTIAL in root.op.attributes:
+        return _runs(_output_order(root), _per_block(2 * outputs, LOOP_THREADS, WARP, target), axes)
     if is_window(root):
         vector = vector_elements(v.type for op in axes.ops for v in [*op.inputs, *op.inits])
         points = _per_block(outputs, LOOP_THREADS * vector, WARP * vector, target)
@@ -64,7 +67,7 @@ def vector_elements(types: Iterable[ir.Type]) -> int:
 
 def has_loop(op: ir.Operation) -> bool:
     """Whether the body is a loop over an element, which takes a thread so long that others had better take its neighbours."""
-    return bool(walk(op, lambda each: each.name in ("scf.for", "scf.while")))
+    return bool(walk(op, lambda each: each.name in ("scf.for", "scf.while") or SEQUENTIAL in each.attributes))
 
 
 def access_elements(function: ir.Operation) -> int:
@@ -112,6 +115,8 @@ def _row_sizes(root: TileOp, outputs: int, axes: Axes, target: TargetView) -> di
 def is_window(op: TileOp) -> bool:
     """Whether each thread reduces for itself: few elements for each result, and memory runs along results."""
     loop = _memory_loop(op)
+    if SEQUENTIAL in op.op.attributes:
+        return False
     few = prod(n for n, parallel in zip(op.extents, op.parallel) if not parallel) <= _WINDOW_POINTS
     shared = reuses_all_inputs(op) and not _extracts(op)
     return few and not all(op.parallel) and not shared and loop is not None and op.parallel[loop]
