@@ -65,7 +65,7 @@ STAGES = (
     Stage(
         "fused",
         "every op in a named group",
-        ("fuse-loops", "plan-fusion", "join-contractions", "hoist-constant-groups", "evaluate-init"),
+        ("fuse-loops", "plan-fusion", "join-contractions", "hoist-constant-groups", "evaluate-init", "join-launches"),
     ),
     Stage(
         "lhlo",
@@ -88,13 +88,13 @@ STAGES = (
     Stage(
         "vector",
         "each group as a kernel over vectors and memrefs",
-        ("sort-rows", "fourier-kernels", "vectorize-tiles"),
+        ("sort-rows", "fourier-kernels", "vectorize-tiles", "join-regions"),
         kind="cpu",
     ),
     Stage(
         "gpu",
         "each group as a kernel of a gpu.module, its tiles distributed over threads",
-        ("distribute-scatters", "distribute-sorts", "distribute-tiles", "canonicalize", "cse"),
+        ("distribute-scatters", "distribute-sorts", "distribute-tiles", "join-kernels", "canonicalize", "cse"),
         kind="cuda",
     ),
     Stage(

@@ -91,6 +91,7 @@ LOWER_KERNELS = [
     "builtin.module(convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm)",
     "builtin.module(convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts,cse)",
     "wrap-kernels",
+    "lower-launches",
 ]
 
 # libdevice computes the rest: these are beyond 2 ulp there, or keep a table in local memory (docs/gpu.md)

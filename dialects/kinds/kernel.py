@@ -136,10 +136,18 @@ def _parallelism(kernel: ir.Operation, cost_ps: int, target: TargetView) -> tupl
     if "hloom.tiles" not in kernel.attributes:
         return -1, 0
     tiles = ir.IntegerAttr(kernel.attributes["hloom.tiles"]).value
-    share_ps = _REGIONS_A_THREAD * target.parallel_region_ps
-    if cost_ps <= 2 * share_ps or tiles < 2:
+    if tiles < 2 or not is_worth_a_region(cost_ps, target):
         return tiles, 0
-    return tiles, max(1, -(-tiles * share_ps // cost_ps))
+    return tiles, max(1, -(-tiles * _share_ps(target) // cost_ps))
+
+
+def is_worth_a_region(cost_ps: int, target: TargetView) -> bool:
+    """Whether a kernel of that cost is shared among threads, if it has tiles for them: two get a share each."""
+    return cost_ps > 2 * _share_ps(target)
+
+
+def _share_ps(target: TargetView) -> int:
+    return _REGIONS_A_THREAD * target.parallel_region_ps
 
 
 def _same_elements(buffer: ir.Type, wanted: ir.Type) -> bool:

@@ -14,13 +14,14 @@ Upstream's conversions run on that module alone and see nothing of the host prog
 noalias, save those that buffer assignment lets share a buffer (hloom.inplace). Constants of the kernels and declarations of what they call
 in the native library move with them.
 
-Must hold: the vector stage. Declined: functions without hloom.tiles; a module without kernels stays as it is.
+Must hold: the vector stage. Declined: functions without hloom.tiles, or that run kernels (lower-launches); a module without kernels stays as it is.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..common.launches import JOINS
 from ..common.rewriting import create, functions, integer, ops_in, symbol_name
 from ..registry import register_pass
 
@@ -30,7 +31,7 @@ _KEPT = ("hloom.tiles", "hloom.effort")
 
 @register_pass("isolate-kernels", "moves the kernels into a module of their own")
 def isolate_kernels(module: ir.Operation) -> None:
-    kernels = [f for f in functions(module) if "hloom.tiles" in f.attributes]
+    kernels = [f for f in functions(module) if "hloom.tiles" in f.attributes and JOINS not in f.attributes]
     if not kernels:
         return
     names = {symbol_name(k) for k in kernels}
@@ -49,7 +50,7 @@ def isolate_kernels(module: ir.Operation) -> None:
 def _is_used(op: ir.Operation, kernels: set[str]) -> bool:
     """Whether the op is a kernel, a constant of one, or declares what kernels call in the native library."""
     if op.name == "func.func":
-        return symbol_name(op) in kernels or not op.regions[0].blocks
+        return symbol_name(op) in kernels or not (op.regions[0].blocks or JOINS in op.attributes)
     return op.name == "memref.global" and symbol_name(op).rpartition("_constant_")[0] in kernels
 
 

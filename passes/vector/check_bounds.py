@@ -76,7 +76,7 @@ _FORMS = {
 
 @register_pass("check-bounds", "compares every access of the CPU's kernels with its buffer")
 def check_bounds(module: ir.Operation) -> None:
-    kernels = [f for f in functions(module) if "hloom.tiles" in f.attributes]
+    kernels = [f for f in functions(module) if "hloom.tiles" in f.attributes and f.regions[0].blocks]
     if not kernels or any(symbol_name(f) == REPORT for f in functions(module)):
         return
     with module.context, ir.Location.unknown():

@@ -25,6 +25,7 @@ class Code(DecisionCode):
     FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
     FUSED_ATTENTION = "fused", "of join-contractions: two contractions and the rows between them, which stay in the tile"
     FUSED_LOOP = "fused", "of fuse-loops: a loop is one kernel, its carries scalars of each element"
+    FUSED_HORIZONTAL = "fused", "of join-launches: independent kernels of one launch"
     KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
     POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"
     POLICY_FORBIDDEN = "note", "a rule of the policy asks for a generated kernel, or for one of its own, or keeps two kernels apart"
@@ -45,6 +46,9 @@ class Code(DecisionCode):
         "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles",
     )
     ALONE = "declined", "a sort or a scatter shares its kernel with no other op"
+    ARG_LIMIT = "declined", "a launch would have more kernels, or buffers, than one takes"
+    OCCUPANCY = "declined", "a kernel's blocks would find less room on a multiprocessor among those of others, or are of another size"
+    PEAK_MEMORY = "declined", "more bytes would be live at once than in the program's order"
     INPLACE_HAZARD = "declined", "a buffer that dynamic_update_slice may overwrite would be read at another index too"
     LOOP_CROSS_TILE = "declined", "of fuse-loops: in the next turn an element needs others' carries"
     LOOP_ALIAS = "declined", "of fuse-loops: a carry is read while parts of it are overwritten"

@@ -27,7 +27,7 @@ FIRST, LAST = "channels_first", "channels_last"
 APART = "apart"
 USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, APART, "cost")
 KERNEL, HOST = "kernel", "host"
-FORCE, FORBID, GROUP, DUPLICATE, ONCE = ACTIONS = ("force", "forbid", "group", "duplicate", "once")
+FORCE, FORBID, GROUP, DUPLICATE, ONCE, LAUNCH, ALONE = ACTIONS = ("force", "forbid", "group", "duplicate", "once", "launch", "alone")
 
 AnyOp: TypeAlias = Op | ir.Operation
 _KEYS = ("op", "loc", "module", "kind", "shape")

@@ -4,7 +4,7 @@
 
 force: a kernel that holds an op of the first kind, and one with an op of the second, become one wherever that is legal, whatever the price.
 forbid: they never do. group: as force, among all the ops that it matches. duplicate: the producer is copied into each of its consumers
-where it may be; once: it is not. Of the rules that match two kernels the first decides.
+where it may be; once: it is not. (launch and alone: launches/wishes.py.) Of the rules that match two kernels the first decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .codes import Code
 from .group import Group
 from .policy import FuseRule, Policy, idle, name, required
-from .policy_rules import DUPLICATE, FORCE, GROUP, ONCE, Match
+from .policy_rules import ALONE, DUPLICATE, FORCE, GROUP, LAUNCH, ONCE, Match
 from .records import Decision, Op, Program
 
 COPIES = "copies"
@@ -53,7 +53,7 @@ class Wishes:
         """What the rules ask of a merge of `u` into each target, proposed by a rule of rules/ of that name; None: as the price says."""
         for asked in self._asked:
             action = asked.rule.action
-            if action in (DUPLICATE, ONCE) and way != COPIES:
+            if action in (LAUNCH, ALONE) or (action in (DUPLICATE, ONCE) and way != COPIES):
                 continue
             if any(_between(asked, u, target, action in (DUPLICATE, ONCE)) for target in targets):
                 return Wish(action in (FORCE, GROUP, DUPLICATE), asked.name)

@@ -85,16 +85,16 @@ class Coalescing:
             self._join(a, b)
 
     def _handed_over(self, position: int, a: SharedBuffer, b: SharedBuffer) -> bool:
-        """Whether the node there reads one class for the last time and writes its value, or what it computes in place, to the other."""
-        node = self.liveness.at.get(position)
-        if node is None:
-            return False
-        read, written = (node.inputs, node.outputs) if isinstance(node, Call) else (node.sources, node.targets)
-        outputs = [(j, self.of[value]) for j, value in enumerate(written) if self.of[value] in (a, b)]
+        """Whether the node there reads one class for the last time and writes its value, or what it computes in place, to the other; of
+        the calls of a launch one does, and no other reads or writes either."""
+        nodes = self.liveness.at.get(position, [])
+        outputs = [(node, j, self.of[value]) for node in nodes for j, value in enumerate(_written(node)) if self.of[value] in (a, b)]
         if len(outputs) != 1:
             return False
-        j, storage = outputs[0]
-        other = b if storage is a else a
+        node, j, storage = outputs[0]
+        if any(self.of[value] in (a, b) for each in nodes if each is not node for value in _read(each)):
+            return False
+        read, other = _read(node), b if storage is a else a
         if any(self.of[value] is storage for value in read):
             return False
         given = {value for value in read if self.of[value] is other}
@@ -112,6 +112,14 @@ class Coalescing:
         large.result = a.result or b.result
         for interval in small.live:
             _insert(large.live, interval)
+
+
+def _read(node: Call | Move) -> list[Value]:
+    return node.inputs if isinstance(node, Call) else node.sources
+
+
+def _written(node: Call | Move) -> list[Value]:
+    return node.outputs if isinstance(node, Call) else node.targets
 
 
 def _merged(intervals: list[Interval]) -> list[Interval]:

@@ -11,6 +11,7 @@ from hloom.dialects.storage import storage_type
 from ...common.custom_calls import NUMBERS
 from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.init_function import UPDATED_BY, argument_attributes
+from ...common.launches import LAUNCH
 from ...common.ops import Kind
 from ...common.rewriting import create, i64_array, i64_attribute, index_constant, value_of
 from ...errors import PassFailure
@@ -229,6 +230,8 @@ class Emitter:
             pairs = self.assignment.inplace_pairs(call)
             callee = ir.FlatSymbolRefAttr.get(self.groups.specialised(self.assignment, call.callee, pairs))
             name, told = "lhlo.fusion", {"callee": callee, "inplace": i64_array(i for pair in pairs for i in pair)}
+            if call.launch is not None:
+                told[LAUNCH] = i64_attribute(call.launch)
         create(
             name,
             operands=[self.refs[storage] for storage in (*inputs, *outputs)],

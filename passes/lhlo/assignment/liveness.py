@@ -1,6 +1,6 @@
 """Positions in the linearised program, and when each value is live.
 
-Every call, move, loop entry, test, loop end, case and case end has a position. An interval [start, end) covers the positions at which the
+Every call, move, loop entry, test, loop end, case and case end has a position; the calls of one launch, which run at once, have one. An interval [start, end) covers the positions at which the
 value must be in memory; what a node reads and what it writes are both live at its position. A value from outside a loop that the loop
 reads stays live to the loop's end. A carry is live from the loop's entry to its last use in the loop (past the condition at least, after
 which the loop may end), and again where the body's last move sets it.
@@ -28,7 +28,7 @@ class Liveness:
     """Numbers the nodes of a program and computes the lifetime of its values (arguments and constants too)."""
 
     def __init__(self, program: Entry):
-        self.at: dict[int, Call | Move] = {}
+        self.at: dict[int, list[Call | Move]] = {}
         self.depth: dict[int, int] = {}
         self.values: dict[Value, Lifetime] = {}
         self.count = 0
@@ -42,11 +42,15 @@ class Liveness:
         return self.count - 1
 
     def _number(self, nodes: list[Node]) -> None:
+        launch: int | None = None
         for node in nodes:
             if isinstance(node, Call | Move):
-                node.position = self._tick()
-                self.at[node.position] = node
+                joins = isinstance(node, Call) and launch is not None and node.launch == launch
+                node.position = self.count - 1 if joins else self._tick()
+                self.at.setdefault(node.position, []).append(node)
+                launch = node.launch if isinstance(node, Call) else None
                 continue
+            launch = None
             node.start = self._tick()
             if isinstance(node, Loop):
                 self._number(node.cond)

@@ -15,6 +15,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size, storage_type
 
 from ...common.init_function import argument_attributes, updates
+from ...common.launches import launch_of
 from ...common.rewriting import is_block_argument
 from ...errors import PassFailure
 
@@ -38,11 +39,14 @@ class Value:
 
 @dataclass(eq=False)
 class Call:
+    """`launch`: the number of the launch that it shares with other calls of its block, which stand beside it."""
+
     callee: str
     inputs: list[Value]
     outputs: list[Value]
     loc: ir.Location
     position: int = -1
+    launch: int | None = None
 
 
 @dataclass(eq=False)
@@ -156,7 +160,8 @@ class _Reader:
             self.values[op.results[0]] = value
         elif op.name == "func.call":
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            nodes.append(Call(callee, [self.values[v] for v in op.operands], self.results(op), op.location))
+            inputs = [self.values[v] for v in op.operands]
+            nodes.append(Call(callee, inputs, self.results(op), op.location, launch=launch_of(op)))
         elif op.name == "stablehlo.while":
             self.read_while(op, nodes)
         elif op.name in ("stablehlo.case", "stablehlo.if"):

@@ -1,0 +1,94 @@
+"""Independent kernels that share a launch: their calls carry the launch's number, and stand together in their block until they become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from .rewriting import create, functions, i64_array, integer, integers, segments, walk
+
+LAUNCH = "hloom.launch"
+"""On a call: the number of the launch that its kernel shares with those of other calls in the block."""
+
+JOINS = "hloom.joins"
+"""On a function without a body: the kernels of a CPU that it runs (join-regions), each with the numbers of its buffers among all, its tiles,
+and its share of the numbers that the function is given a part of."""
+
+
+def launch_of(call: ir.Operation) -> int | None:
+    """The number of a call's launch; None where it has one of its own."""
+    return integer(call, LAUNCH) if LAUNCH in call.attributes else None
+
+
+def shared_launches(module: ir.Operation) -> list[list[ir.Operation]]:
+    """The lhlo.fusion ops of each launch that several share, in order."""
+    found: dict[tuple[str, int], list[ir.Operation]] = {}
+    for host in functions(module):
+        if "hloom.arena_bytes" in host.attributes:
+            for call in walk(host, lambda op: op.name == "lhlo.fusion" and LAUNCH in op.attributes):
+                found.setdefault((str(host.attributes["sym_name"]), integer(call, LAUNCH)), []).append(call)
+    return [calls for calls in found.values() if len(calls) > 1]
+
+
+def kernel_of(call: ir.Operation) -> str:
+    """The name of the function that an lhlo.fusion calls."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+@dataclass(frozen=True)
+class JoinedCall:
+    """One call for several. `places`: for each of these, its buffers' numbers among those of the one: inputs, which several may read,
+    then outputs. `inplace`: pairs of an input and an output, numbered apart, that are one buffer."""
+
+    calls: tuple[ir.Operation, ...]
+    inputs: list[ir.Value]
+    outputs: list[ir.Value]
+    places: tuple[tuple[int, ...], ...]
+    inplace: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the kernels of equal ones have in common."""
+        return tuple(map(kernel_of, self.calls)), self.places, self.inplace
+
+    def write(self, kernel: str) -> None:
+        """Puts the call of that kernel in the place of the first one, and the others are gone."""
+        first = self.calls[0]
+        sources = dict.fromkeys(name for call in self.calls for name in ir.ArrayAttr(call.attributes["source"]))
+        with ir.InsertionPoint(first), first.location:
+            create(
+                "lhlo.fusion",
+                operands=[*self.inputs, *self.outputs],
+                callee=ir.FlatSymbolRefAttr.get(kernel),
+                inplace=i64_array(self.inplace),
+                source=ir.ArrayAttr.get(list(sources)),
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(self.inputs), len(self.outputs)]),
+            )
+        for call in self.calls:
+            call.erase()
+
+
+def joined(calls: Sequence[ir.Operation]) -> JoinedCall:
+    """One call with the buffers of all: what several only read is passed once."""
+    inputs: list[ir.Value] = []
+    outputs: list[ir.Value] = []
+    inplace: list[int] = []
+    numbers: dict[ir.Value, int] = {}
+    places = []
+    for call in calls:
+        read, written = segments(call)
+        pairs = integers(call, "inplace")
+        mine = []
+        for place, value in enumerate(read):
+            if value not in numbers or place in pairs[::2]:
+                numbers[value] = len(inputs)
+                inputs.append(value)
+            mine.append(numbers[value])
+        for given, output in zip(pairs[::2], pairs[1::2]):
+            inplace += [mine[given], len(outputs) + output]
+        places.append((mine, range(len(outputs), len(outputs) + len(written))))
+        outputs += written
+    all_places = tuple((*mine, *(len(inputs) + number for number in theirs)) for mine, theirs in places)
+    return JoinedCall(tuple(calls), inputs, outputs, all_places, tuple(inplace))
