@@ -16,6 +16,14 @@ JOINS = "hloom.joins"
 """On a function without a body: the kernels of a CPU that it runs (join-regions), each with the numbers of its buffers among all, its tiles,
 and its share of the numbers that the function is given a part of."""
 
+MEMBERS = "hloom.members"
+"""On a kernel made of several: the names of these."""
+
+
+def members_of(kernel: ir.Operation) -> list[str]:
+    """The kernels that a kernel was made of; none of one that was not."""
+    return [ir.StringAttr(name).value for name in kernel.attributes[MEMBERS]] if MEMBERS in kernel.attributes else []
+
 
 def launch_of(call: ir.Operation) -> int | None:
     """The number of a call's launch; None where it has one of its own."""
@@ -52,6 +60,11 @@ class JoinedCall:
     def key(self) -> tuple[object, ...]:
         """What the kernels of equal ones have in common."""
         return tuple(map(kernel_of, self.calls)), self.places, self.inplace
+
+    @property
+    def members(self) -> ir.ArrayAttr:
+        """The value of MEMBERS of its kernel."""
+        return ir.ArrayAttr.get([ir.StringAttr.get(kernel_of(call)) for call in self.calls])
 
     def write(self, kernel: str) -> None:
         """Puts the call of that kernel in the place of the first one, and the others are gone."""

@@ -32,12 +32,14 @@ from .chains.chain import callee, groups_of
 from .launches.host_block import HostBlock, peak_of
 from .launches.packing import Launch, Member, Packing
 from .launches.price import is_small
-from .launches.schedule import Schedule
+from .launches.schedule import Schedule, Step
 from .launches.wishes import LaunchWishes
 from .planner.codes import Code
 from .planner.decisions import append_note
 from .planner.policy import policy_of
 
+SPARE_BYTES = 1 << 20
+"""A launch is worth as much memory, in a program that takes less."""
 _KINDS = ("loop", "reduce", "multi_reduce", "transpose", "matmul", "conv")
 _HELD = ("func.func", "stablehlo.while", "stablehlo.case", "stablehlo.if")
 
@@ -73,22 +75,23 @@ def _arrange(block: ir.Block, groups: dict[str, ir.Operation], packing: Packing,
     if len(members) < 2:
         return []
     known = HostBlock.of(block)
-    most = peak_of(known, [[op] for op in range(len(known.ops))])
+    most = max(SPARE_BYTES, peak_of(known, [[op] for op in range(len(known.ops))]))
 
-    def packed(waiting: list[int]) -> list[list[int]]:
+    def packed(waiting: list[int]) -> list[Step]:
         return [[member.place for member in step] for step in packing.pack([members[place] for place in waiting])]
 
     steps = Schedule(known, members, packed, most).steps
     peak, made = peak_of(known, steps), {tuple(step) for step in steps}
-    for launch in packing.launches:
-        if launch.shared and (peak > most or tuple(member.place for member in launch.members) not in made):
-            launch.code, launch.reason = Code.PEAK_MEMORY, f"more than the {most} bytes of the program's order would be live at once"
-    if any(launch.shared for launch in packing.launches):
+    launches = {launch.places: launch for launch in packing.launches}
+    for places, launch in launches.items():
+        if launch.shared and (peak > most or places not in made):
+            launch.code, launch.reason = Code.PEAK_MEMORY, f"more than {most} bytes, what the program's order takes, would be live at once"
+    if any(launch.shared for launch in launches.values()):
         _write(known, steps, number)
-    return packing.launches
+    return list(launches.values())
 
 
-def _write(known: HostBlock, steps: list, number: int) -> None:
+def _write(known: HostBlock, steps: list[Step], number: int) -> None:
     """The ops of the block in the order of the steps; the calls of a launch get its number."""
     terminator = known.ops[-1]
     for step in steps:

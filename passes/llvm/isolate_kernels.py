@@ -14,7 +14,8 @@ Upstream's conversions run on that module alone and see nothing of the host prog
 noalias, save those that buffer assignment lets share a buffer (hloom.inplace). Constants of the kernels and declarations of what they call
 in the native library move with them.
 
-Must hold: the vector stage. Declined: functions without hloom.tiles, or that run kernels (lower-launches); a module without kernels stays as it is.
+Must hold: the vector stage. Declined: functions without hloom.tiles, or that run kernels (lower-launches); a module without kernels
+stays as it is.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 
+from ..common.launches import members_of
 from ..common.rewriting import functions, inner_ops, symbol_name, top_level
 from ..registry import register_pass
 
@@ -35,12 +36,14 @@ def spare_llvm_passes(module: ir.Operation, *, long: int = 1500) -> None:
     """`long`: ops of a long kernel; so many take LLVM some tenths of a second."""
     programs: dict[str, set[str]] = {}
     looping: set[str] = set()
+    members = {symbol_name(function): members_of(function) for function in functions(module)}
     for program in top_level(module, "thunk.program"):
         for op in thunk.walk(program, "thunk.kernel"):
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            programs.setdefault(callee, set()).add(symbol_name(program))
-            if op.parent.operation.name != "thunk.program":
-                looping.add(callee)
+            for name in (callee, *members.get(callee, ())):
+                programs.setdefault(name, set()).add(symbol_name(program))
+                if op.parent.operation.name != "thunk.program":
+                    looping.add(name)
     for kernel in functions(module):
         name = symbol_name(kernel)
         if name in looping:

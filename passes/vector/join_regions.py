@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.launches import JOINS, LAUNCH, JoinedCall, joined, kernel_of, shared_launches
+from ..common.launches import JOINS, LAUNCH, MEMBERS, JoinedCall, joined, kernel_of, shared_launches
 from ..common.rewriting import create, functions, i64_array, i64_attr, integer, symbol_name, walk
 from ..registry import register_pass
 
@@ -62,5 +62,5 @@ def _declare(name: str, call: JoinedCall, kernels: list[ir.Operation]) -> None:
             sym_name=ir.StringAttr.get(name),
             sym_visibility=ir.StringAttr.get("private"),
             function_type=ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            **{JOINS: ir.ArrayAttr.get(joins), "hloom.tiles": i64_attr(tiles), **sums},
+            **{JOINS: ir.ArrayAttr.get(joins), MEMBERS: call.members, "hloom.tiles": i64_attr(tiles), **sums},
         )

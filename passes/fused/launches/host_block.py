@@ -12,14 +12,13 @@ from hloom.dialects.storage import byte_size
 
 from ...common.rewriting import captured_values, ops_in
 
-_IN_PLACE = "stablehlo.constant"
-"""Lies in the program, not in the arena."""
-
+_CONSTANT = "stablehlo.constant"
 
 @dataclass(frozen=True)
 class HostBlock:
     """Ops are numbered in their order, the terminator is the last one; `reads[op]` and `makes[op]` are values of this block, `users[op]`
-    the ops that read what one makes. `size`: bytes by value."""
+    the ops that read what one makes. `size`: the bytes of a value; none of constants, which lie in the program, and of what the
+    terminator hands on, which has memory of its own."""
 
     ops: list[ir.Operation]
     reads: list[list[int]]
@@ -38,7 +37,9 @@ class HostBlock:
             reads.append([numbers[value] for value in read if value in numbers])
             makes.append(range(len(size), len(size) + len(op.results)))
             numbers.update(zip(op.results, makes[-1]))
-            size += [0 if op.name == _IN_PLACE else byte_size(value.type) for value in op.results]
+            size += [0 if op.name == _CONSTANT else byte_size(value.type) for value in op.results]
+        for value in reads[-1]:
+            size[value] = 0
         maker = [place for place, made in enumerate(makes) for _ in made]
         users: list[list[int]] = [[] for _ in ops]
         for place, values in enumerate(reads):

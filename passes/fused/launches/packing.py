@@ -47,6 +47,10 @@ class Launch:
     reason: str = field(default="")
 
     @property
+    def places(self) -> tuple[int, ...]:
+        return tuple(member.place for member in self.members)
+
+    @property
     def shared(self) -> bool:
         return self.code is Code.FUSED_HORIZONTAL and len(self.members) > 1
 

@@ -14,13 +14,15 @@ from collections.abc import Callable, Collection, Sequence
 
 from .host_block import HostBlock
 
+_RETREATS = 64
+"""So often is a step given up for want of memory before a block stays in its order."""
 Step = Sequence[int]
 """Ops that are launched together."""
 
 
 class Schedule:
     """The steps of a block. `waits`: the kernels that may share a launch; `packed` says which of those that wait together do; `most`: the
-    bytes that the program takes as it stands. Where more would be live, nothing waits longer, and nothing is launched together."""
+    bytes that the program takes as it stands. Where more would be live, nothing waits longer, and fewer are launched together."""
 
     def __init__(self, block: HostBlock, waits: Collection[int], packed: Callable[[list[int]], list[Step]], most: int):
         self.block, self.waits, self.packed, self.most = block, waits, packed, most
@@ -28,6 +30,7 @@ class Schedule:
         self.needs = Counter(user for users in block.users for user in users)
         self.ready: list[int] = []
         self.waiting: list[int] = []
+        self.retreats = 0
         self.steps: list[Step] = []
         for op in range(len(block.ops)):
             if not self.needs[op]:
@@ -41,10 +44,20 @@ class Schedule:
             return self._run([heapq.heappop(self.ready)])
         if not self.waiting:
             return self._run([self.ready.pop()])
-        together, self.waiting = sorted(self.waiting), []
-        for step in self.packed(together):
-            for part in [step] if self.live.with_step(step) <= self.most else [[op] for op in step]:
-                self._run(part)
+        steps, self.waiting = self.packed(sorted(self.waiting)), []
+        for number, step in enumerate(steps):
+            if len(step) > 1 and self.live.with_step(step) > self.most:
+                return self._retreat(step, steps[number + 1 :])
+            self._run(step)
+
+    def _retreat(self, step: Step, later: Sequence[Step]) -> None:
+        """Runs the first op of a step for which there is no room; the others wait again, or, after so many times, for nothing any more."""
+        self.retreats += 1
+        first, *others = step
+        self.waiting = [*others, *(op for each in later for op in each)]
+        if self.retreats == _RETREATS:
+            self.ready, self.waiting, self.waits = sorted([*self.ready, *self.waiting]), [], ()
+        self._run([first])
 
     def _offer(self, op: int) -> None:
         if op in self.waits:

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, scf
 
 from ...common.control_flow import if_then
-from ...common.launches import JoinedCall
+from ...common.launches import MEMBERS, JoinedCall
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import clone_with, create, i64_attr, index_constant, integer, ops_in, replace, walk
 from ..support.emit import block_id, less_than, thread_id
@@ -39,7 +39,12 @@ def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], launch_
             workgroup_attributions=i64_attr(0),
             known_block_size=ir.DenseI32ArrayAttr.get([threads, 1, 1]),
             known_grid_size=ir.DenseI32ArrayAttr.get([blocks, 1, 1]),
-            **{"gpu.kernel": ir.UnitAttr.get(), "hloom.shared_bytes": i64_attr(max(each.dynamic for each in kernels)), **_figures(kernels, launch_ps)},
+            **{
+                "gpu.kernel": ir.UnitAttr.get(),
+                "hloom.shared_bytes": i64_attr(max(each.dynamic for each in kernels)),
+                MEMBERS: call.members,
+                **_figures(kernels, launch_ps),
+            },
         )
         entry = op.regions[0].blocks.append(*types)
     with ir.InsertionPoint(entry), op.location:
