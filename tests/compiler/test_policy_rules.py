@@ -93,7 +93,7 @@ unroll = false
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ({"fuse": [{"action": "fold"}]}, "action is force, forbid, group, duplicate or once, not 'fold'"),
+        ({"fuse": [{"action": "fold"}]}, "action is force, forbid, group, duplicate, once, launch or alone, not 'fold'"),
         ({"fuse": [{"with": 3}]}, "an entry has keys and values, 3 has not"),
         ({"fuse": [{"with": {"ops": "*"}}]}, "there is no 'ops'"),
         ({"tile": [{"op": "*"}]}, "sizes is a list of numbers"),
