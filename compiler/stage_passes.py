@@ -42,6 +42,7 @@ STABLEHLO = [
     "fold-converts-into-dots",
     "fold-transposes",
     "multiply-in-integers",
+    "scale-sums",
     "split-windows",
     "split-extremes",
     "split-phases",

@@ -31,12 +31,13 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.ops import CONTRACTIONS, Kind, named
-from ..common.rewriting import attributes_of, defining_op, integers, producer, value_of
+from ..common.rewriting import attributes_of, defining_op, producer, value_of
 from ..registry import register_pass
 from .support import build, constants
 from .support.dimensions import ConvDims, DotDims
 from .support.direct_convolution import direct_convolution, suits_winograd
 from .support.driver import rewrite
+from .support.scales import kept_dims, on_result, scale_of
 
 _RANGES = {"i8": (-128, 127), "ui8": (0, 255), "i16": (-32768, 32767)}
 _MOVES = named(Kind.MOVEMENT)
@@ -94,7 +95,7 @@ def _contraction(op: ir.Operation) -> list[ir.Value] | None:
     values = [_emitted(operand.integers, element) for operand, element in zip((left, right), narrow)]
     kind = build.tensor(build.shape_of(op.results[0]), ir.IntegerType.get_signless(32))
     total = build.convert(value_of(op.name, kind, values, **attributes_of(op)), wide)
-    scales = [_on_result(op, side, operand) for side, operand in enumerate((left, right)) if operand.scale is not None]
+    scales = [on_result(op, side, operand.scale, operand.axis) for side, operand in enumerate((left, right)) if operand.scale is not None]
     if scales:
         total = build.multiply(total, scales[0] if len(scales) == 1 else build.multiply(*scales))
     return [total]
@@ -133,42 +134,10 @@ def _operand(op: ir.Operation, side: int) -> _Operand | None:
         found = _range(value)
         return None if found is None else _Operand(value, found)
     for integer, factor in (multiplied.operands, list(multiplied.operands)[::-1]):
-        found, spread = _range(integer), _scale(factor)
-        if found is not None and spread is not None and (spread[1] is None or spread[1] in _kept(op, side)):
+        found, spread = _range(integer), scale_of(factor)
+        if found is not None and spread is not None and (spread[1] is None or spread[1] in kept_dims(op, side)):
             return _Operand(integer, found, *spread)
     return None
-
-
-def _scale(value: ir.Value) -> tuple[ir.Value, int | None] | None:
-    """(numbers, dimension) of a value that changes along one dimension at most."""
-    if constants.splat_attribute(value) is not None:
-        return build.full(build.tensor([], build.element_of(value)), constants.splat_value(value) or 0), None
-    spread = producer(value, "stablehlo.broadcast_in_dim")
-    if spread is None:
-        return None
-    source, axes = spread.operands[0], integers(spread, "broadcast_dimensions")
-    long = [axis for axis, extent in zip(axes, build.shape_of(source)) if extent != 1]
-    if len(long) > 1 or not build.count_of(source):
-        return None
-    return (build.reshape(source, build.shape_of(value)[long[0] : long[0] + 1] if long else []), long[0] if long else None)
-
-
-def _kept(op: ir.Operation, side: int) -> dict[int, int]:
-    """The operand's dimensions that the result has, with their places there."""
-    if op.name == "stablehlo.dot_general":
-        dims = DotDims.of(op)
-        order = [*dims.batch[side], *dims.free(side)]
-        first = len(dims.batch[0]) + (len(dims.free(0)) if side else 0)
-        return {d: place if place < len(dims.batch[0]) else first + place - len(dims.batch[0]) for place, d in enumerate(order)}
-    windows = ConvDims.of(op)
-    return {windows.first[0]: windows.first[2]} if side == 0 else {windows.second[1]: windows.second[2]}
-
-
-def _on_result(op: ir.Operation, side: int, operand: _Operand) -> ir.Value:
-    """The scale of an operand at the points of the result."""
-    assert operand.scale is not None
-    places = [] if operand.axis is None else [_kept(op, side)[operand.axis]]
-    return build.broadcast(operand.scale, build.shape_of(op.results[0]), places)
 
 
 def _range(value: ir.Value) -> _Range | None:

@@ -24,6 +24,7 @@ CONTROL = named(Kind.CONTROL) | {"func.call"}
 TERMINATORS = named(Kind.TERMINATOR) | {"func.return"}
 CONSTANT = "stablehlo.constant"
 VIEWS = FREE & named(Kind.MOVEMENT)
+_BYTES = frozenset({"i8", "ui8"})
 _READ_THROUGH = VIEWS | {"stablehlo.convert", "stablehlo.bitcast_convert", "stablehlo.transpose"}
 """The free ops through which a contraction reads its operands."""
 SCALAR_CHAIN = 32
@@ -104,6 +105,13 @@ def _widens(source: str, result: str) -> bool:
     return {source, result} <= FLOAT or {source, result} <= INTEGER
 
 
+def _dequantises(op: ir.Operation, source: str, result: str) -> bool:
+    """Whether a convert makes floats of bytes for dots alone, whose kernels on a CPU read the bytes."""
+    if source not in _BYTES or result not in FLOAT or target_of(op).kind != "cpu":
+        return False
+    return all(use.owner.name == "stablehlo.dot_general" for use in op.results[0].uses)
+
+
 def _tells_places(op: ir.Operation) -> bool:
     """Whether a constant is nothing but the places at which gathers read, which a kernel wants to know (vector/nests/places.py)."""
     kind = ir.RankedTensorType(op.results[0].type)
@@ -178,8 +186,10 @@ class _Reader:
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
         if draft.name in FREE or sees_floats(op) or _unpacks_filter(op):
             return True
-        if op.name == "stablehlo.convert" and operands[0].bits < results[0].bits and _widens(operands[0].element, results[0].element):
-            return True
+        if op.name == "stablehlo.convert" and operands[0].bits < results[0].bits:
+            types = operands[0].element, results[0].element
+            if _widens(*types) or _dequantises(op, *types):
+                return True
         if any(v.elements != 1 for v in (*operands, *results)) or draft.facts.work > 8:
             draft.chain = 0
             return False

@@ -8,8 +8,8 @@ from ...common.byte_floats import sees_float
 from ..lowering.generic import Generic
 
 _CHEAP_MATH = {"absf", "absi", "floor", "ceil", "trunc", "roundeven", "copysign", "fma", "ctpop", "ctlz"}
-_FREE = {"arith.constant", "arith.extf", "arith.extsi", "arith.extui", "linalg.index", "linalg.yield"}
-_EXTENSIONS = {"arith.extf", "arith.extsi", "arith.extui", "linalg.yield"}
+_FREE = {"arith.constant", "arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "linalg.index", "linalg.yield"}
+_EXTENSIONS = {"arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "linalg.yield"}
 _DEAR = {"arith.divf": 5, "arith.remf": 20, "arith.divsi": 10, "arith.divui": 10, "arith.remsi": 10, "arith.remui": 10, "tensor.extract": 4}
 _MATH = 20
 CAP = 1000

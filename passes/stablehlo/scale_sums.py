@@ -1,0 +1,65 @@
+"""scale-sums: a dot of weights that are dequantised, a scale a channel, reads the narrow weights, and its sums are scaled.
+
+Before (%S = stablehlo.broadcast_in_dim %s, dims = [1]):
+    %0 = stablehlo.convert %q : (tensor<1024x4096xi8>) -> tensor<1024x4096xf32>
+    %1 = stablehlo.multiply %0, %S : tensor<1024x4096xf32>
+    %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<1x1024xf32>, tensor<1024x4096xf32>) -> tensor<1x4096xf32>
+After:
+    %0 = stablehlo.convert %q : (tensor<1024x4096xi8>) -> tensor<1024x4096xf32>     // the dot's kernel reads %q through it
+    %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<1x1024xf32>, tensor<1024x4096xf32>) -> tensor<1x4096xf32>
+    %2 = stablehlo.multiply %1, %S' : tensor<1x4096xf32>                            // %S' = stablehlo.broadcast_in_dim %s, dims = [1]
+
+Bound weights stay as narrow as they are bound, where @init would have made f32 of them: a decoder that multiplies one row moves a quarter
+of the bytes. Results change by a rounding. Must hold: fold-transposes has run. Declined: factors that change along what is summed, values
+that are as wide before the convert, more elements in the result than in the operand (to scale the weights is less work), targets other than
+CPUs, whose kernels read no integers as floats.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.rewriting import attributes_of, producer, value_of
+from ..registry import register_pass
+from .support import build
+from .support.driver import rewrite
+from .support.scales import kept_dims, on_result, scale_of
+
+_NARROW = ("i8", "ui8", "f16", "bf16")
+
+
+@register_pass("scale-sums", "scales the sums of a dot in the place of its narrow operands", ops=("stablehlo.dot_general",))
+def scale_sums(module: ir.Operation) -> None:
+    if target_of(module).kind == "cpu":
+        rewrite(module, {"stablehlo.dot_general": (_dot,)})
+
+
+def _dot(op: ir.Operation) -> list[ir.Value] | None:
+    """The dot with one of its operands as it was before it was scaled, its sums scaled."""
+    if "algorithm" in op.attributes or not isinstance(build.element_of(op.results[0]), ir.F32Type):
+        return None
+    for side in (1, 0):
+        found = _scaled(op, side)
+        if found is not None:
+            narrow, scale, axis = found
+            operands = list(op.operands)
+            operands[side] = narrow
+            sums = value_of(op.name, op.results[0].type, operands, **attributes_of(op))
+            return [build.multiply(sums, on_result(op, side, scale, axis))]
+    return None
+
+
+def _scaled(op: ir.Operation, side: int) -> tuple[ir.Value, ir.Value, int | None] | None:
+    """(values, scale, its dimension) of an operand that is narrow values times a scale."""
+    multiplied = producer(op.operands[side], "stablehlo.multiply")
+    if multiplied is None or build.count_of(op.results[0]) > build.count_of(op.operands[side]):
+        return None
+    for values, factor in (multiplied.operands, list(multiplied.operands)[::-1]):
+        converted, scale = producer(values, "stablehlo.convert"), scale_of(factor)
+        if converted is None or scale is None or str(build.element_of(converted.operands[0])) not in _NARROW:
+            continue
+        if scale[1] is None or scale[1] in kept_dims(op, side):
+            return values, *scale
+    return None

@@ -1,0 +1,64 @@
+// RUN: hloom-opt %s --split-input-file --scale-sums | filecheck %s
+
+// Changed: A scale for each of the result's columns.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: %[[X:.*]]: tensor<2x8xf32>, %[[Q:.*]]: tensor<8x16xi8>, %[[S:.*]]: tensor<16xf32>
+// CHECK: %[[F:.*]] = stablehlo.convert %[[Q]]
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[X]], %[[F]], contracting_dims = [1] x [0]
+// CHECK: %[[B:.*]] = stablehlo.broadcast_in_dim %[[S]], dims = [1] : (tensor<16xf32>) -> tensor<2x16xf32>
+// CHECK: %[[R:.*]] = stablehlo.multiply %[[D]], %[[B]]
+// CHECK: return %[[R]]
+func.func @columns(%x: tensor<2x8xf32>, %q: tensor<8x16xi8>, %s: tensor<16xf32>) -> tensor<2x16xf32> {
+  %f = stablehlo.convert %q : (tensor<8x16xi8>) -> tensor<8x16xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+  %w = stablehlo.multiply %f, %b : tensor<8x16xf32>
+  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
+  return %r : tensor<2x16xf32>
+}
+
+// -----
+
+// Changed: One scale for all, of the left operand, which is multiplied by a transposed one.
+// CHECK-LABEL: func.func @one
+// CHECK: %[[F:.*]] = stablehlo.convert
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[F]], %{{.*}}, contracting_dims = [1] x [1]
+// CHECK: stablehlo.multiply %[[D]], %{{.*}} : tensor<16x2xf32>
+func.func @one(%x: tensor<2x8xf32>, %q: tensor<16x8xbf16>, %s: tensor<f32>) -> tensor<16x2xf32> {
+  %f = stablehlo.convert %q : (tensor<16x8xbf16>) -> tensor<16x8xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<16x8xf32>
+  %w = stablehlo.multiply %b, %f : tensor<16x8xf32>
+  %r = stablehlo.dot_general %w, %x, contracting_dims = [1] x [1] : (tensor<16x8xf32>, tensor<2x8xf32>) -> tensor<16x2xf32>
+  return %r : tensor<16x2xf32>
+}
+
+// -----
+
+// Declined: The scale changes along what is summed.
+// CHECK-LABEL: func.func @summed
+// CHECK: %[[W:.*]] = stablehlo.multiply
+// CHECK: stablehlo.dot_general %{{.*}}, %[[W]]
+func.func @summed(%x: tensor<2x8xf32>, %q: tensor<8x16xi8>, %s: tensor<8xf32>) -> tensor<2x16xf32> {
+  %f = stablehlo.convert %q : (tensor<8x16xi8>) -> tensor<8x16xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+  %w = stablehlo.multiply %f, %b : tensor<8x16xf32>
+  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
+  return %r : tensor<2x16xf32>
+}
+
+// -----
+
+// Declined: More sums than weights; and weights of f32, which @init scales once.
+// CHECK-LABEL: func.func @many
+// CHECK: %[[W:.*]] = stablehlo.multiply
+// CHECK: stablehlo.dot_general %{{.*}}, %[[W]]
+// CHECK: %[[V:.*]] = stablehlo.multiply
+// CHECK: stablehlo.dot_general %{{.*}}, %[[V]]
+func.func @many(%x: tensor<9x8xf32>, %q: tensor<8x16xi8>, %v: tensor<8x16xf32>, %s: tensor<16xf32>) -> (tensor<9x16xf32>, tensor<9x16xf32>) {
+  %f = stablehlo.convert %q : (tensor<8x16xi8>) -> tensor<8x16xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+  %w = stablehlo.multiply %f, %b : tensor<8x16xf32>
+  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<9x8xf32>, tensor<8x16xf32>) -> tensor<9x16xf32>
+  %c = stablehlo.multiply %v, %b : tensor<8x16xf32>
+  %t = stablehlo.dot_general %x, %c, contracting_dims = [1] x [0] : (tensor<9x8xf32>, tensor<8x16xf32>) -> tensor<9x16xf32>
+  return %r, %t : tensor<9x16xf32>, tensor<9x16xf32>
+}
