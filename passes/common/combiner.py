@@ -11,7 +11,8 @@ from .reductions import neutral_element
 from .rewriting import defining_op, ops_in
 
 SEQUENTIAL = "hloom.sequential"
-"""On a linalg.generic: its steps are taken in order; what its body makes of an element and the results so far is no reduction."""
+"""On a linalg.generic: its steps are taken in order, "up" or "down"; what its body makes of an element and the results so far is no
+reduction."""
 _IDEMPOTENT = {
     "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
     "arith.andi", "arith.ori",
@@ -59,6 +60,11 @@ class Combiner:
         if any(attribute is None for attribute in found):
             return None
         return [arith.constant(value.type, attribute) for value, attribute in zip(self.values, found)]
+
+
+def goes_down(op: ir.Operation) -> bool:
+    """Whether a generic's steps are taken from the last to the first."""
+    return SEQUENTIAL in op.attributes and ir.StringAttr(op.attributes[SEQUENTIAL]).value == "down"
 
 
 def is_long(combiner: Combiner | None) -> bool:

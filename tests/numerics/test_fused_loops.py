@@ -41,6 +41,10 @@ def scan_of_pairs(xs):
     return lax.scan(body, (xs[0], xs[1]), xs)
 
 
+def scan_without_carries(xs):
+    return lax.scan(lambda c, x: (c, jnp.sin(x)), 0, xs)[1]
+
+
 def scan_of_scalars(xs):
     return lax.scan(lambda c, x: (c * 0.5 + x, c), jnp.float32(0), xs)
 
@@ -53,6 +57,14 @@ def scan_of_keys(xs, key):
         return (s, k), s
 
     return lax.scan(body, (xs[0], key), xs)
+
+
+def reverse_scan(xs):
+    return lax.scan(lambda c, x: (c * 0.5 + x, (c, jnp.sin(c))), xs[0], xs, reverse=True)
+
+
+def gradient_of_a_scan(xs):
+    return jax.grad(lambda xs: lax.scan(lambda c, x: (jnp.tanh(c * x), c), xs[0], xs)[0].sum())(xs)
 
 
 def keys(x, key):
@@ -128,8 +140,11 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "scan": (scan, numbers(40, 77)),
     "scan of two dimensions": (scan, numbers(20, 5, 33)),
     "scan of pairs": (scan_of_pairs, numbers(19, 50)),
+    "scan without carries": (scan_without_carries, numbers(30, 41)),
     "scan of scalars": (scan_of_scalars, numbers(50)),
     "scan of keys": (scan_of_keys, numbers(18, 40), KEY),
+    "reverse scan": (reverse_scan, numbers(20, 61)),
+    "gradient of a scan": (gradient_of_a_scan, numbers(20, 61)),
     "keys": (keys, numbers(65), KEY),
     "newton": (newton, numbers(100) + 1),
     "newton of three dimensions": (newton, numbers(3, 5, 37) + 1),
@@ -148,7 +163,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "columns read": (columns_read, numbers(9), numbers(9, 18)),
     "two shapes": (two_shapes, numbers(70), numbers(9, 3)),
 }
-SIMULATED = ["scan", "scan of pairs", "scan of keys", "keys", "newton of three dimensions", "turns at run time", "nested", "short rows", "booleans"]
+SIMULATED = ["scan", "scan without carries", "scan of pairs", "scan of keys", "reverse scan", "keys", "newton of three dimensions", "turns at run time", "nested", "short rows", "booleans"]
 
 
 def codes(exe: Any) -> list[str]:
@@ -180,10 +195,6 @@ def heat(u):
     return lax.fori_loop(0, 18, lambda i, u: u + 0.1 * (jnp.roll(u, 1) - 2 * u + jnp.roll(u, -1)), u)
 
 
-def reverse_scan(xs):
-    return lax.scan(lambda c, x: (c * 0.5 + x, c), xs[0], xs, reverse=True)
-
-
 def reads_what_it_writes(ys):
     return lax.fori_loop(1, 20, lambda i, ys: lax.dynamic_update_index_in_dim(ys, ys[i - 1] * 0.5 + 1, i, 0), ys)
 
@@ -193,7 +204,6 @@ def reads_what_it_writes(ys):
     [
         (heat, numbers(64), "LOOP_CROSS_TILE"),
         (short_rows, numbers(7, 60), "LOOP_CROSS_TILE"),
-        (reverse_scan, numbers(20, 30), "LOOP_CROSS_TILE"),
         (reads_what_it_writes, numbers(20, 30), "LOOP_ALIAS"),
     ],
 )

@@ -15,6 +15,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.index_expression import ZERO, Expr, Point, loop
+from ..planner.codes import Code
 from .nodes import Loop, Node
 from .rules import follow
 from .streams import Stream, stream_of
@@ -39,6 +40,11 @@ class Part:
     @property
     def points(self) -> int:
         return prod(self.extents)
+
+    @property
+    def down(self) -> bool:
+        """Whether what is written turn by turn is written from the last row on."""
+        return any(stream.down for stream in self.streams.values())
 
     @property
     def outer(self) -> Loop:
@@ -96,6 +102,8 @@ def _add(part: Part, results: _Results, number: int, axes: list[int | None]) -> 
     """Traces a result; `axes` are the loops of its dimensions but the turns."""
     stream, tracer = results.streams.get(number), part.tracer
     points = list(_points(results.shape(number), axes))
+    if stream is not None and any(other.down != stream.down for other in part.streams.values()):
+        raise Obstacle(Code.LOOP_BODY, "rows are written from the first on, and from the last on", tracer.loop.results[number])
     if stream is None:
         part.roots[number], part.axes[number] = [(point, tracer.root(number, point)) for point in points], axes
         return

@@ -25,7 +25,7 @@ from .parts import Part
 from .rules import region_ops
 from .trace import inside
 
-UNKNOWN = 16
+UNKNOWN = 4
 GATHERED = 8
 """An element that does not lie beside its neighbour's costs so many operations."""
 CHUNK = 4

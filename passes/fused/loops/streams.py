@@ -1,6 +1,6 @@
 """What a loop writes turn by turn: a carry of which each turn writes one row, `ys[i] = …`, and that nothing in the loop reads.
 
-The row is the counter's value: a loop that writes the last row first is not one. A stream is written in the kernel as its turns go by, so the turns are a
+The row is the counter's value, or counts down from the last. A stream is written in the kernel as its turns go by, so the turns are a
 loop of the kernel's nest, and reads of `xs[i]` are plain reads along it.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.index_expression import ZERO, Expr, loop
+from ...common.index_expression import ZERO, Expr
 from ...common.rewriting import defining_op, has_one_use
 from ...common.scalars import is_unsigned
 from ...stablehlo.rules import loops as counted
@@ -20,10 +20,11 @@ from .nodes import Carry, Computed, Known, Loop, Node
 
 @dataclass(frozen=True)
 class Stream:
-    """`row` is what a turn writes; `dim` the dimension of the turns."""
+    """`row` is what a turn writes; `dim` the dimension of the turns; `down`: from the last row to the first."""
 
     row: ir.Value
     dim: int
+    down: bool
 
 
 def stream_of(op: ir.Operation, number: int) -> Stream | None:
@@ -46,7 +47,8 @@ def stream_of(op: ir.Operation, number: int) -> Stream | None:
     if any(rows[d] != shape[d] for d in range(len(shape)) if d != dim):
         return None
     line = _line(starts[dim], body.arguments[counter.index], counter)
-    return Stream(row, dim) if line == (1, 0) else None
+    ways = {(1, 0): False, (-1, counter.trips - 1): True}
+    return Stream(row, dim, ways[line]) if line in ways else None
 
 
 def _line(value: ir.Value, counter: ir.Value, known: counted.Counter) -> tuple[int, int] | None:
@@ -64,8 +66,8 @@ def _line(value: ir.Value, counter: ir.Value, known: counted.Counter) -> tuple[i
     return None if x is None or y is None else (x[0] + sign * y[0], x[1] + sign * y[1])
 
 
-def turn_index(node: Node, outer: Loop, number: int, limit: int) -> Expr | None:
-    """A node as an index that is linear in the turn, which is the loop `number` of a nest; None where it is none from 0 to `limit`."""
+def turn_index(node: Node, outer: Loop, turn: Expr, limit: int) -> Expr | None:
+    """A node as an index that is linear in the turn; None where it is none from 0 to `limit`."""
     if not limit:
         return ZERO
     counter = counted.find_counter(outer.op)
@@ -73,7 +75,7 @@ def turn_index(node: Node, outer: Loop, number: int, limit: int) -> Expr | None:
     if line is None or counter is None:
         return None
     ends = sorted((line[1], line[0] * (counter.trips - 1) + line[1]))
-    return loop(number, counter.trips) * line[0] + line[1] if 0 <= ends[0] and ends[1] <= limit else None
+    return turn * line[0] + line[1] if 0 <= ends[0] and ends[1] <= limit else None
 
 
 def is_counter(node: Node, outer: Loop) -> bool:

@@ -16,7 +16,7 @@ from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.affine import dim_position, loop_of
 from ...common.axes import TileOp
-from ...common.combiner import Combiner
+from ...common.combiner import Combiner, goes_down
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import ops_in
 from ...common.storage import Storage
@@ -101,7 +101,9 @@ class _Reduction:
         return tuple(0 if d in self.reduced else k for d, k in enumerate(key))
 
     def _index(self, dim: int, key: Key, ivs: dict[int, LinearIndex]) -> LinearIndex:
-        return self.tile.threads.index(self.layout, dim, self.extents[dim], key[dim], ivs)
+        index = self.tile.threads.index(self.layout, dim, self.extents[dim], key[dim], ivs)
+        down = dim in self.reduced and goes_down(self.op.op)
+        return LinearIndex(constant=self.extents[dim].bound - 1) - index if down else index
 
     def _out_indices(self, result: int, key: Key) -> list[LinearIndex]:
         dims = [dim_position(e) for e in self.op.output_maps[result].results]

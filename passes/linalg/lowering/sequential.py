@@ -1,10 +1,11 @@
 """A loop that writes something turn by turn: a generic whose first loop is the turns, its carries the results so far.
 
-    %h, %ys = linalg.generic {maps = (t, d0) -> (t, d0), (d0), (t, d0), iterators = [reduction, parallel], hloom.sequential}
+    %h, %ys = linalg.generic {maps = (t, d0) -> (t, d0), (d0), (t, d0), iterators = [reduction, parallel], hloom.sequential = "up"}
         ins(%xs) outs(%h0, %empty) { (x, h, _): %n = …; yield %n, %n }
 
-It has a scan's form (scan.py), but its body is no reduction's: its steps are taken in order. The counter is the index of the loop; other
-carries that are the same for all elements each element has for itself.
+It has a scan's form (scan.py), but its body is no reduction's: its steps are taken in order, from the first on (`hloom.sequential = "up"`) or
+from the last (`"down"`). The counter is computed from the index of the loop; other carries that are the same for all elements each element
+has for itself. Without carries the turns are a loop like the others.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from torch_mlir import ir
 
 from ...common.affine import to_affine
 from ...common.combiner import SEQUENTIAL
-from ...common.index_expression import Atom, Expr, Point
+from ...common.index_expression import Atom, Expr, Point, loop
 from ...common.rewriting import defining_op
 from ...common.scalars import signless
 from ...fused.loops.nodes import Element, Node, Result, Start
@@ -38,36 +39,39 @@ class _Sequential:
         assert self.loop.trips is not None  # streams have a counter
         self.rank, self.extents = len(part.extents), [self.loop.trips, *part.extents]
         self.dims = [ir.AffineExpr.get_dim((d + 1) % (self.rank + 1)) for d in range(self.rank + 1)]
+        row = loop(self.rank, self.loop.trips)
+        self.turn = row * -1 + (self.loop.trips - 1) if part.down else row
         self.starts = self._turn_indices()
         self.carries = [carry for carry, _ in self.loop.slots]
 
     def lower(self) -> list[ir.Value]:
-        low, part, loop = self.low, self.part, self.loop
-        own = {node.slot: node for node in carries(loop) if node.scope is loop.body}
-        kept = [slot for slot in range(len(loop.slots)) if slot not in own or not is_counter(own[slot], loop)]
+        low, part, outer = self.low, self.part, self.loop
+        own = {node.slot: node for node in carries(outer) if node.scope is outer.body}
+        kept = [slot for slot in range(len(outer.slots)) if slot not in own or not is_counter(own[slot], outer)]
         written = [(n, node) for n in part.streams for _, node in part.roots[n]]
         begun = self._begun(kept)
-        rows = [generic.empty(self.extents, generic.element_of(loop.op.results[n])) for n, _ in written]
+        rows = [generic.empty(self.extents, generic.element_of(outer.op.results[n])) for n, _ in written]
         tile, whole = generic.affine_map(self.rank + 1, generic.dims(range(1, self.rank + 1))), generic.identity(self.rank + 1)
         outs, out_maps = [*begun, *rows], [tile] * len(kept) + [whole] * len(written)
         inputs = [node for node in part.tracer.nodes if isinstance(node, Element) and self._is_input(node)]
         reads: list[Read] = [(node.value, self._map(node.point)) for node in inputs]
 
         def body(scalars: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
-            turn = low.scalars.loop_index(0)
-            emitter = Emitter(low, [*[low.scalars.loop_index(d + 1) for d in range(self.rank)], turn], dict(zip(inputs, scalars)))
+            dims = [low.scalars.loop_index((d + 1) % (self.rank + 1)) for d in range(self.rank + 1)]
+            emitter = Emitter(low, dims, dict(zip(inputs, scalars)))
             emitter.made |= {own[slot]: total for slot, total in zip(kept, totals) if slot in own}
-            emitter.made |= {node: self._counter(turn, node) for node in own.values() if is_counter(node, loop)}
+            emitter.made |= {node: self._counter(emitter.index(self.turn)) for node in own.values() if is_counter(node, outer)}
             for number, index in self.starts.items():
                 emitter.starts[number] = emitter.index(index)
                 emitter.made[part.tracer.nodes[number]] = emitter.starts[number]
-            return emitter.values([*[loop.nexts[slot] for slot in kept], *[node for _, node in written]])
+            return emitter.values([*[outer.nexts[slot] for slot in kept], *[node for _, node in written]])
 
-        iterators = [generic.REDUCTION] + [generic.PARALLEL] * self.rank
+        iterators = [generic.REDUCTION if kept else generic.PARALLEL] + [generic.PARALLEL] * self.rank
         made = low.structured(reads, outs, out_maps, iterators, body)
         owner = defining_op(made[0])
         assert owner is not None
-        owner.attributes[SEQUENTIAL] = ir.UnitAttr.get()
+        if kept:
+            owner.attributes[SEQUENTIAL] = ir.StringAttr.get("down" if part.down else "up")
         of_row = iter(made[len(kept) :])
         streamed = {n: [next(of_row) for _ in part.roots[n]] for n in part.streams}
         return [
@@ -100,7 +104,7 @@ class _Sequential:
         found = {}
         for node in self.part.tracer.nodes:
             if isinstance(node, Start):
-                index = turn_index(node.operands[0], self.loop, self.rank, node.limit)
+                index = turn_index(node.operands[0], self.loop, self.turn, node.limit)
                 if index is not None:
                     found[node.number] = index
         return found
@@ -120,7 +124,7 @@ class _Sequential:
         """Whether its index is one of the nest's loops alone, so that a map tells it."""
         return node.scope.depth <= 1 and all(x.is_linear and not x.depends_on("value") for x in self._plain(node.point))
 
-    def _counter(self, turn: ir.Value, node: Node) -> ir.Value:
+    def _counter(self, turn: ir.Value) -> ir.Value:
         counter = find_counter(self.loop.op)
         assert counter is not None
         s, kind = self.low.scalars, signless(generic.element_of(self.loop.op.results[counter.index]))

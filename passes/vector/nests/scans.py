@@ -23,7 +23,7 @@ from torch_mlir.dialects import arith, vector
 from hloom.dialects.target import TargetView
 
 from ...common.affine import used_dims
-from ...common.combiner import Combiner, is_long, split
+from ...common.combiner import Combiner, goes_down, is_long, split
 from ...common.control_flow import for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import is_used
@@ -95,12 +95,16 @@ class _Scan:
         first = self._point(fixed, lanes, start)
         begun = [lanes.widen(first.init(self.work, number)) for number in self.totals]
 
+        extent = self.work.extents[self.scanned]
+        down = goes_down(self.work.op)
+
         def step(index: LinearIndex, totals: list[ir.Value]) -> list[ir.Value]:
+            index = LinearIndex.of(extent) - index - 1 if down else index
             point = self._point({**fixed, self.scanned: index}, lanes, start)
             results = point.evaluate(self.work, [*totals, *(LinearIndex() for _ in self.stored)])
             return self._results(point, [lanes.widen(r) for r in results])
 
-        self._store_totals(first, for_loop(0, self.work.extents[self.scanned], 1, begun, step))
+        self._store_totals(first, for_loop(0, extent, 1, begun, step))
 
     def _results(self, point: Point, results: list[ir.Value]) -> list[ir.Value]:
         """Stores what is stored at every step; gives the rest."""
