@@ -20,7 +20,7 @@ from hloom.passes.common.ops import Kind, named
 from hloom.passes.common.rewriting import functions, inner_ops, symbol_name
 from hloom.passes.errors import CompileError
 
-KINDS = {"loop", "reduce", "multi_reduce", "transpose", "matmul", "conv", "sort", "fourier", "scatter", "while", "call", "library", "evaluate"}
+KINDS = frozenset("loop reduce multi_reduce transpose matmul conv sort fourier scatter while call library evaluate".split())
 
 
 class StageError(CompileError):

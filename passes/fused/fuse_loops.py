@@ -8,13 +8,14 @@ After:
     %r = call @loop_0(%arg0) : (tensor<2048xf32>) -> tensor<2048xf32>
     func.func private @loop_0(%x) attributes {hloom.kind = "while"} { the loop; return }
 
-The carries are scalars of an element, which stay in registers: an element of a result is followed back through the body (loops/trace.py), and
-where that needs only a few elements of each carry, always the same, a tile is computed from the first turn to the last. What is the same
-for all elements (counters, keys of random numbers) each tile computes for itself. Loops in the body stay loops.
+The carries are scalars of an element, which stay in registers: an element of a result is followed back through the body (loops/trace.py),
+and where that needs only a few elements of each carry, always the same, a tile is computed from the first turn to the last. What is the
+same for all elements (counters, keys of random numbers) each tile computes for itself. Loops in the body stay loops.
 
-Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each: where
-an element needs its neighbours' (LOOP_CROSS_TILE), ops in the body that are no scalar code (LOOP_BODY), and loops that turn faster in the
-host program (NO_GAIN); a carry that is read and written in part (LOOP_ALIAS); conditions of all tiles (LOOP_COND). A policy's `[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
+Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each:
+where an element needs its neighbours' (LOOP_CROSS_TILE), a carry that is read and written in part (LOOP_ALIAS), conditions of all tiles
+(LOOP_COND), ops in the body that are no scalar code (LOOP_BODY), and loops that turn faster in the host program (NO_GAIN). A policy's
+`[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from .planner.codes import Code
 from .planner.decisions import append_note
 from .planner.loop_wishes import LoopWishes
 from .planner.policy import HOST, policy_of
-
 
 LEAST_GAIN = 20
 """A loop that gains less than one part in so many stays where it is."""

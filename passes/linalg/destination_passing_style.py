@@ -57,7 +57,9 @@ def _rebuild(source: Generic, chosen: dict[int, int]) -> None:
     kept = [i for i in range(len(source.inputs)) if i not in gone]
     outs = [source.inputs[chosen[n]] if n in chosen else out for n, out in enumerate(source.outs)]
     with ir.InsertionPoint(source.op), source.op.location:
-        op = new_generic([source.inputs[i] for i in kept], outs, [*(source.maps[i] for i in kept), *source.out_maps], source.iterators, source.op)
+        op = new_generic(
+            [source.inputs[i] for i in kept], outs, [*(source.maps[i] for i in kept), *source.out_maps], source.iterators, source.op
+        )
     block, arguments = source.block, list(source.block.arguments)
     for number, i in chosen.items():
         arguments[i].replace_all_uses_with(arguments[len(source.inputs) + number])

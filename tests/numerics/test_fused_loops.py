@@ -163,7 +163,19 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "columns read": (columns_read, numbers(9), numbers(9, 18)),
     "two shapes": (two_shapes, numbers(70), numbers(9, 3)),
 }
-SIMULATED = ["scan", "scan without carries", "scan of pairs", "scan of keys", "reverse scan", "keys", "newton of three dimensions", "turns at run time", "nested", "short rows", "booleans"]
+SIMULATED = [
+    "scan",
+    "scan without carries",
+    "scan of pairs",
+    "scan of keys",
+    "reverse scan",
+    "keys",
+    "newton of three dimensions",
+    "turns at run time",
+    "nested",
+    "short rows",
+    "booleans",
+]
 
 
 def codes(exe: Any) -> list[str]:
@@ -200,7 +212,7 @@ def reads_what_it_writes(ys):
 
 
 @pytest.mark.parametrize(
-    "function, inputs, code",
+    ("function", "inputs", "code"),
     [
         (heat, numbers(64), "LOOP_CROSS_TILE"),
         (short_rows, numbers(7, 60), "LOOP_CROSS_TILE"),

@@ -1,8 +1,8 @@
 """What one element of a loop's results is made of: scalars of loops within loops, without IR.
 
-A node is a scalar. It lies in a scope: before the loop, in a loop's body, or in a loop's condition, the outermost in which all is known that it
-depends on. A carry of a loop is one slot for each index at which it is needed: of a key of two words two slots, of a vector over which the
-tile lies one.
+A node is a scalar. It lies in a scope: before the loop, in a loop's body, or in a loop's condition, the outermost in which all is known
+that it depends on. A carry of a loop is one slot for each index at which it is needed: of a key of two words two slots, of a vector over
+which the tile lies one.
 """
 
 from __future__ import annotations

@@ -63,6 +63,7 @@ def _elementwise(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
 
 
 def _constant(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
+    yield from ()
     value = op.results[0]
     splat = constants.splat_attribute(value)
     if splat is not None:
@@ -74,14 +75,13 @@ def _constant(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
     number = known[tuple(index.constant for index in point)].item()
     made = ir.FloatAttr.get(element, number) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, int(number))
     return tracer.add(Known, attribute=made)
-    yield
 
 
 def _iota(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
+    yield from ()
     index = point[integer(op, "iota_dimension")]
     element = ir.RankedTensorType(op.results[0].type).element_type
     return tracer.add(Position, index=index, element=element, varies=bool(index.dims))
-    yield
 
 
 def _concatenate(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:

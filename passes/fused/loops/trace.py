@@ -1,8 +1,8 @@
 """Follows one element of a loop's result back through the body to where it comes from.
 
-`Tracer.at(value, point)` is the node of an element. A carry needed at an index needs its next value at the same index, so the slots of a loop
-grow until nothing new is needed. If they end there, a tile computes all turns for itself. They do not where an element depends on its
-neighbours (`u[i - 1]` needs `u[i - 2]`, …), or on all of a row: Crossing.
+`Tracer.at(value, point)` is the node of an element. A carry needed at an index needs its next value at the same index, so the slots of a
+loop grow until nothing new is needed. If they end there, a tile computes all turns for itself. They do not where an element depends on
+its neighbours (`u[i - 1]` needs `u[i - 2]`, …), or on all of a row: then there is an Obstacle.
 
 The rules (rules.py) are generators: they yield (value, point) and are sent the node. A chain of a thousand ops is no recursion of Python.
 """

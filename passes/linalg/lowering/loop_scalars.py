@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from torch_mlir import ir
 
@@ -143,7 +144,7 @@ class Emitter:
         return self.low.scalars.cast("arith.extui" if unsigned else "arith.extsi", kind, value)
 
 
-_EMIT = {
+_EMIT: dict[type[Node], Callable[[Emitter, Any], ir.Value]] = {
     Element: Emitter._element,
     Known: Emitter._known,
     Position: Emitter._position,

@@ -3,9 +3,9 @@
     %h, %ys = linalg.generic {maps = (t, d0) -> (t, d0), (d0), (t, d0), iterators = [reduction, parallel], hloom.sequential = "up"}
         ins(%xs) outs(%h0, %empty) { (x, h, _): %n = …; yield %n, %n }
 
-It has a scan's form (scan.py), but its body is no reduction's: its steps are taken in order, from the first on (`hloom.sequential = "up"`) or
-from the last (`"down"`). The counter is computed from the index of the loop; other carries that are the same for all elements each element
-has for itself. Without carries the turns are a loop like the others.
+It has a scan's form (scan.py), but its body is no reduction's: its steps are taken in order, from the first on (`hloom.sequential = "up"`)
+or from the last (`"down"`). The counter is computed from the index of the loop; other carries that are the same for all elements each
+element has for itself. Without carries the turns are a loop like the others.
 """
 
 from __future__ import annotations
