@@ -111,6 +111,11 @@ def small_matrices(x, w):
     return lax.fori_loop(0, 19, lambda i, s: jnp.tanh(s @ w), x)
 
 
+def pairs_side_by_side(x):
+    turned = lambda v: lax.fori_loop(0, 20, lambda i, s: jnp.array([s[1], -s[0]]) * 0.5 + s * 0.5, v)  # noqa: E731
+    return jax.vmap(turned)(x)
+
+
 def halves(x):
     return lax.fori_loop(0, 19, lambda i, s: s * jnp.bfloat16(0.9) + jnp.bfloat16(0.1), x)
 
@@ -156,6 +161,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "nested at run time": (nested_at_run_time, numbers(40), np.int32(6)),
     "short rows": (short_rows, numbers(70, 6)),
     "small matrices": (small_matrices, numbers(50, 4), numbers(4, 4)),
+    "pairs side by side": (pairs_side_by_side, numbers(150, 2)),
     "halves": (halves, numbers(70).astype(jnp.bfloat16)),
     "integers": (integers, rng.integers(0, 50, 70).astype(np.int32)),
     "booleans": (booleans, numbers(70)),
@@ -174,6 +180,7 @@ SIMULATED = [
     "turns at run time",
     "nested",
     "short rows",
+    "pairs side by side",
     "booleans",
 ]
 
@@ -201,6 +208,32 @@ def test_a_loop_is_a_kernel(name):
 @pytest.mark.parametrize("name", SIMULATED)
 def test_a_loop_is_a_kernel_of_a_gpu(name):
     assert "FUSED_LOOP" in codes(check(*PROGRAMS[name], target="sim:sm_90a"))
+
+
+def cartpole(state, key):
+    def body(carry, _):
+        (x, v, angle, spin), key, ended = carry
+        key, for_action, for_reset = jax.random.split(key, 3)
+        force = jnp.where(jax.random.uniform(for_action, x.shape) > 0.5, 10.0, -10.0)
+        cos, sin = jnp.cos(angle), jnp.sin(angle)
+        push = (force + 0.05 * spin * spin * sin) / 1.1
+        torque = (9.8 * sin - cos * push) / (0.5 * (4.0 / 3.0 - 0.1 * cos * cos / 1.1))
+        after = jnp.stack([x + 0.02 * v, v + 0.02 * (push - 0.05 * torque * cos / 1.1), angle + 0.02 * spin, spin + 0.02 * torque])
+        done = (jnp.abs(after[0]) > 2.4) | (jnp.abs(after[2]) > 0.2)
+        reset = jax.random.uniform(for_reset, after.shape, minval=-0.05, maxval=0.05)
+        return (jnp.where(done[None], reset, after), key, ended + done), None
+
+    return lax.scan(body, (state, key, jnp.zeros(state.shape[1])), None, length=STEPS_OF_CARTPOLE)[0][::2]
+
+
+STEPS_OF_CARTPOLE = 20
+
+
+def test_cartpole_is_a_kernel_of_a_warp_a_block():
+    exe = check(cartpole, numbers(4, 2048) * 0.1 - 0.05, KEY, target="sim:sm_90a")
+    (kernel,) = (each for each in exe.report.data["kernels"] if each["name"].startswith("loop"))
+    assert (kernel["grid"], kernel["block"], kernel["calls"]) == ([64, 1, 1], [32, 1, 1], 1)
+    assert kernel["read"] == 4 * 2048 * 4 + 2048 * 8 and kernel["written"] == 5 * 2048 * 4  # the state and the key; state and counts
 
 
 def heat(u):

@@ -30,43 +30,55 @@ def tensor(shape) -> str:
 def update(name, shape) -> tuple[str, tuple[str, ...]]:
     """p - 0.5 g."""
     kind = tensor(shape)
-    return f"""
+    return (
+        f"""
       %{name}_h = stablehlo.constant dense<0.5> : {kind}
       %{name}_s = stablehlo.multiply %{name}_1, %{name}_h : {kind}
-      %{name} = stablehlo.subtract %{name}_0, %{name}_s : {kind}""", (kind, kind, kind)
+      %{name} = stablehlo.subtract %{name}_0, %{name}_s : {kind}""",
+        (kind, kind, kind),
+    )
 
 
 def moments(name, shape) -> tuple[str, tuple[str, ...]]:
     """What an optimiser keeps of gradients: (p + g) / (sqrt(|g|) + 1)."""
     kind = tensor(shape)
-    return f"""
+    return (
+        f"""
       %{name}_a = stablehlo.abs %{name}_1 : {kind}
       %{name}_r = stablehlo.sqrt %{name}_a : {kind}
       %{name}_o = stablehlo.constant dense<1.0> : {kind}
       %{name}_d = stablehlo.add %{name}_r, %{name}_o : {kind}
       %{name}_s = stablehlo.add %{name}_0, %{name}_1 : {kind}
-      %{name} = stablehlo.divide %{name}_s, %{name}_d : {kind}""", (kind, kind, kind)
+      %{name} = stablehlo.divide %{name}_s, %{name}_d : {kind}""",
+        (kind, kind, kind),
+    )
 
 
 def row_sums(name, shape) -> tuple[str, tuple[str, ...]]:
     """The sums of the rows of p g."""
     kind, sums = tensor(shape), tensor(shape[:-1])
-    return f"""
+    return (
+        f"""
       %{name}_p = stablehlo.multiply %{name}_0, %{name}_1 : {kind}
       %{name}_z = stablehlo.constant dense<0.0> : tensor<f32>
       %{name} = stablehlo.reduce(%{name}_p init: %{name}_z) applies stablehlo.add across dimensions = [{len(shape) - 1}]
-        : ({kind}, tensor<f32>) -> {sums}""", (kind, kind, sums)
+        : ({kind}, tensor<f32>) -> {sums}""",
+        (kind, kind, sums),
+    )
 
 
 def centred(name, shape) -> tuple[str, tuple[str, ...]]:
     """p less the largest of its row of g: a row stays in the tile."""
     kind, rows, dims = tensor(shape), tensor(shape[:-1]), list(range(len(shape) - 1))
-    return f"""
+    return (
+        f"""
       %{name}_z = stablehlo.constant dense<0xFF800000> : tensor<f32>
       %{name}_m = stablehlo.reduce(%{name}_1 init: %{name}_z) applies stablehlo.maximum across dimensions = [{len(shape) - 1}]
         : ({kind}, tensor<f32>) -> {rows}
       %{name}_b = stablehlo.broadcast_in_dim %{name}_m, dims = {dims} : ({rows}) -> {kind}
-      %{name} = stablehlo.subtract %{name}_0, %{name}_b : {kind}""", (kind, kind, kind)
+      %{name} = stablehlo.subtract %{name}_0, %{name}_b : {kind}""",
+        (kind, kind, kind),
+    )
 
 
 NUMPY = {

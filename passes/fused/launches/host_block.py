@@ -14,6 +14,7 @@ from ...common.rewriting import captured_values, ops_in
 
 _CONSTANT = "stablehlo.constant"
 
+
 @dataclass(frozen=True)
 class HostBlock:
     """Ops are numbered in their order, the terminator is the last one; `reads[op]` and `makes[op]` are values of this block, `users[op]`

@@ -86,7 +86,8 @@ def price(part: Part, target: TargetView) -> Price:
         between = max(0, memory - without) if carried > target.l2_bytes else 0
     else:
         rate = target.f32_flops
-        within = max(points * (turn.varying + turn.same) * SECOND // rate, turn.chain * GPU_WAIT_PS)
+        apart = max(map(len, part.roots.values()))  # elements of a result that are scalars each: a thread computes all, for one
+        within = max(points * apart * (turn.varying + turn.same) * SECOND // rate, turn.chain * GPU_WAIT_PS)
         without = max((points * turn.varying + moved * MOVED) * SECOND // rate, turn.chain * GPU_WAIT_PS)
         call, between = target.launch_ps, max(0, memory - without)
     work = trips * (points * turn.varying + turn.same)

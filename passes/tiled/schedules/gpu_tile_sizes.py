@@ -17,7 +17,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.affine import dim_position, used_dims
+from ...common.affine import dim_position, read_maps, used_dims
 from ...common.axes import Axes, TileOp, loop_index
 from ...common.combiner import SEQUENTIAL
 from ...common.contraction import input_loops, reuses_all_inputs
@@ -73,7 +73,20 @@ def has_loop(op: ir.Operation) -> bool:
 def access_elements(function: ir.Operation) -> int:
     """Elements of the widest access of a group's threads."""
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    return 1 if has_loop(function) else vector_elements([*kind.inputs, *kind.results])
+    most = vector_elements([*kind.inputs, *kind.results])
+    return _side_by_side(function, most) if has_loop(function) else most
+
+
+def _side_by_side(function: ir.Operation, most: int) -> int:
+    """Elements that a thread of a loop has: those of a short last dimension that the loop computes together, if an access takes them."""
+    for op in walk(function, lambda each: each.name == "linalg.generic" and not has_loop(each)):
+        maps = read_maps(op)
+        last = dim_position(maps[-1].results[-1]) if len(maps[-1].results) else None
+        made = [m for m, value in zip(maps, op.operands) if (owner := defining_op(value)) is not None and has_loop(owner)]
+        extent = ir.RankedTensorType(op.results[0].type).shape[-1] if made else 1
+        if made and all(last not in map(dim_position, m.results) for m in made) and 1 < extent <= most and most % extent == 0:
+            return extent
+    return 1
 
 
 def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
@@ -86,7 +99,8 @@ def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
                 sizes[axis] = min(ACROSS, axes.extent[axis])
         return _kept(sizes, order, axes)
     if any(has_loop(op.op) for op in axes.ops):
-        return _runs(order, _per_block(2 * root.points, LOOP_THREADS, WARP, target), axes)
+        each = _side_by_side(root.op.parent.operation, ACCESS_BYTES)
+        return _runs(order, _per_block(2 * root.points, LOOP_THREADS * each, WARP * each, target), axes)
     vector = vector_elements(v.type for op in axes.ops for v in [*op.inputs, *op.inits])
     points = _per_block(root.points, LOOP_THREADS * vector, WARP * vector, target)
     return _runs(order, points, axes)

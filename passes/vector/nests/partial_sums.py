@@ -117,7 +117,9 @@ class PartialSums:
         totals = for_loop(lower, whole, steps, totals, piece)
         return self._piece([(whole, upper), *others], at, totals) if whole < upper else totals
 
-    def _piece(self, loops: Sequence[Taps], at: tuple[LinearIndex, ...], totals: list[ir.Value], steps: int | None = None) -> list[ir.Value]:
+    def _piece(
+        self, loops: Sequence[Taps], at: tuple[LinearIndex, ...], totals: list[ir.Value], steps: int | None = None
+    ) -> list[ir.Value]:
         together = steps_together(loops[-1], self.most, steps) if loops else 1
         return added(totals, sum_loops(loops, self.zeros, self.body, at, together))
 
