@@ -165,6 +165,9 @@ class Compilation:
         """The steps from top to bottom. The report reads the module where a fact first stands in it."""
         report = ReportBuilder()
         if stage_number(self.stage) <= stage_number("fused"):
+            if stage_number(self.stage) <= stage_number("stablehlo"):
+                self.to("stablehlo")
+                report.stablehlo(self.module)
             with observed_plans() as plans:
                 self.to("fused")
             report.fused(self.module, plans)

@@ -12,10 +12,12 @@ from torch_mlir import ir
 
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
+from hloom.passes.common.init_function import entry
 from hloom.passes.common.launches import MEMBERS, members_of
-from hloom.passes.common.ops import CONTRACTIONS
+from hloom.passes.common.ops import CONTRACTIONS, FREE
 from hloom.passes.common.places import place
 from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, top_level, walk
+from hloom.passes.fused.launches.host_block import peak_in_order
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.passes.fused.planner.observed import Plan
@@ -41,6 +43,14 @@ class ReportBuilder:
         self._members: dict[str, list[str]] = {}
         """The groups of a kernel that was made of several."""
         self._decided: ir.Attribute | None = None
+
+    @uninterrupted()
+    def stablehlo(self, module: ir.Operation) -> None:
+        """The stage before ops are grouped: what the arena would take if each were a kernel of its own, but those that every kernel
+        computes for itself (views, broadcasts, iotas)."""
+        main = entry(module, "main")
+        if main is not None:
+            self.data["memory"]["unfused"] = peak_in_order(main.regions[0].blocks[0], {*FREE, "stablehlo.constant"})
 
     @uninterrupted()
     def fused(self, module: ir.Operation, plans: Sequence[Plan] = ()) -> None:
@@ -81,10 +91,10 @@ class ReportBuilder:
         self._members = {symbol_name(kernel): members_of(kernel) for kernel in kernels if MEMBERS in kernel.attributes}
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for program in top_level(module, "thunk.program"):
-            entry = symbol_name(program)
-            self.data["memory"]["arena" if entry == "main" else "init arena"] = integer(program, "arena_bytes")
+            name = symbol_name(program)
+            self.data["memory"]["arena" if name == "main" else "init arena"] = integer(program, "arena_bytes")
             for op in walk(program, lambda op: "writes" in op.attributes):
-                self._add(rows, entry, op)
+                self._add(rows, name, op)
         self.data["groups"] = list(rows.values())
         target = target_of(module)
         if target.kind == "cuda":

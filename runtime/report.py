@@ -1,7 +1,7 @@
 """The explain report: what became of every op of a program, and why. Plain data from the compiler, told as text, JSON or one HTML page.
 
     {"program":   {"name", "source", "target", "inputs", "outputs"},
-     "memory":    {"arena", "live", "constants", "bound", "init"},                                        bytes
+     "memory":    {"unfused", "arena", "live", "constants", "bound", "init"},                             bytes
      "groups":    [{"name", "entry", "kind", "kernel", "calls", "ops", "from", "reads", "writes", "flops", "cost_ps", "tiles", "grain"}],
      "threads":   [{"threads", "cost_ps", "alone_ps"}],                                                                CPUs alone
      "kernels":   [{"name", "grid", "block", "registers", "spills", "stack", "shared", "occupancy", "blocks", "limit", "read", "written",

@@ -1,4 +1,4 @@
-"""Independent kernels that share a launch: their calls carry the launch's number, and stand together in their block until they become one."""
+"""Independent kernels that share a launch: their calls carry its number, and stand together in their block until they become one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LAUNCH = "hloom.launch"
 """On a call: the number of the launch that its kernel shares with those of other calls in the block."""
 
 JOINS = "hloom.joins"
-"""On a function without a body: the kernels of a CPU that it runs (join-regions), each with the numbers of its buffers among all, its tiles,
+"""On a function without a body: the kernels of a CPU that it runs (join-regions), each with its buffers' numbers among all, its tiles,
 and its share of the numbers that the function is given a part of."""
 
 MEMBERS = "hloom.members"

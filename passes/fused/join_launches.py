@@ -29,7 +29,7 @@ from ..common.launches import LAUNCH
 from ..common.rewriting import i64_attr, integer, ops_in, walk
 from ..registry import register_pass
 from .chains.chain import callee, groups_of
-from .launches.host_block import HostBlock, peak_of
+from .launches.host_block import HOLDERS, HostBlock, peak_of
 from .launches.packing import Launch, Member, Packing
 from .launches.price import is_small
 from .launches.schedule import Schedule, Step
@@ -41,7 +41,6 @@ from .planner.policy import policy_of
 SPARE_BYTES = 1 << 20
 """A launch is worth as much memory, in a program that takes less."""
 _KINDS = ("loop", "reduce", "multi_reduce", "transpose", "matmul", "conv")
-_HELD = ("func.func", "stablehlo.while", "stablehlo.case", "stablehlo.if")
 
 
 @register_pass("join-launches", "has small independent kernels share a launch", ops=("func.call",))
@@ -53,7 +52,7 @@ def join_launches(module: ir.Operation) -> None:
     target, wishes = target_of(module), LaunchWishes(policy_of(module), groups.values())
     shared: list[Launch] = []
     with module.context:
-        for holder in walk(main, lambda op: op.name in _HELD):
+        for holder in walk(main, lambda op: op.name in ("func.func", *HOLDERS)):
             for block in (block for region in holder.regions for block in region.blocks):
                 packing = Packing(target, wishes)
                 for launch in _arrange(block, groups, packing, len(shared)):

@@ -12,7 +12,7 @@ After:
 
 Parts that meet, meet in tiles too: what one thread leaves another takes up.
 
-Must hold: wrap-kernels has run.
+Must hold: wrap-kernels has run. Declined: nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small independent kernels in one launch: what they compute, on CPUs and on simulated GPUs, how many launches are left, and at what cost."""
+"""Small independent kernels in one launch: what they compute, on CPUs and on simulated GPUs, and how many launches are left."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -12,6 +12,8 @@ from hloom.dialects.storage import byte_size
 
 from ...common.rewriting import captured_values, ops_in
 
+HOLDERS = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
+"""What runs blocks of the host program."""
 _CONSTANT = "stablehlo.constant"
 
 
@@ -19,16 +21,18 @@ _CONSTANT = "stablehlo.constant"
 class HostBlock:
     """Ops are numbered in their order, the terminator is the last one; `reads[op]` and `makes[op]` are values of this block, `users[op]`
     the ops that read what one makes. `size`: the bytes of a value; none of constants, which lie in the program, and of what the
-    terminator hands on, which has memory of its own."""
+    terminator hands on, which has memory of its own. `inside`: the bytes that are live within an op, a loop or a branch, at most."""
 
     ops: list[ir.Operation]
     reads: list[list[int]]
     makes: list[range]
     users: list[list[int]]
     size: list[int]
+    inside: list[int]
 
     @classmethod
-    def of(cls, block: ir.Block) -> HostBlock:
+    def of(cls, block: ir.Block, free: Collection[str] = (_CONSTANT,)) -> HostBlock:
+        """`free`: the ops whose results take no memory."""
         ops = ops_in(block)
         numbers: dict[ir.Value, int] = {}
         size: list[int] = []
@@ -38,7 +42,7 @@ class HostBlock:
             reads.append([numbers[value] for value in read if value in numbers])
             makes.append(range(len(size), len(size) + len(op.results)))
             numbers.update(zip(op.results, makes[-1]))
-            size += [0 if op.name == _CONSTANT else byte_size(value.type) for value in op.results]
+            size += [0 if op.name in free else byte_size(value.type) for value in op.results]
         for value in reads[-1]:
             size[value] = 0
         maker = [place for place, made in enumerate(makes) for _ in made]
@@ -46,7 +50,7 @@ class HostBlock:
         for place, values in enumerate(reads):
             for before in sorted({maker[value] for value in values}):
                 users[before].append(place)
-        return cls(ops, reads, makes, users, size)
+        return cls(ops, reads, makes, users, size, [_inside(op, free) for op in ops])
 
     def live(self) -> Live:
         return Live(self)
@@ -62,11 +66,14 @@ class Live:
 
     def with_step(self, step: Sequence[int]) -> int:
         """The bytes that are live while the step runs."""
-        return self.now + sum(self.block.size[value] for op in step for value in self.block.makes[op])
+        return self.now + sum(self._makes(op) + self.block.inside[op] for op in step)
+
+    def _makes(self, op: int) -> int:
+        return sum(self.block.size[value] for value in self.block.makes[op])
 
     def run(self, step: Sequence[int]) -> None:
-        self.now = self.with_step(step)
-        self.peak = max(self.peak, self.now)
+        self.peak = max(self.peak, self.with_step(step))
+        self.now += sum(map(self._makes, step))
         for op in step:
             self.readers.subtract(self.block.reads[op])
             done = [value for value in (*self.block.reads[op], *self.block.makes[op]) if not self.readers[value]]
@@ -79,3 +86,16 @@ def peak_of(block: HostBlock, steps: Sequence[Sequence[int]]) -> int:
     for step in steps:
         live.run(step)
     return live.peak
+
+
+def peak_in_order(block: ir.Block, free: Collection[str] = (_CONSTANT,)) -> int:
+    """The most bytes that are live when the ops of a block run as they stand."""
+    known = HostBlock.of(block, free)
+    return peak_of(known, [[op] for op in range(len(known.ops))])
+
+
+def _inside(op: ir.Operation, free: Collection[str]) -> int:
+    """Of an op that runs blocks of the host program; a reduction's body is no such."""
+    if op.name not in HOLDERS:
+        return 0
+    return max((peak_in_order(block, free) for region in op.regions for block in region.blocks), default=0)

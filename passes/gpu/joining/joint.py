@@ -27,9 +27,8 @@ def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], launch_
     types: list[ir.Type] = [ir.NoneType.get()] * count
     marks: list[ir.Attribute] = [ir.DictAttr.get({})] * count
     for kernel, places in zip(kernels, call.places):
-        for place, argument, given in zip(
-            places, kernel.op.regions[0].blocks[0].arguments, ir.ArrayAttr(kernel.op.attributes["arg_attrs"])
-        ):
+        arguments = zip(places, kernel.op.regions[0].blocks[0].arguments, ir.ArrayAttr(kernel.op.attributes["arg_attrs"]))
+        for place, argument, given in arguments:
             types[place], marks[place] = argument.type, given
     with ir.InsertionPoint(kernels[0].op), kernels[0].op.location:
         op = create(

@@ -2,8 +2,8 @@
 
 Every call, move, loop entry, test, loop end, case and case end has a position; the calls of one launch, which run at once, have one. An
 interval [start, end) covers the positions at which the value must be in memory; what a node reads and what it writes are both live at its
-position. A value from outside a loop that the loop reads stays live to the loop's end. A carry is live from the loop's entry to its last use in the loop (past the condition at least, after
-which the loop may end), and again where the body's last move sets it.
+position. A value from outside a loop that the loop reads stays live to the loop's end. A carry is live from the loop's entry to its last
+use in the loop (past the condition at least, after which the loop may end), and again where the body's last move sets it.
 """
 
 from __future__ import annotations

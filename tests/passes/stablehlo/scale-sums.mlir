@@ -62,3 +62,16 @@ func.func @many(%x: tensor<9x8xf32>, %q: tensor<8x16xi8>, %v: tensor<8x16xf32>, 
   %t = stablehlo.dot_general %x, %c, contracting_dims = [1] x [0] : (tensor<9x8xf32>, tensor<8x16xf32>) -> tensor<9x16xf32>
   return %r, %t : tensor<9x16xf32>, tensor<9x16xf32>
 }
+
+// -----
+
+// Unchanged: Narrow weights without a scale.
+// CHECK-LABEL: func.func @plain
+// CHECK: %[[F:.*]] = stablehlo.convert
+// CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %{{.*}}, %[[F]]
+// CHECK-NEXT: return %[[R]]
+func.func @plain(%x: tensor<2x8xf32>, %q: tensor<8x16xi8>) -> tensor<2x16xf32> {
+  %f = stablehlo.convert %q : (tensor<8x16xi8>) -> tensor<8x16xf32>
+  %r = stablehlo.dot_general %x, %f, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
+  return %r : tensor<2x16xf32>
+}
