@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import ml_dtypes
 import numpy as np
+
+from hloom.runtime.dtypes import numpy_dtype
 
 Arrays = list[np.ndarray]
 
@@ -54,8 +55,16 @@ def _norm(rows: int, columns: int) -> Arrays:
     return [_random(0, rows, columns), _random(1, columns), _random(2, columns)]
 
 
-def _cast(arrays: Callable[[], Arrays], dtype: type) -> Arrays:
-    return [array.astype(dtype) for array in arrays()]
+def _cast(arrays: Callable[[], Arrays], dtype: np.dtype) -> Arrays:
+    return [rounded(array, dtype) for array in arrays()]
+
+
+def rounded(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Finite f32 in another type; in bf16 without ml_dtypes too, which the machine with the GPU may lack."""
+    if dtype != numpy_dtype("bf16"):
+        return array.astype(dtype)
+    bits = np.asarray(array, np.float32, order="C").view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).view(dtype)
 
 
 def _layers(*widths: int) -> Arrays:
@@ -140,7 +149,7 @@ def _gflop(rows: int, *widths: int) -> float:
 
 _MLP = (1024, 1024, 1024, 1024)
 _SIZES = ((4096, 1024), (1000, 1021))
-_BF16, _F16 = ml_dtypes.bfloat16, np.float16
+_BF16, _F16 = numpy_dtype("bf16"), np.dtype(np.float16)
 
 ROWS = {
     row.name: row

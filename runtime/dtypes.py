@@ -1,22 +1,39 @@
-"""Element types: MLIR's names, and NumPy's types for them, of which ml_dtypes has bf16 and the narrow ones. `i1` is a byte in memory."""
+"""Element types: MLIR's names, and NumPy's types for them, of which ml_dtypes has bf16 and the narrow ones. `i1` is a byte in memory.
+
+Where a program is only run, ml_dtypes may be absent: arrays of its types are then bits, which can be made, viewed and handed on.
+"""
 
 from __future__ import annotations
 
-import ml_dtypes
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 
+ml_dtypes: ModuleType | None
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+
+def _further(name: str, bits: type = np.uint8) -> Any:
+    """A type of ml_dtypes, or a stand-in of as many bytes: a field of that name."""
+    return getattr(ml_dtypes, name) if ml_dtypes else np.dtype([(name, bits)])
+
+
 _COMPUTED = {
-    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": _further("bfloat16", np.uint16), "i1": np.bool_,
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64,
     "complex<f32>": np.complex64, "complex<f64>": np.complex128,
 }  # fmt: skip
 _NARROW = {
-    "i2": ml_dtypes.int2, "i4": ml_dtypes.int4, "ui2": ml_dtypes.uint2, "ui4": ml_dtypes.uint4,
-    "f4E2M1FN": ml_dtypes.float4_e2m1fn, "f6E2M3FN": ml_dtypes.float6_e2m3fn, "f6E3M2FN": ml_dtypes.float6_e3m2fn,
-    "f8E3M4": ml_dtypes.float8_e3m4, "f8E4M3": ml_dtypes.float8_e4m3, "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz, "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+    "i2": _further("int2"), "i4": _further("int4"), "ui2": _further("uint2"), "ui4": _further("uint4"),
+    "f4E2M1FN": _further("float4_e2m1fn"), "f6E2M3FN": _further("float6_e2m3fn"), "f6E3M2FN": _further("float6_e3m2fn"),
+    "f8E3M4": _further("float8_e3m4"), "f8E4M3": _further("float8_e4m3"), "f8E4M3FN": _further("float8_e4m3fn"),
+    "f8E4M3FNUZ": _further("float8_e4m3fnuz"), "f8E4M3B11FNUZ": _further("float8_e4m3b11fnuz"), "f8E5M2": _further("float8_e5m2"),
+    "f8E5M2FNUZ": _further("float8_e5m2fnuz"), "f8E8M0FNU": _further("float8_e8m0fnu"),
 }  # fmt: skip
 _BY_NAME = {name: np.dtype(kind) for name, kind in (_COMPUTED | _NARROW).items()}
 _BY_DTYPE = {dtype: name for name, dtype in _BY_NAME.items()}

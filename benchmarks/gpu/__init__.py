@@ -3,8 +3,8 @@
 python -m benchmarks.gpu prepare --target=sm_90a -o DIR    where the compiler is: programs, inputs as seeds, expected results
 python -m benchmarks.gpu run DIR -o OUT                    where the GPU is: checks them all, times the workloads, writes tables
 
-The second needs a checkout, NumPy, ml_dtypes and cuda-python; for the times torch, for the peers JAX and nvcc. It needs no compiler of ours
-and nothing installed.
+DIR holds all that the second needs (pack.py): `sh DIR/run.sh` runs it, and tests/gpu, with Python, NumPy and cuda-python alone, and prints
+one page. For the peers' times it needs torch, JAX and nvcc.
 """
 
 from .bootstrap import make_importable

@@ -4,6 +4,7 @@
     python -m benchmarks.gpu prepare --target=sm_90a -o DIR      compile everything, compute what it gives (no GPU needed)
     python -m benchmarks.gpu run DIR -o OUT                      check and time it all; OUT/results.json, OUT/gpu.md (no compiler needed)
     python -m benchmarks.gpu run DIR -o OUT --device=simulator   check it on the simulator (where the compiler is; nothing is timed)
+    python -m benchmarks.gpu page OUT                            OUT/page.md: what tests/gpu and the run said, on one page
     python -m benchmarks.gpu table OUT                           put the table into docs/benchmarks.md
 
 Programs: the workloads of `python -m benchmarks`, examples/, and the .mlir files of each --programs folder (or $HLOOM_PROGRAMS), with
@@ -25,6 +26,7 @@ from ..report import DOCUMENT, write_section
 from ..rows import ROWS
 from ..settings import BUILD
 from .cases import INDEX, Index
+from .one_page import write_page
 from .peers import PEERS
 from .processes import Worker
 from .report import RESULTS, SECTION, Found, problem, section
@@ -43,6 +45,9 @@ def main(argv: list[str] | None = None) -> int:
     if options.command in ("prepare", "all"):
         _prepare(options)
     if options.command == "prepare":
+        return 0
+    if options.command == "page":
+        print(write_page(options.folder))
         return 0
     if options.command == "table":
         write_section(SECTION, section(Found.read(options.folder / RESULTS)))
@@ -77,7 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-o", dest="out", type=Path, required=True, metavar="OUT")
     both = commands.add_parser("all", parents=[shared, compiling, measuring])
     both.set_defaults(folder=BUILD / "gpu", out=BUILD / "gpu-results")
-    commands.add_parser("table", parents=[shared]).add_argument("folder", type=Path, metavar="OUT")
+    for name in ("table", "page"):
+        commands.add_parser(name, parents=[shared]).add_argument("folder", type=Path, metavar="OUT")
     return parser
 
 
@@ -91,11 +97,14 @@ def _target_here() -> str:
 
 
 def _prepare(options: argparse.Namespace) -> None:
+    from .pack import pack
     from .prepare import EXAMPLES, prepare
 
     given = [Path(folder) for folder in os.environ.get("HLOOM_PROGRAMS", "").split(os.pathsep) if folder]
-    index = prepare(options.folder, options.target or _target_here(), options.names, [EXAMPLES, *given, *options.programs])
-    size = sum(path.stat().st_size for path in options.folder.iterdir())
+    target = options.target or _target_here()
+    index = prepare(options.folder, target, options.names, [EXAMPLES, *given, *options.programs])
+    pack(options.folder, target)
+    size = sum(path.stat().st_size for path in options.folder.rglob("*"))
     failed = [case.name for case in index.cases if case.error]
     print(f"{len(index.cases) - len(failed)} of {len(index.cases)} programs, {size / 2**20:.1f} MiB in {options.folder}")
     if failed:
@@ -164,6 +173,7 @@ class Run:
         self.found.ceilings = ceilings.get("ceilings", {})
         print(f"ceilings: {self.found.ceilings or ceilings['error']}", flush=True)
         self.worker("ceilings").stop()
+        self.found.write(self.options.out)
         chosen = [case for case in self.index.cases if not self.options.names or case.name in self.options.names]
         rows = [case.row for case in chosen if case.row and not case.error]
         for peer in self.options.peers.split(","):

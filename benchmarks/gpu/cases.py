@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import ROWS
+from ..rows import ROWS, rounded
 
 INDEX = "index.json"
 
@@ -78,7 +78,7 @@ def random_inputs(specs: Sequence[Any], seed: int) -> list[np.ndarray]:
         if np.issubdtype(spec.numpy_dtype, np.integer) or spec.numpy_dtype == np.bool_:
             arrays.append(rng.integers(0, 2 if spec.numpy_dtype == np.bool_ else 8, spec.shape).astype(spec.numpy_dtype))
         else:
-            arrays.append(np.asarray(rng.standard_normal(spec.shape, np.float32)).astype(spec.numpy_dtype))
+            arrays.append(rounded(np.asarray(rng.standard_normal(spec.shape, np.float32)), spec.numpy_dtype))
     return arrays
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from hloom.runtime.dtypes import numpy_dtype
+
 WHOLE = 1 << 16
 """Elements up to which an array is kept whole, and elements of a sample."""
 RUN = 64
@@ -82,7 +84,9 @@ def _apart(found: np.ndarray, expected: np.ndarray) -> float:
 def _plain(array: np.ndarray) -> np.ndarray:
     """Flat, in a type that NumPy's files know."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    return flat.astype(np.float32) if flat.dtype.name == "bfloat16" else flat
+    if flat.dtype != numpy_dtype("bf16"):
+        return flat
+    return (flat.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def _sample(array: np.ndarray) -> np.ndarray:

@@ -16,10 +16,11 @@ import numpy as np
 
 from ..peers import to_torch
 from ..rows import Row
+from . import alone
 from .cases import Index
 from .check import load_case
 from .cuda_programs import FUNCTIONS, STEPS, bind_cuda, on_current_stream
-from .timing import Launch, Times, call_times, device_facts, device_times
+from .timing import Launch, Times, call_times, device_facts, device_times, has_torch
 
 _WARM_UPS = 3
 
@@ -43,10 +44,12 @@ class Peer:
 
 
 def _hloom(row: Row, copies: int, folder: Path) -> Ready:
-    """Each copy an executable of its own, for weights are bound; a call is one graph launch on torch's stream."""
+    """Each copy an executable of its own, for weights are bound; a call is one graph launch, on torch's stream where there is torch."""
+    if not has_torch():
+        first, launches = alone.copies_ready(row, copies, folder)
+        return Ready(first, partial(alone.device_times, launches), partial(alone.times_of_calls, launches))
     case = Index.read(folder).case(row.name)
-    launches: list[Launch] = []
-    first: list[np.ndarray] = []
+    launches, first = [], []
     for _ in range(copies):
         exe, inputs = load_case(case, folder)
         given = _on_gpu(inputs)

@@ -80,6 +80,21 @@ def call_times(calls: Sequence[Launch], synchronise: Launch, seconds: float) -> 
     return _sample(sample, seconds)
 
 
+def sampled(launches: Sequence[Launch], synchronise: Launch, sample: Callable[[list[Launch]], float], seconds: float) -> Times:
+    """`sample` gives the microseconds of a call, of a queue of as many turns of all copies as a sample may take."""
+    queue = _queue(launches, synchronise)
+    return _sample(lambda: sample(queue), seconds)
+
+
+def has_torch() -> bool:
+    """Whether torch is there and has a GPU. Else hloom is measured without it (alone.py), and peers are not."""
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
+
+
 def _queue(launches: Sequence[Launch], synchronise: Launch) -> list[Launch]:
     """As many turns of all copies as a sample may take."""
     _run(launches)

@@ -28,9 +28,10 @@ def check_case(folder: str, name: str, device: str) -> dict[str, Any]:
 
 
 def facts() -> dict[str, Any]:
-    from .timing import device_facts
+    from . import alone
+    from .timing import device_facts, has_torch
 
-    return device_facts()
+    return device_facts() if has_torch() else alone.facts()
 
 
 def measure_ceilings(seconds: float) -> dict[str, Any]:
@@ -41,13 +42,13 @@ def measure_ceilings(seconds: float) -> dict[str, Any]:
 
 def measure(folder: str, row: str, peer: str, seconds: float) -> dict[str, Any]:
     from .peers import PEERS
-    from .timing import copies_for, device_facts
+    from .timing import copies_for
 
     for module in PEERS[peer].modules:
         importlib.import_module(module)
     workload = ROWS[row]
     nbytes = least_bytes(workload, Path(folder))
-    copies = copies_for(nbytes, device_facts()["l2_bytes"])
+    copies = copies_for(nbytes, facts()["l2_bytes"])
     ready = PEERS[peer].prepare(workload, copies, Path(folder))
     return {
         "differs": _differs(workload, peer, ready.results, Path(folder)),

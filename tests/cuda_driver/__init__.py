@@ -10,6 +10,7 @@ nodes.py      what work there is         capture.py    streams that are captured
 graphs.py     graphs, made executable, updated and launched
 modules.py    cubins and kernels (images.py reads them)
 launches.py   launches and their limits  tensor_maps.py  tensor maps
+linking.py    PTX that the driver assembles
 
 Tests run on it in a process of their own (test_emulated_driver.py): NVIDIA's packages look for the library once a process.
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def load(capability: int = 90) -> Machine:
     """Makes the emulated driver this process's, with one GPU of that compute capability."""
-    from . import capture, devices, graphs, launches, modules, streams, tensor_maps, transfers  # noqa: F401
+    from . import capture, devices, graphs, launches, linking, modules, streams, tensor_maps, transfers  # noqa: F401
     from .machine import Machine
     from .shim import install
 

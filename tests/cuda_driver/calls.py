@@ -33,7 +33,8 @@ class Function:
                 self.body(machine, *arguments)
             return 0
         except Refused as refused:
-            machine.refusals.append((self.name, refused.code, refused.why))
+            if refused.code != Code.NOT_READY:  # an answer
+                machine.refusals.append((self.name, refused.code, refused.why))
             return int(refused.code)
         except Exception:
             machine.refusals.append((self.name, Code.UNKNOWN, traceback.format_exc()))

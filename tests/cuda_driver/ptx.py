@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from hloom.compiler.simulator.errors import SimulationError
 from hloom.compiler.simulator.ptx import Module, launch
 
+from . import linking
 from .errors import Code, Fault
 from .machine import Machine
 from .nodes import Launch
@@ -26,17 +30,41 @@ def ptx_of(artifact: Any) -> str:
     return made.ptx
 
 
-def follow_programs(machine: Machine) -> None:
-    """Whatever program is loaded from now on, the machine runs the kernels of its machine code."""
+def keep_texts(programs: Iterable[Path], folder: Path) -> None:
+    """The texts of saved programs, each under a name made of its machine code: for where there is no compiler."""
+    from hloom.runtime.artifact import Artifact
+
+    folder.mkdir(exist_ok=True)
+    for path in programs:
+        artifact = Artifact.load(path)
+        if code := bytes(artifact.blobs.get("cubin", b"")):
+            (folder / _name(code)).write_text(ptx_of(artifact))
+
+
+def keep_conditions(folder: Path, architecture: str) -> None:
+    """The machine code of the kernels that set conditions, which the driver assembles where there is nothing else that does."""
+    from hloom.runtime.cuda.conditions import PTX
+
+    (folder / "conditions.cubin").write_bytes(linking.assembled(PTX, architecture))
+
+
+def _name(code: bytes) -> str:
+    return f"{hashlib.sha256(code).hexdigest()[:16]}.ptx"
+
+
+def follow_programs(machine: Machine, kept: Path | None = None) -> None:
+    """Whatever program is loaded from now on, the machine runs the kernels of its machine code, by texts that were kept or made again."""
     from hloom.runtime.cuda.device import CudaDevice
 
+    if kept:
+        linking.assembler.append(lambda text, architecture: (kept / "conditions.cubin").read_bytes())
     load = CudaDevice.__init__
 
     @functools.wraps(load)
     def loaded(self: Any, program: Any, *given: Any, **named: Any) -> None:
         code = bytes(program.blobs.get("cubin", b""))
         if code.startswith(b"\x7fELF") and "module" in program.blobs and code not in machine.executor.images:
-            machine.executor.images[code] = Ptx(ptx_of(program))
+            machine.executor.images[code] = Ptx((kept / _name(code)).read_text() if kept else ptx_of(program))
         load(self, program, *given, **named)
 
     CudaDevice.__init__ = loaded  # type: ignore[method-assign]

@@ -1,17 +1,26 @@
-"""Programs for tests on a GPU: compiled for the GPU that is there, saved and loaded again as a file would be from another machine."""
+"""Programs for tests on a GPU: compiled for the GPU that is there, saved and loaded again as a file would be from another machine.
+
+Where $HLOOM_GPU_TESTS names a folder they are taken from it, and need no compiler. With $HLOOM_GPU_TARGET they are put there: each test
+then ends, skipped, where it would have its first program.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
+from typing import Any
 
+import pytest
 from while_program import WHILE
 
-from hloom.compiler.compile import Compilation
-from hloom.compiler.frontend import load_program
+from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.executable import Executable, load
 
-__all__ = ["CASE", "ELEMENTWISE", "FOR", "WHILE", "build", "matmul"]
+__all__ = ["CASE", "ELEMENTWISE", "FOR", "WHILE", "build", "capability", "made", "matmul", "target"]
+
+_READY, _MAKE_FOR = os.environ.get("HLOOM_GPU_TESTS", ""), os.environ.get("HLOOM_GPU_TARGET", "")
 
 ELEMENTWISE = """func.func @main(%x: tensor<128x256xf32>, %b: tensor<256xf32>) -> tensor<128x256xf32> {
   %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<256xf32>) -> tensor<128x256xf32>
@@ -52,16 +61,35 @@ FOR = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
 }"""
 
 
+def capability() -> int:
+    """Of the GPU that is there, 90 for 9.0, or of that for which programs are made."""
+    return int(_MAKE_FOR.strip("sm_a")) if _MAKE_FOR else default_driver().capability
+
+
 def target() -> str:
     """The target of the GPU that is there."""
-    capability = default_driver().capability
-    return f"sm_{capability}{'a' if capability >= 90 else ''}"
+    return _MAKE_FOR or f"sm_{capability()}{'a' if capability() >= 90 else ''}"
 
 
-def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False) -> Executable:
+def made(text: str, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = None) -> Artifact:
+    """The program, compiled for this GPU."""
+    file = Path(_READY) / f"{hashlib.sha256(repr((text, bound, profile, policy)).encode()).hexdigest()[:16]}.hloom"
+    if _MAKE_FOR:
+        _compiled(text, bound, profile, policy).save(file)
+        pytest.skip(f"made for {_MAKE_FOR}")
+    return Artifact.load(file) if _READY else _compiled(text, bound, profile, policy)
+
+
+def _compiled(text: str, bound: tuple[int, ...], profile: bool, policy: Any) -> Artifact:
+    from hloom.compiler.compile import Compilation
+    from hloom.compiler.frontend import load_program
+
+    return Compilation(load_program(text), target=target(), bound=bound, profile=profile, policy=policy).artifact()
+
+
+def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = None) -> Executable:
     """The program compiled for this GPU, through a file."""
-    artifact = Compilation(load_program(text), target=target(), bound=bound, profile=profile).artifact()
-    artifact.save(folder / "program.hloom")
+    made(text, bound, profile, policy).save(folder / "program.hloom")
     return load(folder / "program.hloom")
 
 

@@ -1,23 +1,30 @@
 #!/bin/sh
-# All that a machine with an NVIDIA GPU is to run, from the root of a checkout; results go to $OUT (build/gpu-results).
+# All that a machine with an NVIDIA GPU is to run: tests/gpu and the benchmarks, and a page of what they said, which is printed at the end.
 #
-#     sh tests/gpu/run.sh [DIR]     DIR: what `python -m benchmarks.gpu prepare --target=sm_90a -o DIR` wrote elsewhere
+#     sh tests/gpu/run.sh [DIR]     DIR: what `python -m benchmarks.gpu prepare --target=sm_90a -o DIR` wrote, here or elsewhere
+#     sh DIR/run.sh                 the same with nothing but DIR
 #
-# Without DIR the programs are compiled here, and tests/gpu runs too: both need the compiler. $SECONDS_LEFT bounds the benchmarks.
+# Without DIR the programs are compiled here, which needs the compiler; with it Python, NumPy and cuda-python are enough. Whatever fails,
+# the rest runs. $PYTHON names the interpreter, $OUT the folder for results, $SECONDS_LEFT bounds the benchmarks.
 set -u
-out=${OUT:-build/gpu-results}
+code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-python3}
 failed=0
-mkdir -p "$out"
-if "$python" -c "import torch_mlir" 2>/dev/null; then
-  "$python" -m pytest -q tests/gpu >"$out/tests.txt" 2>&1 || failed=1
-  tail -n 5 "$out/tests.txt"
-else
-  echo "tests/gpu is not run: it compiles its programs, and torch-mlir is not installed" | tee "$out/tests.txt"
-fi
 if [ $# -eq 0 ]; then
-  "$python" -m benchmarks.gpu prepare -o build/gpu || exit 1
-  set -- build/gpu
+  folder=$code/build/gpu
+  out=${OUT:-$code/build/gpu-results}
+  (cd "$code" && "$python" -m benchmarks.gpu prepare -o "$folder") || exit 1
+else
+  folder=$(cd "$1" && pwd) || exit 1
+  out=${OUT:-$folder/results}
 fi
-"$python" -m benchmarks.gpu run "$1" -o "$out" --deadline="${SECONDS_LEFT:-100000}" || failed=1
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
+export PYTHONPATH="$code:$code/tests:$code/packages${PYTHONPATH:+:$PYTHONPATH}"
+cd "$code" || exit 1
+HLOOM_GPU_TESTS=$folder/tests "$python" -m pytest -q -rfEsxX -W ignore -p benchmarks.gpu -p no:cacheprovider tests/gpu \
+  >"$out/tests.txt" 2>&1 || failed=1
+tail -n 1 "$out/tests.txt"
+"$python" -m benchmarks.gpu run "$folder" -o "$out" --deadline="${SECONDS_LEFT:-100000}" >"$out/benchmarks.txt" 2>&1 || failed=1
+tail -n 1 "$out/benchmarks.txt"
+"$python" -m benchmarks.gpu page "$out" || failed=1
 exit $failed

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, matmul, target
+from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, capability, made, matmul
 
-from hloom.compiler.compile import Compilation
-from hloom.compiler.frontend import load_program
-from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.cuda.graphs import CAPACITY
 from hloom.runtime.dtypes import numpy_dtype
 from hloom.runtime.errors import GpuArchitectureError
@@ -85,11 +82,12 @@ def test_matrix_products(tmp_path, m, k, n):
 @pytest.mark.parametrize(("m", "k", "n"), [(48, 96, 80), (256, 512, 128), (65, 333, 77), (4096, 4096, 4096)])
 def test_products_of_bytes(tmp_path, dtype, result, turned, m, k, n):
     """mma.sync, wgmma, the library: integers are exact; of floats tensor cores may keep fewer bits of a sum than f32 has."""
-    if dtype != "i8" and default_driver().capability < 89:
+    if dtype != "i8" and capability() < 89:
         pytest.skip("no tensor cores for floats of 8 bits")
+    exe = build(matmul(dtype, m, k, n, result, turned), tmp_path)
     x, w = RNG.standard_normal((m, k)), RNG.standard_normal((n, k) if turned else (k, n))
     x, w = ((30 * v).clip(-128, 127).astype(np.int8) if dtype == "i8" else v.astype(numpy_dtype(dtype)) for v in (x, w))
-    found = build(matmul(dtype, m, k, n, result, turned), tmp_path)(x, w)
+    found = exe(x, w)
     wanted = x.astype(np.float64) @ (w.T if turned else w).astype(np.float64)
     if dtype == "i8":
         np.testing.assert_array_equal(found, wanted.astype(np.int64))
@@ -105,10 +103,11 @@ CONV = """func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<64x3x3x32xf32>)
 }"""
 
 
-def test_convolutions_in_f32_are_no_tf32():
+def test_convolutions_in_f32_are_no_tf32(tmp_path):
+    artifact = made(CONV, policy={"kernel": [{"op": "convolution", "use": "library"}]})
     pytest.importorskip("cudnn")
+    exe = Executable(artifact)
     x, w = RNG.standard_normal((2, 14, 14, 32), np.float32), RNG.standard_normal((64, 3, 3, 32), np.float32)
-    exe = Compilation(load_program(CONV), target=target(), policy={"kernel": [{"op": "convolution", "use": "library"}]}).executable()
     wide = np.pad(x.astype(np.float64), [(0, 0), (1, 1), (1, 1), (0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(1, 2))
     expected = np.einsum("nhwcij,kijc->nhwk", windows, w.astype(np.float64))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_programs import ELEMENTWISE, WHILE, build, target
+from gpu_programs import ELEMENTWISE, WHILE, build, made
 
-from hloom.compiler.compile import Compilation
-from hloom.compiler.frontend import load_program
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.cuda.recorder import Recorder
@@ -73,14 +71,14 @@ def test_captures_outlive_results_that_go():
 @question
 def test_cusolver():
     """A factorisation, enqueued by the call."""
+    changed = made(ELEMENTWISE)
     pytest.importorskip("nvmath.bindings.cusolverDn")
     matrix = np.eye(4) * 4
     slices = [[0, 0, 128], [1, 0, 128], [2, 0, 4]]
     copy = {"op": "copy", "reads": slices[:1], "writes": slices[1:2]}
     thunk = {"op": "lapack", "routine": "dpotrf", "numbers": [1, 4, 4, ord("U")], "reads": slices[:1], "writes": slices[1:], "source": []}
-    made = Compilation(load_program(ELEMENTWISE), target=target()).artifact()
     tensor = {"dtype": "f64", "shape": [1, 4, 4]}
-    made.manifest.update(
+    changed.manifest.update(
         arguments=[{"name": "a", "bound": False, **tensor}],
         results=[{"name": "r", **tensor}, {"name": "info", "dtype": "i32", "shape": [1]}],
         in_tree={"tuple": ["*"]},
@@ -89,8 +87,8 @@ def test_cusolver():
         programs={"main": {"op": "program", "body": [copy, thunk]}},
         kernels={},
     )
-    made.manifest["made_for"] = made_for(made.manifest, {})
-    exe = Executable(Artifact(made.manifest, {}))
+    changed.manifest["made_for"] = made_for(changed.manifest, {})
+    exe = Executable(Artifact(changed.manifest, {}))
     factor, info = exe(matrix[None])
     np.testing.assert_allclose(np.tril(factor[0]), np.linalg.cholesky(matrix))
     assert info == [0]
@@ -115,7 +113,8 @@ LOOP = """func.func @main(%x: tensor<64x64xf32>, %n: tensor<i32>) -> tensor<64x6
 @question
 def test_cublaslt_in_the_body_of_a_loop():
     """May the body of a conditional node hold what cuBLASLt enqueues?"""
+    artifact = made(LOOP, policy={"kernel": [{"op": "dot_general", "use": "library"}]})
     pytest.importorskip("nvmath.bindings.cublasLt")
-    exe = Compilation(load_program(LOOP), target=target(), policy={"kernel": [{"op": "dot_general", "use": "library"}]}).executable()
+    exe = Executable(artifact)
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32) / 8
     np.testing.assert_allclose(exe(x, np.int32(3)), np.linalg.matrix_power(x.astype(np.float64), 4), rtol=1e-4, atol=1e-5)

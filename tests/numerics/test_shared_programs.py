@@ -16,7 +16,6 @@ from hloom.runtime.dtypes import numpy_dtype
 ROOT = Path(os.environ.get("HLOOM_PROGRAMS", Path(__file__).parents[3] / "shared"))
 INDEX = ROOT / "models" / "index.json"
 MODELS = json.loads(INDEX.read_text()) if INDEX.exists() else []
-REFUSED_ON_GPUS = {"stablehlo.cholesky", "stablehlo.triangular_solve"}
 
 TOLERANCE = {"f32": 2e-5, "bf16": 3e-2, "f16": 4e-3}
 """Relative to the largest expected value."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numerics.test_shared_programs import MODELS, REFUSED_ON_GPUS, ROOT, TOLERANCE, read
+from numerics.test_shared_programs import MODELS, ROOT, TOLERANCE, read
 
 import hloom
 from hloom.compiler.cuda.statistics import KernelStatistics, kernel_statistics
@@ -19,9 +19,7 @@ from hloom.passes.common.rewriting import walk
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*.mlir"))
 WORKLOADS = sorted((ROOT / "workloads").glob("*.mlir"))
-COMPILED = [model for model in MODELS if not REFUSED_ON_GPUS & set(model["ops"])]
-REFUSED = [model for model in MODELS if model not in COMPILED]
-PROGRAMS = [*EXAMPLES, *WORKLOADS, *(ROOT / "models" / f"{model['name']}.mlir" for model in COMPILED)]
+PROGRAMS = [*EXAMPLES, *WORKLOADS, *(ROOT / "models" / f"{model['name']}.mlir" for model in MODELS)]
 SIMULATED = "sim:sm_90a"
 
 
@@ -54,7 +52,7 @@ def test_agrees_with_the_cpu(path):
         agree(found, expected)
 
 
-@pytest.mark.parametrize("model", COMPILED, ids=name_of)
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
 def test_model_gives_what_is_expected(model):
     path = ROOT / "models" / f"{model['name']}.mlir"
     archive = np.load(path.with_suffix(".npz"))
@@ -62,12 +60,6 @@ def test_model_gives_what_is_expected(model):
     results = listed(hloom.compile(path, target=SIMULATED)(*inputs))
     for found, (_, expected) in zip(results, read(archive, "out", model["out_types"], model["out_shapes"]), strict=True):
         agree(found, expected)
-
-
-@pytest.mark.parametrize("model", REFUSED, ids=name_of)
-def test_model_is_refused(model):
-    with pytest.raises(hloom.CompileError, match="HL101"):
-        hloom.compile(ROOT / "models" / f"{model['name']}.mlir", target=SIMULATED)
 
 
 @cache
