@@ -60,11 +60,13 @@ are of the processor's time, so a machine may be shared: what waits does not cou
     python -m benchmarks.gpu run DIR -o OUT                    there: OUT/results.json, OUT/gpu.md; `sh DIR/run.sh` does it
     python -m benchmarks.gpu table OUT                         here: that section of this document
 
-DIR (some 20 MiB) holds all that is wanted there beside Python (3.11 or later), NumPy and cuda-python: programs, seeds and expected results
-(JAX's, the file's beside the program, or hloom's on the CPU), hloom's runtime, tests/gpu with its programs, and pytest; weights are made from
-their seeds. `sh DIR/run.sh` runs tests/gpu and the benchmarks and prints one page to send back, whatever fails. `run` checks every program, then times the workloads beside JAX, torch.compile and hand-written CUDA
-(`benchmarks/gpu/cuda/`, compiled there by nvcc), under the ceilings of the same run; peers that are not there are listed as failed. Without torch hloom is timed alone.
-`--device=simulator` runs the same check without a GPU. `sh tests/gpu/run.sh [DIR]` does what DIR/run.sh does; without DIR it compiles first.
+DIR (some 20 MiB) holds all that is wanted there beside Python (3.11 or later), NumPy and cuda-python: programs, seeds and expected
+results (JAX's, the file's beside the program, or hloom's on the CPU), hloom's runtime, tests/gpu with its programs, and pytest; weights are
+made from their seeds. `sh DIR/run.sh` runs tests/gpu and the benchmarks, whatever fails, and prints one page to send back. `run` checks
+every program, then times the workloads beside JAX, torch.compile and hand-written CUDA (`benchmarks/gpu/cuda/`, compiled there by nvcc),
+under the ceilings of the same run; peers that are not there are listed as failed. Without torch hloom is timed alone.
+`--device=simulator` runs the same check without a GPU. `sh tests/gpu/run.sh [DIR]` does what DIR/run.sh does; without DIR it compiles
+the programs first.
 """
 
 DOCUMENT = ROOT / "docs" / "benchmarks.md"

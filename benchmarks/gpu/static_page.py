@@ -102,8 +102,9 @@ def page(reports: Reports) -> str:
 _WORDS = """`python -m benchmarks.gpu.static`: what nvJitLink and the PTX say of whole programs; nothing of this ran on a GPU.
 **Launches + calls**: of kernels and of libraries, in one call of the program. **Spills**: bytes of a thread, of the kernel with most.
 **Registers**: the most. **Occupancy**: weighted by time, and in brackets the least among kernels with two blocks or more for each
-multiprocessor. **Least bytes**: what kernels and libraries need once; × is what kernels move over that. **128-bit**: share of kernels'
-accesses (but TMA's), weighted by the bytes that each moves. **Roofline**: the sum over launches and calls, one after the other. Models:
+multiprocessor. **Least bytes**: what kernels and libraries need once; × is what kernels move over that, at most: of a buffer of which a
+kernel reads a slice (the values of an attention, the first token) all is counted. **128-bit**: share of kernels' accesses (but TMA's),
+weighted by the bytes that each moves. **Roofline**: the sum over launches and calls, one after the other. Models:
 random weights, batch 1, 128 tokens."""
 
 

@@ -44,6 +44,7 @@ class Graph:
 @pytest.fixture
 def no_gpu(monkeypatch):
     stream = SimpleNamespace(cuda_stream=7, wait_stream=lambda other: None)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: None, raising=False)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)

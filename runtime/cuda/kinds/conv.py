@@ -1,19 +1,21 @@
 """thunk.conv: a convolution by cuDNN, with residual, bias and activation in the same graph of operations.
 
 The strides of the thunk are cuDNN's: nothing is laid out again. The plan is made when the program is loaded. Where cuDNN has none for a
-convolution without a bias (channels first, with relu or residual: no engine), it gets a bias of zeros.
+convolution without a bias (channels first, with relu or residual: no engine), it gets a bias of zeros. Where it has none at all, a warning
+says so, and a plain kernel computes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import CudaError
 from ...schema import each, integer, one_of
 from ...thunk_schema import BIT, FLOATS, INSIDE, MOST, NAMES, SIZE, Tensor, moving, past_slices
 from ...thunks import Launches, Op, Thunk
+from .. import plain_convolution
 from ..libraries import checked, generated_instead
 from ..step import BufferAddresses, Context, Needs, Step
 
@@ -37,6 +39,10 @@ _FIELDS = {
 }
 
 
+class NoPlan(Exception):
+    """cuDNN does not do what the thunk says."""
+
+
 class ConvStep(Step, kind="conv", fields=_FIELDS):
     @staticmethod
     def faults(op: Op, launches: Launches) -> Iterator[str]:
@@ -56,12 +62,17 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
         super().__init__(thunk)
         self.bias, self.residual, self.relu = (bool(thunk[name]) for name in ("bias", "residual", "relu"))
         self.empty = 0 in thunk["output"]
-        self.zero_bias = False
+        self.zero_bias = self.is_plain = False
 
     @checked("cuDNN", "planning a convolution")
     def prepare(self, needs: Needs) -> None:
         self._cudnn, self._handle = needs.libraries.module("cuDNN"), needs.libraries.handle("cuDNN")
-        self._graph, self._tensors = self._plan()
+        try:
+            self._graph, self._tensors = self._plan()
+        except NoPlan as lacking:
+            self.is_plain, self.zero_bias = True, False
+            warnings.warn(f"{lacking}; a slow kernel computes it: {generated_instead('convolution')}", RuntimeWarning, stacklevel=2)
+            return
         needs.ask_workspace(self._graph.get_workspace_size())
         if self.zero_bias:
             needs.ask_zeros(self.thunk["output"][1] * FLOATS[self.thunk["element"]])
@@ -76,10 +87,7 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
             with contextlib.suppress(Exception):
                 return self._build(True)
         sizes = " * ".join("x".join(map(str, self.thunk[name])) for name in ("input", "filter"))
-        raise CudaError(
-            f"cuDNN has no plan for the {self.thunk['element']} convolution {sizes}: {reason}",
-            remedy=generated_instead("convolution"),
-        )
+        raise NoPlan(f"cuDNN has no plan for the {self.thunk['element']} convolution {sizes}: {reason}")
 
     def _build(self, with_bias: bool) -> tuple[Any, list[Any]]:
         """The graph with its plan, and its tensors: x, w, bias, residual, y, those that there are."""
@@ -130,13 +138,25 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
 
     def initialise(self, context: Context) -> None:
         self._workspace, self._zeros = context.workspace, context.zeros
+        if self.is_plain and not self.empty:
+            module = context.driver.load(plain_convolution.text_of(self.thunk))
+            self._kernel = context.driver.kernel(module, plain_convolution.NAME)
 
     @checked("cuDNN", "running a convolution")
     def execute(self, recorder: Any, buffers: BufferAddresses) -> None:
+        if self.is_plain:
+            self._execute_plainly(recorder, buffers)
+            return
         x, w, *more = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
         addresses = [x, w, *([self._zeros] if self.zero_bias else []), *more]
         self._cudnn.set_stream(handle=self._handle, stream=recorder.stream)
         self._graph.execute(dict(zip(self._tensors, addresses)), self._workspace, handle=self._handle)
+
+    def _execute_plainly(self, recorder: Any, buffers: BufferAddresses) -> None:
+        if self.empty:
+            return
+        addresses = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
+        recorder.launch(self._kernel, plain_convolution.grid_of(self.thunk), (plain_convolution.THREADS, 1, 1), 0, addresses)
 
 
 def _planar(values: list[int], between: int = 1) -> list[int]:
