@@ -139,7 +139,7 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
     def initialise(self, context: Context) -> None:
         self._workspace, self._zeros = context.workspace, context.zeros
         if self.is_plain and not self.empty:
-            module = context.driver.load(plain_convolution.text_of(self.thunk))
+            module = context.driver.load(plain_convolution.text_of(self.thunk.attributes))
             self._kernel = context.driver.kernel(module, plain_convolution.NAME)
 
     @checked("cuDNN", "running a convolution")
@@ -156,7 +156,7 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
         if self.empty:
             return
         addresses = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
-        recorder.launch(self._kernel, plain_convolution.grid_of(self.thunk), (plain_convolution.THREADS, 1, 1), 0, addresses)
+        recorder.launch(self._kernel, plain_convolution.grid_of(self.thunk.attributes), (plain_convolution.THREADS, 1, 1), 0, addresses)
 
 
 def _planar(values: list[int], between: int = 1) -> list[int]:
