@@ -280,7 +280,11 @@ class TileBody:
     ) -> ir.Value:
         """An index into the tile's part of a value that the group makes: where that is tiled, the index is the loop's own."""
         loop = loop_index(index)
-        return _loop(loop) if loop is not None and self._produced_tiled(made, position) else mapping.get(index, index)
+        return _loop(loop) if loop is not None and self._is_local(made, position) else mapping.get(index, index)
+
+    def _is_local(self, made: tuple[int, int] | None, position: int) -> bool:
+        """Whether the tile has a part alone of that dimension of the value, which counts from the tile's start."""
+        return made is not None and self._produced_tiled(made, position)
 
     def _index(self, tile_op: TileOp, dim: int) -> ir.Value:
         """The loop's index in the whole program."""
@@ -292,7 +296,10 @@ class TileBody:
         value = tile_op.inputs[position]
         made = self.axes.producer(value)
         source = value if made is None else self.made[made]
-        indices = [fold(e, partial(self._index, tile_op), index_constant, _EMITTER.emit) for e in tile_op.maps[position].results]
+        indices = [
+            fold(e, _loop if self._is_local(made, d) else partial(self._index, tile_op), index_constant, _EMITTER.emit)
+            for d, e in enumerate(tile_op.maps[position].results)
+        ]
         return value_of("tensor.extract", ir.RankedTensorType(value.type).element_type, [source, *indices])
 
     def _yield(self) -> None:

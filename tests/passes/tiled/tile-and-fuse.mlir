@@ -271,3 +271,37 @@ func.func private @window(%x: tensor<64x111x111xf32>) -> tensor<64x55x55xf32> at
   } -> tensor<64x55x55xf32>
   return %r : tensor<64x55x55xf32>
 }
+
+// -----
+
+// So is one that an input's map reads at an index that no slice has: places count from the tile's start where it is tiled, from 0 elsewhere.
+// CHECK-LABEL: func.func private @reshaped
+// CHECK: scf.forall (%[[I:[^,]*]], %[[J:[^)]*]]) = (0, 0) to (4, 48) step (1, 5)
+// CHECK: %[[V:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x4x12xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<1x?xf32>) outs(
+// CHECK: %[[ROW:.*]] = linalg.index 0
+// CHECK-NEXT: %[[K:.*]] = linalg.index 1
+// CHECK-NEXT: %[[COLUMN:.*]] = arith.addi %[[K]], %[[J]]
+// CHECK: tensor.extract %[[V]][%[[ROW]], %{{.*}}, %{{.*}}] : tensor<1x4x12xf32>
+#summed = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#sums = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#read = affine_map<(d0, d1) -> (d0, d1 floordiv 12, d1 mod 12)>
+#own = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @reshaped(%x: tensor<4x4x12x4xf32>, %y: tensor<4x48xf32>) -> tensor<4x48xf32>
+    attributes {hloom.kind = "reduce", hloom.tile = array<i64: 1, 5>, hloom.tile_rule = "tile 1"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4x12xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4x12xf32>) -> tensor<4x4x12xf32>
+  %s = linalg.generic {indexing_maps = [#summed, #sums], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x : tensor<4x4x12x4xf32>) outs(%f : tensor<4x4x12xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x4x12xf32>
+  %o = tensor.empty() : tensor<4x48xf32>
+  %r = linalg.generic {indexing_maps = [#own, #read, #own], iterator_types = ["parallel", "parallel"]} ins(%y, %s : tensor<4x48xf32>, tensor<4x4x12xf32>) outs(%o : tensor<4x48xf32>) {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %0 = arith.mulf %in, %sum : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x48xf32>
+  return %r : tensor<4x48xf32>
+}
