@@ -25,7 +25,7 @@ from ..cache import key_of
 from ..garbage import known_objects_kept
 from .call import Code, LateCode
 from .keys import About, about, is_told_by_torch
-from .tracing import Tracing, keys_without_inductor
+from .tracing import Tracing, trace_undisturbed, without_inductor
 from .weights import static_operands
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _CACHED: dict[str, Any] = {"bundled_autograd_cache": True, "force_non_lazy_backward_lowering": True}
 """torch keeps what AOTAutograd made as one entry, with the backward, which is asked for at once (and compiled late)."""
+
+
+trace_undisturbed()  # torch.compile imports this before the first trace
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ def backend(
     module: GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """What torch.compile calls for each graph. Raises CompileErrors for what does not compile."""
+    trace_undisturbed()
     chosen = Options.of(mode, options)
     known = about(chosen.target, chosen.policy)
     compilers = _Compilers(chosen, _is_whole(), known)
@@ -70,7 +74,7 @@ def backend(
         key = key_of((*known.parts, *map(repr, _tracing_settings(chosen))))
         module.hloom_key = key  # type: ignore[assignment]  # part of torch's own key, as all that a module has
         made = {name: SerializableAOTDispatchCompiler(Code, compiler) for name, compiler in made.items()}
-    with known_objects_kept(), Tracing() as tracing, keys_without_inductor(), functorch_config.patch(_CACHED):
+    with known_objects_kept(), Tracing() as tracing, without_inductor(), functorch_config.patch(_CACHED):
         made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing, "keep_inference_input_mutations": True}
         if any(isinstance(each, (list, tuple, dict)) for each in inputs):
             tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for

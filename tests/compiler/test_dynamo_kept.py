@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
 import shutil
@@ -18,7 +20,10 @@ from hloom.passes.stablehlo.support import build
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
+from torch._dynamo.callback import callback_handler  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
+
+from hloom.compiler.dynamo.tracing import standing_in  # noqa: E402
 
 STEP = """
 import json, sys, torch
@@ -33,7 +38,7 @@ call = torch.compile(net, backend="hloom")
 call(x).square().sum().backward()
 with torch.no_grad():
     told = [call(x).tolist(), [p.grad.tolist() for p in net.parameters()]]
-needless = ["hloom.compiler.pipeline", "hloom.compiler.frontends.torch_registry", "torch._inductor.lowering"]
+needless = ["hloom.compiler.pipeline", "hloom.compiler.frontends.torch_registry", "torch._inductor.ir", "torch._inductor.codegen.wrapper"]
 compiler = [name for name in needless if name in sys.modules]
 print(json.dumps([counters["aot_autograd"]["autograd_cache_hit"], compiler, told]))
 """
@@ -183,6 +188,28 @@ def test_what_others_gave_inductor_is_no_part_of_the_key(compiles, monkeypatch):
     monkeypatch.setattr(torch._inductor.codecache, "custom_backend_passes", {"cpu": None})
     again(torch.sin, x)
     assert len(compiles) == 1 and hits() == 1
+
+
+@pytest.mark.parametrize(("asked", "found"), [("known", 1), ("late", 2), ("other", 3)])
+def test_a_stand_in_loads_its_module_for_what_it_does_not_know(tmp_path, monkeypatch, asked, found):
+    (tmp_path / "stood_for.py").write_text("known = late = lambda: 2\nother = lambda: 3")
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        with standing_in("stood_for", known=lambda: 1, late=None):
+            assert getattr(importlib.import_module("stood_for"), asked)() == found
+        assert ("stood_for" in sys.modules) == (asked != "known")
+    finally:
+        sys.modules.pop("stood_for", None)
+
+
+def test_nothing_is_collected_while_dynamo_traces(compiles):
+    frozen, x = [], torch.randn(3)
+    again(torch.sin, x)  # after a reset, which takes what the backend told dynamo before
+    callback_handler.register_start_callback(lambda _: frozen.append(gc.get_freeze_count()))
+    torch.compile(torch.cos, backend="hloom")(x)
+    torch._dynamo.reset()
+    assert len(frozen) == 1 and frozen[0]
+    assert gc.get_freeze_count() == 0
 
 
 PRECOMPILED = """
