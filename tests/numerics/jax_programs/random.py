@@ -18,6 +18,14 @@ FAMILY.add("poisson", lambda k, a: jax.random.poisson(k, jnp.abs(a) * 20), key, 
 FAMILY.add("split_and_fold", lambda k: (jax.random.split(k, 5), jax.random.fold_in(k, 3)), key)
 
 
+def dropout_of_pooled(k, x):
+    pooled = jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").reshape(4, 48)
+    return jnp.where(jax.random.bernoulli(k, 0.9, pooled.shape), pooled, 0)
+
+
+FAMILY.add("dropout_of_pooled", dropout_of_pooled, key, floats(4, 8, 8, 3))
+
+
 def hardware(words):
     return jax.random.uniform(jax.random.wrap_key_data(words, impl="rbg"), (5, 7))
 
