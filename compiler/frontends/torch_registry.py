@@ -210,7 +210,8 @@ def _kernels() -> list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., A
     for name in _lowerings:
         if f"{name}_backward" in _lowerings:
             keys = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
-            found += [(op, key, None) for op in overloads(name) for key in keys if key in op.py_kernels]
+            kept = [op for op in overloads(name) if str(op) not in _decompositions]
+            found += [(op, key, None) for op in kept for key in keys if key in op.py_kernels]
     return found
 
 

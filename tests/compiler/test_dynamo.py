@@ -151,6 +151,22 @@ def test_training_with_sizes_that_change():
     same(ours.grad, weight.grad)
 
 
+@pytest.mark.parametrize("options", [{"mode": "nearest"}, {"mode": "bilinear", "align_corners": True}, {"mode": "bicubic"}])
+def test_resizes_to_sizes_that_change(options):
+    def function(x, like):
+        return F.interpolate(x, size=like.shape[-2:], **options) + F.interpolate(like, scale_factor=0.5, **options).sum()
+
+    call = compiled(function, dynamic=True)
+    for size in ((6, 7), (4, 9)):
+        x, ours = [torch.linspace(0, 1, 24).view(1, 2, 3, 4).requires_grad_() for _ in range(2)]
+        like = torch.randn(1, 2, *size)
+        result, expected = call(ours, like), function(x, like)
+        same(result, expected)
+        result.square().sum().backward()
+        expected.square().sum().backward()
+        same(ours.grad, x.grad)
+
+
 def test_numbers_that_change():
     call = compiled(lambda x, a, b: x * a + b)
     x = torch.randn(3)

@@ -11,12 +11,15 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+import torch
+from torch._decomp import decomposition_table
+from torch._decomp.decompositions import upsample_compute_output_size
 from torch_mlir import ir
 
 from hloom.passes.common.folding import dtype_of
 from hloom.passes.stablehlo.support import build, constants
 
-from ..torch_registry import TorchOp, torch_lowering
+from ..torch_registry import TorchOp, overloads, torch_decomposition, torch_lowering
 from .padding import taken
 from .pools import accumulator
 
@@ -81,9 +84,14 @@ class Places:
 Kernel = Callable[[Along], Places]
 
 
-def _by_factors(kernel: Kernel, of_integers: bool, op: TorchOp, x: ir.Value, size: Sequence[int] | None, *rest: Any) -> ir.Value:
-    *corners, scales = rest
-    return _resized(kernel, of_integers, op, x, size, *corners, *(scales or [None] * (len(op.result.shape) - 2)))
+def _by_sizes(name: str, x: torch.Tensor, sizes: Sequence[int] | None, *rest: Any) -> torch.Tensor:
+    """A resize with a list of factors, as one with a factor for each dimension. torch's own code for it takes no sizes that are open."""
+    *corners, factors = rest
+    sizes = upsample_compute_output_size(x.size(), sizes, factors)
+    (resized,) = overloads(f"{name}.default")
+    if torch.is_grad_enabled() and x.requires_grad and any(isinstance(size, torch.SymInt) for size in (*sizes, *x.shape)):
+        resized = decomposition_table.get(resized, resized)  # nor does its code for some of the gradients
+    return resized(x, sizes, *corners, *(factors or [None] * len(sizes)))
 
 
 def _resized(kernel: Kernel, of_integers: bool, op: TorchOp, x: ir.Value, size: Sequence[int] | None, *rest: Any) -> ir.Value:
@@ -133,11 +141,11 @@ def _weighted(x: ir.Value, d: int, row: np.ndarray, places: Places, number: int)
 
 
 def resize(*names: str, of_integers: bool = True) -> Callable[[Kernel], Kernel]:
-    """Registers a kernel for the ops of each name: with a list of factors, with a factor for each dimension, and the gradient."""
+    """Registers a kernel for the op of each name and its gradient."""
 
     def decorate(kernel: Kernel) -> Kernel:
         for name in names:
-            torch_lowering(f"{name}.vec")(partial(_by_factors, kernel, of_integers))
+            torch_decomposition(f"{name}.vec", before_lowering=True)(partial(_by_sizes, name))
             torch_lowering(name)(partial(_resized, kernel, of_integers))
             torch_lowering(f"{name}_backward")(partial(_gradient, kernel))
         return kernel
