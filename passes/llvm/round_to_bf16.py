@@ -16,7 +16,8 @@ and that, to the nearest, ties to even, any NaN becoming the quiet one:
     %kept = arith.select (arith.cmpf uno, %x, %x), %quiet_nan, %sum
     %y = arith.bitcast (arith.trunci (arith.shrui %kept, %c16))
 
-Integers are converted to f32 and then rounded.
+Integers are converted to f32 and then rounded. A NaN whose lower half is 0, as that of a bf16 or of an operation, is its own rounding: it is
+not asked for in functions that meet no other (short_nans.py).
 
 Where the target has AVX512-BF16, whole registers of 16 lanes are rounded by its instruction, if none of them is a NaN or below the normal
 numbers: the instruction makes zeros of these, and keeps what a NaN holds. A branch for all registers of a vector asks for that:
@@ -45,6 +46,7 @@ from ..common.control_flow import if_else
 from ..common.rewriting import attributes_of, intrinsic, replace, value_of, walk
 from ..common.vectors import joined, part, reduced, splat, vector_of
 from ..registry import register_pass
+from .support.short_nans import has_short_nans
 
 _QUIET_NAN = 0x7FC00000
 _LANES = 16
@@ -60,13 +62,21 @@ _ALL = _ROUNDING | {"arith.truncf", "arith.sitofp", "arith.uitofp"}
 def round_to_bf16(module: ir.Operation) -> None:
     target = target_of(module)
     has_instruction = target.machine == "x86_64" and target.vector_bits == 512 and target.bf16_dot
-    for op in walk(module, lambda op: op.name in _ALL and is_of(op.results[0].type, ir.BF16Type)):
-        if op.name == "arith.truncf" and not is_of(op.operands[0].type, ir.F32Type):
-            continue
-        with ir.InsertionPoint(op), op.location:
-            result = op.results[0].type
-            by_instruction = has_instruction and _is_whole(result) and not _is_extended(op)
-            replace(op, [(_by_instruction if by_instruction else _by_integers)(_in_f32(op), result)])
+    for function in walk(module, "func.func"):
+        ops = [op for op in walk(function, lambda op: op.name in _ALL) if _is_rounded(op)]
+        short = bool(ops) and has_short_nans(function)
+        for op in ops:
+            with ir.InsertionPoint(op), op.location:
+                result = op.results[0].type
+                by_instruction = has_instruction and _is_whole(result) and not _is_extended(op)
+                x = _in_f32(op)
+                replace(op, [_by_instruction(x, result) if by_instruction else _by_integers(x, result, short)])
+
+
+def _is_rounded(op: ir.Operation) -> bool:
+    """Whether the op rounds f32 to bf16."""
+    from_f32 = op.name != "arith.truncf" or is_of(op.operands[0].type, ir.F32Type)
+    return from_f32 and is_of(op.results[0].type, ir.BF16Type)
 
 
 def _is_whole(kind: ir.Type) -> bool:
@@ -113,7 +123,7 @@ def _any_rare(registers: list[ir.Value]) -> ir.Value:
     return reduced(reduce(arith.ori, found), vector.CombiningKind.OR)
 
 
-def _by_integers(x: ir.Value, result: ir.Type) -> ir.Value:
+def _by_integers(x: ir.Value, result: ir.Type, short_nans: bool = False) -> ir.Value:
     i32 = integers(result, 32)
 
     def apply(name: str, *operands: ir.Value) -> ir.Value:
@@ -123,6 +133,8 @@ def _by_integers(x: ir.Value, result: ir.Type) -> ir.Value:
     sixteen = splat(i32, 16)
     last = apply("andi", apply("shrui", bits, sixteen), splat(i32, 1))
     rounded = apply("addi", apply("addi", bits, splat(i32, 0x7FFF)), last)
-    is_nan = arith.cmpf(arith.CmpFPredicate.UNO, x, x)
-    high = apply("shrui", apply("select", is_nan, splat(i32, _QUIET_NAN), rounded), sixteen)
+    if not short_nans:
+        is_nan = arith.cmpf(arith.CmpFPredicate.UNO, x, x)
+        rounded = apply("select", is_nan, splat(i32, _QUIET_NAN), rounded)
+    high = apply("shrui", rounded, sixteen)
     return value_of("arith.bitcast", result, [value_of("arith.trunci", integers(result, 16), [high])])

@@ -38,7 +38,7 @@ from ..common.rewriting import holder, replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
-from .support.panels import lane_elements, panel_columns
+from .support.panels import are_split, lane_elements, panel_columns
 
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
@@ -51,7 +51,7 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
     if main is None or target_of(module).kind != "cpu":
         return
     bound = early_values(main)
-    packed: dict[tuple[ir.Value, int, int], ir.Value] = {}
+    packed: dict[tuple[ir.Value, int, int, int], ir.Value] = {}
     for op in walk(main, "stablehlo.dot_general"):
         found = _neighbours(op) if _is_packable(op, bound) else None
         if found is not None and _columns(op) >= found[0]:
@@ -66,8 +66,11 @@ def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
     target, depth = target_of(op), build.shape_of(op.operands[1])[DotDims.of(op).contracting[1][0]]
     if target.amx_bf16 and all(isinstance(build.element_of(v), ir.BF16Type) for v in op.operands):
         return (_PAIR_BLOCK, 2) if depth % _PAIR_DEPTH == 0 and _rows(op) > _FEW else None
-    count = lane_elements(op)
-    return (block_registers(target) * target.lanes(32), count) if count > 1 and depth % count == 0 else None
+    count = 2 if are_split(op) else lane_elements(op)
+    registers = block_registers(target)
+    if are_split(op) and _rows(op) == 1:
+        registers *= 2  # of sums, each of which waits for the one before
+    return (registers * target.lanes(32), count) if count > 1 and depth % count == 0 else None
 
 
 def _least_rows(op: ir.Operation, rows: int) -> int:
@@ -93,7 +96,7 @@ def _columns(op: ir.Operation) -> int:
     return build.shape_of(op.operands[1])[DotDims.of(op).free(1)[0]]
 
 
-def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value, int, int], ir.Value]) -> None:
+def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value, int, int, int], ir.Value]) -> None:
     """`count` neighbours in depth lie side by side."""
     lhs, rhs = op.operands
     dims = DotDims.of(op)
@@ -101,7 +104,7 @@ def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value,
     shape = build.shape_of(op.results[0])
     columns = shape[-1]
     blocks = -(-columns // block)
-    key = rhs, column, count
+    key = rhs, column, block, count
     if key not in packed:
         with op.location, ir.InsertionPoint(holder(op, rhs)):
             blocked = _blocked(rhs, column, blocks, block)

@@ -26,3 +26,9 @@ def lane_elements(op: ir.Operation) -> int:
         return 2 if target.bf16_dot and not target.amx_bf16 else 1
     bytes_ = all(element in ("i8", "ui8") for element in elements) and str(element_of(op.results[0])) == "i32"
     return 4 if bytes_ and target.int8_dot and not target.amx_int8 else 1
+
+
+def are_split(op: ir.Operation) -> bool:
+    """Whether pairs of a dot's bf16, which no instruction multiplies, are split in registers (narrow_instructions.py)."""
+    target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
+    return elements == ["bf16", "bf16"] and not target.bf16_dot and not target.amx_bf16 and target.machine == "x86_64"

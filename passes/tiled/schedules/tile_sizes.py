@@ -164,7 +164,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     block = block_columns(target, ir.RankedTensorType(hero.inits[0].type).element_type)
     for axis in columns:
         if axis in packed and axis in axes.tileable:
-            several = axis == output[-1] and packed[axis] == block
+            several = axis == output[-1] and packed[axis] == block and not _in_lanes(hero)
             size = packed[axis] * (max(1, wide // block) if several else 1)
             if size < axes.extent[axis]:
                 sizes[axis] = size

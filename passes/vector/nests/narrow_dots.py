@@ -52,15 +52,13 @@ _LEAST_DEPTH = 3
 
 def emit_narrow_dots(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
     """Emits `work` by dot products of integers, or returns False if it is not for them."""
-    found = None if work.block is None or not work.reduces else multipliers(work.block, target)
-    if found is None:
-        return False
-    work = with_joined_depth(with_lane_loop(work, found[0].right.count), found[0].right.count)
-    plan = _plan(work, found, target)
-    if plan is None:
-        return False
-    _Dots(work, plan, captured, target, scratch).emit()
-    return True
+    for by in multipliers(work.block, target) if work.block is not None and work.reduces else ():
+        seen = with_joined_depth(with_lane_loop(work, by[0].right.count), by[0].right.count)
+        plan = _plan(seen, by, target)
+        if plan is not None:
+            _Dots(seen, plan, captured, target, scratch).emit()
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ class _Plan:
 
     def elements(self, extents: list[LoopBound]) -> int:
         """Of the depth."""
-        return size_bound(extents[self.depth]) * (1 if self.inside is None else self.by.left.count)
+        return size_bound(extents[self.depth]) * (1 if self.inside is None else self.by.right.count)
 
     def along(self, operand: Access) -> int:
         """How far apart its elements lie along the depth."""
@@ -150,7 +148,7 @@ def _with_rows(work: Work, number: int, left: Access, right: Access, out: Access
     others = [d for d in loops if work.parallel[d] and d not in (*rows, column)]
     rest = [d for d in summed if d not in (depth, inside)]
     plan = _Plan(left, work.maps[number], right, out, by, rows, column, depth, others, rest, inside)
-    if not plan.reads_right() and (inside is not None or prod(extents[d] for d in rows) < by.least):
+    if not plan.reads_right() and (by.in_place or inside is not None or prod(extents[d] for d in rows) < by.least):
         return []
     longest = max(rows, key=extents.__getitem__, default=None)
     single = [d for d in loops if work.parallel[d] and d not in (longest, column)]
@@ -189,7 +187,7 @@ class _Dots:
         of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate([*self.loops, plan.depth])}
         maps = [m, *([of[d] for d in dims] for dims in ([*plan.summed, plan.depth, plan.columns], [*plan.rows, plan.columns]))]
         maps = [ir.AffineMap.get(loops, 0, dims) for dims in maps]
-        inner = [*(extents[d] for d in self.loops), groups_of(plan.elements(extents), plan.by.left)]
+        inner = [*(extents[d] for d in self.loops), groups_of(plan.elements(extents), plan.by.right)]
         work = replace(self.work, maps=maps, inputs=[left, right], outputs=[self._result(plan.out, fixed)], extents=inner)
         work = replace(work, parallel=[position <= rows for position in range(loops)])
         if start is not None:
@@ -198,7 +196,7 @@ class _Dots:
             access = Access.of(self.work.output_maps[0], init, len(extents))
             assert access is not None  # it lies as the result does
             work = replace(work, inits=[self._result(access, fixed)])
-        emit_contraction(work, rows, self.captured, self.target, self.scratch, step_of(work, self.captured, plan.by.add))
+        emit_contraction(work, rows, self.captured, self.target, self.scratch, step_of(work, self.captured, plan.by.add, plan.by.lefts))
 
     def _sizes(self) -> tuple[LoopBound, ...]:
         """Of the result for fixed outer loops."""
@@ -217,7 +215,8 @@ class _Dots:
         bounds, depth = tuple(dim.bounds for dim in dims), plan.elements(extents)
         of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate(self.loops)}
         zero = ir.AffineConstantExpr.get(0)
-        read = [*(sum((of[loop] * step for loop, step in dim.steps.items()), zero) for dim in dims), ir.AffineDimExpr.get(len(self.loops))]
+        read = [sum((of[loop] * step for loop, step in dim.steps.items()), zero) for dim in dims]
+        read += [ir.AffineDimExpr.get(len(self.loops)) * plan.by.lefts]
         if plan.reads_left(extents, dims):
             strides = [*(dim.stride // by.count for dim in dims), 1]
             storage = viewed(access, fixed, by, strides, (*(dim.extent for dim in dims), groups_of(depth, by)))

@@ -2,6 +2,8 @@
 
     Singles  one half a lane   bf16 and f16 that no such instruction multiplies: widened to f32 while they are packed, multiplied by vfmadd
     Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32
+    Split    two bf16 a lane   where there is neither, of weights that lie so in memory: a shift and a mask make two vectors of f32 of a
+                               register, as a load and a shift would of each; the left operand is widened to f32 while it is packed
     Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); two smlal on AArch64. Bytes are widened while
                                they are packed
     Quads    four bytes        vpdpbusd, with AVX512-VNNI or AVX-VNNI: unsigned bytes times signed ones
@@ -25,6 +27,7 @@ from torch_mlir.dialects import arith, vector
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import IntegerProduct, half_product, integer_product
+from ...common.linear_index import LinearIndex
 from ...common.rewriting import intrinsic
 from ...common.storage import Storage
 from ...common.vectors import joined, part, splat, vector_of
@@ -60,10 +63,18 @@ class Multiplier:
         """Whether the left operand is moved, so that sums are too large by the product of what zeros became and the right one."""
         return self.left.flips
 
-    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
-        """`total` and the products of all lanes."""
+    in_place: ClassVar[bool] = False
+    """Whether the right operand must lie in memory as the multiplier reads it."""
+
+    @property
+    def lefts(self) -> int:
+        """Lanes of the left operand for each of the right one."""
+        return self.right.count // self.left.count
+
+    def add(self, total: ir.Value, *operands: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes of the operands: `lefts` of the left one, then the right one."""
         parts = []
-        for before, *values in _registers(self.lanes, total, left, right):
+        for before, *values in _registers(self.lanes, total, *operands):
             lanes = ir.VectorType(before.type).shape[0]
             kind = vector_of(self.left.count * lanes, self._element())
             parts.append(self._multiplied(lanes, before, [vector.bitcast(kind, value) for value in values]))
@@ -82,19 +93,33 @@ class Singles(Multiplier):
 
     least = 16
 
-    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+    def add(self, total: ir.Value, *operands: ir.Value) -> ir.Value:
         """`total` and the products of all lanes."""
-        return add_product(total, left, right)
+        return add_product(total, *operands)
+
+
+class Split(Multiplier):
+    """Two bf16 a lane of the right operand, the left one f32."""
+
+    in_place = True
+
+    def add(self, total: ir.Value, *operands: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes: of the lower halves, then of the upper ones."""
+        *left, right = operands
+        halves = arith.shli(right, splat(right.type, 16)), arith.andi(right, splat(right.type, -1 << 16))
+        for value, half in zip(left, halves, strict=True):
+            total = add_product(total, value, arith.bitcast(total.type, half))
+        return total
 
 
 class Pairs(Multiplier):
     """Two i16 a lane."""
 
-    def add(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+    def add(self, total: ir.Value, *operands: ir.Value) -> ir.Value:
         """`total` and the products of all lanes."""
         if self.machine != "x86_64":
-            return _add_widened(total, left, right)
-        return arith.addi(total, super().add(total, left, right))
+            return _add_widened(total, *operands)
+        return arith.addi(total, super().add(total, *operands))
 
     def _multiplied(self, lanes: int, total: ir.Value, operands: list[ir.Value]) -> ir.Value:
         """The products alone: `total` is added to all of them."""
@@ -128,29 +153,37 @@ def add_product(total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
     return arith.addf(total, arith.mulf(left, right, fastmath=contract), fastmath=contract)
 
 
-def step_of(work: Work, captured: Captured, add: Callable[[ir.Value, ir.Value, ir.Value], ir.Value]) -> Step:
-    """The step that adds to the sums what `add(sum, left, right)` makes of the work's operands as they lie."""
+def step_of(work: Work, captured: Captured, add: Callable[..., ir.Value], lefts: int = 1) -> Step:
+    """The step that adds to the sums what `add(sum, left…, right)` makes of the work's operands as they lie: `lefts` neighbours of the left
+    one, whose last dim is the depth."""
+    left, right = [(s, m) for s, m in zip(work.inputs, work.maps) if isinstance(s, Storage)]
+    neighbours = [left[0].slice([LinearIndex()] * (len(left[0].strides) - 1) + [LinearIndex(constant=n)], left[0].sizes) for n in range(lefts)]
 
     def step(point: Point, sums: list[ir.Value]) -> list[Rep]:
         body = LanesBody(point.lanes, point.indices, captured)
-        operands = [body.read(s, body.at(m)) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
-        left, right = (point.lanes.widen(value) for value in operands)
-        return [add(sums[0], left, right)]
+        operands = [*((storage, left[1]) for storage in neighbours), right]
+        return [add(sums[0], *(point.lanes.widen(body.read(s, body.at(m))) for s, m in operands))]
 
     return step
 
 
-def multipliers(block: ir.Block, target: TargetView) -> tuple[Multiplier, Multiplier] | None:
-    """The instruction of `target` for what a body multiplies, with the rows of its first operand and with those of its second; None of
-    other bodies."""
-    lanes, half = target.lanes(32), half_product(block)
+def multipliers(block: ir.Block, target: TargetView) -> list[tuple[Multiplier, Multiplier]]:
+    """The ways of `target` to compute what a body multiplies, the first that can the best: with the rows of its first operand and with those
+    of its second; none of other bodies."""
+    half = half_product(block)
     if half is not None:
-        pairs = target.bf16_dot and isinstance(half, ir.BF16Type)
-        grouping = Grouping(2, 16, True, lanes) if pairs else Grouping(1, 32, True, lanes)
-        by = (Halves if pairs else Singles)(grouping, grouping, lanes, target.machine)
-        return by, by
+        return [(by, by) for by in _of_halves(isinstance(half, ir.BF16Type), target)]
     product = integer_product(block)
-    return None if product is None else (multiplier(product, target), multiplier(product.swapped(), target))
+    return [] if product is None else [(multiplier(product, target), multiplier(product.swapped(), target))]
+
+
+def _of_halves(bf16: bool, target: TargetView) -> list[Multiplier]:
+    lanes = target.lanes(32)
+    pairs, singles = Grouping(2, 16, True, lanes), Grouping(1, 32, True, lanes)
+    if bf16 and target.bf16_dot:
+        return [Halves(pairs, pairs, lanes, target.machine)]
+    split = [Split(singles, pairs, lanes, target.machine)] if bf16 else []
+    return [*split, Singles(singles, singles, lanes, target.machine)]
 
 
 def multiplier(product: IntegerProduct, target: TargetView) -> Multiplier:

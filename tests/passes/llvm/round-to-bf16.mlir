@@ -114,3 +114,55 @@ module attributes {hloom.target = {bf16_dot = true}} {
     return %0, %2 : vector<12xbf16>, vector<16xf32>
   }
 }
+
+// -----
+
+// Changed: A NaN that bf16 or an operation made is its own rounding: sums of bf16 on the stack, scaled by a power of two, are not asked for one.
+// CHECK-LABEL: func.func @short_nans
+// CHECK-NOT: arith.cmpf
+// CHECK: arith.trunci %{{.*}} : vector<8xi32> to vector<8xi16>
+// CHECK: return
+func.func @short_nans(%x: memref<8xbf16>, %y: memref<8xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c23 = arith.constant dense<23> : vector<8xi32>
+  %stack = memref.alloca() : memref<8xf32>
+  %0 = vector.load %x[%c0] : memref<8xbf16>, vector<8xbf16>
+  %1 = arith.extf %0 : vector<8xbf16> to vector<8xf32>
+  vector.store %1, %stack[%c0] : memref<8xf32>, vector<8xf32>
+  %2 = vector.load %stack[%c0] : memref<8xf32>, vector<8xf32>
+  %3 = arith.fptosi %2 : vector<8xf32> to vector<8xi32>
+  %4 = arith.shli %3, %c23 : vector<8xi32>
+  %5 = arith.bitcast %4 : vector<8xi32> to vector<8xf32>
+  %6 = arith.mulf %1, %5 : vector<8xf32>
+  %7 = arith.truncf %6 : vector<8xf32> to vector<8xbf16>
+  vector.store %7, %y[%c0] : memref<8xbf16>, vector<8xbf16>
+  return
+}
+
+// -----
+
+// Declined: A NaN of an f32 in memory, or of an f16, may hold what becomes no NaN by the rounding.
+// CHECK-LABEL: func.func @long_nans
+// CHECK: arith.cmpf uno
+// CHECK-LABEL: func.func @long_nans_of_f16
+// CHECK: arith.cmpf uno
+// CHECK-LABEL: func.func @long_nans_of_bits
+// CHECK: arith.cmpf uno
+func.func @long_nans(%x: memref<8xf32>, %y: memref<8xbf16>) {
+  %c0 = arith.constant 0 : index
+  %0 = vector.load %x[%c0] : memref<8xf32>, vector<8xf32>
+  %1 = arith.addf %0, %0 : vector<8xf32>
+  %2 = arith.truncf %1 : vector<8xf32> to vector<8xbf16>
+  vector.store %2, %y[%c0] : memref<8xbf16>, vector<8xbf16>
+  return
+}
+func.func @long_nans_of_f16(%x: vector<8xf16>) -> vector<8xbf16> {
+  %0 = arith.extf %x : vector<8xf16> to vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  return %1 : vector<8xbf16>
+}
+func.func @long_nans_of_bits(%x: vector<8xi32>) -> vector<8xbf16> {
+  %0 = arith.bitcast %x : vector<8xi32> to vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  return %1 : vector<8xbf16>
+}

@@ -35,10 +35,25 @@ module attributes {hloom.target = {amx_bf16 = true}} {
 
 // -----
 
-// No tiles: blocks of 64.
+// No tiles, nor an instruction for pairs: they lie side by side all the same, and are split in registers. One row has twice the columns, as
+// many sums as wait for each other.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1, 2] x [1, 3] : (tensor<16x32x2xbf16>, tensor<4x32x16x2xbf16>) -> tensor<16x4x16xf32>
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1, 2] x [1, 3] : (tensor<1x32x2xbf16>, tensor<2x32x32x2xbf16>) -> tensor<1x2x32xf32>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64}} {
+  func.func @main(%x: tensor<16x64xbf16>, %y: tensor<1x64xbf16>, %w: tensor<64x64xbf16> {hloom.bound}) -> (tensor<16x64xf32>, tensor<1x64xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x64xbf16>) -> tensor<16x64xf32>
+    %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<1x64xbf16>, tensor<64x64xbf16>) -> tensor<1x64xf32>
+    return %0, %1 : tensor<16x64xf32>, tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// f16 is widened: blocks of 64.
 // CHECK-LABEL: func.func @main(
 // CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [1] : {{.*}} -> tensor<16x1x64xf32>
-func.func @main(%x: tensor<16x64xbf16>, %w: tensor<64x64xbf16> {hloom.bound}) -> tensor<16x64xf32> {
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xbf16>, tensor<64x64xbf16>) -> tensor<16x64xf32>
+func.func @main(%x: tensor<16x64xf16>, %w: tensor<64x64xf16> {hloom.bound}) -> tensor<16x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xf16>, tensor<64x64xf16>) -> tensor<16x64xf32>
   return %0 : tensor<16x64xf32>
 }

@@ -171,3 +171,39 @@ module attributes {hloom.target = {bf16_dot = true}} {
     return %r : tensor<16x32xf32>
   }
 }
+
+// -----
+
+// Changed: where no instruction multiplies pairs, a shift and a mask make two vectors of f32 of each register of them; the rows are widened
+// while they are packed.
+// CHECK-LABEL: func.func private @split(
+// CHECK-DAG: %[[W:.*]] = builtin.unrealized_conversion_cast %arg{{.*}} : memref<4096xbf16> to memref<2048xi32>
+// CHECK-DAG: %[[X:.*]] = memref.alloca() {{.*}} : memref<128xf32>
+// CHECK: arith.extf %{{.*}} : vector<{{.*}}xbf16> to vector<{{.*}}xf32>
+// CHECK-DAG: memref.load %[[X]]
+// CHECK-DAG: %[[PAIRS:.*]] = vector.load %[[W]]{{.*}} : memref<2048xi32>, vector<16xi32>
+// CHECK-DAG: %[[LOW:.*]] = arith.shli %[[PAIRS]]
+// CHECK-DAG: %[[HIGH:.*]] = arith.andi %[[PAIRS]]
+// CHECK-DAG: arith.bitcast %[[LOW]] : vector<16xi32> to vector<16xf32>
+// CHECK-DAG: arith.bitcast %[[HIGH]] : vector<16xi32> to vector<16xf32>
+// CHECK: return
+#a = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+#b = affine_map<(d0, d1, d2, d3) -> (d2, d1, d3)>
+#c = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64}} {
+  func.func private @split(%x: tensor<2x32x2xbf16>, %w: tensor<32x64x2xbf16>) -> tensor<2x64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x64xf32>) -> tensor<2x64xf32>
+    %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<2x32x2xbf16>, tensor<32x64x2xbf16>) outs(%f : tensor<2x64xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+}
