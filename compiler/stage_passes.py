@@ -84,6 +84,7 @@ LOWER_KERNELS = [
     "split-known-tails",
     "scale-to-avx512",
     "round-to-bf16",
+    "pair-bf16-lanes",
     "bf16-as-bits",
     "maximum-to-avx512",
     "builtin.module(func.func(convert-vector-to-scf{full-unroll=true target-rank=1}),lower-affine)",

@@ -30,3 +30,13 @@ def upper_half(single: ir.Value) -> ir.Value:
     i16, i32 = integers(single.type, 16), integers(single.type, 32)
     bits = value_of("arith.shrui", i32, [value_of("arith.bitcast", i32, [single]), splat(i32, 16)])
     return value_of("arith.bitcast", with_element(single.type, ir.BF16Type.get()), [value_of("arith.trunci", i16, [bits])])
+
+
+def even_first(count: int) -> list[int]:
+    """The order of `count` lanes in which those with even numbers come before the others: a shift and a mask widen bf16 in it."""
+    return [*range(0, count, 2), *range(1, count, 2)]
+
+
+def in_turn_again(count: int) -> list[int]:
+    """The order that undoes `even_first`."""
+    return [lane // 2 + lane % 2 * (count // 2) for lane in range(count)]

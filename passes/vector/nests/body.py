@@ -135,7 +135,7 @@ class LanesBody(ScalarBody):
 
         taken = condition
         if is_vector(condition):
-            taken = reduced(condition if self.lanes.mask is None else arith.andi(condition, self.lanes.mask), CombiningKind.OR)
+            taken = reduced(self.lanes.where_live(condition), CombiningKind.OR)
         found = if_else(taken, [r.type if same else self.lanes.type(r.type) for r in op.results], then, lambda: side(else_block))
         self.reps = before
         return found

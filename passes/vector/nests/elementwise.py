@@ -14,6 +14,7 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import nest_each
 from ...common.linear_index import LinearIndex
 from .body import Captured
+from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
@@ -60,7 +61,9 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
                 chunks_one_by_one(extents[vector], one, chunk)
             else:
                 count = lane_count(here, vector, target)
-                if along_vector is None:
+                if along_vector is None and computes_even_first(here, vector, target):
+                    chunks(extents[vector], count, 2 * one, lambda start, lanes: chunk(start, replace(lanes, even_first=lanes.count > 1)))
+                elif along_vector is None:
                     chunks(extents[vector], count, one, chunk)
                 else:
                     segments(extents[vector], along_vector, captured, count, one, chunk)

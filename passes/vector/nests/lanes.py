@@ -14,6 +14,7 @@ from torch_mlir.dialects import arith, memref, vector
 
 from hloom.dialects.storage import element_bytes, storage_element
 
+from ...common.bf16 import even_first, in_turn_again
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op
 from ...common.storage import Storage, loaded, stored
@@ -37,6 +38,9 @@ class Lanes:
     """How many of them are live, where that is known."""
     reach: Mapping[ir.Value, tuple[int, int]] = field(default_factory=dict, compare=False)
     """The least and the greatest value of indices of which that is known."""
+    even_first: bool = False
+    """Whether elements with even numbers are in the first half of the lanes, and the others in the second. Masks, and what is in memory, are
+    in turn."""
 
     def type(self, element: ir.Type) -> ir.Type:
         """The type of one element a lane."""
@@ -69,8 +73,10 @@ class Lanes:
         if storage.ahead and not storage.writable:
             self.prefetch(storage, address)
         if self.mask is None:
-            return vector.load(kind, storage.base, [start])
-        return vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
+            read = vector.load(kind, storage.base, [start])
+        else:
+            read = vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
+        return vector.shuffle(read, read, even_first(self.count)) if self.even_first else read
 
     def _load_backwards(self, storage: Storage, address: LinearIndex, live: int) -> ir.Value:
         """What lies before `address`, the nearest first: from the last live lane's element on, turned around in the register."""
@@ -126,6 +132,8 @@ class Lanes:
             start = address.uniform().value()
             if storage.ahead:
                 self.prefetch(storage, address)
+            if self.even_first:
+                value = vector.shuffle(value, value, in_turn_again(self.count))
             if self.mask is None:
                 vector.store(value, storage.base, [start])
             else:
@@ -137,6 +145,17 @@ class Lanes:
     def select(self, condition: ir.Value | None, yes: ir.Value, no: ir.Value) -> ir.Value:
         """`yes` in the lanes where `condition` holds (None: in all), `no` in the others."""
         return yes if condition is None else arith.select(condition, yes, no)
+
+    def where_live(self, condition: ir.Value) -> ir.Value:
+        """Where `condition` holds in a lane that is live."""
+        return condition if self.mask is None else arith.andi(condition, self._mask_of_lanes(self.mask))
+
+    def select_live(self, yes: ir.Value, no: ir.Value) -> ir.Value:
+        """`yes` in the lanes that are live, `no` in the others."""
+        return yes if self.mask is None else arith.select(self._mask_of_lanes(self.mask), yes, no)
+
+    def _mask_of_lanes(self, mask: ir.Value) -> ir.Value:
+        return vector.shuffle(mask, mask, even_first(self.count)) if self.even_first else mask
 
     def _full_mask(self) -> ir.Value:
         return splat(self.type(ir.IntegerType.get_signless(1)), 1) if self.mask is None else self.mask

@@ -8,6 +8,7 @@ rows (a matrix stored by rows times a vector), several rows are jammed, so that 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from torch_mlir import ir
@@ -23,6 +24,7 @@ from ...common.scalar_body import clone_on
 from ...common.storage import Storage
 from ...common.vectors import element_of, is_vector, reduced, splat_of
 from .body import Captured
+from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import dynamic_mask, lane_count, point_indices, static_mask, whole_part
 from .work import Point, Work, stride_along
@@ -51,7 +53,8 @@ class _RowSums:
         self.summed = [d for d in range(len(self.extents)) if d not in kept and d != vector]
         self.jam = self._jam_loop(kept)
         self.kept = [d for d in kept if d != self.jam]
-        self.count = lane_count(works, vector, target, 2 if self.jam is not None else None)
+        count = lane_count(works, vector, target, 2 if self.jam is not None else None)
+        self.lanes = Lanes(count, even_first=count >= 2 * target.lanes(32) and computes_even_first(works, vector, target))
 
     def _jam_loop(self, kept: list[int]) -> int | None:
         """A loop over rows along which an input that moves with the vector loop stands still."""
@@ -94,24 +97,25 @@ class _RowSums:
     def _neutral(self, work: Work, op: ir.Operation) -> ir.Value:
         assert work.block is not None
         element = work.block.arguments[len(work.block.arguments) - 1].type
-        return splat_of(Lanes(self.count).type(element), neutral_element(op.name, element))
+        return splat_of(self.lanes.type(element), neutral_element(op.name, element))
 
     def _along(self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
         extent = self.extents[self.vector]
-        whole = whole_part(extent, self.count)
+        count = self.lanes.count
+        whole = whole_part(extent, count)
 
         def chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-            return self._accumulate(fixed, rows, inner, start, Lanes(self.count), carried)
+            return self._accumulate(fixed, rows, inner, start, self.lanes, carried)
 
-        values = for_loop(0, whole, self.count, values, chunk)
+        values = for_loop(0, whole, count, values, chunk)
         if isinstance(extent, int):
             rest: int | ir.Value = extent - whole
             if not rest:
                 return values
-            mask = static_mask(self.count, rest)
+            mask = static_mask(count, rest)
         else:
-            mask = dynamic_mask(self.count, arith.subi(extent, whole))
-        return self._accumulate(fixed, rows, inner, LinearIndex.of(whole), Lanes(self.count, mask), values)
+            mask = dynamic_mask(count, arith.subi(extent, whole))
+        return self._accumulate(fixed, rows, inner, LinearIndex.of(whole), replace(self.lanes, mask=mask), values)
 
     def _accumulate(
         self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], start: LinearIndex, lanes: Lanes, values: list[ir.Value]
@@ -123,7 +127,7 @@ class _RowSums:
                 if work.reduces:
                     before = values[len(updated)]
                     after = lanes.widen(point.evaluate(work, [before])[0])
-                    updated.append(lanes.select(lanes.mask, after, before))
+                    updated.append(lanes.select_live(after, before))
                     continue
                 point.compute(work)
         return updated

@@ -177,15 +177,16 @@ module attributes {hloom.target = {bf16_dot = true}} {
 // Changed: where no instruction multiplies pairs, a shift and a mask make two vectors of f32 of each register of them; the rows are widened
 // while they are packed.
 // CHECK-LABEL: func.func private @split(
-// CHECK-DAG: %[[W:.*]] = builtin.unrealized_conversion_cast %arg{{.*}} : memref<4096xbf16> to memref<2048xi32>
-// CHECK-DAG: %[[X:.*]] = memref.alloca() {{.*}} : memref<128xf32>
-// CHECK: arith.extf %{{.*}} : vector<{{.*}}xbf16> to vector<{{.*}}xf32>
-// CHECK-DAG: memref.load %[[X]]
-// CHECK-DAG: %[[PAIRS:.*]] = vector.load %[[W]]{{.*}} : memref<2048xi32>, vector<16xi32>
-// CHECK-DAG: %[[LOW:.*]] = arith.shli %[[PAIRS]]
-// CHECK-DAG: %[[HIGH:.*]] = arith.andi %[[PAIRS]]
-// CHECK-DAG: arith.bitcast %[[LOW]] : vector<16xi32> to vector<16xf32>
-// CHECK-DAG: arith.bitcast %[[HIGH]] : vector<16xi32> to vector<16xf32>
+// CHECK: %[[X:.*]] = memref.alloca() {{.*}} : memref<128xf32>
+// CHECK: %[[F:.*]] = arith.extf %{{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK: vector.store %[[F]], %[[X]]
+// CHECK: %[[W:.*]] = builtin.unrealized_conversion_cast %arg{{.*}} : memref<4096xbf16> to memref<2048xi32>
+// CHECK: memref.load %[[X]]
+// CHECK: %[[PAIRS:.*]] = vector.load %[[W]]{{.*}} : memref<2048xi32>, vector<16xi32>
+// CHECK: %[[LOW:.*]] = arith.shli %[[PAIRS]]
+// CHECK: %[[HIGH:.*]] = arith.andi %[[PAIRS]]
+// CHECK: arith.bitcast %[[LOW]] : vector<16xi32> to vector<16xf32>
+// CHECK: arith.bitcast %[[HIGH]] : vector<16xi32> to vector<16xf32>
 // CHECK: return
 #a = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
 #b = affine_map<(d0, d1, d2, d3) -> (d2, d1, d3)>
