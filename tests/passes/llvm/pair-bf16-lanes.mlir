@@ -29,7 +29,8 @@ func.func @rounded(%bits: vector<16xi32>) -> vector<16xbf16> {
   %0 = arith.shrui %bits, %c16 : vector<16xi32>
   %1 = arith.trunci %0 : vector<16xi32> to vector<16xi16>
   %2 = arith.bitcast %1 : vector<16xi16> to vector<16xbf16>
-  %3 = vector.shuffle %2, %2 [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15] : vector<16xbf16>, vector<16xbf16>
+  %poison = ub.poison : vector<16xbf16>
+  %3 = vector.shuffle %2, %poison [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15] : vector<16xbf16>, vector<16xbf16>
   return %3 : vector<16xbf16>
 }
 
