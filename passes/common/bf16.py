@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from .rewriting import value_of
+from .dense_constants import is_splat
+from .rewriting import producer, value_of
 from .vectors import splat
 
 
@@ -40,3 +41,12 @@ def even_first(count: int) -> list[int]:
 def in_turn_again(count: int) -> list[int]:
     """The order that undoes `even_first`."""
     return [lane // 2 + lane % 2 * (count // 2) for lane in range(count)]
+
+
+def known_integer(value: ir.Value) -> int | None:
+    """The constant integer that `value` is, in all its lanes; None where it is no such."""
+    constant = producer(value, "arith.constant")
+    number = None if constant is None else constant.attributes["value"]
+    if is_splat(number):
+        number = ir.DenseElementsAttr(number).get_splat_value()
+    return number.value if isinstance(number, ir.IntegerAttr) else None

@@ -100,10 +100,10 @@ def is_contraction(op: TileOp) -> bool:
     return summed <= left & right and left != right
 
 
-def block_rows(target: TargetView, registers: int, outputs: int = 1) -> int:
-    """Rows of `registers` accumulators for each output that fit the registers, beside a block of the one operand and an element of the
-    other."""
-    rows = (target.vector_registers - 1) // registers - 1
+def block_rows(target: TargetView, registers: int, outputs: int = 1, parts: int = 1) -> int:
+    """Rows of `registers` accumulators for each output that fit the registers, beside a block of the one operand, each register of which
+    becomes so many `parts`, and an element of the other."""
+    rows = (target.vector_registers - 1) // registers - parts
     return min(_MOST_ROWS, max(1, rows // outputs))
 
 

@@ -1,11 +1,12 @@
-"""pair-bf16-lanes: what is widened or rounded with the elements of even numbers first is shifts and masks of lanes of 32 bits.
+"""pair-bf16-lanes: bf16 that is widened or rounded with the elements of even numbers first, by shifts and masks of lanes of 32 bits.
 
 Before:
     %even_first = vector.shuffle %x, %x [0, 2, …, 14, 1, 3, …, 15] : vector<16xbf16>, vector<16xbf16>
     %y = arith.extf %even_first : vector<16xbf16> to vector<16xf32>
 After:
     %pairs = vector.bitcast %x : vector<16xbf16> to vector<8xi32>
-    %y = arith.bitcast (vector.shuffle (arith.shli %pairs, %c16), (arith.andi %pairs, %upper) [0, 1, …, 15]) : vector<16xi32> to vector<16xf32>
+    %both = vector.shuffle (arith.shli %pairs, %c16), (arith.andi %pairs, %upper) [0, 1, …, 15] : vector<8xi32>, vector<8xi32>
+    %y = arith.bitcast %both : vector<16xi32> to vector<16xf32>
 
 And before:
     %half = arith.bitcast (arith.trunci (arith.shrui %bits, %c16)) : vector<16xi16> to vector<16xbf16>
@@ -15,7 +16,8 @@ After:
 
 with the two halves of %bits. In turn, each register of f32 would be made, and each of bf16 be put together, across its lanes.
 
-Only the first operand is read: the canonicaliser leaves poison for the second. Must hold: after round-to-bf16. Declined: other orders, and other elements.
+Only the first operand is read: the canonicaliser leaves poison for the second. Must hold: after round-to-bf16. Declined: other orders, and
+other elements.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
-from ..common.bf16 import even_first, in_turn_again, integers, is_of
-from ..common.rewriting import defining_op, producer, replace, walk
+from ..common.bf16 import even_first, in_turn_again, integers, is_of, known_integer
+from ..common.rewriting import producer, replace, walk
 from ..common.vectors import joined, part, splat, vector_of
 from ..registry import register_pass
 
@@ -65,16 +67,10 @@ def _put_together(op: ir.Operation) -> None:
     half = producer(op.operands[0], "arith.bitcast")
     short = None if half is None else producer(half.operands[0], "arith.trunci")
     shifted = None if short is None else producer(short.operands[0], "arith.shrui")
-    if shifted is None or shifted.results[0].type != integers(op.results[0].type, 32) or not _is_sixteen(shifted.operands[1]):
+    if shifted is None or shifted.results[0].type != integers(op.results[0].type, 32) or known_integer(shifted.operands[1]) != 16:
         return
     with ir.InsertionPoint(op), op.location:
         bits, length = shifted.operands[0], ir.VectorType(op.results[0].type).shape[0] // 2
         first, second = part(bits, 0, length), part(bits, length, length)
         lower, upper = arith.shrui(first, splat(first.type, 16)), arith.andi(second, splat(first.type, _UPPER))
         replace(op, [vector.bitcast(op.results[0].type, arith.ori(lower, upper))])
-
-
-def _is_sixteen(value: ir.Value) -> bool:
-    op = defining_op(value)
-    known = op is not None and op.name == "arith.constant" and isinstance(op.attributes["value"], ir.DenseIntElementsAttr)
-    return known and all(number == 16 for number in ir.DenseIntElementsAttr(op.attributes["value"]))

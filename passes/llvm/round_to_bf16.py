@@ -16,8 +16,8 @@ and that, to the nearest, ties to even, any NaN becoming the quiet one:
     %kept = arith.select (arith.cmpf uno, %x, %x), %quiet_nan, %sum
     %y = arith.bitcast (arith.trunci (arith.shrui %kept, %c16))
 
-Integers are converted to f32 and then rounded. A NaN whose lower half is 0, as that of a bf16 or of an operation, is its own rounding: it is
-not asked for in functions that meet no other (short_nans.py).
+Integers are converted to f32 and then rounded. A NaN whose lower half is 0, as that of a bf16 or of an operation, is its own rounding: it
+is not asked for in functions that meet no other (short_nans.py).
 
 Where the target has AVX512-BF16, whole registers of 16 lanes are rounded by its instruction, if none of them is a NaN or below the normal
 numbers: the instruction makes zeros of these, and keeps what a NaN holds. A branch for all registers of a vector asks for that:

@@ -1,4 +1,4 @@
-"""bf16 with AVX2, where the lanes of even numbers come first: each element where it belongs, at sizes with every kind of tail, and NaN kept."""
+"""bf16 with AVX2, where the lanes of even numbers come first: each element where it belongs, at sizes with every kind of tail; NaN kept."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.bf16 import is_of
+from ...common.bf16 import is_of, known_integer
 from ...common.rewriting import defining_op, walk
 
 _LOADS = {"memref.load", "vector.load", "vector.maskedload", "vector.gather", "vector.transfer_read"}
@@ -64,9 +64,5 @@ def _is_upper(op: ir.Operation) -> bool:
     """Whether the lower half of what the op makes is 0."""
     if op.name not in ("arith.shli", "arith.andi"):
         return False
-    known = defining_op(op.operands[1])
-    if known is None or known.name != "arith.constant":
-        return False
-    value = known.attributes["value"]
-    numbers = [value.value] if isinstance(value, ir.IntegerAttr) else list(ir.DenseIntElementsAttr(value))
-    return all(number >= 16 if op.name == "arith.shli" else number & 0xFFFF == 0 for number in numbers)
+    number = known_integer(op.operands[1])
+    return number is not None and (number >= 16 if op.name == "arith.shli" else number & 0xFFFF == 0)

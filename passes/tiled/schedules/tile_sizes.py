@@ -43,6 +43,8 @@ ROW_TILE_POINTS = 1024
 _SCANNED_ROWS = 32
 _TILE_COLUMNS, _TILE_ROWS, _MOST_ROWS = 64, 96, 144
 _LEAST_COLUMNS = 32
+_SPLIT_ROWS = 24
+"""At least, of a product whose weights are split in registers: fewer would read these too often."""
 _TILES_A_CORE = 4
 
 
@@ -175,7 +177,8 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     right_bytes = depth * column_count * element_bytes(right.element_type)
     is_far = prod(left.shape) * element_bytes(left.element_type) > target.llc_bytes // 4
     in_panels = bool(packed) or (len(columns) > 1 and dim_position(hero.maps[1].results[0]) == of[columns[0]])
-    if is_far and in_panels and _tile_element(hero, target) == 0 and right_bytes <= target.l2_bytes // 2:
+    reads_left_once = is_far and in_panels and _tile_element(hero, target) == 0 and right_bytes <= target.l2_bytes // 2
+    if reads_left_once or _is_split(hero, target):
         order = [axis for axis in sizes if axis not in rows and axis not in columns] + rows + columns
         return {axis: sizes[axis] for axis in order if axis in sizes}
     return sizes
@@ -198,6 +201,12 @@ def _in_lanes(hero: TileOp) -> bool:
     return last is not None and not hero.parallel[last] and size < 4 and hero.extents[last] * size == 4
 
 
+def _is_split(hero: TileOp, target: TargetView) -> bool:
+    """Whether the right operand has pairs of bf16 that no instruction multiplies: rows are widened once for all columns then, and stay in
+    L2 as f32."""
+    return _in_lanes(hero) and multiplies_bf16(hero.op.regions[0].blocks[0]) and not target.bf16_dot and not target.amx_bf16
+
+
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int) -> tuple[int, int]:
     """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
     the left one than stays in L2."""
@@ -216,6 +225,8 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     once for the rows of a tile: these are as many as half of L2 holds."""
     kinds = {ir.RankedTensorType(value.type).element_type for value in [*hero.inputs[:2], *hero.inits]}
     size = element_bytes(kinds.pop()) if len(kinds) == 1 else 0
+    if _is_split(hero, target):
+        return _TILE_COLUMNS, max(_SPLIT_ROWS, target.l2_bytes // 2 // (4 * depth))
     if size < 4:
         return _narrow_tile(hero, target, depth)
     in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes

@@ -61,12 +61,14 @@ def emit_contraction(
     scratch: Scratch,
     step: Step | None = None,
     after: Sequence[Work] = (),
+    parts: int = 1,
 ) -> None:
     """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code), and at its results the works `after` it.
 
-    `scratch` makes a buffer on the stack. `step` stands for the work's body where that is given; its operands lie as it wants them.
+    `scratch` makes a buffer on the stack. `step` stands for the work's body where that is given; its operands lie as it wants them, and it
+    makes so many `parts` of a register that it loads along the vector loop.
     """
-    _Contraction(work, vector, captured, target, scratch, step, after).emit()
+    _Contraction(work, vector, captured, target, scratch, step, after, parts).emit()
 
 
 def takes_after(work: Work, vector: int | None, after: Sequence[Work], target: TargetView) -> bool:
@@ -129,9 +131,10 @@ class _Contraction:
         scratch: Scratch,
         step: Step | None = None,
         after: Sequence[Work] = (),
+        parts: int = 1,
     ):
         self.work, self.vector, self.captured, self.target = work, vector, captured, target
-        self.scratch, self.step, self.after = scratch, step, after
+        self.scratch, self.step, self.after, self.parts = scratch, step, after, parts
         self.rank = len(work.extents)
         self.jam = jam_loop(work, vector)
         self.outer = [d for d in range(self.rank) if work.parallel[d] and d not in (vector, self.jam)]
@@ -255,7 +258,7 @@ class _Contraction:
         return loops
 
     def _most_rows(self, lanes: Lanes) -> int:
-        return block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs))
+        return block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs), self.parts)
 
     def _falling_sizes(self, lanes: Lanes) -> list[int]:
         """Rows of the blocks where their number is not known, each for what the one before leaves."""

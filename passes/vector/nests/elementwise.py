@@ -7,6 +7,7 @@ own (turns.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from hloom.dialects.target import TargetView
@@ -59,19 +60,24 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
                 chunk(None, Lanes(1))
             elif knows_places(here, vector, one):
                 chunks_one_by_one(extents[vector], one, chunk)
+            elif along_vector is not None:
+                segments(extents[vector], along_vector, captured, lane_count(here, vector, target), one, chunk)
             else:
-                count = lane_count(here, vector, target)
-                if along_vector is None and computes_even_first(here, vector, target):
-                    chunks(extents[vector], count, 2 * one, lambda start, lanes: chunk(start, replace(lanes, even_first=lanes.count > 1)))
-                elif along_vector is None:
-                    chunks(extents[vector], count, one, chunk)
-                else:
-                    segments(extents[vector], along_vector, captured, count, one, chunk)
+                _chunks(here, vector, one, target, chunk)
 
         nest_each([extents[d] for d in inner], row)
 
     nest_cut([(extents[d], around.get(d)) for d in outer], captured, at)
     return bool(turned)
+
+
+def _chunks(works: list[Work], vector: int, one: int, target: TargetView, chunk: Callable[[LinearIndex, Lanes], None]) -> None:
+    """All chunks of the loop `vector`, those of pairs of bf16 of two registers of f32 at least."""
+    extent, count = works[0].extents[vector], lane_count(works, vector, target)
+    if computes_even_first(works, vector, target):
+        chunks(extent, count, 2 * one, lambda start, lanes: chunk(start, replace(lanes, even_first=lanes.count > 1)))
+    else:
+        chunks(extent, count, one, chunk)
 
 
 def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:

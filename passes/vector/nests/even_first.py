@@ -1,7 +1,8 @@
 """Nests of bf16 that compute in f32 with the elements of even numbers in the first half of the lanes, and the others in the second.
 
-Where no instruction widens or rounds bf16 this saves the moves across lanes: a shift and a mask make both halves of what is loaded, a shift,
-a mask and an or what is stored (pair-bf16-lanes). Each element is computed as it is anywhere else; sums are added up in another order.
+Where no instruction widens or rounds bf16 this saves the moves across lanes: a shift and a mask make both halves of what is loaded, a
+shift, a mask and an or what is stored (pair-bf16-lanes). Each element is computed as it is anywhere else; sums are added up in another
+order.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class Lanes:
     reach: Mapping[ir.Value, tuple[int, int]] = field(default_factory=dict, compare=False)
     """The least and the greatest value of indices of which that is known."""
     even_first: bool = False
-    """Whether elements with even numbers are in the first half of the lanes, and the others in the second. Masks, and what is in memory, are
-    in turn."""
+    """Whether elements with even numbers are in the first half of the lanes, and the others in the second. Masks, and what is in memory,
+    are in turn."""
 
     def type(self, element: ir.Type) -> ir.Type:
         """The type of one element a lane."""

@@ -196,7 +196,9 @@ class _Dots:
             access = Access.of(self.work.output_maps[0], init, len(extents))
             assert access is not None  # it lies as the result does
             work = replace(work, inits=[self._result(access, fixed)])
-        emit_contraction(work, rows, self.captured, self.target, self.scratch, step_of(work, self.captured, plan.by.add, plan.by.lefts))
+        parts = plan.by.lefts
+        step = step_of(work, self.captured, plan.by.add, parts)
+        emit_contraction(work, rows, self.captured, self.target, self.scratch, step, parts=parts)
 
     def _sizes(self) -> tuple[LoopBound, ...]:
         """Of the result for fixed outer loops."""

@@ -157,19 +157,21 @@ def step_of(work: Work, captured: Captured, add: Callable[..., ir.Value], lefts:
     """The step that adds to the sums what `add(sum, left…, right)` makes of the work's operands as they lie: `lefts` neighbours of the left
     one, whose last dim is the depth."""
     left, right = [(s, m) for s, m in zip(work.inputs, work.maps) if isinstance(s, Storage)]
-    neighbours = [left[0].slice([LinearIndex()] * (len(left[0].strides) - 1) + [LinearIndex(constant=n)], left[0].sizes) for n in range(lefts)]
+    first, outer = left[0], [LinearIndex()] * (len(left[0].strides) - 1)
+    neighbours = [first, *(first.slice([*outer, LinearIndex(constant=n)], first.sizes) for n in range(1, lefts))]
 
     def step(point: Point, sums: list[ir.Value]) -> list[Rep]:
         body = LanesBody(point.lanes, point.indices, captured)
         operands = [*((storage, left[1]) for storage in neighbours), right]
-        return [add(sums[0], *(point.lanes.widen(body.read(s, body.at(m))) for s, m in operands))]
+        read = [body.read(storage, body.at(m)) for storage, m in operands]
+        return [add(sums[0], *map(point.lanes.widen, read))]
 
     return step
 
 
 def multipliers(block: ir.Block, target: TargetView) -> list[tuple[Multiplier, Multiplier]]:
-    """The ways of `target` to compute what a body multiplies, the first that can the best: with the rows of its first operand and with those
-    of its second; none of other bodies."""
+    """The ways of `target` to compute what a body multiplies, the best first: with the rows of its first operand and with those of its
+    second; none of other bodies."""
     half = half_product(block)
     if half is not None:
         return [(by, by) for by in _of_halves(isinstance(half, ir.BF16Type), target)]
