@@ -19,8 +19,8 @@ Where an instruction multiplies several neighbours in depth, pairs of bf16 or fo
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
-channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right. Those of 1x1, which a product
-of matrices reads, have blocks as wide as pack-weights makes them.
+channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right. Blocks of f32 and f64 are no
+wider than those of pack-weights, which the kernel reads from front to back; those of 1x1, which a product of matrices reads, are as wide.
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ After:                                                                  // %w: m
     %f = stablehlo.custom_call @hloom.winograd_filter(%b) : … -> tensor<3x3x64x64xf32>
     %0 = stablehlo.convolution(%x, %f) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] …
 
-The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what
-stands before the barrier into @init. Of a window of three dimensions the last two are transformed, and the taps of the first lie among the
-channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16
-instead of 36. Where taps are d apart, a tile is one of lines and pixels in steps of d. Tiles are 4 × 4 from `tiles` such tiles in the
-batch on, since their weights are four times as large. Weights that are given at each call are transformed at each call, without the
-barrier, where the products saved are priced higher than the transform's bytes. In a step of training, where a gradient by weights reads
-the convolution's input too, or the input is returned for one, tiles are of 2 × 2: their error is no more than a direct sum's, that of the
-others half as much again, through all layers and back.
+The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what stands
+before the barrier into @init. Blocks are as wide as the kernel's row of accumulators, at most 32. Of a window of three dimensions the last
+two are transformed, and the taps of the first lie among the channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4
+outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36. Where taps are d apart, a tile is one of lines and pixels
+in steps of d. Tiles are 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large. Weights that are given
+at each call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes. In a
+step of training, where a gradient by weights reads the convolution's input too, or the input is returned for one, tiles are of 2 × 2: their
+error is no more than a direct sum's, that of the others half as much again, through all layers and back.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
 other windows, strides, groups, dilations along the depth; other elements; fewer than 8 channels or 16 features; where the products saved

@@ -134,6 +134,7 @@ WINOGRAD = [
     Layer((19, 3), 32, 32, (3, 3), padding=around(1), batch=3, first=False),
     Layer((40, 24), 64, 32, (3, 3), padding=around(1)),
     Layer((7, 7), 512, 64, (3, 3), padding=around(1)),
+    Layer((13, 14), 16, 144, (3, 3), padding=around(1)),
     Layer((7, 6), 256, 128, (3, 3), padding=around(1), batch=4),
     Layer((9, 12, 14), 64, 40, (3, 3, 3), padding=around(1, 3)),
     Layer((4, 7, 9), 36, 32, (2, 3, 3), padding=((2, 1), (1, 0), (1, 1)), batch=2, first=False),

@@ -120,6 +120,7 @@ class PartialSums:
     def _piece(
         self, loops: Sequence[Taps], at: tuple[LinearIndex, ...], totals: list[ir.Value], steps: int | None = None
     ) -> list[ir.Value]:
+        """Adds the sum over `loops` to the totals; `steps` has the last, where its bounds are not known."""
         together = steps_together(loops[-1], self.most, steps) if loops else 1
         return added(totals, sum_loops(loops, self.zeros, self.body, at, together))
 

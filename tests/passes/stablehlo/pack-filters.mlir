@@ -53,6 +53,20 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32> {hloom.bound
 
 // -----
 
+// Changed: A row of accumulators of a target of few registers is half as wide, and so are the blocks: 24 output channels are two.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [3, 0, 1, 2, 4] : (tensor<3x3x16x2x16xf32>) -> tensor<2x3x3x16x16xf32>
+// CHECK: stablehlo.optimization_barrier %[[T]]
+module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, vector_registers = 16 : i64}} {
+  func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x24xf32> {hloom.bound}) -> tensor<1x6x6x24xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x24xf32>) -> tensor<1x6x6x24xf32>
+    return %0 : tensor<1x6x6x24xf32>
+  }
+}
+
+// -----
+
 // Changed: Groups of 24 are a block each: no others lie between the weights of one.
 // CHECK-LABEL: func.func @main(
 // CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [3, 0, 1, 2, 4] : (tensor<3x3x8x2x24xf32>) -> tensor<2x3x3x8x24xf32>

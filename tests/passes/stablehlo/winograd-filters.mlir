@@ -22,6 +22,19 @@ func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x32x40xf32> {hloom.bou
 
 // -----
 
+// Changed: Blocks are as wide as a row of accumulators, 16 where registers are few.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<3x6x6x32x16xf32>) -> tensor<3x3x32x40xf32>
+module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, vector_registers = 16 : i64}} {
+  func.func @main(%x: tensor<1x14x14x32xf32>, %w: tensor<3x3x32x40xf32> {hloom.bound}) -> tensor<1x14x14x40xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x32xf32>, tensor<3x3x32x40xf32>) -> tensor<1x14x14x40xf32>
+    return %0 : tensor<1x14x14x40xf32>
+  }
+}
+
+// -----
+
 // Changed: Fewer tiles are of 2 x 2 outputs.
 // CHECK-LABEL: func.func @main(
 // CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<1x4x4x32x32xf32>) -> tensor<3x3x32x32xf32>

@@ -13,9 +13,10 @@
 // CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[W]], #{{.*}}]
 
 // In the kernel a chunk of columns is a panel: its first element is as far as the first column times the depth, the lanes lie side by side.
+// Where registers are 16, four steps of the depth are a turn of its loop.
 // VECTOR-LABEL: func.func private @several(
 // VECTOR: scf.for %[[N:.*]] = %c0 to %{{.*}} step %c16 {
-// VECTOR: scf.for %[[K:.*]] = %c0 to %c64 step %c1 iter_args
+// VECTOR: scf.for %[[K:.*]] = %c0 to %c64 step %c4 iter_args
 // VECTOR: %[[PANEL:.*]] = arith.muli %[[N]], %c64
 // VECTOR: memref.prefetch %arg3
 // VECTOR: %[[ROW:.*]] = arith.muli %[[K]], %c16

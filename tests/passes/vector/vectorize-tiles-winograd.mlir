@@ -122,3 +122,39 @@ func.func private @apart(%x: tensor<28x28x32xf32>, %t: tensor<1x6x6x32x32xf32>) 
   } -> tensor<28x28x32xf32>
   return %c : tensor<28x28x32xf32>
 }
+
+// -----
+
+// Changed: Where registers are few, the weights lie in panels of 16 features. Two panels are multiplied together by what a point has of each
+// tile, one after the other; each block of rows asks for its share of the panel behind its own, of the next point.
+// CHECK-LABEL: func.func private @panels(
+// CHECK-SAME: memref<25088xf32>, %[[W:[a-z0-9]*]]: memref<36864xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c36 step %c1 {
+// CHECK: scf.for %[[COLUMN:.*]] = %c0 to %c32 step %c16
+// CHECK: arith.muli %[[COLUMN]], %c1152
+// CHECK: memref.prefetch %[[W]]
+// CHECK: vector.load %[[W]]{{.*}} vector<16xf32>
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0 + d3, d1 + d4, d5)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5, d2)>
+#y = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>
+module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, vector_registers = 16 : i64}} {
+  func.func private @panels(%x: tensor<28x28x32xf32>, %t: tensor<2x6x6x32x16xf32>) -> tensor<28x28x32xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %w = stablehlo.custom_call @hloom.winograd_filter(%t) : (tensor<2x6x6x32x16xf32>) -> tensor<3x3x32x32xf32>
+    %padded = tensor.pad %x low[1, 1, 0] high[1, 1, 0] {
+    ^bb0(%i: index, %j: index, %k: index):
+      tensor.yield %zero : f32
+    } : tensor<28x28x32xf32> to tensor<30x30x32xf32>
+    %e = tensor.empty() : tensor<28x28x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<28x28x32xf32>) -> tensor<28x28x32xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%padded, %w : tensor<30x30x32xf32>, tensor<3x3x32x32xf32>) outs(%f : tensor<28x28x32xf32>) {
+    ^bb0(%u: f32, %v: f32, %s: f32):
+      %0 = arith.mulf %u, %v fastmath<contract> : f32
+      %1 = arith.addf %s, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<28x28x32xf32>
+    return %c : tensor<28x28x32xf32>
+  }
+}
