@@ -88,9 +88,10 @@ def _by_sizes(name: str, x: torch.Tensor, sizes: Sequence[int] | None, *rest: An
     """A resize with a list of factors, as one with a factor for each dimension. torch's own code for it takes no sizes that are open."""
     *corners, factors = rest
     sizes = upsample_compute_output_size(x.size(), sizes, factors)
-    (resized,) = overloads(f"{name}.default")
+    (op,) = overloads(f"{name}.default")
+    resized: Callable[..., Any] = op
     if torch.is_grad_enabled() and x.requires_grad and any(isinstance(size, torch.SymInt) for size in (*sizes, *x.shape)):
-        resized = decomposition_table.get(resized, resized)  # nor does its code for some of the gradients
+        resized = decomposition_table.get(op, op)  # nor does its code for some of the gradients
     return resized(x, sizes, *corners, *(factors or [None] * len(sizes)))
 
 
