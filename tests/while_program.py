@@ -1,4 +1,9 @@
-"""A loop whose length is an input: doubles %x %n times."""
+"""A loop whose length is an input, and the policy that keeps such a loop in the host program.
+
+WHILE doubles %x %n times. Without HOST it would turn inside one kernel, where no driver sees it.
+"""
+
+HOST = {"loop": [{"turns_in": "host"}]}
 
 WHILE = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from while_program import WHILE
+from while_program import HOST, WHILE
 
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.executable import Executable, load
 
-__all__ = ["CASE", "ELEMENTWISE", "FOR", "WHILE", "build", "capability", "made", "matmul", "target"]
+__all__ = ["CASE", "ELEMENTWISE", "FOR", "HOST", "WHILE", "build", "capability", "made", "matmul", "target"]
 
 _READY, _MAKE_FOR = os.environ.get("HLOOM_GPU_TESTS", ""), os.environ.get("HLOOM_GPU_TARGET", "")
 
@@ -71,8 +71,8 @@ def target() -> str:
     return _MAKE_FOR or f"sm_{capability()}{'a' if capability() >= 90 else ''}"
 
 
-def made(text: str, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = None) -> Artifact:
-    """The program, compiled for this GPU."""
+def made(text: str, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = HOST) -> Artifact:
+    """The program, compiled for this GPU; its loops turn in the host program, unless `policy` says otherwise."""
     file = Path(_READY) / f"{hashlib.sha256(repr((text, bound, profile, policy)).encode()).hexdigest()[:16]}.hloom"
     if _MAKE_FOR:
         _compiled(text, bound, profile, policy).save(file)
@@ -87,7 +87,7 @@ def _compiled(text: str, bound: tuple[int, ...], profile: bool, policy: Any) -> 
     return Compilation(load_program(text), target=target(), bound=bound, profile=profile, policy=policy).artifact()
 
 
-def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = None) -> Executable:
+def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = HOST) -> Executable:
     """The program compiled for this GPU, through a file."""
     made(text, bound, profile, policy).save(folder / "program.hloom")
     return load(folder / "program.hloom")

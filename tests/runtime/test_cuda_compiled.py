@@ -10,7 +10,7 @@ from cuda_programs import again
 from fake_driver import FakeDriver, at
 from fake_libraries import CublasLt, fake_libraries
 from torch_mlir import ir
-from while_program import WHILE
+from while_program import HOST, WHILE
 
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
@@ -38,7 +38,7 @@ def on_simulator(artifact) -> FakeDriver:
 
 
 def run(text: str, *inputs: np.ndarray, bind: dict | None = None):
-    artifact = Compilation(load_program(text), target="sm_90a", bound=list(bind or {}), simulated="gpu").artifact()
+    artifact = Compilation(load_program(text), target="sm_90a", bound=list(bind or {}), policy=HOST, simulated="gpu").artifact()
     artifact.blobs["cubin"] = b"simulated"
     driver = on_simulator(artifact)
     exe = Executable(again(artifact), lambda program: CudaDevice(program, driver, fake_libraries(cublasLt=CublasLt())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from while_program import WHILE
+from while_program import HOST, WHILE
 
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
@@ -37,7 +37,10 @@ RNG = np.random.default_rng(0)
 
 def loaded(gpu, text, bind=None):
     artifact = Compilation(
-        load_program(text), target=f"sm_{gpu.capability}{'a' * (gpu.capability >= 90)}", bound=list(bind or {})
+        load_program(text),
+        target=f"sm_{gpu.capability}{'a' * (gpu.capability >= 90)}",
+        bound=list(bind or {}),
+        policy=HOST,
     ).artifact()
     exe = Executable(artifact, CudaDevice)
     if bind:

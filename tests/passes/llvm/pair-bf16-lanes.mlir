@@ -48,3 +48,14 @@ func.func @others(%x: vector<4xbf16>) -> (vector<4xf32>, vector<4xbf16>) {
   %2 = vector.shuffle %x, %x [0, 2, 1, 3] : vector<4xbf16>, vector<4xbf16>
   return %1, %2 : vector<4xf32>, vector<4xbf16>
 }
+
+// -----
+
+// Unchanged: Lanes in their own order.
+// CHECK-LABEL: func.func @in_order
+// CHECK-NEXT: arith.extf
+// CHECK-NEXT: return
+func.func @in_order(%x: vector<16xbf16>) -> vector<16xf32> {
+  %0 = arith.extf %x : vector<16xbf16> to vector<16xf32>
+  return %0 : vector<16xf32>
+}
