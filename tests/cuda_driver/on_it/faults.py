@@ -192,7 +192,7 @@ def test_events_in_the_body_of_a_loop(machine, driver):
         return True
 
     is_caught(machine, attempt, "NOT_SUPPORTED")
-    assert any("cannot hold EventRecord" in why for _, _, why in machine.refusals)
+    assert any("cannot hold an event" in why for _, _, why in machine.refusals)
 
 
 def test_what_is_left_when_all_is_gone(machine, driver):
