@@ -14,8 +14,8 @@ same for all elements (counters, keys of random numbers) each tile computes for 
 
 Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each:
 where an element needs its neighbours' (LOOP_CROSS_TILE), a carry that is read and written in part (LOOP_ALIAS), conditions of all tiles
-(LOOP_COND), ops in the body that are no scalar code (LOOP_BODY), and loops that turn faster in the host program (NO_GAIN). A policy's
-`[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
+(LOOP_COND), ops in the body that are no scalar code, or on a GPU more of it than registers hold (LOOP_BODY), and loops that turn faster in
+the host program (NO_GAIN). A policy's `[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ..common.ops import FREE
 from ..common.rewriting import captured_values, clone_with, defining_op, functions, i64_attr, symbol_name, walk
 from ..registry import register_pass
 from ..stablehlo.rules.loops import find_counter
+from .loops.held import held_scalars
 from .loops.parts import Part, parts_of
 from .loops.price import Price, price
 from .loops.trace import Obstacle
@@ -40,6 +41,10 @@ from .planner.policy import HOST, policy_of
 
 LEAST_GAIN = 20
 """A loop that gains less than one part in so many stays where it is."""
+
+
+MOST_HELD = 128
+"""Of a GPU's thread, of 255 registers: the others are addresses, wide scalars and what a function computes."""
 
 
 @register_pass("fuse-loops", "makes one kernel of a loop whose tiles need nothing of each other", ops=("stablehlo.while",))
@@ -79,7 +84,7 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: 
     try:
         parts = parts_of(loop)
         for part in parts:
-            _check_streams(part, target)
+            _check_thread(part, target)
     except Obstacle as obstacle:
         if number is not None:
             wishes.became(number, loop, obstacle.reason)
@@ -105,11 +110,17 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: 
     return True
 
 
-def _check_streams(part: Part, target: TargetView) -> None:
-    """On a GPU a thread stores what it writes turn by turn: rows of the tile, one behind the other. Raises Obstacle on others."""
+def _check_thread(part: Part, target: TargetView) -> None:
+    """A thread of a GPU stores what it writes turn by turn: rows of the tile, one behind the other. What it holds lies in registers: local
+    memory would be slower than the host's turns. Raises Obstacle on others."""
+    if target.kind != "cuda":
+        return
     for number in part.streams:
-        if target.kind == "cuda" and part.axes[number] != [len(part.extents), *range(len(part.extents))]:
+        if part.axes[number] != [len(part.extents), *range(len(part.extents))]:
             raise Obstacle(Code.LOOP_BODY, "what a turn writes does not lie as its tiles", part.outer.op.results[number])
+    held = held_scalars(part)
+    if held > MOST_HELD:
+        raise Obstacle(Code.LOOP_BODY, f"a thread would hold {held} scalars at once: more than {MOST_HELD} are no registers")
 
 
 def _outline(module: ir.Operation, loop: ir.Operation, part: Part, cost: Price) -> str:

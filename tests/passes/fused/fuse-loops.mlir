@@ -311,6 +311,30 @@ module {
 
 // -----
 
+// Declined: On a GPU a thread would hold the matrix of a row's product.
+// CHECK: code = "LOOP_BODY"{{.*}}reason = "a thread would hold {{[0-9]+}} scalars at once: more than 128 are no registers"
+// CHECK-LABEL: func.func @recurrent(
+// CHECK: stablehlo.while
+module attributes {hloom.target = {kind = "cuda", name = "sm_90a", multiprocessors = 132 : i64, launch_ps = 2500000 : i64, loop_iteration_ps = 5000000 : i64, f32_flops = 66900000000000 : i64}} {
+  func.func @recurrent(%w: tensor<16x16xf32>, %h0: tensor<4096x16xf32>) -> tensor<4096x16xf32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %end = stablehlo.constant dense<40> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %c0, %h = %h0) : tensor<i32>, tensor<4096x16xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %c1 : tensor<i32>
+      %h1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<4096x16xf32>, tensor<16x16xf32>) -> tensor<4096x16xf32>
+      stablehlo.return %j, %h1 : tensor<i32>, tensor<4096x16xf32>
+    }
+    return %r#1 : tensor<4096x16xf32>
+  }
+}
+
+// -----
+
 // Unchanged: No loop.
 // CHECK-NOT: hloom.decisions
 // CHECK-LABEL: func.func @straight(
