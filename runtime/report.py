@@ -181,7 +181,8 @@ def _extents(extents: Sequence[int]) -> str:
 
 
 def _decision_row(decision: dict[str, Any]) -> list[str]:
-    told = ", ".join(f"{figures.named(key)} {figures.figure(key, value)}" for key, value in decision.get("figures", {}).items())
+    known = {key: value for key, value in decision.get("figures", {}).items() if value != ""}
+    told = ", ".join(f"{figures.named(key)} {figures.figure(key, value)}" for key, value in known.items())
     reason = "; ".join(filter(None, [figures.with_times(str(decision.get("reason", ""))), told]))
     groups = decision.get("groups", [])
     return [str(decision.get("verdict", "")), str(decision.get("code", "")), " ".join(groups), reason]

@@ -220,6 +220,15 @@ def opaque(number: int, parts: Sequence[Expr], extent: int) -> Expr:
     return ZERO if extent <= 1 else _expr(Atom("opaque", number, extent, tuple(parts)))
 
 
+def run_time_numbers(point: Point) -> list[int]:
+    """The numbers of the run-time indices that occur in a point, at any depth."""
+    numbers: set[int] = set()
+    for index in point:
+        for atom, _ in index.terms:
+            numbers.update([atom.number] if atom.kind == "value" else run_time_numbers(atom.parts))
+    return sorted(numbers)
+
+
 def dims_of(point: Point) -> frozenset[int]:
     return point[0].dims if len(point) == 1 else frozenset().union(*[expr.dims for expr in point])
 

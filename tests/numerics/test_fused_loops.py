@@ -8,7 +8,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 import hloom
 
@@ -136,6 +136,10 @@ def columns_read(x, t):
     return lax.fori_loop(0, 18, lambda i, s: s + t[:, i], x)
 
 
+def flat_read(x, t):
+    return lax.fori_loop(0, 18, lambda i, s: s + t.reshape(-1)[i], x)
+
+
 def two_shapes(x, y):
     return lax.fori_loop(0, 18, lambda i, s: (s[0] * 0.5 + 1, s[1] + 2), (x, y))
 
@@ -167,6 +171,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "booleans": (booleans, numbers(70)),
     "rows read": (rows_read, numbers(9), numbers(18, 9)),
     "columns read": (columns_read, numbers(9), numbers(9, 18)),
+    "flat read": (flat_read, np.float32(0.5), numbers(3, 9)),
     "two shapes": (two_shapes, numbers(70), numbers(9, 3)),
 }
 SIMULATED = [
@@ -273,6 +278,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4),
     writes=st.booleans(),
 )
+@example(shape=(), turns=17, steps=["turn"], writes=False)  # the counter alone is read, at an index of its own
 def test_any_body(shape, turns, steps, writes):
     def body(carry, t):
         a, b = carry

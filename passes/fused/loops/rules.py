@@ -81,7 +81,7 @@ def _iota(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
     yield from ()
     index = point[integer(op, "iota_dimension")]
     element = ir.RankedTensorType(op.results[0].type).element_type
-    return tracer.add(Position, index=index, element=element, varies=bool(index.dims))
+    return tracer.add(Position, tracer.starts((index,)), index=index, element=element, varies=bool(index.dims))
 
 
 def _concatenate(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:

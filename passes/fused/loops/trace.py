@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from torch_mlir import ir
 
-from ...common.index_expression import Point
+from ...common.index_expression import Point, run_time_numbers
 from ...common.ops import FREE
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...stablehlo.rules import loops as counted
@@ -149,8 +149,11 @@ class Tracer:
 
     def element(self, value: ir.Value, point: Point) -> Node:
         """An element of a tensor from outside."""
-        numbers = sorted({atom.number for index in point for atom, _ in index.terms if atom.kind == "value"})
-        return self.add(Element, [self.nodes[n] for n in numbers], value=value, point=point, varies=_moves(point))
+        return self.add(Element, self.starts(point), value=value, point=point, varies=_moves(point))
+
+    def starts(self, point: Point) -> list[Node]:
+        """The nodes of the run-time indices in a point."""
+        return [self.nodes[number] for number in run_time_numbers(point)]
 
     def add(self, kind: type[T], operands: Sequence[Node] = (), scope: Scope | None = None, varies: bool = False, **more: object) -> T:
         """A new node, in the innermost scope that its operands lie in, or in `scope`."""

@@ -53,5 +53,8 @@ class Code(DecisionCode):
     LOOP_CROSS_TILE = "declined", "of fuse-loops: in the next turn an element needs others' carries"
     LOOP_ALIAS = "declined", "of fuse-loops: a carry is read while parts of it are overwritten"
     LOOP_COND = "declined", "of fuse-loops: whether the loop goes on needs values of all tiles"
-    LOOP_BODY = "declined", "of fuse-loops: an op in the loop is no code of one element, or an element takes more registers than a GPU's thread has"
+    LOOP_BODY = (
+        "declined",
+        "of fuse-loops: an op in it is no code of one element, or takes more registers than a thread has",
+    )
     SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"

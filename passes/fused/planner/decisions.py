@@ -63,6 +63,8 @@ def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[s
         figures = {"t_before_ps": decision.before, "t_after_ps": decision.after, "gain_ps": decision.before - decision.after}
         fields.update({name: ir.IntegerAttr.get(i64, figure) for name, figure in figures.items()})
         fields["bytes_saved"] = ir.IntegerAttr.get(i64, decision.bytes_saved)
+    if decision.bytes_again:
+        fields["bytes_again"] = ir.IntegerAttr.get(i64, decision.bytes_again)
     if decision.rho != 1:
         fields["rho"] = ir.FloatAttr.get(ir.F64Type.get(), decision.rho)
     if decision.rule:

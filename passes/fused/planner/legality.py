@@ -24,11 +24,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why two groups do not become one. `rho`: times each element of the producer would be evaluated."""
+    """Why two groups do not become one. `rho`: times each element of the producer would be evaluated; `edge`: the value that it is about,
+    where that is none between the two; `again`: bytes that are read twice for it."""
 
     code: DecisionCode
     reason: str
     rho: float = 1.0
+    edge: int | None = None
+    again: int = 0
 
 
 def _unshared(p: Group, c: Group) -> Refusal | None:

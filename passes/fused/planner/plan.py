@@ -189,9 +189,9 @@ class Planner:
     ) -> None:
         """Remembers why a pair of groups is not merged, in place of what was remembered."""
         producer, consumer = self.grouping.at(u), self.grouping.at(v)
-        edge = union.edge[0] if union and union.edge else next((x for x in producer.results if x in consumer.reads), None)
+        edge = union.edge[0] if union and union.edge else next((x for x in producer.results if x in consumer.reads), refusal.edge)
         ends = self.grouping.ends(edge, u, v)
-        self.declined[u, v] = Decision(refusal.code, ends, refusal.reason, edge, before, after, 0, refusal.rho, rule)
+        self.declined[u, v] = Decision(refusal.code, ends, refusal.reason, edge, before, after, 0, refusal.rho, rule, refusal.again)
 
     def decisions(self) -> list[Decision]:
         """All merges in the order they were made, then the last refusal of each pair of groups that is left."""

@@ -118,7 +118,7 @@ class Program:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Why two groups became one, or did not. Times in picoseconds; `rho`: times each element of the producer is evaluated; `rule`: the
-    policy's, if one decided."""
+    policy's, if one decided; `bytes_again`: what both read."""
 
     code: DecisionCode
     ops: tuple[int, ...]
@@ -129,3 +129,4 @@ class Decision:
     bytes_saved: int = 0
     rho: float = 1.0
     rule: str = ""
+    bytes_again: int = 0

@@ -222,3 +222,18 @@ func.func @main(%x: tensor<64x100xf32>) -> (tensor<64xf32>, tensor<64xi32>) {
   }
   return %0#0, %0#1 : tensor<64xf32>, tensor<64xi32>
 }
+
+// -----
+
+// Declined: One value reduced along its rows and along its columns is read twice; the record says how much.
+// CHECK: bytes_again = 2048000 : i64, code = "AXIS_CONFLICT", edge = "tensor<1000x512xf32>", groups = [@fusion_0, @fusion_1]
+// CHECK-SAME: reason = "both reduce one value, along different axes"
+// CHECK-LABEL: func.func @both_axes
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+func.func @both_axes(%x: tensor<1000x512xf32>) -> (tensor<1000xf32>, tensor<512xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<1000x512xf32>, tensor<f32>) -> tensor<1000xf32>
+  %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000x512xf32>, tensor<f32>) -> tensor<512xf32>
+  return %0, %1 : tensor<1000xf32>, tensor<512xf32>
+}

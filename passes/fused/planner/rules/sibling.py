@@ -2,7 +2,8 @@
 
     m = max(x, rows);  n = sum(x, rows)        becomes        m, n = one pass over x
 
-Declines: windows and contractions, other extents, and groups without a common read (scalar groups need none).
+Declines: windows and contractions, other extents, and groups without a common read (scalar groups need none). Told of these: one value
+that is reduced along different axes, which is read once for each.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Sibling(Rule):
                 yield Proposal(first, (second,), (union,))
             elif union.code != Code.AXIS_CONFLICT:
                 yield Proposal(first, (second,), union)
+        yield from _crossing(grouping, node, group)
 
     def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:
         return Code.FUSED_SIBLING, "both read the same value, which is read once"
@@ -53,6 +55,28 @@ def _neighbours(grouping: Grouping, node: int, group: Group) -> Iterator[int]:
         nearest = heapq.nsmallest(2 * MOST, near, key=lambda v: (abs(order[v] - order[node]), v))
         seen.update(nearest)
         yield from nearest
+
+
+def _crossing(grouping: Grouping, node: int, group: Group) -> Iterator[Proposal]:
+    """The groups behind a reduction that reduce all of the same value along other axes."""
+    if not group.reduced:
+        return
+    order, key = grouping.dag.order, sorted(_extents(group))
+    for value in sorted(group.reads):
+        behind = (v for v in grouping.users[value] if order[v] > order[node] and v not in grouping.dag.successors[node])
+        for near in heapq.nsmallest(MOST, behind, key=lambda v: (order[v], v)):
+            other = grouping.groups[near]
+            if other and other.reduced and sorted(_extents(other)) == key and _turned(group, other, value):
+                size = grouping.program.values[value].bytes
+                yield Proposal(node, (near,), Refusal(Code.AXIS_CONFLICT, "both reduce one value, along different axes", 1.0, value, size))
+
+
+def _turned(a: Group, b: Group, value: int) -> bool:
+    """Whether two reductions read a value once each, and reduce other dimensions of it."""
+    if len(a.reads[value]) != 1 or len(b.reads[value]) != 1 or not a.parallel or not b.parallel:
+        return False
+    mine, theirs = ([index.dim in group.reduced for index in group.reads[value][0]] for group in (a, b))
+    return mine != theirs
 
 
 def _extents(group: Group) -> tuple[int, ...]:
