@@ -29,6 +29,8 @@ __all__ = ["Target", "TargetError", "attach_target", "host", "known_targets", "l
 _FOLDER = Path(__file__).parent / "targets"
 _DRIVER = "libcuda.so.1"
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_LLC_A_CORE = 16 << 20
+"""Of the last cache, of two cores' at the least: a guest is told of all of it, and not of the cores of others that share it."""
 
 
 class TargetError(CompileError):
@@ -121,6 +123,8 @@ def describe_host(features: dict[str, bool], *, cpu: str, cores: int, caches: di
     base = max(fit, key=lambda target: (target.vector_bits, len(target.needs)))
     found = {entry: bool(features.get(name)) for entry, name in base.extension_features.items()}
     named = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
+    if "llc_bytes" in caches:
+        caches = {**caches, "llc_bytes": min(caches["llc_bytes"], max(2, cores) * _LLC_A_CORE)}
     return base.with_entries({"cpu": cpu, "features": named, "cores": cores, **found, **caches})
 
 

@@ -51,6 +51,12 @@ def test_gpus_are_complete(name):
     assert target.launch_ps == 2_500_000
 
 
+@pytest.mark.parametrize(("told", "cores", "taken"), [(260, 2, 32), (260, 1, 32), (32, 1, 32), (8, 4, 8), (260, 64, 260)])
+def test_of_a_last_cache_that_other_machines_share_a_part_is_taken(told, cores, taken):
+    target = describe_host(AVX512, cpu="some-cpu", cores=cores, caches={"llc_bytes": told << 20})
+    assert target.llc_bytes == taken << 20
+
+
 def test_cpus_name_nothing_of_gpus():
     assert load_target("cpu-avx512").compute_capability == load_target("cpu-avx512").multiprocessors == 0
 

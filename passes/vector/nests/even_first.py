@@ -16,14 +16,11 @@ from hloom.dialects.target import TargetView
 from ...common.rewriting import walk
 from .work import Work, stride_along
 
-_BITS = 256
-"""Of a vector: it was measured with AVX2 alone."""
-
 
 def computes_even_first(works: Sequence[Work], vector: int, target: TargetView) -> bool:
     """Whether all that a nest, elementwise or of sums of rows, reads or writes along the loop `vector` is bf16 side by side, with which it
     computes in f32, whatever the places of the elements."""
-    if target.machine != "x86_64" or target.vector_bits != _BITS or target.bf16_dot:
+    if target.machine != "x86_64" or target.bf16_dot:
         return False
     moving = [s for work in works for m, s in work.operands() if stride_along(m, s, vector) != 0]
     beside = all(stride_along(m, s, vector) in (0, 1) for work in works for m, s in work.operands())
