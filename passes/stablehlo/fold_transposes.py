@@ -6,8 +6,9 @@ Before:
 After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
-On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions; a dot
-takes them through the bitcast by which it sees floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the
+On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join or
+split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it sees
+floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the
 operands; one of a convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side
 of a dot among themselves; sinking a value with other uses.
 """
@@ -34,7 +35,7 @@ def fold_transposes(module: ir.Operation) -> None:
         "stablehlo.dot_general": [_dot],
         "stablehlo.convolution": [_convolution],
         "stablehlo.transpose": [*SHAPES["stablehlo.transpose"], _of_dot, _of_convolution],
-        "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _sink_reshape],
+        "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _sink_reshape, _sink_behind],
     }
     sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_sink_elementwise,))
     rewrite(module, merged(rules, sinking))
@@ -147,3 +148,18 @@ def _sink_reshape(op: ir.Operation) -> Values:
     shape = [build.shape_of(x)[d] for d in kept] + [1] * len(added)
     place = {mapping[permutation.index(d)]: i for i, d in enumerate(kept)} | {d: len(kept) + i for i, d in enumerate(added)}
     return [build.transpose(build.reshape(x, shape), [place[d] for d in range(len(target))])]
+
+
+def _sink_behind(op: ir.Operation) -> Values:
+    """reshape(transpose(x)) → transpose(reshape(x)) where the reshape changes first dimensions and the transpose permutes those behind them."""
+    found = _transposed(op.operands[0])
+    if found is None or not has_one_use(op.operands[0]):
+        return None
+    x, permutation = found
+    source, target = build.shape_of(op.operands[0]), build.shape_of(op.results[0])
+    first = next((d for d in range(len(permutation)) if permutation[d] != d), len(permutation))
+    behind, start = len(source) - first, len(target) - len(source) + first
+    if start < 0 or source[first:] != target[start:] or 0 in source:
+        return None
+    moved = [start + permutation[first + d] - first for d in range(behind)]
+    return [build.transpose(build.reshape(x, target[:start] + build.shape_of(x)[first:]), [*range(start), *moved])]

@@ -10,30 +10,41 @@ After:
     %2 = stablehlo.multiply %1, %S' : tensor<1x4096xf32>                            // %S' = stablehlo.broadcast_in_dim %s, dims = [1]
 
 Bound weights stay as narrow as they are bound, where @init would have made f32 of them: a decoder that multiplies one row moves a quarter
-of the bytes. Results change by a rounding. Must hold: fold-transposes has run. Declined: factors that change along what is summed, values
-that are as wide before the convert, more elements in the result than in the operand (to scale the weights is less work), targets other than
-CPUs, whose kernels read no integers as floats.
+of the bytes. So are the sums of values of f32 scaled that are given at each call and times one number, as keys that attention of one query
+scales: no array of scaled ones is written and read again. Results change by a rounding.
+
+Must hold: fold-transposes has run. Declined: factors that change along what is summed, more elements in the result than in the operand (to
+scale the weights is less work), of values of f32 more than a quarter of them, known ones and those that something else reads scaled;
+targets other than CPUs, whose kernels read no integers as floats.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import attributes_of, producer, value_of
+from ..common.init_function import entry, known_values
+from ..common.rewriting import attributes_of, has_one_use, producer, value_of
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite
 from .support.scales import kept_dims, on_result, scale_of
 
 _NARROW = ("i8", "ui8", "f16", "bf16")
+_FEWER = 4
+"""Times as many elements as sums: then no f32 are scaled for them."""
 
 
 @register_pass("scale-sums", "scales the sums of a dot in the place of its narrow operands", ops=("stablehlo.dot_general",))
 def scale_sums(module: ir.Operation) -> None:
-    if target_of(module).kind == "cpu":
-        rewrite(module, {"stablehlo.dot_general": (_dot,)})
+    if target_of(module).kind != "cpu":
+        return
+    main = entry(module, "main")
+    known = set() if main is None else known_values(main)
+    rewrite(module, {"stablehlo.dot_general": (_dot, partial(_dot_of_many, known))})
 
 
 def _dot(op: ir.Operation) -> list[ir.Value] | None:
@@ -62,4 +73,26 @@ def _scaled(op: ir.Operation, side: int) -> tuple[ir.Value, ir.Value, int | None
             continue
         if scale[1] is None or scale[1] in kept_dims(op, side):
             return values, *scale
+    return None
+
+
+def _dot_of_many(known: set[ir.Value], op: ir.Operation) -> list[ir.Value] | None:
+    """The dot with its larger operand as it was before it was multiplied by one number, its sums multiplied."""
+    if "algorithm" in op.attributes or not isinstance(build.element_of(op.results[0]), ir.F32Type):
+        return None
+    for side in (0, 1):
+        operand = op.operands[side]
+        if _FEWER * build.count_of(op.results[0]) > build.count_of(operand):
+            continue
+        reshaped = producer(operand, "stablehlo.reshape")
+        multiplied = producer(operand if reshaped is None else reshaped.operands[0], "stablehlo.multiply")
+        if multiplied is None or multiplied.results[0] in known or not (has_one_use(operand) and has_one_use(multiplied.results[0])):
+            continue
+        for values, factor in (multiplied.operands, list(multiplied.operands)[::-1]):
+            scale = scale_of(factor)
+            if scale is not None and scale[1] is None:
+                operands = list(op.operands)
+                operands[side] = build.reshape(values, build.shape_of(operand))
+                sums = value_of(op.name, op.results[0].type, operands, **attributes_of(op))
+                return [build.multiply(sums, on_result(op, side, scale[0], None))]
     return None

@@ -84,3 +84,31 @@ func.func @floats_seen_in_bytes(%x: tensor<8x16xui8>, %w: tensor<4x16xui8>) -> t
   %3 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (tensor<8x16xf8E5M2>, tensor<16x4xf8E4M3FN>) -> tensor<8x4xf32>
   return %3 : tensor<8x4xf32>
 }
+
+// -----
+
+// Changed: The reshape joins a batch and its heads, which the transpose leaves where they are.
+// CHECK-LABEL: func.func @heads
+// CHECK-SAME: %[[Q:.*]]: tensor<6x1x8xf32>, %[[K:.*]]: tensor<2x3x5x8xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[K]] : (tensor<2x3x5x8xf32>) -> tensor<6x5x8xf32>
+// CHECK: stablehlo.dot_general %[[Q]], %[[R]], batching_dims = [0] x [0], contracting_dims = [2] x [2]
+func.func @heads(%q: tensor<6x1x8xf32>, %k: tensor<2x3x5x8xf32>) -> tensor<6x1x5xf32> {
+  %0 = stablehlo.transpose %k, dims = [0, 1, 3, 2] : (tensor<2x3x5x8xf32>) -> tensor<2x3x8x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x3x8x5xf32>) -> tensor<6x8x5xf32>
+  %2 = stablehlo.dot_general %q, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x1x8xf32>, tensor<6x8x5xf32>) -> tensor<6x1x5xf32>
+  return %2 : tensor<6x1x5xf32>
+}
+
+// -----
+
+// Declined: The reshape joins dimensions that the transpose moves.
+// CHECK-LABEL: func.func @moved_heads
+// CHECK: stablehlo.transpose
+// CHECK: stablehlo.reshape
+// CHECK: stablehlo.dot_general
+func.func @moved_heads(%q: tensor<6x1x8xf32>, %k: tensor<2x5x3x8xf32>) -> tensor<6x1x5xf32> {
+  %0 = stablehlo.transpose %k, dims = [0, 2, 3, 1] : (tensor<2x5x3x8xf32>) -> tensor<2x3x8x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x3x8x5xf32>) -> tensor<6x8x5xf32>
+  %2 = stablehlo.dot_general %q, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x1x8xf32>, tensor<6x8x5xf32>) -> tensor<6x1x5xf32>
+  return %2 : tensor<6x1x5xf32>
+}

@@ -75,3 +75,42 @@ func.func @plain(%x: tensor<2x8xf32>, %q: tensor<8x16xi8>) -> tensor<2x16xf32> {
   %r = stablehlo.dot_general %x, %f, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x16xf32>) -> tensor<2x16xf32>
   return %r : tensor<2x16xf32>
 }
+
+// -----
+
+// Changed: One number times keys that are many more than the sums, by way of a reshape.
+// CHECK-LABEL: func.func @keys
+// CHECK-SAME: %[[Q:.*]]: tensor<2x1x8xf32>, %[[K:.*]]: tensor<1x2x64x8xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[K]]
+// CHECK: %[[D:.*]] = stablehlo.dot_general %[[Q]], %[[R]]
+// CHECK: %[[S:.*]] = stablehlo.multiply %[[D]], %{{.*}} : tensor<2x1x64xf32>
+// CHECK: return %[[S]]
+func.func @keys(%q: tensor<2x1x8xf32>, %k: tensor<1x2x64x8xf32>) -> tensor<2x1x64xf32> {
+  %c = stablehlo.constant dense<0.3> : tensor<1x2x64x8xf32>
+  %s = stablehlo.multiply %k, %c : tensor<1x2x64x8xf32>
+  %r = stablehlo.reshape %s : (tensor<1x2x64x8xf32>) -> tensor<2x64x8xf32>
+  %d = stablehlo.dot_general %q, %r, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x1x8xf32>, tensor<2x64x8xf32>) -> tensor<2x1x64xf32>
+  return %d : tensor<2x1x64xf32>
+}
+
+// -----
+
+// Declined: More than a quarter as many sums; keys that are read scaled elsewhere; a number for each row; bound ones.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-4: stablehlo.multiply
+// CHECK-COUNT-4: stablehlo.dot_general
+// CHECK-NOT: stablehlo.multiply
+func.func @main(%q: tensor<4x8xf32>, %p: tensor<1x8xf32>, %k: tensor<64x8xf32>, %n: tensor<64xf32>, %b: tensor<64x8xf32> {hloom.bound})
+    -> (tensor<4x64xf32>, tensor<1x64xf32>, tensor<64x8xf32>, tensor<1x64xf32>, tensor<1x64xf32>) {
+  %c = stablehlo.constant dense<0.3> : tensor<64x8xf32>
+  %e = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<64xf32>) -> tensor<64x8xf32>
+  %s = stablehlo.multiply %k, %c : tensor<64x8xf32>
+  %t = stablehlo.multiply %c, %k : tensor<64x8xf32>
+  %u = stablehlo.multiply %k, %e : tensor<64x8xf32>
+  %v = stablehlo.multiply %b, %c : tensor<64x8xf32>
+  %0 = stablehlo.dot_general %q, %s, contracting_dims = [1] x [1] : (tensor<4x8xf32>, tensor<64x8xf32>) -> tensor<4x64xf32>
+  %1 = stablehlo.dot_general %p, %t, contracting_dims = [1] x [1] : (tensor<1x8xf32>, tensor<64x8xf32>) -> tensor<1x64xf32>
+  %2 = stablehlo.dot_general %p, %u, contracting_dims = [1] x [1] : (tensor<1x8xf32>, tensor<64x8xf32>) -> tensor<1x64xf32>
+  %3 = stablehlo.dot_general %p, %v, contracting_dims = [1] x [1] : (tensor<1x8xf32>, tensor<64x8xf32>) -> tensor<1x64xf32>
+  return %0, %1, %t, %2, %3 : tensor<4x64xf32>, tensor<1x64xf32>, tensor<64x8xf32>, tensor<1x64xf32>, tensor<1x64xf32>
+}
