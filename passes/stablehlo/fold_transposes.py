@@ -6,8 +6,8 @@ Before:
 After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
-On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join or
-split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it sees
+On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join
+or split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it sees
 floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the
 operands; one of a convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side
 of a dot among themselves; sinking a value with other uses.
@@ -151,7 +151,7 @@ def _sink_reshape(op: ir.Operation) -> Values:
 
 
 def _sink_behind(op: ir.Operation) -> Values:
-    """reshape(transpose(x)) → transpose(reshape(x)) where the reshape changes first dimensions and the transpose permutes those behind them."""
+    """reshape(transpose(x)) → transpose(reshape(x)) where the reshape changes first dimensions, the transpose those behind them."""
     found = _transposed(op.operands[0])
     if found is None or not has_one_use(op.operands[0]):
         return None
