@@ -7,10 +7,10 @@ After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
 On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join
-or split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it sees
-floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the
-operands; one of a convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side
-of a dot among themselves; sinking a value with other uses.
+or split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it
+sees floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the operands; one of a convolution's result
+renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side of a dot among themselves; sinking a
+value with other uses.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ _POINTS = 4096
 """Results of a tile of whole pictures."""
 _LEAST_TILES = 16
 """Winograd tiles for which weights that lie in no near cache are read."""
+_FAR = 1.5
+"""Times as much as a tile may keep else: reading weights from memory once more takes longer than what L2 does not hold of the tile."""
 _TILES_A_CORE = 4
 """Of a Winograd convolution, where they are large enough."""
 _FLOAT = 4
@@ -97,9 +99,10 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     fewer tiles than cores.
 
     The transformed weights are read for each tile. If they fit the second-level cache beside the values of a tile, tiles are as small as
-    that and the threads take; if not, as large as its half, of several images where one is smaller. A tile of three dimensions also
-    transforms the planes around its own: it has few lines of as many planes as there is room for. Of taps that are d apart a tile has
-    lines for all d phases, one after the other; what there is room for is one phase.
+    that and the threads take; if not, as large as its half, of several images where one is smaller; and where weights come from memory each
+    time, as large as the stack lets them be. A tile of three dimensions also transforms the planes around its own: it has few lines of as
+    many planes as there is room for. Of taps that are d apart a tile has lines for all d phases, one after the other; what there is room
+    for is one phase.
     """
     outputs, side = outputs_of(hero.inputs[1]), outputs_of(hero.inputs[1]) + TAPS - 1
     cores = max(2, target.cores)
@@ -108,9 +111,11 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     (column,) = columns
     apart, phases = taps_apart(*hero.maps[:2])
     row, rows = tiles_along(axes.extent[wide], phases, outputs), tiles_along(axes.extent[high], apart, outputs) // apart
-    most = target.tile_bytes // (_FLOAT * side**2 * (channels + _BLOCK))
-    room = target.l2_bytes * 4 // 5 - _FLOAT * side**2 * channels * features
-    if not deep:
+    weight_bytes = _FLOAT * side**2 * channels * features
+    room = target.l2_bytes * 4 // 5 - weight_bytes
+    far = not deep and room <= 0 and weight_bytes > target.llc_bytes // 2
+    most = int(target.tile_bytes * (_FAR if far else 1)) // (_FLOAT * side**2 * (channels + _BLOCK))
+    if not deep and not far:
         most = min(most, max(_LEAST_TILES, (room if room > 0 else target.l2_bytes // 2) // (_FLOAT * side**2 * channels)))
     if not deep and room > 0:
         most = min(most, max(_LEAST_TILES, prod(axes.extent[axis] for axis in outer) * rows * apart * row // (_TILES_A_CORE * cores)))
