@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch_mlir import ir
@@ -13,7 +14,7 @@ from hloom.dialects.target import target_of
 
 from ...common.control_flow import if_else
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import value_of
+from ...common.rewriting import defining_op, value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
 from ...common.storage import Storage
 from ...common.vectors import is_vector, reduced
@@ -24,6 +25,10 @@ from .quotients import is_multiplied, quotient
 
 Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""
+
+
+_LONG_ROW = 8
+"""Times the distance at which it is prefetched: the processor follows what is shorter."""
 
 
 class LanesBody(ScalarBody):
@@ -40,7 +45,11 @@ class LanesBody(ScalarBody):
         return self.captured(value)
 
     def extract(self, tensor: ir.Value, indices: list[Rep]) -> ir.Value:
-        return self.read(self.captured(tensor), indices)
+        """Where rows are found by what is in memory, what lies ahead of one's end is a row that nobody asks for: it is not prefetched."""
+        storage = self.captured(tensor)
+        rows = [stride for index, stride in zip(indices, storage.strides) if any(map(_is_loaded, LinearIndex.of(index).terms))]
+        short = bool(rows) and min(rows) < _LONG_ROW * abs(storage.ahead)
+        return self.read(replace(storage, ahead=0) if short else storage, indices)
 
     def values(self, operands: Sequence[Rep]) -> list[ir.Value]:
         if any(o.lanes if isinstance(o, LinearIndex) else is_vector(o) for o in operands):
@@ -139,3 +148,9 @@ class LanesBody(ScalarBody):
         found = if_else(taken, [r.type if same else self.lanes.type(r.type) for r in op.results], then, lambda: side(else_block))
         self.reps = before
         return found
+
+
+def _is_loaded(value: ir.Value) -> bool:
+    """Whether a number is in memory, or made of one that is."""
+    op = defining_op(value)
+    return op is not None and (op.name == "memref.load" or any(map(_is_loaded, op.operands)))

@@ -404,3 +404,53 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
     return %r : tensor<32x16x8xf32>
   }
 }
+
+// -----
+
+// Declined: Behind a short row of a table lies one that nobody asks for.
+// CHECK-LABEL: func.func private @short_rows_of_a_table(
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @short_rows_of_a_table(%table: tensor<100000x64xf32>, %places: tensor<8xi64>) -> tensor<8x64xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<8x64xf32>
+  %r = scf.forall (%i) = (0) to (8) step (8) shared_outs(%o = %e) -> (tensor<8x64xf32>) {
+    %y = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%places : tensor<8xi64>) outs(%o : tensor<8x64xf32>) {
+    ^bb0(%p: i64, %b: f32):
+      %place = arith.index_cast %p : i64 to index
+      %column = linalg.index 1 : index
+      %v = tensor.extract %table[%place, %column] : tensor<100000x64xf32>
+      linalg.yield %v : f32
+    } -> tensor<8x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[0, 0] [8, 64] [1, 1] : tensor<8x64xf32> into tensor<8x64xf32>
+    }
+  }
+  return %r : tensor<8x64xf32>
+}
+
+// -----
+
+// Of long rows most of what lies ahead is wanted.
+// CHECK-LABEL: func.func private @long_rows_of_a_table(
+// CHECK: memref.prefetch
+// CHECK: return
+#row = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @long_rows_of_a_table(%table: tensor<4096x4096xf32>, %places: tensor<8xi64>) -> tensor<8x4096xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<8x4096xf32>
+  %r = scf.forall (%i) = (0) to (8) step (8) shared_outs(%o = %e) -> (tensor<8x4096xf32>) {
+    %y = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%places : tensor<8xi64>) outs(%o : tensor<8x4096xf32>) {
+    ^bb0(%p: i64, %b: f32):
+      %place = arith.index_cast %p : i64 to index
+      %column = linalg.index 1 : index
+      %v = tensor.extract %table[%place, %column] : tensor<4096x4096xf32>
+      linalg.yield %v : f32
+    } -> tensor<8x4096xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[0, 0] [8, 4096] [1, 1] : tensor<8x4096xf32> into tensor<8x4096xf32>
+    }
+  }
+  return %r : tensor<8x4096xf32>
+}
