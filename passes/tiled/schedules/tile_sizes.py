@@ -171,7 +171,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
             if size < axes.extent[axis]:
                 sizes[axis] = size
     cut(sizes, axes, [a for a in columns if a not in packed], wide)
-    cut(sizes, axes, rows, _even_rows(axes.extent[rows[-1]], high, target) if rows else high)
+    cut(sizes, axes, rows, _even_rows(hero, axes.extent[rows[-1]], high, target, lanes=rows[-1] == output[-1]) if rows else high)
     sizes = sizes or _a_piece_a_core(hero, output, axes, target)
     left, right = (ir.RankedTensorType(value.type) for value in hero.inputs[:2])
     right_bytes = depth * column_count * element_bytes(right.element_type)
@@ -251,10 +251,15 @@ def _narrow_tile(hero: TileOp, target: TargetView, depth: int) -> tuple[int, int
     return columns, min(_TILE_ROWS, room - columns) if is_packed else _TILE_ROWS
 
 
-def _even_rows(extent: int, most: int, target: TargetView) -> int:
-    """Rows of tiles that cut `extent` as evenly as whole blocks of registers can: of 196 three times 66, not 96, 96 and 4."""
-    block = block_rows(target, block_registers(target))
-    return most if extent <= most else min(most, ceil(even_size(extent, most) / block) * block)
+def _even_rows(hero: TileOp, extent: int, most: int, target: TargetView, *, lanes: bool) -> int:
+    """Rows of tiles that cut `extent` as evenly as whole blocks of registers can: of 196 three times 66, not 96, 96 and 4. Rows that are
+    `lanes` of the result go by blocks of columns, a part of which takes as long as all of it: of 3,136 128, not 96."""
+    unit = block_rows(target, block_registers(target))
+    elements = [ir.RankedTensorType(value.type).element_type for value in (hero.inputs[0], hero.inits[0])]
+    if lanes and elements[0] == elements[1]:
+        unit = block_columns(target, elements[1])
+        most = ceil(most / unit) * unit
+    return most if extent <= most else min(most, ceil(even_size(extent, most) / unit) * unit)
 
 
 def _tile_element(hero: TileOp, target: TargetView) -> int:

@@ -305,3 +305,25 @@ func.func private @reshaped(%x: tensor<4x4x12x4xf32>, %y: tensor<4x48xf32>) -> t
   } -> tensor<4x48xf32>
   return %r : tensor<4x48xf32>
 }
+
+// -----
+
+// Rows that are lanes are cut in whole blocks of columns: of 3,136 pixels 128, not 96, a third of whose lanes would be half idle.
+// CHECK-LABEL: func.func private @pixels(
+// CHECK: scf.forall (%{{.*}}) = (0) to (3136) step (128)
+#x = affine_map<(d0, d1, d2) -> (d2, d1)>
+#w = affine_map<(d0, d1, d2) -> (d0, d2)>
+#y = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func private @pixels(%x: tensor<144x3136xf32>, %w: tensor<24x144xf32>) -> tensor<24x3136xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<24x3136xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<24x3136xf32>) -> tensor<24x3136xf32>
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<144x3136xf32>, tensor<24x144xf32>) outs(%f : tensor<24x3136xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<24x3136xf32>
+  return %r : tensor<24x3136xf32>
+}
