@@ -40,14 +40,17 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import byte_size
 from hloom.dialects.target import target_of
 
 from ..common.rewriting import functions, symbol_name, walk
 from ..errors import PassFailure
+from ..fused.planner.codes import Code
+from ..fused.planner.cost import SECOND
+from ..fused.planner.decisions import append_note
 from ..registry import register_pass
-from .assignment.assignment import Assignment
+from .assignment.alternate import assigned, wishes_of
 from .assignment.emit import Emitter, Globals, Groups
-from .assignment.program import read_entry
 
 
 @register_pass("assign-buffers", "assigns buffers to the host functions' values: fused to lhlo")
@@ -57,10 +60,17 @@ def assign_buffers(module: ir.Operation) -> None:
     groups = {name: function for name, function in named.items() if "hloom.kind" in function.attributes}
     called = {name for host in hosts for name in _called(host, groups)}
     taken = {ir.StringAttr(op.attributes["sym_name"]).value for op in module.regions[0].blocks[0].operations if "sym_name" in op.attributes}
+    target, wishes = target_of(module), wishes_of(module)
     with module.context, ir.Location.unknown():
-        globals_, group_functions = Globals(module, taken), Groups(groups, plain_only=target_of(module).kind == "cpu")
+        globals_, group_functions = Globals(module, taken), Groups(groups, plain_only=target.kind == "cpu")
         for host in hosts:
-            Emitter(Assignment(read_entry(host), groups), group_functions, globals_).emit(host)
+            assignment, alternating = assigned(host, groups, wishes)
+            for loop, saved in alternating:
+                gain = saved * SECOND // target.llc_bytes_per_second
+                figures = {"bytes_saved": saved, "t_before_ps": gain, "t_after_ps": 0, "gain_ps": gain}
+                kind = str(max((carry.type for carry in loop.carries), key=byte_size))
+                append_note(module, Code.LOOP_ALTERNATES, [], f"{loop.trip_count} turns, two at a time", kind, figures)
+            Emitter(assignment, group_functions, globals_).emit(host)
             host.erase()
         for name in sorted(called - set(group_functions.names.values())):
             groups.pop(name).erase()

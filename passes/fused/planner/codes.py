@@ -25,6 +25,8 @@ class Code(DecisionCode):
     FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
     FUSED_ATTENTION = "fused", "of join-contractions: two contractions and the rows between them, which stay in the tile"
     FUSED_LOOP = "fused", "of fuse-loops: a loop is one kernel, its carries scalars of each element"
+    LOOP_HOISTED = "fused", "of hoist-products: what the turns of a loop multiply row by row is one product before it"
+    LOOP_ALTERNATES = "fused", "of assign-buffers: two turns are one, so that carries alternate between two buffers and are not copied"
     FUSED_HORIZONTAL = "fused", "of join-launches: independent kernels of one launch"
     KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
     POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"

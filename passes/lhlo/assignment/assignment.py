@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torch_mlir import ir
 
@@ -12,17 +12,19 @@ from .coalesce import Coalescing, SharedBuffer
 from .inplace import InPlace
 from .liveness import Liveness
 from .moves import sequentialise
-from .program import Call, Case, Entry, Move, Value, walk
+from .program import Call, Case, Entry, Move, Node, Value, loops_in, walk
 from .prune import prune
 from .trip_count import TripCounts
 
 
 class Assignment:
-    """The storage of every value of `program`, whose counted loops are marked and whose dead parts are dropped on the way."""
+    """The storage of every value of `program`, whose counted loops are marked and whose dead parts are dropped on the way; `rewrite` then
+    changes it."""
 
-    def __init__(self, program: Entry, functions: dict[str, ir.Operation]):
+    def __init__(self, program: Entry, functions: dict[str, ir.Operation], rewrite: Callable[[Entry], None] = lambda program: None):
         TripCounts(functions).mark(program.body)
         prune(program)
+        rewrite(program)
         self.program = program
         self.inplace = InPlace(functions)
         self.storages = Coalescing(program, Liveness(program), self.inplace).of
@@ -53,6 +55,14 @@ class Assignment:
         updates = self.inplace.updates(call.callee)
         pairs = [(self.storages[call.inputs[given]], self.storages[call.outputs[output]]) for given, output in updates]
         return [(source, target) for source, target in pairs if source is not target and target.bytes]
+
+    def carried_bytes(self) -> list[int]:
+        """What the turns of each loop copy, loops in them counted once; of those that nobody counts, one turn."""
+        return [sum(map(self._copied, walk(loop.body))) * (loop.trip_count or 1) for loop in loops_in(self.program)]
+
+    def _copied(self, node: Node) -> int:
+        pairs = self.copies[node] if isinstance(node, Move) else self.copies_before(node) if isinstance(node, Call) else []
+        return sum(target.bytes for _, target in pairs)
 
     def _ordered(self, move: Move) -> list[tuple[SharedBuffer, SharedBuffer]]:
         pairs = [(self.storages[s], self.storages[t]) for s, t in zip(move.sources, move.targets) if t.bytes]

@@ -1,7 +1,8 @@
 """Where a group may write its result over an input: analysed on the group function's stablehlo body.
 
 Legal for a group of kind `loop` in which every value that depends on the input reads it at the index that is written: through elementwise
-ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes. A scatter, and a call
+ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes, or through a slice that a
+concatenation puts where it was. A scatter, and a call
 that says so, always updates its results in place: what is not shared is copied there before.
 """
 
@@ -15,14 +16,16 @@ from hloom.dialects.storage import storage_type
 
 from ...common.custom_calls import aliases
 from ...common.ops import Kind, is_elementwise
-from ...common.rewriting import defining_op, has_one_use, ops_in
+from ...common.rewriting import defining_op, has_one_use, integer, integers, ops_in, producer
 
 
 @dataclass(frozen=True)
 class _Access:
-    """How a value depends on the input: at the same index, or (`window`) at that index within the window at these start values."""
+    """How a value depends on the input: at the same index, or (`window`) at that index within the window at these start values, or
+    (`at`) at that index behind these places."""
 
     window: tuple[object, ...] | None = None
+    at: tuple[int, ...] = ()
 
 
 _SAME = _Access()
@@ -109,28 +112,61 @@ def _of(op: ir.Operation, result: ir.Value, found: dict[ir.Value, _Access]) -> _
     operands = list(op.operands)
     if is_elementwise(op):
         return _elementwise(result, operands, found)
+    if op.name == "stablehlo.slice" and all(stride == 1 for stride in integers(op, "strides")):
+        return _moved(found[operands[0]], integers(op, "start_indices"))
+    if op.name == "stablehlo.concatenate":
+        return _concatenated(op, operands, found)
     if op.name == "stablehlo.dynamic_slice":
         source, starts = operands[0], operands[1:]
         if found.get(source) != _SAME or any(start in found for start in starts):
             return _ELSEWHERE
-        return _window(starts)
+        return _window(source, starts)
     if op.name == "stablehlo.dynamic_update_slice":
         source, update, starts = operands[0], operands[1], operands[2:]
         if found.get(source, _SAME) != _SAME or any(start in found for start in starts):
             return _ELSEWHERE
-        if update in found and (source not in found or found[update] != _window(starts)):
+        there = _window(source, starts), _known_window(source, update, starts)
+        if update in found and (source not in found or found[update] not in there):
             return _ELSEWHERE
         return _SAME
     return _ELSEWHERE
 
 
-def _window(starts: list[ir.Value]) -> _Access:
-    """The window at these start values; equal constants are equal starts. A scalar has no starts: its window is all of it."""
-    named: list[object] = ["window"]
+def _moved(access: _Access, by: list[int]) -> _Access:
+    """Of a slice, or with the signs changed of what it is a slice of."""
+    if access.window is not None:
+        return _ELSEWHERE
+    places = tuple(place + step for place, step in zip(access.at or [0] * len(by), by))
+    return _Access(at=places) if any(places) else _SAME
+
+
+def _concatenated(op: ir.Operation, pieces: list[ir.Value], found: dict[ir.Value, _Access]) -> _Access:
+    """Of a concatenation that puts each piece of the input where it was."""
+    axis, start, accesses = integer(op, "dimension"), 0, set()
+    for piece in pieces:
+        shape = list(ir.ShapedType(piece.type).shape)
+        if piece in found:
+            accesses.add(_moved(found[piece], [-start if d == axis else 0 for d in range(len(shape))]))
+        start += shape[axis]
+    return accesses.pop() if len(accesses) == 1 else _ELSEWHERE
+
+
+def _window(source: ir.Value, starts: list[ir.Value]) -> _Access:
+    """The window of `source` at these start values; equal constants are equal starts. A scalar has no starts: its window is all of it."""
+    named: list[object] = ["window", tuple(ir.ShapedType(source.type).shape)]
     for start in starts:
-        op = defining_op(start)
-        named.append(op.attributes["value"] if op is not None and op.name == "stablehlo.constant" else start)
+        constant = producer(start, "stablehlo.constant")
+        named.append(start if constant is None else constant.attributes["value"])
     return _Access(tuple(named))
+
+
+def _known_window(source: ir.Value, update: ir.Value, starts: list[ir.Value]) -> _Access:
+    """How a slice reads the elements that an update of `source` at these starts writes, where they are constant and in bounds."""
+    constants = [constant for start in starts if (constant := producer(start, "stablehlo.constant")) is not None]
+    places = [ir.DenseIntElementsAttr(constant.attributes["value"])[0] for constant in constants]
+    room = [whole - size for whole, size in zip(ir.ShapedType(source.type).shape, ir.ShapedType(update.type).shape)]
+    within = len(places) == len(starts) and all(0 <= place <= most for place, most in zip(places, room))
+    return _moved(_SAME, places) if within else _ELSEWHERE
 
 
 def _elementwise(result: ir.Value, operands: list[ir.Value], found: dict[ir.Value, _Access]) -> _Access:

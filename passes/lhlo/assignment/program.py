@@ -68,6 +68,7 @@ class Loop:
     body: list[Node]
     loc: ir.Location
     trip_count: int | None = None
+    op: ir.Operation | None = None
     start: int = -1
     test: int = -1
     end: int = -1
@@ -107,6 +108,11 @@ def walk(nodes: list[Node]) -> Iterator[Node]:
         elif isinstance(node, Case):
             for branch in node.branches:
                 yield from walk(branch)
+
+
+def loops_in(program: Entry) -> list[Loop]:
+    """The loops of an entry, each before those in it."""
+    return [node for node in walk(program.body) if isinstance(node, Loop)]
 
 
 def read_entry(function: ir.Operation) -> Entry:
@@ -199,7 +205,7 @@ class _Reader:
         body_nodes, after, loc = self.read_block(body)
         body_nodes.append(Move([after[i] for i in carried], carries, loc))
         nodes.append(Move(inits, carries, op.location))
-        nodes.append(Loop(carries, results, cond_nodes, pred, body_nodes, op.location))
+        nodes.append(Loop(carries, results, cond_nodes, pred, body_nodes, op.location, op=op))
 
     def is_invariant(self, yielded: ir.Value, body: ir.Block, i: int, init: ir.Value) -> bool:
         """Whether carry i is handed on unchanged, or set to what it was at first."""

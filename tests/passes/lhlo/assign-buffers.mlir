@@ -251,3 +251,73 @@ func.func private @tanh(%a: tensor<8xf32>) -> tensor<8xf32> attributes {hloom.ki
   %0 = stablehlo.tanh %a : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// In place: slices that a concatenation puts where they were, and that an update writes back. Not in place: the same pieces exchanged.
+// CHECK-LABEL: func.func @main(
+// CHECK: callee = @pieces{{.*}}, inplace = array<i64: 0, 0>
+// CHECK: callee = @window{{.*}}, inplace = array<i64: 0, 0>
+// CHECK: callee = @exchanged, inplace = array<i64>
+func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = call @start(%a) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = call @pieces(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = call @window(%1) : (tensor<16xf32>) -> tensor<16xf32>
+  %3 = call @exchanged(%2) : (tensor<16xf32>) -> tensor<16xf32>
+  return %3 : tensor<16xf32>
+}
+func.func private @start(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.negate %a : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+func.func private @pieces(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.tanh %a : tensor<16xf32>
+  %1 = stablehlo.slice %0 [0:3] : (tensor<16xf32>) -> tensor<3xf32>
+  %2 = stablehlo.slice %a [3:16] : (tensor<16xf32>) -> tensor<13xf32>
+  %3 = stablehlo.negate %2 : tensor<13xf32>
+  %4 = stablehlo.concatenate %1, %3, dim = 0 : (tensor<3xf32>, tensor<13xf32>) -> tensor<16xf32>
+  return %4 : tensor<16xf32>
+}
+func.func private @window(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %c = stablehlo.constant dense<2> : tensor<i32>
+  %0 = stablehlo.slice %a [2:6] : (tensor<16xf32>) -> tensor<4xf32>
+  %1 = stablehlo.negate %0 : tensor<4xf32>
+  %2 = stablehlo.dynamic_update_slice %a, %1, %c : (tensor<16xf32>, tensor<4xf32>, tensor<i32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+func.func private @exchanged(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.slice %a [0:8] : (tensor<16xf32>) -> tensor<8xf32>
+  %1 = stablehlo.slice %a [8:16] : (tensor<16xf32>) -> tensor<8xf32>
+  %2 = stablehlo.concatenate %1, %0, dim = 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+
+// -----
+
+// Not in place: an update out of bounds is brought into them, a slice is not; a window of a slice is not that of the whole.
+// CHECK-LABEL: func.func @main(
+// CHECK: callee = @clamped, inplace = array<i64>
+// CHECK: callee = @of_a_slice, inplace = array<i64>
+func.func @main(%a: tensor<16xf32>, %i: tensor<i32>) -> tensor<16xf32> {
+  %0 = call @start(%a) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = call @clamped(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = call @of_a_slice(%1, %i) : (tensor<16xf32>, tensor<i32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+func.func private @start(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.negate %a : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+func.func private @clamped(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %c = stablehlo.constant dense<14> : tensor<i32>
+  %0 = stablehlo.slice %a [12:16] : (tensor<16xf32>) -> tensor<4xf32>
+  %1 = stablehlo.negate %0 : tensor<4xf32>
+  %2 = stablehlo.dynamic_update_slice %a, %1, %c : (tensor<16xf32>, tensor<4xf32>, tensor<i32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+func.func private @of_a_slice(%a: tensor<16xf32>, %i: tensor<i32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.slice %a [0:8] : (tensor<16xf32>) -> tensor<8xf32>
+  %1 = stablehlo.dynamic_slice %0, %i, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+  %2 = stablehlo.dynamic_update_slice %a, %1, %i : (tensor<16xf32>, tensor<4xf32>, tensor<i32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
