@@ -45,3 +45,70 @@ func.func @same(%x: tensor<4xbf16>, %i: tensor<9x1xi32>, %u: tensor<9xbf16>) -> 
   }) : (tensor<4xbf16>, tensor<9x1xi32>, tensor<9xbf16>) -> tensor<4xbf16>
   return %0 : tensor<4xbf16>
 }
+
+// -----
+
+// Changed: One window at a known place, set and added to.
+// CHECK-LABEL: func.func @window(
+// CHECK-SAME: %[[X:.*]]: tensor<6x8xf32>, %[[U:.*]]: tensor<4x6xf32>, %[[V:.*]]: tensor<8xf32>
+// CHECK-DAG: %[[ONE:.*]] = stablehlo.constant dense<1> : tensor<i32>
+// CHECK: %[[A:.*]] = stablehlo.dynamic_update_slice %[[X]], %[[U]], %[[ONE]], %[[ONE]]
+// CHECK: %[[ROW:.*]] = stablehlo.reshape %[[V]] : (tensor<8xf32>) -> tensor<1x8xf32>
+// CHECK: %[[OLD:.*]] = stablehlo.slice %[[A]] [2:3, 0:8]
+// CHECK: %[[SUM:.*]] = stablehlo.add %[[OLD]], %[[ROW]]
+// CHECK: stablehlo.dynamic_update_slice %[[A]], %[[SUM]]
+// CHECK-NOT: stablehlo.scatter
+func.func @window(%x: tensor<6x8xf32>, %u: tensor<4x6xf32>, %v: tensor<8xf32>) -> tensor<6x8xf32> {
+  %i = stablehlo.constant dense<1> : tensor<2xi32>
+  %j = stablehlo.constant dense<2> : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1],
+      scatter_dims_to_operand_dims = [0, 1]>, unique_indices = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<6x8xf32>, tensor<2xi32>, tensor<4x6xf32>) -> tensor<6x8xf32>
+  %1 = "stablehlo.scatter"(%0, %j, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<6x8xf32>, tensor<1xi32>, tensor<8xf32>) -> tensor<6x8xf32>
+  return %1 : tensor<6x8xf32>
+}
+
+// -----
+
+// Changed: A window of which a part is out of bounds is dropped whole.
+// CHECK-LABEL: func.func @dropped(
+// CHECK-SAME: %[[X:.*]]: tensor<6xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @dropped(%x: tensor<6xf32>, %u: tensor<4xf32>) -> tensor<6xf32> {
+  %i = stablehlo.constant dense<3> : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+      scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<6xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+// Declined: A place that is known at run time; a body of several ops.
+// CHECK-LABEL: func.func @kept(
+// CHECK-COUNT-2: stablehlo.scatter
+func.func @kept(%x: tensor<6xf32>, %u: tensor<4xf32>, %i: tensor<1xi32>) -> tensor<6xf32> {
+  %j = stablehlo.constant dense<1> : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+      scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<6xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<6xf32>
+  %1 = "stablehlo.scatter"(%0, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+      scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    %3 = stablehlo.tanh %2 : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<6xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
