@@ -52,6 +52,7 @@ STABLEHLO = [
     "cse",
     "simplify-stablehlo",
     "simplify-loops",
+    "hoist-products",
     "join-fourier-parts",
     "simplify-stablehlo",
     "canonicalize",
@@ -59,6 +60,7 @@ STABLEHLO = [
     "sort-scatters",
     "partial-sorts",
     "grow-concatenations",
+    "concatenate-windows",
     "check-canonical",
     # targets that are GPUs: reductions with few results
     "split-reductions",

@@ -30,12 +30,19 @@ from math import prod
 
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.storage import byte_size
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import block_registers
 from ..common.init_function import early_values, entry
-from ..common.rewriting import holder, replace, walk
+from ..common.rewriting import holder, is_block_argument, producer, replace, walk
+from ..fused.planner.codes import Code
+from ..fused.planner.decisions import append_note
+from ..fused.planner.loop_wishes import LoopWishes
+from ..fused.planner.policy import policy_of
+from ..fused.planner.policy_rules import INSIDE
 from ..registry import register_pass
+from .rules.loops import find_counter
 from .support import build
 from .support.dimensions import DotDims
 from .support.panels import are_split, lane_elements, panel_columns
@@ -48,16 +55,54 @@ _FEW = 8
 @register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
 def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> None:
     main = entry(module, "main")
-    if main is None or target_of(module).kind != "cpu":
+    target = target_of(module)
+    if main is None or target.kind != "cpu":
         return
+    wishes = LoopWishes(policy_of(module).loop, lambda rule: rule.products != "cost")
     bound = early_values(main)
     packed: dict[tuple[ir.Value, int, int, int], ir.Value] = {}
     for op in walk(main, "stablehlo.dot_general"):
-        found = _neighbours(op) if _is_packable(op, bound) else None
-        if found is not None and _columns(op) >= found[0]:
+        if not _is_packable(op):
+            continue
+        found = _neighbours(op)
+        if found is None or _columns(op) < found[0]:
+            found = block or _width(op), 1
+            if _rows(op) <= _least_rows(op, min_rows) or _columns(op) < found[0]:
+                continue
+        if op.operands[1] in bound:
             _pack(op, *found, packed)
-        elif _is_packable(op, bound) and _rows(op) > _least_rows(op, min_rows) and _columns(op) >= (width := block or _width(op)):
-            _pack(op, width, 1, packed)
+        elif _stays(op, target, wishes):
+            kind = str(op.operands[1].type)
+            _pack(op, *found, packed)
+            append_note(module, Code.LOOP_HOISTED, [], "the weight is the same in all turns, and packed once", kind)
+
+
+def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes) -> bool:
+    """Whether a dot in a loop has the same right operand in every turn, and a cache holds it: it is packed before the loop then."""
+    rhs = op.operands[1]
+    if byte_size(rhs.type) > target.llc_bytes:
+        return False
+    constant = producer(rhs, "stablehlo.constant")
+    loop = op
+    while _turns(loop.parent.operation) and (constant is not None or not _is_made_in(rhs, loop.block)):
+        loop = loop.parent.operation
+    if loop == op or (constant is None and not _is_made_in(rhs, loop.block)):
+        return False  # it is in no loop, or in a branch
+    counter = find_counter(loop)
+    number = wishes.rule_for(loop, None if counter is None else counter.trips)
+    if number is not None and wishes.rules[number].products == INSIDE:
+        return False
+    if constant is not None:
+        constant.move_before(loop)
+    return True
+
+
+def _turns(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.while"
+
+
+def _is_made_in(value: ir.Value, block: ir.Block) -> bool:
+    return (value.owner if is_block_argument(value) else value.owner.operation.block) == block
 
 
 def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
@@ -83,9 +128,9 @@ def _width(op: ir.Operation) -> int:
     return panel_columns(op) or _WIDTH
 
 
-def _is_packable(op: ir.Operation, bound: set[ir.Value]) -> bool:
+def _is_packable(op: ir.Operation) -> bool:
     rhs, dims = op.operands[1], DotDims.of(op)
-    return rhs in bound and dims.ranks[1] == 2 and not dims.batch[0] and len(dims.contracting[1]) == 1 and build.count_of(rhs) > 0
+    return dims.ranks[1] == 2 and not dims.batch[0] and len(dims.contracting[1]) == 1 and build.count_of(rhs) > 0
 
 
 def _rows(op: ir.Operation) -> int:

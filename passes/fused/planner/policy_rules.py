@@ -27,6 +27,7 @@ FIRST, LAST = "channels_first", "channels_last"
 APART = "apart"
 USES = ("library", "generated", UNORDERED, DIRECT, FIRST, LAST, APART, "cost")
 KERNEL, HOST = "kernel", "host"
+BEFORE, INSIDE = "before", "inside"
 FORCE, FORBID, GROUP, DUPLICATE, ONCE, LAUNCH, ALONE = ACTIONS = ("force", "forbid", "group", "duplicate", "once", "launch", "alone")
 
 AnyOp: TypeAlias = Op | ir.Operation
@@ -158,19 +159,22 @@ class TileRule(Match):
 
 @dataclass(frozen=True)
 class LoopRule(Match):
-    """Whether the loops that it matches become straight code (those whose trips are known), and where they turn: in a kernel, or in the
-    host program. `trips`: "8", or from "4-16". Without both keys, straight code is asked for."""
+    """Whether the loops that it matches become straight code (those whose trips are known), where they turn: in a kernel, or in the
+    host program, and where their products of rows that are known before are multiplied. `trips`: "8", or from "4-16". Without these keys,
+    straight code is asked for."""
 
     op: str = "while"
     trips: str = "*"
     unroll: bool | None = None
     turns_in: str = "cost"
+    products: str = "cost"
     require: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("turns_in", self.turns_in, (KERNEL, HOST, "cost"))
-        if self.unroll is None and self.turns_in == "cost":
+        _one_of("products", self.products, (BEFORE, INSIDE, "cost"))
+        if self.unroll is None and self.turns_in == self.products == "cost":
             object.__setattr__(self, "unroll", True)
         low, _, high = str(self.trips).partition("-")
         if self.trips != "*" and not (low.isdigit() and (high or low).isdigit()):
