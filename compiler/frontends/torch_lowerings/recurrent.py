@@ -3,10 +3,10 @@
 Before:
     aten.lstm(x, [h0, c0], [w_ih, w_hh, b_ih, b_hh], …)        x: 32×8×256
 After:
-    %of_x = dot_general(x, w_ih) + b_ih               of all steps at once
-    while (step < 32) { gates = dot_general(h, w_hh) + %of_x[step]; c = …; h = …; %out[step] = h }
+    while (step < 32) { gates = dot_general(h, w_hh) + dot_general(x[step], w_ih) + b_ih; c = …; h = …; %out[step] = h }
 
-Of a few steps there is no loop. Where gradients are asked for, autograd differentiates the steps, each an op of the program's.
+Whether the inputs of all steps are multiplied at once, before the loop, is a question of price (hoist-products). Of a few steps there is
+no loop. Where gradients are asked for, autograd differentiates the steps, each an op of the program's.
 """
 
 from __future__ import annotations
@@ -183,18 +183,17 @@ def _weights(values: Sequence[ir.Value], biases: bool) -> _Weights:
 
 def _over_time(cell: _Step, weights: _Weights, x: ir.Value, begin: Values, backwards: bool) -> tuple[ir.Value, Values]:
     """The result of each step, stacked, and the state after the last."""
-    steps, batch, _ = build.shape_of(x)
-    given = _linear(x, weights.of_input, weights.input_bias)
+    steps, *one = build.shape_of(x)
     if steps <= _FEW:
-        return _unrolled(cell, weights, given, begin, backwards)
+        return _unrolled(cell, weights, _linear(x, weights.of_input, weights.input_bias), begin, backwards)
     index = ir.IntegerType.get_signless(32)
     origin = build.zero([], index)
 
     def stepped(number: ir.Value, out: ir.Value, *state: ir.Value) -> Values:
         place = build.subtract(build.full_like(number, steps - 1), number) if backwards else number
         at = [place, origin, origin]
-        row = build.dynamic_slice(given, at, [1, batch, build.shape_of(given)[2]])
-        after = cell(weights, build.reshape(row, build.shape_of(row)[1:]), list(state))
+        row = build.reshape(build.dynamic_slice(x, at, [1, *one]), one)
+        after = cell(weights, _linear(row, weights.of_input, weights.input_bias), list(state))
         return [build.dynamic_update_slice(out, build.reshape(after[0], [1, *build.shape_of(after[0])]), at), *after]
 
     out = build.zero([steps, *build.shape_of(begin[0])], element_of(x))
