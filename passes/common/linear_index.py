@@ -18,8 +18,26 @@ from .index_emitter import IndexEmitter
 _EMITTER = IndexEmitter()
 
 
+class Loop(int):
+    """The number of a loop as a variable, of which it is known how many values it takes."""
+
+    extent: int
+
+    def __new__(cls, number: int, extent: int) -> Loop:
+        made = super().__new__(cls, number)
+        made.extent = extent
+        return made
+
+
 class NotLinear(Exception):
-    """A quotient or remainder of an index that varies, which is no linear index."""
+    """A quotient or remainder of an index that varies, which is no linear index.
+
+    Where one loop stands in the way, it would be one if the `loop` were two, the inner one of extent `inner`.
+    """
+
+    def __init__(self, loop: Loop | None = None, inner: int = 0):
+        super().__init__(loop, inner)
+        self.loop, self.inner = loop, inner
 
 
 class LinearIndex:
@@ -61,7 +79,13 @@ class LinearIndex:
     def __floordiv__(self, divisor: int) -> LinearIndex:
         if self.is_constant:
             return LinearIndex(constant=self.constant // divisor)
-        raise NotLinear
+        rest = [(v, c) for v, c in self.terms.items() if c % divisor]
+        if self.lanes or not all(isinstance(v, Loop) and c > 0 for v, c in rest):
+            raise NotLinear
+        if self.constant % divisor + sum(c * (v.extent - 1) for v, c in rest) >= divisor:
+            crossing = [(v, divisor // c) for v, c in rest if divisor % c == 0 and v.extent % (divisor // c) == 0]
+            raise NotLinear(*max(crossing, key=lambda each: each[0].extent // each[1], default=(None, 0)))
+        return type(self)({v: c // divisor for v, c in self.terms.items() if c % divisor == 0}, self.constant // divisor)
 
     def __mod__(self, divisor: int) -> LinearIndex:
         return self - self // divisor * divisor

@@ -1,4 +1,4 @@
-"""join-contractions: two contractions and the reductions of rows between them become one group (attention), on CPUs.
+"""join-contractions: two contractions and the reductions of rows between them become one group (attention).
 
 Before:
     %s = call @fusion_0(%q, %k, %mask)       // contraction, + mask           : tensor<12x512x512xf32>
@@ -8,12 +8,19 @@ After:
     %o = call @fusion_3(%q, %k, %mask, %v)
     func.func private @fusion_3(…) attributes {hloom.live = array<i64: 512, 512, 1>, …} { contraction; + mask; softmax; contraction }
 
-A tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache. `hloom.live` is
-[rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py), so that a tile
-computes no columns behind those of its last row. Halves, of which several fill a lane, are multiplied in columns of a known number, all.
+On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache.
+`hloom.live` is [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py),
+so that a tile computes no columns behind those of its last row. Halves, of which several fill a lane, are multiplied there in columns of a
+known number, all.
 
-Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, right operands that do not stay in the
-cache, bf16 that AMX multiplies, a policy's `use = "apart"` for either contraction. Declined without: targets other than CPUs.
+On a GPU (f16, bf16) a block of the group's kernel has 64 rows and goes through the columns 64 at a time (distribute-attention). So the
+group is marked `hloom.online`, and what is of a row alone (the sum that weights are divided by) stands behind the second contraction:
+
+    dot_general(softmax(s), v)      becomes      dot_general(exp(s - max), v) / sum
+
+Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, a policy's `use = "apart"` for either
+contraction; on CPUs right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs other types, heads wider than 128, rows
+that are no maximum and a sum which can be rescaled (chains/online.py), what is not evaluated at a row and a column, and no gain in price.
 """
 
 from __future__ import annotations
@@ -25,23 +32,29 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.attention import ONLINE
 from ..common.contraction import LIVE
 from ..common.rewriting import clone_with, create, element_of, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
 from ..registry import register_pass
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
 from .chains.masks import Masks
-from .planner.codes import Code
+from .chains.on_gpu import obstacle as on_gpu_obstacle
+from .chains.on_gpu import price, unknown_op
+from .chains.online import apply, online
+from .planner.codes import Code, DecisionCode
 from .planner.cost import EXPOSED, SECOND
 from .planner.decisions import append_note
 from .planner.policy import APART, Choice, policy_of
+
+Refusal = tuple[DecisionCode, list[str], str, str]
+"""A record: code, groups, reason and edge."""
 
 
 @register_pass("join-contractions", "makes one group of two contractions and the reductions of rows between them", ops=("func.call",))
 def join_contractions(module: ir.Operation) -> None:
     target = target_of(module)
-    if target.kind != "cpu":
-        return
-    groups, policy = groups_of(module), policy_of(module)
+    on_gpu = target.kind == "cuda"
+    groups, policy = groups_of(module, libraries=on_gpu), policy_of(module)
     joined: dict[str, str] = {}
     parts: set[str] = set()
     with module.context:
@@ -51,27 +64,29 @@ def join_contractions(module: ir.Operation) -> None:
                 continue
             names, kind = [callee(each) for each in chain.calls], str(chain.between.type)
             choice = next((c for c in map(policy.kernel_for, (chain.first, chain.second)) if c.use == APART), Choice())
-            obstacle = chain.obstacle(target)
+            obstacle = on_gpu_obstacle(chain, target) if on_gpu else chain.obstacle(target)
             if choice.use == APART:
                 append_note(module, Code.POLICY_FORBIDDEN, names, "the contractions have kernels of their own", kind, rule=choice.rule)
             elif obstacle is not None:
                 append_note(module, obstacle[0], names, obstacle[1], kind)
+            elif (refusal := _join(module, chain, groups, target, joined)) is not None:
+                append_note(module, *refusal)
             else:
-                _join(module, chain, groups, target, joined)
                 parts.update(names)
         called = {callee(call) for call in walk(module, "func.call")}
         for name in sorted(parts - called):
             groups[name].erase()
 
 
-def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str]) -> None:
-    """Calls one group in place of the chain's three, and tells of it."""
+def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str]) -> Refusal | None:
+    """Calls one group in place of the chain's three, and tells of it; or why not, and nothing is changed."""
     functions_of = [groups[callee(call)] for call in chain.calls]
     made = {value for call in chain.calls for value in call.results}
     operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands if value not in made))
     function, second = _function(chain, functions_of, operands)
     narrow = element_bytes(element_of(second.operands[0])) < 4
-    ahead = None if narrow else Masks(groups, function, operands).ahead(second, function)
+    on_gpu = target.kind == "cuda"
+    ahead = None if narrow and not on_gpu else Masks(groups, function, operands).ahead(second, function)
     rows, columns = list(ir.RankedTensorType(chain.between.type).shape)[-2:]
     reason, share = "what lies between two contractions stays in the tile", 1.0
     if ahead is not None and ahead < columns:
@@ -80,8 +95,17 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
         share = _share(rows, columns, ahead)
     saved = 2 * sum(byte_size(value.type) for call in chain.calls[:-1] for value in call.results)
     before = sum(integer(each, "hloom.cost_ps") for each in functions_of)
-    after = _figures(function, functions_of, target, share)
     edge = str(second.operands[0].type)
+    if on_gpu:
+        refusal = _made_online(function, second)
+        after = _priced(function, price(function, functions_of, chain, target, share))
+        if refusal is None and before - after < target.min_gain_ps:
+            refusal = Code.NO_GAIN, f"one kernel takes {after} ps, those of today {before} ps"
+        if refusal is not None:
+            function.erase()
+            return refusal[0], [callee(call) for call in chain.calls], refusal[1], edge
+    else:
+        after = _figures(function, functions_of, target, share)
     name = _named(module, function, joined)  # after which an equal function is gone
     with ir.InsertionPoint(chain.calls[-1]), chain.calls[-1].location:
         call = create("func.call", [v.type for v in chain.calls[-1].results], operands, callee=ir.FlatSymbolRefAttr.get(name))
@@ -91,6 +115,20 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
         each.erase()
     figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
     append_note(module, Code.FUSED_ATTENTION, [name], reason, edge, figures)
+    return None
+
+
+def _made_online(function: ir.Operation, second: ir.Operation) -> tuple[DecisionCode, str] | None:
+    """Has the rows of a group reduced tile by tile; or why that cannot be."""
+    found = online(function, second)
+    if found is None:
+        return Code.NOT_TILEABLE, "the rows are no maximum and a sum that can be rescaled when the maximum grows"
+    apply(found)
+    unknown = unknown_op(function)
+    if unknown is not None:
+        return Code.NOT_TILEABLE, f"the kernel does not evaluate {unknown} at a row and a column"
+    function.attributes[ONLINE] = ir.UnitAttr.get()
+    return None
 
 
 def _function(chain: Chain, parts: Sequence[ir.Operation], operands: Sequence[ir.Value]) -> tuple[ir.Operation, ir.Operation]:
@@ -137,10 +175,15 @@ def _figures(function: ir.Operation, parts: Sequence[ir.Operation], target: Targ
     arithmetic = (flops[0] + flops[2]) * SECOND // rate + flops[1] * SECOND // target.f32_flops
     memory = moved * SECOND // target.llc_bytes_per_second
     cost = target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED
+    return _priced(function, (cost, moved, sum(flops)))
+
+
+def _priced(function: ir.Operation, figures: tuple[int, int, int]) -> int:
+    """Writes a group's time, bytes and flops at it, and returns the time."""
     function.attributes["hloom.kind"] = ir.StringAttr.get("matmul")
-    for key, figure in (("cost_ps", cost), ("bytes", moved), ("flops", sum(flops))):
+    for key, figure in zip(("cost_ps", "bytes", "flops"), figures):
         function.attributes[f"hloom.{key}"] = i64_attr(figure)
-    return cost
+    return figures[0]
 
 
 def _named(module: ir.Operation, function: ir.Operation, joined: dict[str, str]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_mlir import ir
 
-from hloom.passes.common.linear_index import LinearIndex, linear_results
+from hloom.passes.common.linear_index import LinearIndex, Loop, NotLinear, linear_results
 from hloom.passes.gpu.tile.tensor_reads import Strides
 
 NUMBERS = st.integers(-20, 20)
@@ -63,3 +64,14 @@ def test_linear_results_of_a_map():
 
 def test_strides_of_quotients_and_remainders():
     assert read("(d0 * 2 + d1) mod 8 + d0 floordiv 4", Strides) == [LinearIndex({0: 2, 1: 1})]
+
+
+def test_quotients_of_loops_whose_extents_are_known():
+    high, low = Loop(0, 3), Loop(1, 4)
+    index = LinearIndex({high: 4, low: 1}, 8)
+    assert index // 4 == LinearIndex({0: 1}, 2) and index % 4 == LinearIndex({1: 1})
+    with pytest.raises(NotLinear) as error:
+        index // 2
+    assert (error.value.loop, error.value.inner) == (low, 2)  # were it two loops of two, the outer one would be it
+    with pytest.raises(NotLinear):
+        LinearIndex({Loop(0, 4): 4, Loop(1, 5): 1}) // 4

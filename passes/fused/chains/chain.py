@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.rewriting import defining_op, functions, integers, is_block_argument, ops_in, symbol_name, walk
 from ..planner.codes import Code, DecisionCode
 
-_CONTRACTION, _ROWS = "matmul", "multi_reduce"
+_CONTRACTIONS, _ROWS = ("matmul", "library"), "multi_reduce"
 _LEAST_ROWS = 8
 """Fewer rows read their matrices from memory once: there is nothing to keep in a cache for them."""
 _KEPT = 3
@@ -28,9 +28,10 @@ Groups = Mapping[str, ir.Operation]
 """The group functions by name."""
 
 
-def groups_of(module: ir.Operation) -> dict[str, ir.Operation]:
-    """The group functions that are generated, by name."""
-    return {symbol_name(f): f for f in functions(module) if "hloom.kind" in f.attributes and "hloom.library" not in f.attributes}
+def groups_of(module: ir.Operation, libraries: bool = False) -> dict[str, ir.Operation]:
+    """The group functions that are generated, by name; with `libraries`, those that a library computes too."""
+    groups = [f for f in functions(module) if "hloom.kind" in f.attributes]
+    return {symbol_name(f): f for f in groups if libraries or "hloom.library" not in f.attributes}
 
 
 def callee(call: ir.Operation) -> str:
@@ -50,16 +51,20 @@ class Chain:
         """The first contraction's result."""
         return self.first.results[0]
 
-    def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
-        """Why the three should stay apart."""
+    def leaks(self) -> bool:
+        """Whether others read a value between the two contractions."""
         one, two, three = self.calls
         inside = [(one, (two,)), (two, (three,))]
-        if any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses):
+        return any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses)
+
+    def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
+        """Why the three should stay apart on a CPU."""
+        if self.leaks():
             return Code.NOT_TILEABLE, "a value between the two contractions is needed by others"
         if target.amx_bf16 and isinstance(ir.RankedTensorType(self.first.operands[0].type).element_type, ir.BF16Type):
             return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
         kind = ir.RankedTensorType(self.between.type)
-        batches = len(_dimensions(self.first).lhs_batching_dimensions)
+        batches = len(dimensions(self.first).lhs_batching_dimensions)
         rows, columns = prod(kind.shape[batches:-1]), kind.shape[-1]
         if rows < _LEAST_ROWS:
             return Code.NO_GAIN, f"{rows} rows read each matrix once"
@@ -91,20 +96,20 @@ def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
 def _contraction(call: ir.Operation, groups: Groups) -> ir.Operation | None:
     """The contraction of the group that is called, if it has one."""
     function = groups.get(callee(call))
-    if function is None or ir.StringAttr(function.attributes["hloom.kind"]).value != _CONTRACTION:
+    if function is None or ir.StringAttr(function.attributes["hloom.kind"]).value not in _CONTRACTIONS:
         return None
     found = walk(function, "stablehlo.dot_general")
     return found[0] if len(found) == 1 else None
 
 
-def _dimensions(dot: ir.Operation) -> _stablehlo.DotDimensionNumbers:
+def dimensions(dot: ir.Operation) -> _stablehlo.DotDimensionNumbers:
     return _stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
 
 
 def _sums_last(dot: ir.Operation) -> bool:
     """Whether it sums over the last dimension of its left operand."""
     last = len(ir.RankedTensorType(dot.operands[0].type).shape) - 1
-    return list(_dimensions(dot).lhs_contracting_dimensions) == [last]
+    return list(dimensions(dot).lhs_contracting_dimensions) == [last]
 
 
 def _caller(operand: ir.Value, call: ir.Operation) -> ir.Operation | None:
@@ -120,7 +125,7 @@ def _caller(operand: ir.Value, call: ir.Operation) -> ir.Operation | None:
 def _fits(first: ir.Operation, second: ir.Operation, rows: ir.Operation) -> bool:
     """Whether the columns of the first are what the second sums over, and what all rows between are reduced along."""
     made, read = (ir.RankedTensorType(v.type) for v in (first.results[0], second.operands[0]))
-    numbers = _dimensions(first)
+    numbers = dimensions(first)
     right = len(ir.RankedTensorType(first.operands[1].type).shape)
     free = right - len(numbers.rhs_batching_dimensions) - len(numbers.rhs_contracting_dimensions)
     reduced = walk(rows, "stablehlo.reduce")

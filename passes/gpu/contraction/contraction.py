@@ -168,19 +168,19 @@ def read_contraction(function: ir.Operation) -> ContractionGroup | None:
     if len(reducing) != 1 or walk(function, "tensor.extract"):
         return None
     tile = reducing[0]
-    factors = _factors(tile.op.regions[0].blocks[0])
+    factors = factors_of(tile.op.regions[0].blocks[0])
     if factors is None or min(tile.extents) < 1:
         return None
     loops = [LinearIndex({i: 1}) if extent > 1 else LinearIndex() for i, extent in enumerate(tile.extents)]
-    operands = [_operand(tile, factor, loops) for factor in factors]
+    operands = [operand_of(tile, factor, loops, tile.extents) for factor in factors]
     forms = _epilogue_forms(tile, ops, loops, walk(function, "linalg.generic"))
     if operands[0] is None or operands[1] is None or forms is None:
         return None
-    results = _results(function, forms)
+    results = results_of(function, forms)
     if results is None:
         return None
     accumulator = ir.RankedTensorType(tile.op.results[0].type).element_type
-    parts = _split(tile, operands[0], operands[1], results[0][1].index)
+    parts = split_loops(tile.extents, tile.parallel, operands[0], operands[1], results[0][1].index)
     if parts is None:
         return None
     (left, right), groups = parts
@@ -212,14 +212,14 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
     shape = list(ir.RankedTensorType(value.type).shape)
     element = ir.RankedTensorType(value.type).element_type
     if is_block_argument(value):
-        return ElementAccess(ir.BlockArgument(value).arg_number, _address(shape, indices), element)
+        return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element)
     op = defining_op(value)
     assert op is not None
     if op.name in _VIEWS:
         source = op
         while source is not None and source.name in _VIEWS:
             value, source = source.operands[0], defining_op(source.operands[0])
-        return ElementAccess(ir.BlockArgument(value).arg_number, _address(shape, indices), element) if is_block_argument(value) else None
+        return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element) if is_block_argument(value) else None
     if op.name != "tensor.extract_slice" or len(op.operands) != 1:
         return None
     if len(ir.RankedTensorType(op.operands[0].type).shape) != len(shape):
@@ -228,13 +228,13 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
     return element_access(op.operands[0], [i * s + o for i, o, s in zip(indices, offsets, strides)])
 
 
-def _address(shape: Sequence[int], indices: Sequence[LinearIndex]) -> LinearIndex:
+def address_of(shape: Sequence[int], indices: Sequence[LinearIndex]) -> LinearIndex:
     """The row-major address of an element of an array."""
     terms = [index * stride for index, stride in zip(indices, row_major(tuple(shape)))]
     return sum(reversed(terms), LinearIndex())
 
 
-def _factors(block: ir.Block) -> tuple[ir.Value, ir.Value] | None:
+def factors_of(block: ir.Block) -> tuple[ir.Value, ir.Value] | None:
     """The two values whose product is added to the block's accumulator."""
     found = summed_product(block)
     if found is None or tuple(op.name for op in found) not in _MULTIPLY_ADDS:
@@ -262,8 +262,8 @@ def _gather(value: ir.Value, elements: Sequence[ir.Value], ops: list[ir.Operatio
     return True
 
 
-def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[LinearIndex]) -> Operand | None:
-    """The factor as a function of elements of inputs."""
+def operand_of(tile: TileOp, factor: ir.Value, loops: Sequence[LinearIndex], extents: Sequence[int]) -> Operand | None:
+    """The factor as a function of elements of inputs, where the op's loops are `loops`, of such `extents`."""
     block = tile.op.regions[0].blocks[0]
     ops: list[ir.Operation] = []
     leaves: list[ir.Value] = []
@@ -279,7 +279,7 @@ def _operand(tile: TileOp, factor: ir.Value, loops: Sequence[LinearIndex]) -> Op
         if access is None:
             return None
         found.append(Leaf(leaf, access))
-    found.sort(key=lambda leaf: -prod(tile.extents[loop] for loop in leaf.access.index.terms))
+    found.sort(key=lambda leaf: -prod(extents[loop] for loop in leaf.access.index.terms))
     operand = Operand(tuple(found), factor, tuple(ops))
     return None if str(operand.element) == "i1" else operand
 
@@ -318,7 +318,7 @@ def _epilogue_loops(read: TileOp, forms: Mapping[ir.Value, list[LinearIndex]]) -
     return [own[loop] for loop in range(len(read.extents))] if len(own) == len(read.extents) else None
 
 
-def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[tuple[ir.Value, ElementAccess]] | None:
+def results_of(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]) -> list[tuple[ir.Value, ElementAccess]] | None:
     block = function.regions[0].blocks[0]
     inputs = len(block.arguments)
     results = []
@@ -329,22 +329,22 @@ def _results(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex]]
                 return None
             value = op.operands[0]
         kind = ir.RankedTensorType(value.type)
-        results.append((value, ElementAccess(inputs + number, _address(kind.shape, forms[value]), kind.element_type)))
+        results.append((value, ElementAccess(inputs + number, address_of(kind.shape, forms[value]), kind.element_type)))
     return results
 
 
-def _split(
-    tile: TileOp, first: Operand, second: Operand, result: LinearIndex
+def split_loops(
+    extents: Sequence[int], parallel: Sequence[bool], first: Operand, second: Operand, result: LinearIndex
 ) -> tuple[tuple[Operand, Operand], tuple[LoopGroup, LoopGroup, LoopGroup, LoopGroup]] | None:
     """Which operand is left and which right, and the groups batch, rows, cols, inner."""
-    loops = [(i, extent) for i, extent in enumerate(tile.extents) if extent > 1]
+    loops = [(i, extent) for i, extent in enumerate(extents) if extent > 1]
     fastest = min((i for i, _ in loops if result.coefficient(i)), key=result.coefficient, default=None)
     if fastest is not None and first.depends_on(fastest) and not second.depends_on(fastest):
         first, second = second, first
     parts: dict[tuple[bool, bool, bool], list[tuple[int, int]]] = {}
     for loop, extent in loops:
         has = (first.depends_on(loop), second.depends_on(loop), bool(result.coefficient(loop)))
-        if has[2] != tile.parallel[loop]:
+        if has[2] != parallel[loop]:
             return None
         parts.setdefault(has, []).append((loop, extent))
     kinds = [(True, True, True), (True, False, True), (False, True, True), (True, True, False)]

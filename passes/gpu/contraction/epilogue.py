@@ -34,7 +34,7 @@ class EpilogueEmitter:
     @staticmethod
     def accepts(contraction: ContractionGroup) -> bool:
         """Whether every value of the epilogue can be evaluated at a point."""
-        return _Check(contraction).all_readable()
+        return Check(contraction).all_readable()
 
     def vector_length(self, largest: int) -> int:
         """The largest power of two up to `largest` that divides the columns' last loop."""
@@ -48,11 +48,15 @@ class EpilogueEmitter:
         length = ir.VectorType(accumulator.type).shape[0] if is_vector(accumulator) else 1
         self._run = Run(loops, self.contraction.cols.last, length)
         op = self.contraction.op
-        self._made, self._bodies = {}, {}
+        self._made, self._bodies = self._known(), {}
         init = self._start(op)
         self._made[(op.results[0], ())] = accumulator if init is None else self._add(accumulator, init)
         for value, access in self.contraction.results:
             self._run.write(self._value(value, self.contraction.forms[value]), self.buffers[access.buffer], access)
+
+    def _known(self) -> dict[tuple[ir.Value, tuple[LinearIndex, ...]], ir.Value]:
+        """What else is known at the point."""
+        return {}
 
     def _start(self, op: ir.Operation) -> ir.Value | None:
         """What the sum starts from, or None if it is 0."""
@@ -131,7 +135,7 @@ class EpilogueEmitter:
         return arith.addi(broadcast(at, length), steps(length, step))
 
 
-class _Check:
+class Check:
     """Walks an epilogue as the evaluation would and says whether it can."""
 
     def __init__(self, contraction: ContractionGroup):

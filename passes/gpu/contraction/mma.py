@@ -56,7 +56,7 @@ def emit(contraction: ContractionGroup, target: TargetView) -> None:
         emit_tiled(contraction, schedule, (left, right), _Tf32, layout)
     else:
         asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
-        emit_tiled(contraction, schedule, (left, right), _Half, layout, schedule.resident if asynchronous else 0)
+        emit_tiled(contraction, schedule, (left, right), HalfWarp, layout, schedule.resident if asynchronous else 0)
 
 
 def _accumulators(schedule: TileSchedule) -> Layout:
@@ -136,7 +136,7 @@ class _Plain(Warp[ir.Value]):
         return value_of("nvgpu.mma.sync", total.type, [left, right, total], **attributes)
 
 
-class _Half(_Plain):
+class HalfWarp(_Plain):
     """f16 and bf16: fragments by ldmatrix, four 8 x 8 matrices at a time."""
 
     inner = 16

@@ -1,0 +1,10 @@
+"""What the planner and the kernel of attention on GPUs agree on."""
+
+ONLINE = "hloom.online"
+"""Of a group of two contractions: its rows are reduced tile by tile, in one kernel."""
+BLOCK_ROWS = 64
+"""Rows of a block, and columns of a step."""
+WIDEST = 128
+"""The most elements that a row of either contraction's operands may have."""
+FIRST_CAPABILITY = 80
+"""Of the GPUs with cp.async and bf16."""

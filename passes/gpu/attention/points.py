@@ -1,0 +1,101 @@
+"""Values of a group at points: between its contractions those of a row and a column, behind them those of a row and a result's column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from torch_mlir import ir
+
+from ...common.axes import TileOp
+from ...common.linear_index import LinearIndex, linear_results
+from ...common.rewriting import defining_op, is_block_argument, ops_in
+from ...common.scalar_body import clone_on
+from ..contraction.contraction import result_number
+from ..contraction.epilogue import EpilogueEmitter
+from ..contraction.runs import Run
+from .forms import VIEWS
+from .group import AttentionGroup, combiner
+
+Known = dict[tuple[ir.Value, tuple[LinearIndex, ...]], ir.Value]
+
+
+class Between(EpilogueEmitter):
+    """Evaluates what lies between the contractions: whatever a value's body reads of others, at the same row and column."""
+
+    def __init__(self, group: AttentionGroup, buffers: Sequence[ir.Value]):
+        super().__init__(group.first, buffers)
+        self.group = group
+        self._scalars: dict[ir.Value, ir.Value] = {}
+
+    def at(self, loops: Mapping[int, LinearIndex], known: Mapping[ir.Value, ir.Value], length: int) -> None:
+        """Goes to a point, or to `length` neighbours along the columns, where values are `known`."""
+        self._run = Run(loops, self.contraction.cols.last if length > 1 else None, length)
+        self._made = {(value, ()): number for value, number in known.items()}
+        self._bodies, self._scalars = {}, {}
+
+    def reduced(self, tile: TileOp) -> ir.Value:
+        """What a reduction combines at the point."""
+        block = tile.op.regions[0].blocks[0]
+        accumulator = block.arguments[len(block.arguments) - 1]
+        (term,) = [value for value in combiner(tile).operands if value != accumulator]
+        return self._scalar(tile, term)
+
+    def weights(self) -> ir.Value:
+        """What the second contraction multiplies with its right operand."""
+        return self._scalar(*self.group.weights)
+
+    def _evaluate(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
+        if value not in self.contraction.forms:
+            return super()._evaluate(value, indices)
+        op = defining_op(value)
+        assert op is not None
+        if op.name in VIEWS:
+            return self._value(op.operands[0], [])
+        tile = self._ops[value]
+        return self._scalar(tile, ops_in(op.regions[0].blocks[0])[-1].operands[result_number(tile, value)])
+
+    def _scalar(self, tile: TileOp, value: ir.Value) -> ir.Value:
+        """A value of the op's body."""
+        if value not in self._scalars:
+            self._scalars[value] = self._computed(tile, value)
+        return self._scalars[value]
+
+    def _computed(self, tile: TileOp, value: ir.Value) -> ir.Value:
+        loops = self.group.loops[tile.op]
+        if is_block_argument(value):
+            number = ir.BlockArgument(value).arg_number
+            operand = [*tile.inputs, *tile.inits][number]
+            if not isinstance(operand.type, ir.RankedTensorType):
+                return self._outside(operand, [])
+            at = linear_results(tile.maps[number], loops)
+            assert at is not None
+            return self._value(operand, at)
+        op = defining_op(value)
+        assert op is not None
+        if op.name == "linalg.index":
+            return self._index(loops[ir.IntegerAttr(op.attributes["dim"]).value])
+        if op.name == "arith.constant":
+            return self._outside(value, [])
+        return clone_on(op, [self._scalar(tile, v) for v in op.operands])[0]
+
+
+class Behind(EpilogueEmitter):
+    """Evaluates what lies behind the second contraction; `row_values` gives what is known of the rows at a point's loops."""
+
+    def __init__(
+        self,
+        group: AttentionGroup,
+        buffers: Sequence[ir.Value],
+        row_values: Callable[[Mapping[int, LinearIndex]], Mapping[ir.Value, ir.Value]],
+    ):
+        super().__init__(group.second, buffers)
+        self._row_values = row_values
+
+    def _known(self) -> Known:
+        return {(value, ()): number for value, number in self._row_values(self._run.loops).items()}
+
+    def _evaluate(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
+        op = None if is_block_argument(value) else defining_op(value)
+        if op is not None and op.name in VIEWS and value in self.contraction.forms:
+            return self._value(op.operands[0], self.contraction.forms[op.operands[0]])
+        return super()._evaluate(value, indices)

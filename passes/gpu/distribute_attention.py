@@ -1,0 +1,49 @@
+"""distribute-attention: makes two contractions with a softmax between them one GPU kernel; to be run before distribute-contractions.
+
+Before:
+    func.func private @attention_0(%q: tensor<4x2048x64xf16>, %k: …, %v: …) -> tensor<4x2048x64xf16> attributes {hloom.online} {
+      linalg.generic { q · k };  linalg.generic { maximum of rows };  linalg.generic { exp(s - m) };  linalg.generic { sum of rows }
+      linalg.generic { p · v };  linalg.generic { / sum }
+    }
+After:
+    gpu.module @kernels {
+      gpu.func @attention_0(%q: memref<524288xf16>, %k: …, %v: …, %out: …) kernel attributes {known_grid_size = [128, 1, 1], …} {
+        q as fragments
+        scf.for … iter_args(maximum, sum, accumulators) { wait, barrier, the next copies; mma.sync; maximum, exp, sum; mma.sync }
+        / sum, conversion and stores on the accumulators
+      }
+    }
+
+A block has 64 rows and 4 warps, and goes through the columns 64 at a time: what lies between the two contractions stays in registers
+(attention/kernel.py). Where `hloom.live` tells that a mask leaves columns out, a block goes as far as its last row sees.
+
+Must hold: the linalg stage; `hloom.online` tells that the sum can be rescaled (join-contractions). Declined: groups without it, targets
+that are no GPUs, and groups whose values are not indexed linearly by the loops of the first contraction (attention/forms.py): they are
+tiled as other groups are, and the rows between the contractions then stay in a block's memory.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from hloom.dialects.target import target_of
+
+from ..common.attention import ONLINE
+from ..common.rewriting import functions
+from ..registry import register_pass
+from .attention.group import read_attention
+from .attention.kernel import emit
+
+
+@register_pass("distribute-attention", "makes two contractions with a softmax between them one GPU kernel")
+def distribute_attention(module: ir.Operation) -> None:
+    if target_of(module).kind != "cuda":
+        return
+    for function in functions(module):
+        if ONLINE not in function.attributes:
+            continue
+        with function.context, function.location:
+            group = read_attention(function)
+            if group is not None:
+                emit(group)
+                function.erase()

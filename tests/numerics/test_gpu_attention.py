@@ -1,0 +1,162 @@
+"""Attention as one kernel of a GPU: on the simulator like torch in f32, and what the assembler says of its machine code."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import hloom
+
+torch = pytest.importorskip("torch")
+functional = torch.nn.functional
+
+attention = functional.scaled_dot_product_attention
+SIMULATED = "sim:sm_90a"
+
+
+def causal(q, k, v):
+    return attention(q, k, v, is_causal=True)
+
+
+def grouped(q, k, v):
+    return attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+def capped(q, k, v):
+    scores = torch.tanh((q @ k.transpose(-1, -2)).float() * 0.01) * 30.0
+    return torch.softmax(scores, -1).to(q.dtype) @ v
+
+
+def dropped(q, k, v, kept):
+    """Dropout: weights that are no longer summed to 1."""
+    weights = torch.softmax((q @ k.transpose(-1, -2)).float() * 0.125, -1)
+    return torch.where(kept, weights, 0.0).to(q.dtype) @ v
+
+
+def heads_behind_tokens(q, k, v):
+    return attention(*(x.transpose(1, 2) for x in (q, k, v))).transpose(1, 2)
+
+
+def numbers(*shape, kind=torch.float16):
+    return torch.randn(*shape).to(kind)
+
+
+def joined(exe):
+    return [each for each in exe.report.data["decisions"] if each["code"] == "FUSED_ATTENTION"]
+
+
+def same(function, *inputs, tolerance=2e-3):
+    """Runs on the simulator, like torch in f32; returns the executable."""
+    exe = hloom.compile(function, *inputs, target=SIMULATED)
+    assert len(joined(exe)) == 1
+    (kernel,) = [each for each in exe.report.data["kernels"] if each["name"] == "attention_0"]
+    assert kernel["block"] == [128, 1, 1]  # as tiles, for which the group would be too wide, it has others
+    expected = function(*(x.float() if x.is_floating_point() else x for x in inputs))
+    torch.testing.assert_close(exe(*inputs).float(), expected, atol=tolerance, rtol=2e-2, equal_nan=True)
+    return exe
+
+
+CASES = {
+    "two batches": (attention, [(2, 2, 64, 64)] * 3, {}),
+    "an odd number of tokens": (causal, [(1, 2, 77, 64)] * 3, {}),
+    "bf16, heads of 128": (causal, [(1, 1, 96, 128)] * 3, {"kind": torch.bfloat16}),
+    "heads of 80": (attention, [(1, 1, 40, 80)] * 3, {}),
+    "more columns than rows": (attention, [(1, 2, 20, 32), (1, 2, 130, 32), (1, 2, 130, 32)], {}),
+    "grouped heads": (grouped, [(2, 4, 64, 32), (2, 2, 64, 32), (2, 2, 64, 32)], {}),
+    "capped scores": (capped, [(1, 2, 70, 64)] * 3, {}),
+    "heads behind tokens": (heads_behind_tokens, [(2, 66, 3, 32)] * 3, {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_like_torch(name):
+    function, shapes, options = CASES[name]
+    torch.manual_seed(0)
+    same(function, *(numbers(*shape, **options) for shape in shapes), tolerance=2e-2 if options else 2e-3)
+
+
+def test_masks_that_are_arguments():
+    """Columns that the first steps leave out whole, and a row without any."""
+    torch.manual_seed(0)
+    mask = torch.zeros(2, 1, 70, 150)
+    mask[0, :, :, :100] = -math.inf
+    mask[1, :, 3] = -math.inf
+
+    def plain(q, k, v, mask):
+        return torch.softmax((q @ k.transpose(-1, -2)).float() * 0.125 + mask, -1).to(q.dtype) @ v
+
+    exe = same(plain, numbers(2, 2, 70, 64), numbers(2, 2, 150, 64), numbers(2, 2, 150, 64), mask)
+    assert exe(*(numbers(2, 2, n, 64) for n in (70, 150, 150)), mask)[1, :, 3].isnan().all()
+
+
+def test_dropout_and_padding():
+    torch.manual_seed(0)
+    same(dropped, *(numbers(2, 2, 64, 32) for _ in range(3)), torch.rand(2, 2, 64, 64) < 0.8)
+    padding = torch.arange(80)[None, None, None] < torch.tensor([50, 71])[:, None, None, None]
+    same(lambda q, k, v, padding: attention(q, k, v, attn_mask=padding), *(numbers(2, 2, 80, 32) for _ in range(3)), padding)
+
+
+def test_columns_that_a_causal_mask_leaves_out_are_not_multiplied():
+    torch.manual_seed(0)
+    inputs = [numbers(1, 1, 192, 32) for _ in range(3)]
+    steps = {}
+    for function in (attention, causal):
+        exe = same(function, *inputs)
+        steps[function] = exe.device.last.kernels["attention_0"].mma
+    assert steps[causal] * 9 == steps[attention] * 6  # of three by three tiles
+
+
+def text(tokens, depth, kind="bf16"):
+    """Causal attention of 16 heads in StableHLO."""
+    q, s, r = f"tensor<16x{tokens}x{depth}x{kind}>", f"16x{tokens}x{tokens}", f"tensor<16x{tokens}xf32>"
+    counts, seen = f"tensor<{tokens}x{tokens}xi32>", f"tensor<{tokens}x{tokens}xi1>"
+    return f"""
+    func.func @main(%q: {q}, %k: {q}, %v: {q}) -> {q} {{
+      %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : ({q}, {q}) -> tensor<{s}xf32>
+      %scale = stablehlo.constant dense<0.125> : tensor<{s}xf32>
+      %scaled = stablehlo.multiply %s, %scale : tensor<{s}xf32>
+      %row = stablehlo.iota dim = 0 : {counts}
+      %column = stablehlo.iota dim = 1 : {counts}
+      %one = stablehlo.compare GE, %row, %column : ({counts}, {counts}) -> {seen}
+      %seen = stablehlo.broadcast_in_dim %one, dims = [1, 2] : ({seen}) -> tensor<{s}xi1>
+      %least = stablehlo.constant dense<0xFF800000> : tensor<{s}xf32>
+      %x = stablehlo.select %seen, %scaled, %least : tensor<{s}xi1>, tensor<{s}xf32>
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<{s}xf32>, tensor<f32>) -> {r}
+      %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : ({r}) -> tensor<{s}xf32>
+      %d = stablehlo.subtract %x, %ms : tensor<{s}xf32>
+      %e = stablehlo.exponential %d : tensor<{s}xf32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %l = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{s}xf32>, tensor<f32>) -> {r}
+      %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : ({r}) -> tensor<{s}xf32>
+      %w = stablehlo.divide %e, %ls : tensor<{s}xf32>
+      %p = stablehlo.convert %w : (tensor<{s}xf32>) -> tensor<{s}x{kind}>
+      %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<{s}x{kind}>, {q}) -> {q}
+      return %o : {q}
+    }}"""
+
+
+@pytest.mark.parametrize(("target", "tokens", "depth"), [("sm_90a", 128, 64), ("sm_90a", 2048, 128), ("sm_80", 2048, 64)])
+def test_one_kernel_without_spills_and_no_bytes_of_scores(target, tokens, depth):
+    report = hloom.compile(text(tokens, depth), target=target).report.data
+    kernels = [kernel for kernel in report["kernels"] if kernel["name"].startswith("attention")]
+    assert len(kernels) == 1 and not report["libraries"]
+    assert not kernels[0]["spills"] and not kernels[0]["stack"]
+    assert report["memory"]["arena"] == 0
+    tensor = 16 * tokens * depth * 2
+    assert kernels[0]["written"] == tensor
+    assert kernels[0]["least"] <= 4 * tensor + tokens * tokens  # q, k, v, the result, and at most a mask for all heads
+
+
+def test_what_keeps_kernels_of_its_own():
+    def reasons(exe):
+        return " ".join(each["reason"] for each in exe.report.data["decisions"])
+
+    q = torch.randn(1, 2, 64, 64)
+    exe = hloom.compile(attention, q, q, q, target=SIMULATED)
+    assert not joined(exe) and "multiplies f16 or bf16, not f32" in reasons(exe)
+    exe = hloom.compile(
+        attention, q.half(), q.half(), q.half(), target=SIMULATED, policy={"kernel": [{"op": "dot_general", "use": "apart"}]}
+    )
+    assert not joined(exe) and "have kernels of their own" in reasons(exe)

@@ -1,0 +1,176 @@
+// RUN: hloom-opt %s --split-input-file --plan-fusion --join-contractions | filecheck %s
+
+// Changed: f16 on a GPU: the rows are reduced online, so the weights are divided behind the second contraction. The causal mask leaves
+// columns out.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-SAME: reason = "what lies between two contractions stays in the tile; columns from row + 1 on are masked, and left out"
+// CHECK-LABEL: func.func @causal
+// CHECK: call @attention_0(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK-NEXT: return
+// CHECK: func.func private @attention_0
+// CHECK-SAME: hloom.kind = "matmul", hloom.live = array<i64: 128, 128, 1>, hloom.online
+// CHECK: %[[E:.*]] = stablehlo.exponential
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[E]]
+// CHECK: %[[P:.*]] = stablehlo.convert %[[E]] : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+// CHECK: %[[O:.*]] = stablehlo.dot_general %[[P]], {{.*}} -> tensor<4x128x64xf32>
+// CHECK: %[[ROWS:.*]] = stablehlo.broadcast_in_dim %[[SUM]], dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x64xf32>
+// CHECK: %[[Q:.*]] = stablehlo.divide %[[O]], %[[ROWS]] : tensor<4x128x64xf32>
+// CHECK: stablehlo.convert %[[Q]] : (tensor<4x128x64xf32>) -> tensor<4x128x64xf16>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @causal(%q: tensor<4x128x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> tensor<4x128x64xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf16>, tensor<4x128x64xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x128x128xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x128x128xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x128x128xi32>, tensor<4x128x128xi32>) -> tensor<4x128x128xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x128x128xf32>
+    %x1 = stablehlo.select %seen, %x0, %least : tensor<4x128x128xi1>, tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x1 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x1, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x64xf16>) -> tensor<4x128x64xf16>
+    return %o : tensor<4x128x64xf16>
+  }
+}
+
+// -----
+
+// Declined: f32, for which there is no kernel.
+// CHECK: code = "NOT_TILEABLE"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
+// CHECK-SAME: reason = "the kernel multiplies f16 or bf16, not f32"
+// CHECK-LABEL: func.func @floats
+// CHECK-NOT: @attention_0
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @floats(%q: tensor<4x128x64xf32>, %k: tensor<4x128x64xf32>, %v: tensor<4x128x64xf32>) -> tensor<4x128x64xf32> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf32>, tensor<4x128x64xf32>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x0 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x0, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %o = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf32>, tensor<4x128x64xf32>) -> tensor<4x128x64xf32>
+    return %o : tensor<4x128x64xf32>
+  }
+}
+
+// -----
+
+// Declined: Heads that do not stay in registers.
+// CHECK: code = "ROW_TOO_LARGE"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
+// CHECK-SAME: reason = "heads of 256 do not stay in registers; 128 do"
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: @attention_0
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @wide(%q: tensor<4x128x256xf16>, %k: tensor<4x128x256xf16>, %v: tensor<4x128x256xf16>) -> tensor<4x128x256xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x256xf16>, tensor<4x128x256xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x0 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x0, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x256xf16>) -> tensor<4x128x256xf16>
+    return %o : tensor<4x128x256xf16>
+  }
+}
+
+// -----
+
+// Declined: A row of a decoder.
+// CHECK: code = "NO_GAIN"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
+// CHECK-SAME: reason = "a block multiplies 64 rows and as many columns, and there are 1"
+// CHECK-LABEL: func.func @one_row
+// CHECK-NOT: @attention_0
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @one_row(%q: tensor<4x1x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> tensor<4x1x64xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x1x64xf16>, tensor<4x128x64xf16>) -> tensor<4x1x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x1x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x1x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x0 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x1x128xf32>, tensor<f32>) -> tensor<4x1xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x1x128xf32>
+    %d = stablehlo.subtract %x0, %mb : tensor<4x1x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x1x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x1x128xf32>, tensor<f32>) -> tensor<4x1xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x1x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x1x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x1x128xf32>) -> tensor<4x1x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x1x128xf16>, tensor<4x128x64xf16>) -> tensor<4x1x64xf16>
+    return %o : tensor<4x1x64xf16>
+  }
+}
+
+// -----
+
+// Declined: A sum that does not scale with the maximum.
+// CHECK: code = "NOT_TILEABLE"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
+// CHECK-SAME: reason = "the rows are no maximum and a sum that can be rescaled when the maximum grows"
+// CHECK-LABEL: func.func @squares
+// CHECK-NOT: @attention_0
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @squares(%q: tensor<4x128x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> tensor<4x128x64xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf16>, tensor<4x128x64xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x0 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x0, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.multiply %d, %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x64xf16>) -> tensor<4x128x64xf16>
+    return %o : tensor<4x128x64xf16>
+  }
+}
+
+// -----
+
+// Declined: A policy wants the contractions apart.
+// CHECK: code = "POLICY_FORBIDDEN"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
+// CHECK-SAME: reason = "the contractions have kernels of their own"
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: @attention_0
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}, hloom.policy = {kernel = [{op = "dot_general", use = "apart"}]}} {
+  func.func @apart(%q: tensor<4x128x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> tensor<4x128x64xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf16>, tensor<4x128x64xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x0 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x0, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x64xf16>) -> tensor<4x128x64xf16>
+    return %o : tensor<4x128x64xf16>
+  }
+}
