@@ -44,6 +44,8 @@ _MOVES = named(Kind.MOVEMENT)
 _SUMS = {"stablehlo.add": 1, "stablehlo.subtract": -1}
 _LEAST = 4
 """Rows, columns and channels."""
+_MOST = 8
+"""Ops from a convert to a contraction: sums of more integers are wide ones, and a long program is not walked for each contraction."""
 _LARGEST_SUM = (1 << 31) - 1
 
 
@@ -140,20 +142,22 @@ def _operand(op: ir.Operation, side: int) -> _Operand | None:
     return None
 
 
-def _range(value: ir.Value) -> _Range | None:
-    """What is known of the elements of f32 or i32, if small integers are all they are made of."""
+def _range(value: ir.Value, among: int = _MOST) -> _Range | None:
+    """What is known of the elements of f32 or i32, if small integers are all they are made of, in few ops, `among` so many in a row."""
     op = defining_op(value)
-    if op is None:
+    if op is None or not among:
         return None
     if op.name == "stablehlo.convert":
         element = str(build.element_of(op.operands[0]))
         return _Range(*_RANGES[element], element) if element in _RANGES else None
     if op.name in _MOVES or (op.name == "stablehlo.pad" and constants.splat_value(op.operands[1]) == 0):
-        return _range(op.operands[0])
-    if op.name in _SUMS:
-        left, right = (_constant(v) or _range(v) for v in op.operands)
-        return None if left is None or right is None else left.plus(right, _SUMS[op.name])
-    return None
+        return _range(op.operands[0], among - 1)
+    if op.name not in _SUMS:
+        return None
+    left, right = op.operands
+    first = _constant(left) or _range(left, among - 1)
+    second = None if first is None else _constant(right) or _range(right, among - 1)
+    return None if first is None or second is None else first.plus(second, _SUMS[op.name])
 
 
 def _constant(value: ir.Value) -> _Range | None:

@@ -183,22 +183,36 @@ def _reshaped(k: int | None, before: Sequence[int], after: Sequence[int]) -> int
 
 
 def _is_same_along(value: ir.Value, k: int) -> bool:
-    if build.shape_of(value)[k] == 1:
-        return True
+    """Whether the value is the same along a dimension; each of what it is made of is looked at once."""
+    todo, seen = [(value, k)], set[tuple[ir.Value, int]]()
+    while todo:
+        each = todo.pop()
+        if each in seen or build.shape_of(each[0])[each[1]] == 1:
+            continue
+        seen.add(each)
+        needed = _alike_if(*each)
+        if needed is None:
+            return False
+        todo += needed
+    return True
+
+
+def _alike_if(value: ir.Value, k: int) -> list[tuple[ir.Value, int]] | None:
+    """What must be the same along a dimension, each along its own, for a value to be so along dimension k; None if it is not."""
     op = defining_op(value)
     if op is None:
-        return False
+        return None
     if op.name == "stablehlo.constant":
-        return constants.splat_value(value) is not None
+        return None if constants.splat_value(value) is None else []
     if op.name == "stablehlo.iota":
-        return integer(op, "iota_dimension") != k
+        return None if integer(op, "iota_dimension") == k else []
     if op.name == "stablehlo.broadcast_in_dim":
         dims = integers(op, "broadcast_dimensions")
-        return k not in dims or build.shape_of(op.operands[0])[dims.index(k)] == 1 or _is_same_along(op.operands[0], dims.index(k))
+        return [(op.operands[0], dims.index(k))] if k in dims else []
     if op.name == "stablehlo.concatenate":
-        return integer(op, "dimension") != k and all(_is_same_along(each, k) for each in op.operands)
+        return None if integer(op, "dimension") == k else [(each, k) for each in op.operands]
     ranked = [v for v in op.operands if isinstance(v.type, ir.RankedTensorType)]
-    return is_elementwise(op) and all(not build.shape_of(v) or _is_same_along(v, k) for v in ranked)
+    return [(v, k) for v in ranked if build.shape_of(v)] if is_elementwise(op) else None
 
 
 def _without(value: ir.Value, k: int) -> ir.Value:
