@@ -39,6 +39,10 @@ class SharedBuffer:
         return self.live[0][0], self.live[-1][1]
 
 
+Places = dict[Value, list[tuple[Call | Move, int]]]
+"""The nodes that read (write) a value, and as which of their inputs (outputs)."""
+
+
 class Coalescing:
     """Finds the storage of every value of a program."""
 
@@ -46,6 +50,7 @@ class Coalescing:
         self.liveness = liveness
         self.inplace = inplace
         self.of: dict[Value, SharedBuffer] = {}
+        self._places: dict[int, tuple[Places, Places]] = {}
         for value, life in liveness.values.items():
             self.of[value] = SharedBuffer([value], _merged(life.intervals()), value if value.result is not None else None)
         for argument in program.arguments:
@@ -87,22 +92,36 @@ class Coalescing:
     def _handed_over(self, position: int, a: SharedBuffer, b: SharedBuffer) -> bool:
         """Whether the node there reads one class for the last time and writes its value, or what it computes in place, to the other; of
         the calls of a launch one does, and no other reads or writes either."""
-        nodes = self.liveness.at.get(position, [])
-        outputs = [(node, j, self.of[value]) for node in nodes for j, value in enumerate(_written(node)) if self.of[value] in (a, b)]
+        read, written = self._touched(position)
+        outputs = [(value, *place) for value in self._among(written, a, b) for place in written[value]]
         if len(outputs) != 1:
             return False
-        node, j, storage = outputs[0]
-        if any(self.of[value] in (a, b) for each in nodes if each is not node for value in _read(each)):
+        made, node, j = outputs[0]
+        storage = self.of[made]
+        given = self._among(read, a, b)
+        if any(reader is not node for value in given for reader, _ in read[value]) or any(self.of[value] is storage for value in given):
             return False
-        read, other = _read(node), b if storage is a else a
-        if any(self.of[value] is storage for value in read):
-            return False
-        given = {value for value in read if self.of[value] is other}
         if isinstance(node, Move):
-            return given == {node.sources[j]}
-        positions = tuple(i for i, value in enumerate(read) if value in given)
-        dies = all(self.liveness.values[value].end == position + 1 for value in given)
-        return len(given) == 1 and dies and self.inplace.allowed(node.callee, positions, j)
+            return given == [node.sources[j]]
+        if len(given) != 1 or self.liveness.values[given[0]].end != position + 1:
+            return False
+        return self.inplace.allowed(node.callee, tuple(i for _, i in read[given[0]]), j)
+
+    def _touched(self, position: int) -> tuple[Places, Places]:
+        """The values that the nodes there read, and those that they write."""
+        if position not in self._places:
+            self._places[position] = read, written = {}, {}
+            for node in self.liveness.at.get(position, []):
+                for places, values in ((read, _read(node)), (written, _written(node))):
+                    for number, value in enumerate(values):
+                        places.setdefault(value, []).append((node, number))
+        return self._places[position]
+
+    def _among(self, places: Places, a: SharedBuffer, b: SharedBuffer) -> list[Value]:
+        """Those of the values that are of either class."""
+        if len(places) <= len(a.values) + len(b.values):
+            return [value for value in places if self.of[value] in (a, b)]
+        return [value for value in (*a.values, *b.values) if value in places]
 
     def _join(self, a: SharedBuffer, b: SharedBuffer) -> None:
         large, small = (a, b) if len(a.values) >= len(b.values) else (b, a)

@@ -54,15 +54,16 @@ class InPlace:
         if kind != "loop":
             return frozenset()
         block = self.functions[callee].regions[0].blocks[0]
-        accesses = _accesses(block, inputs)
         returned = list(list(block.operations)[-1].operation.operands)
+        wanted = storage_type(block.arguments[inputs[0]].type)
+        alike = frozenset(i for i, value in enumerate(returned) if storage_type(value.type) == wanted)
+        accesses = _accesses(block, inputs) if alike else {}
         if any(accesses.get(value) not in (None, _SAME) for value in returned):
             return frozenset()
-        wanted = storage_type(block.arguments[inputs[0]].type)
         shape = list(wanted.shape)
         if any(list(ir.ShapedType(value.type).shape) != shape for value in returned if accesses.get(value) is _SAME):
             return frozenset()
-        return frozenset(i for i, value in enumerate(returned) if storage_type(value.type) == wanted)
+        return alike
 
     def _kind(self, callee: str) -> str | None:
         function = self.functions.get(callee)
