@@ -15,6 +15,7 @@ has its identity beside it. MLIR composes affine maps without the loops' extents
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import gcd
 
 Point = tuple["Expr", ...]
@@ -200,6 +201,7 @@ def _join(remainder: Atom, c: int, terms: Mapping[Atom, int]) -> tuple[Atom, Exp
     return None
 
 
+@lru_cache(4096)  # that equal signatures are of the same expressions makes them quick to compare
 def loop(number: int, extent: int) -> Expr:
     """The dim of that number, in [0, extent)."""
     return _expr(Atom("dim", number, extent))

@@ -43,7 +43,7 @@ from .chains.on_gpu import price, unknown_op
 from .chains.online import apply, online
 from .planner.codes import Code, DecisionCode
 from .planner.cost import EXPOSED, SECOND
-from .planner.decisions import append_note
+from .planner.decisions import Notes
 from .planner.policy import APART, Choice, policy_of
 
 Refusal = tuple[DecisionCode, list[str], str, str]
@@ -57,6 +57,7 @@ def join_contractions(module: ir.Operation) -> None:
     groups, policy = groups_of(module, libraries=on_gpu), policy_of(module)
     joined: dict[str, str] = {}
     parts: set[str] = set()
+    notes = Notes(module)
     with module.context:
         for call in walk(module, "func.call"):
             chain = chain_ending_at(call, groups)
@@ -66,19 +67,20 @@ def join_contractions(module: ir.Operation) -> None:
             choice = next((c for c in map(policy.kernel_for, (chain.first, chain.second)) if c.use == APART), Choice())
             obstacle = on_gpu_obstacle(chain, target) if on_gpu else chain.obstacle(target)
             if choice.use == APART:
-                append_note(module, Code.POLICY_FORBIDDEN, names, "the contractions have kernels of their own", kind, rule=choice.rule)
+                notes.add(Code.POLICY_FORBIDDEN, names, "the contractions have kernels of their own", kind, rule=choice.rule)
             elif obstacle is not None:
-                append_note(module, obstacle[0], names, obstacle[1], kind)
-            elif (refusal := _join(module, chain, groups, target, joined)) is not None:
-                append_note(module, *refusal)
+                notes.add(obstacle[0], names, obstacle[1], kind)
+            elif (refusal := _join(module, chain, groups, target, joined, notes)) is not None:
+                notes.add(*refusal)
             else:
                 parts.update(names)
         called = {callee(call) for call in walk(module, "func.call")}
         for name in sorted(parts - called):
             groups[name].erase()
+        notes.write()
 
 
-def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str]) -> Refusal | None:
+def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str], notes: Notes) -> Refusal | None:
     """Calls one group in place of the chain's three, and tells of it; or why not, and nothing is changed."""
     functions_of = [groups[callee(call)] for call in chain.calls]
     made = {value for call in chain.calls for value in call.results}
@@ -114,7 +116,7 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     for each in reversed(chain.calls):
         each.erase()
     figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
-    append_note(module, Code.FUSED_ATTENTION, [name], reason, edge, figures)
+    notes.add(Code.FUSED_ATTENTION, [name], reason, edge, figures)
     return None
 
 

@@ -35,7 +35,7 @@ from .launches.price import is_small
 from .launches.schedule import Schedule, Step
 from .launches.wishes import LaunchWishes
 from .planner.codes import Code
-from .planner.decisions import append_note
+from .planner.decisions import Notes
 from .planner.policy import policy_of
 
 SPARE_BYTES = 1 << 20
@@ -51,15 +51,17 @@ def join_launches(module: ir.Operation) -> None:
     groups = {name: group for name, group in groups_of(module).items() if ir.StringAttr(group.attributes["hloom.kind"]).value in _KINDS}
     target, wishes = target_of(module), LaunchWishes(policy_of(module), groups.values())
     shared: list[Launch] = []
+    notes = Notes(module)
     with module.context:
         for holder in walk(main, lambda op: op.name in ("func.func", *HOLDERS)):
             for block in (block for region in holder.regions for block in region.blocks):
                 packing = Packing(target, wishes)
                 for launch in _arrange(block, groups, packing, len(shared)):
-                    _tell(module, launch, groups)
+                    _tell(launch, notes)
                     shared += [launch] if launch.shared else []
         for rule, kernels, reason in wishes.unmet([[member.kernel for member in launch.members] for launch in shared]):
-            append_note(module, Code.POLICY_UNMET, kernels, reason, "", rule=rule)
+            notes.add(Code.POLICY_UNMET, kernels, reason, "", rule=rule)
+        notes.write()
 
 
 def _arrange(block: ir.Block, groups: dict[str, ir.Operation], packing: Packing, number: int) -> list[Launch]:
@@ -102,7 +104,7 @@ def _write(known: HostBlock, steps: list[Step], number: int) -> None:
         number += len(step) > 1
 
 
-def _tell(module: ir.Operation, launch: Launch, groups: dict[str, ir.Operation]) -> None:
+def _tell(launch: Launch, notes: Notes) -> None:
     names = list(dict.fromkeys(member.kernel for member in launch.members))
     figures = {"t_before_ps": launch.before, "t_after_ps": launch.after, "gain_ps": launch.before - launch.after}
-    append_note(module, launch.code, names, launch.reason, "", figures, launch.rule)
+    notes.add(launch.code, names, launch.reason, "", figures, launch.rule)

@@ -27,11 +27,11 @@ EXPOSED = 4
 """The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
 
 EXACT = 64
-"""A group with no more reads and signatures than this is priced anew after each merge; a larger one by what a merge changes."""
+"""A group with no more reads, signatures and results than this is priced anew after each merge; a larger one by what a merge changes."""
 
 
 def is_large(group: Group) -> bool:
-    return len(group.reads) + len(group.body) > EXACT
+    return len(group.reads) + len(group.body) + len(group.results) > EXACT
 
 
 class CostModel:

@@ -20,6 +20,43 @@ def attach(module: ir.Operation, decisions: Iterable[Decision], program: Program
     module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, *(_record(each, program, names) for each in decisions)])
 
 
+class Notes:
+    """Records of what became of groups after they were planned, which `write` appends to the module's, all at once."""
+
+    def __init__(self, module: ir.Operation):
+        self.module = module
+        self.records: list[ir.DictAttr] = []
+
+    def add(
+        self,
+        code: DecisionCode,
+        groups: Sequence[str],
+        reason: str,
+        edge: str,
+        figures: Mapping[str, int] | None = None,
+        rule: str = "",
+    ) -> None:
+        """`edge` is the type of the value that it is about, `rule` what decided."""
+        i64 = ir.IntegerType.get_signless(64)
+        fields: dict[str, ir.Attribute] = {
+            "code": ir.StringAttr.get(code.name),
+            "verdict": ir.StringAttr.get(code.verdict),
+            "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
+            "ops": ir.ArrayAttr.get([]),
+            "reason": ir.StringAttr.get(reason),
+            "edge": ir.StringAttr.get(edge),
+        }
+        fields.update({name: ir.IntegerAttr.get(i64, figure) for name, figure in (figures or {}).items()})
+        if rule:
+            fields["policy_rule"] = ir.StringAttr.get(rule)
+        self.records.append(ir.DictAttr.get(fields))
+
+    def write(self) -> None:
+        if self.records:
+            before = list(self.module.attributes[ATTRIBUTE]) if ATTRIBUTE in self.module.attributes else []
+            self.module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, *self.records])
+
+
 def append_note(
     module: ir.Operation,
     code: DecisionCode,
@@ -29,22 +66,10 @@ def append_note(
     figures: Mapping[str, int] | None = None,
     rule: str = "",
 ) -> None:
-    """Appends a record of what became of groups after they were planned; `edge` is the type of the value that it is about, `rule` what
-    decided."""
-    i64 = ir.IntegerType.get_signless(64)
-    fields: dict[str, ir.Attribute] = {
-        "code": ir.StringAttr.get(code.name),
-        "verdict": ir.StringAttr.get(code.verdict),
-        "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
-        "ops": ir.ArrayAttr.get([]),
-        "reason": ir.StringAttr.get(reason),
-        "edge": ir.StringAttr.get(edge),
-    }
-    fields.update({name: ir.IntegerAttr.get(i64, figure) for name, figure in (figures or {}).items()})
-    if rule:
-        fields["policy_rule"] = ir.StringAttr.get(rule)
-    before = list(module.attributes[ATTRIBUTE]) if ATTRIBUTE in module.attributes else []
-    module.attributes[ATTRIBUTE] = ir.ArrayAttr.get([*before, ir.DictAttr.get(fields)])
+    """One of `Notes` alone, as `add` takes it."""
+    notes = Notes(module)
+    notes.add(code, groups, reason, edge, figures, rule)
+    notes.write()
 
 
 def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[str]]) -> ir.DictAttr:

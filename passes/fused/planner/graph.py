@@ -26,9 +26,15 @@ class Dag:
         self.successors: list[set[int]] = [set() for _ in range(count)]
         self.predecessors: list[set[int]] = [set() for _ in range(count)]
         self.order = list(range(count))
+        self.moved: set[int] = set()
+        """The nodes that made room for others."""
         for u, v in edges:
             self.successors[u].add(v)
             self.predecessors[v].add(u)
+
+    def degree(self, u: int) -> int:
+        """How many nodes depend on u, or u on them."""
+        return len(self.successors[u]) + len(self.predecessors[u])
 
     def merge(self, u: int, v: int) -> int | Code:
         """Contracts u and v; CYCLE if a path of two or more edges joins them, CYCLE_BUDGET if that cannot be told cheaply."""
@@ -37,7 +43,7 @@ class Dag:
         slot = self._slot(u, v)
         if isinstance(slot, Code):
             return slot
-        kept, gone = (u, v) if self._degree(u) >= self._degree(v) else (v, u)
+        kept, gone = (u, v) if self.degree(u) >= self.degree(v) else (v, u)
         self._redirect(gone, kept)
         self.order[kept] = slot
         return kept
@@ -51,9 +57,6 @@ class Dag:
             self.predecessors[s].discard(u)
             self.predecessors[s] |= self.predecessors[u]
         self.successors[u], self.predecessors[u] = set(), set()
-
-    def _degree(self, u: int) -> int:
-        return len(self.successors[u]) + len(self.predecessors[u])
 
     def _redirect(self, gone: int, target: int) -> None:
         for mine, theirs in ((self.successors, self.predecessors), (self.predecessors, self.successors)):
@@ -88,6 +91,7 @@ class Dag:
                 merged = slot
             else:
                 self.order[node] = slot
+                self.moved.add(node)
         return merged
 
     def _gather(self, start: int, end: int, adjacent: list[set[int]], between: Callable[[int], bool]) -> set[int] | Code:

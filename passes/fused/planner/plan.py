@@ -2,8 +2,9 @@
 
 The rules (rules/) propose what is legal, the planner prices it; the queue's key holds program order and integers, so the plan is a function
 of the module and nothing else. A merge gives the union a new version, drops the entries of the old ones, and has the merges around it
-proposed again; of a large group (cost.py) those around what it took up alone, and its own older entries are priced anew when their turn
-comes, so that a plan takes time in proportion to its merges. Late rules join the queue when no other merge gains any more.
+proposed again; of a large group (cost.py), or one of many neighbours, those around what it took up alone, and its own older entries are
+priced anew when their turn comes, so that a plan takes time in proportion to its merges. Late rules join the queue when no other merge
+gains any more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from ...common.index_expression import substitute
 from .codes import Code, DecisionCode
-from .cost import CostModel, is_large
+from .cost import EXACT, CostModel, is_large
 from .group import Group, Union
 from .grouping import Grouping
 from .legality import Limits, Refusal
@@ -53,6 +54,8 @@ class Planner:
         self.times = [cost.of(group) if group else (0, 0) for group in self.groups]
         self.constant = [op in cost.constant for op in self.grouping.nodes]
         self.versions = [0] * len(self.groups)
+        self.large = {node for node in range(len(self.groups)) if self.grouping.dag.degree(node) > EXACT}
+        """The nodes that are, or were, large or of many neighbours: their entries in the queue outlive a merge."""
         self.heap: list[tuple[int, int, int, int, str, int, Candidate]] = []
         self.rules: list[Rule] = []
         self.accepted: list[Decision] = []
@@ -80,7 +83,7 @@ class Planner:
             changed = [n for n, version in zip(nodes, candidate.versions) if self.versions[n] != version]
             if not changed:
                 self.apply(candidate)
-            elif candidate.rule.lasts and all(is_large(self.grouping.at(n)) for n in changed):
+            elif candidate.rule.lasts and self.large.issuperset(changed):
                 (v,) = candidate.targets
                 self.propose(v, [candidate.rule], upstream=True, among={candidate.u})
 
@@ -144,22 +147,23 @@ class Planner:
         """Makes a merge, or remembers that the graph forbids it."""
         u, targets, unions = candidate.u, candidate.targets, candidate.unions
         decision = self.explain(candidate)
-        kept: tuple[int, ...] = targets
-        around: Set[int] | None = None
+        dag, kept = self.grouping.dag, targets
+        new = {v: dag.successors[u] | dag.predecessors[u] for v in targets if v in self.large}
         if len(targets) > 1:
             self.grouping.duplicate(u, targets, unions)
         else:
-            known = {n: other for n, other in ((u, targets[0]), (targets[0], u)) if is_large(self.grouping.at(n))}
-            near = {n: self.grouping.dag.successors[other] | self.grouping.dag.predecessors[other] for n, other in known.items()}
-            merged = self.grouping.merge(*((u, targets[0]) if candidate.rule.into_first else (targets[0], u)), unions[0])
+            (v,) = targets
+            if u in self.large:
+                new[u] = dag.successors[v] | dag.predecessors[v]
+            merged = self.grouping.merge(*((u, v) if candidate.rule.into_first else (v, u)), unions[0])
             if isinstance(merged, DecisionCode):
                 refusal = Refusal(merged, "another path joins the two groups")
-                return self.decline(u, targets[0], refusal, unions[0], candidate.before, candidate.after)
-            self.constant[merged] = self.constant[u] and self.constant[targets[0]]
-            kept, around = (merged,), near.get(merged)
+                return self.decline(u, v, refusal, unions[0], candidate.before, candidate.after)
+            self.constant[merged] = self.constant[u] and self.constant[v]
+            kept = (merged,)
         self.accepted.append(decision)
         for node, part in zip(kept, candidate.parts):
-            self.renew(node, part, around)
+            self.renew(node, part, new.get(node))
 
     def renew(self, node: int, priced: tuple[int, int], around: Set[int] | None) -> None:
         """A new version of a group. Its time is what it was priced at; where that is quick, what it is after equal instances became one.
@@ -167,6 +171,8 @@ class Planner:
         group = self.grouping.at(node)
         self.versions[node] += 1
         self.times[node] = priced if is_large(group) else self.cost.of(group)
+        if is_large(group) or self.grouping.dag.degree(node) > EXACT:
+            self.large.add(node)
         self.propose(node, self.rules, upstream=True, among=around)
 
     # -- records -----------------------------------------------------------------------------------------------------------------------

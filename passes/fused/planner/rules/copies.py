@@ -39,7 +39,7 @@ class Copies(Rule):
         unions = []
         for consumer in consumers:
             into = grouping.groups[consumer]
-            union = vertical(group, into, lambda value: False, grouping.program.values, limits) if into else None
+            union = vertical(group, into, (), grouping.program.values, limits) if into else None
             if not isinstance(union, Union):
                 return
             unions.append(union)

@@ -8,7 +8,6 @@ that is reduced along different axes, which is read once for each.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 
 from ....common.index_expression import substitute
@@ -31,7 +30,7 @@ class Sibling(Rule):
         group, order = grouping.groups[node], grouping.dag.order
         if not group or group.contraction is not None or group.window:
             return
-        for near in _neighbours(grouping, node, group):
+        for near in list(grouping.alike().nearest(node, 2 * MOST)):
             first, second = (node, near) if order[node] < order[near] else (near, node)
             if second in grouping.dag.successors[first]:
                 continue
@@ -46,41 +45,26 @@ class Sibling(Rule):
         return Code.FUSED_SIBLING, "both read the same value, which is read once"
 
 
-def _neighbours(grouping: Grouping, node: int, group: Group) -> Iterator[int]:
-    """The groups nearest to the node that use a value of its own over the same extents; scalar groups need no common value."""
-    key, seen, order = _extents(group), {node}, grouping.dag.order
-    buckets = [grouping.users[value] for value in sorted(group.reads)] if key else [set(grouping.alive())]
-    for bucket in buckets:
-        near = (v for v in bucket if v not in seen and (other := grouping.groups[v]) and _extents(other) == key)
-        nearest = heapq.nsmallest(2 * MOST, near, key=lambda v: (abs(order[v] - order[node]), v))
-        seen.update(nearest)
-        yield from nearest
-
-
 def _crossing(grouping: Grouping, node: int, group: Group) -> Iterator[Proposal]:
-    """The groups behind a reduction that reduce all of the same value along other axes."""
-    if not group.reduced:
-        return
-    order, key = grouping.dag.order, sorted(_extents(group))
-    for value in sorted(group.reads):
-        behind = (v for v in grouping.users[value] if order[v] > order[node] and v not in grouping.dag.successors[node])
-        for near in heapq.nsmallest(MOST, behind, key=lambda v: (order[v], v)):
+    """The groups behind a reduction that reduce all of the same value, which few read, along other axes."""
+    order = grouping.dag.order
+    for value in sorted(group.reads) if group.reduced else ():
+        users = grouping.users[value]
+        for near in sorted(users, key=lambda v: (order[v], v)) if len(users) <= MOST else ():
             other = grouping.groups[near]
-            if other and other.reduced and sorted(_extents(other)) == key and _turned(group, other, value):
+            if other and order[near] > order[node] and near not in grouping.dag.successors[node] and _turned(group, other, value):
                 size = grouping.program.values[value].bytes
                 yield Proposal(node, (near,), Refusal(Code.AXIS_CONFLICT, "both reduce one value, along different axes", 1.0, value, size))
 
 
 def _turned(a: Group, b: Group, value: int) -> bool:
-    """Whether two reductions read a value once each, and reduce other dimensions of it."""
-    if len(a.reads[value]) != 1 or len(b.reads[value]) != 1 or not a.parallel or not b.parallel:
+    """Whether two reductions over the same extents read a value once each, and reduce other dimensions of it."""
+    if not all(g.parallel and g.reduced and len(g.reads[value]) == 1 for g in (a, b)):
+        return False
+    if sorted(a.extents((*a.parallel, *a.reduced))) != sorted(b.extents((*b.parallel, *b.reduced))):
         return False
     mine, theirs = ([index.dim in group.reduced for index in group.reads[value][0]] for group in (a, b))
     return mine != theirs
-
-
-def _extents(group: Group) -> tuple[int, ...]:
-    return tuple(group.extents((*group.parallel, *group.reduced)))
 
 
 def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:

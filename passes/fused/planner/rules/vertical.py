@@ -12,8 +12,7 @@ Declines, with the codes of docs/fusion.md: operands of a contraction, values of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import prod
 
 from ....common.index_expression import Expr, dims_of, linearise, substitute
@@ -42,7 +41,7 @@ class Vertical(Rule):
         for u, v in pairs:
             p, c = grouping.groups[u], grouping.groups[v]
             if p and c:
-                union = vertical(p, c, partial(grouping.needed, consumer=v), grouping.program.values, limits)
+                union = vertical(p, c, grouping.kept(u, v), grouping.program.values, limits)
                 yield Proposal(u, (v,), union if isinstance(union, Refusal) else (union,))
 
     def told(self, u: Group, target: Group, unions: tuple[Union, ...]) -> tuple[DecisionCode, str]:
@@ -60,8 +59,8 @@ class Vertical(Rule):
         return Code.FUSED_VERTICAL, "the value is never written"
 
 
-def vertical(p: Group, c: Group, kept: Callable[[int], bool], values: Sequence[Value], limits: Limits) -> Union | Refusal:
-    """The producer `p` moved into its consumer `c`. `kept(v)`: p's result v is needed by others too, and must stay a result."""
+def vertical(p: Group, c: Group, kept: Iterable[tuple[int, Signature]], values: Sequence[Value], limits: Limits) -> Union | Refusal:
+    """The producer `p` moved into its consumer `c`. `kept`: those of p's results that are needed by others too, and must stay results."""
     edge = tuple(v for v in p.results if v in c.reads)
     if any(v in c.packed for v in edge):
         return Refusal(Code.NOT_TILEABLE, "a contraction reads its operands as whole packed buffers")
@@ -74,14 +73,12 @@ def vertical(p: Group, c: Group, kept: Callable[[int], bool], values: Sequence[V
             return found
         images = (found,)
     results = dict(c.results)
-    places: dict[tuple[Signature, tuple[int, ...]], Signature | None] = {}  # most results of a group lie alike
-    for value, signature in p.results.items():
-        if not kept(value):
-            continue
+    last, where = None, None  # most results of a group lie alike
+    for value, signature in kept:
         alike = signature, values[value].shape
-        if alike not in places:
-            places[alike] = next((s for s in (substitute(signature, i) for i in images) if _whole(s, values[value], axes)), None)
-        where = places[alike]
+        if alike != last:
+            last = alike
+            where = next((s for s in (substitute(signature, i) for i in images) if _whole(s, values[value], axes)), None)
         if where is None:
             return Refusal(Code.NOT_TILEABLE, "a value that others need is not produced whole over the group's axes")
         results[value] = where
