@@ -1,7 +1,8 @@
 """Whole programs as a user has them: compiled and saved without a GPU, loaded on the emulated one, and held against what they should give.
 
 The examples, and what there is of a folder of programs (HLOOM_PROGRAMS, or `shared` beside the repository): its models, with the results
-that came with them, and, where HLOOM_SLOW is set, its workloads in their full sizes. What has no results of its own is interpreted.
+that came with them, and, where HLOOM_SLOW is set, its workloads in their full sizes. What has no results of its own is interpreted. Where
+results are farther apart than rounding should put them, the program may magnify roundings: then f64 decides (roundings.py).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cuda_driver.roundings import within_roundings
 
 import hloom
 from benchmarks.gpu.cases import from_bytes, random_inputs
@@ -47,12 +49,11 @@ def inputs_and_results(path, signature):
         return inputs, [from_bytes(arrays[f"out{number}"], spec) for number, spec in enumerate(signature.outputs)]
 
 
-def agree(found, expected):
-    found, expected = np.asarray(found), np.asarray(expected)
+def agrees(found, expected):
     tolerance = TOLERANCE[expected.itemsize] if expected.dtype.kind not in "iub" else 0
     found, expected = found.astype(np.float64), expected.astype(np.float64)
     largest = np.abs(expected[np.isfinite(expected)]).max(initial=1e-30)
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * largest)
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=tolerance, atol=tolerance * largest, equal_nan=True)
 
 
 @pytest.mark.parametrize(("gpu", "path"), [pytest.param(n % 6, path, id=path.stem) for n, path in enumerate(PROGRAMS)], indirect=["gpu"])
@@ -64,6 +65,7 @@ def test_a_program(gpu, driver, monkeypatch, tmp_path, path):
     exe = load(tmp_path / "a.hloom")
     inputs, expected = inputs_and_results(path, exe.signature)
     for _ in range(2):  # the second by the graph of the first
-        for one, other in zip(exe.flat(inputs), expected, strict=True):
-            agree(one, other)
+        found = [np.asarray(result) for result in exe.flat(inputs)]
+        if not all(agrees(*pair) for pair in zip(found, expected, strict=True)):
+            assert within_roundings(path.read_text(), inputs, found) == ""
     assert gpu.refusals == []
