@@ -94,7 +94,7 @@ STAGES = (
     Stage(
         "gpu",
         "each group as a kernel of a gpu.module, its tiles distributed over threads",
-        ("distribute-scatters", "distribute-sorts", "distribute-tiles", "join-kernels", "canonicalize", "cse"),
+        ("distribute-scatters", "distribute-sorts", "distribute-tiles", "join-kernels", "join-chains", "canonicalize", "cse"),
         kind="cuda",
     ),
     Stage(

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects import thunk
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.init_function import entry
-from hloom.passes.common.launches import MEMBERS, members_of
+from hloom.passes.common.launches import IN_TURN, MEMBERS, members_of
 from hloom.passes.common.ops import CONTRACTIONS, FREE
 from hloom.passes.common.places import place
 from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, top_level, walk
@@ -41,6 +41,7 @@ class ReportBuilder:
         self.data: dict[str, Any] = {"program": {}, "memory": {}}
         self._groups: dict[str, dict[str, Any]] = {}
         self._members: dict[str, list[str]] = {}
+        self._in_turn: set[str] = set()
         """The groups of a kernel that was made of several."""
         self._decided: ir.Attribute | None = None
 
@@ -89,6 +90,7 @@ class ReportBuilder:
         self._decisions(module)
         kernels = [*functions(module), *(op for holder in top_level(module, "gpu.module") for op in ops_in(holder.regions[0].blocks[0]))]
         self._members = {symbol_name(kernel): members_of(kernel) for kernel in kernels if MEMBERS in kernel.attributes}
+        self._in_turn = {symbol_name(kernel) for kernel in kernels if IN_TURN in kernel.attributes}
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for program in top_level(module, "thunk.program"):
             name = symbol_name(program)
@@ -147,7 +149,8 @@ class ReportBuilder:
     def _known(self, kernel: str) -> dict[str, Any]:
         """The group that a kernel was made of: buffers may tell several kernels of one group apart, and groups are split."""
         if kernel in self._members:
-            return _of_several([self._known(member) for member in self._members[kernel]])
+            kind = "chain" if kernel in self._in_turn else "horizontal"
+            return _of_several(kind, [self._known(member) for member in self._members[kernel]])
         names = (kernel, kernel.partition("_part_")[0], kernel.partition("_buffers_")[0])
         return next((self._groups[name] for name in names if name in self._groups), {})
 
@@ -186,11 +189,11 @@ class ReportBuilder:
         return self.data
 
 
-def _of_several(groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _of_several(kind: str, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What is known of a kernel that runs those of several groups."""
     ops = sum((Counter(group.get("ops", {})) for group in groups), Counter[str]())
     origins = dict.fromkeys(origin for group in groups for origin in group.get("from", ()))
-    return {"kind": "horizontal", "ops": dict(ops), "from": list(origins), "flops": sum(group.get("flops", 0) for group in groups)}
+    return {"kind": kind, "ops": dict(ops), "from": list(origins), "flops": sum(group.get("flops", 0) for group in groups)}
 
 
 def _element(contraction: ir.Operation) -> str:

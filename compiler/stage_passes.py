@@ -106,6 +106,7 @@ _NOT_FROM_LIBDEVICE = (
 
 NVVM = [
     # what upstream has no lowering for
+    "expand-grid-barriers",
     "widen-shuffles",
     "expand-atomics",
     f"expand-math{{only={_NOT_FROM_LIBDEVICE}}}",

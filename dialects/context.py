@@ -16,6 +16,7 @@ from hloom.runtime.forking import process_lock
 from hloom.runtime.interrupts import uninterrupted
 
 from ._support import import_kinds
+from .grid import Grid
 from .lhlo import Lhlo
 from .thunk import Thunk
 
@@ -23,7 +24,7 @@ _stablehlo.register_stablehlo_passes()
 
 # The bindings look for a Python module of its dialect each time they hand out an op or a type, and search the whole path again when there
 # is none (80 µs), under a lock that a forked child would find held: these dialects have none there, so empty ones stand in.
-for _name in ("stablehlo", "chlo", "vhlo", "lhlo", "thunk"):
+for _name in ("stablehlo", "chlo", "vhlo", "lhlo", "thunk", "grid"):
     sys.modules.setdefault(f"torch_mlir.dialects.{_name}", types.ModuleType(f"torch_mlir.dialects.{_name}"))
 
 # The bindings register stablehlo alone. A pass loads the dialects it depends on, so these two bring chlo and vhlo.
@@ -44,4 +45,5 @@ def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     with process_lock, context, ir.Location.unknown():
         Lhlo.load()
         Thunk.load()
+        Grid.load()
     return context

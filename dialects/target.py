@@ -76,6 +76,8 @@ class TargetView:
     launch_ps: int = 200_000
     """Entering a kernel; and, where it runs on several threads, opening a parallel region."""
     parallel_region_ps: int = 3_000_000
+    grid_barrier_ps: int = 0
+    """Of a GPU: all blocks of a launch wait for each other."""
     loop_iteration_ps: int = 5_000
     """One trip of a while loop of the host program."""
     min_gain_ps: int = 100_000

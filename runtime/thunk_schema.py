@@ -89,7 +89,7 @@ LAUNCH = record(
         "shared_bytes": integer(0, 1 << 20),
         "noalias": each(flag),
     },
-    {"tensor_maps": each(_TENSOR_MAP)},
+    {"tensor_maps": each(_TENSOR_MAP), "cooperative": flag},
 )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..settings import ROOT
 
 _CODE = ("hloom", "runtime", "benchmarks", "tests/gpu")
-_FILES = ("tests/while_program.py",)
+_FILES = ("tests/while_program.py", "tests/chain_program.py")
 _PACKAGES = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 """pytest, and what it needs: Python alone."""
 _RUN = """#!/bin/sh

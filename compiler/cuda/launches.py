@@ -9,11 +9,11 @@ from torch_mlir import ir
 from hloom.passes.common.rewriting import integer, symbol_name, walk
 from hloom.passes.errors import CompileError
 from hloom.passes.gpu.contraction.tma import box_of
-from hloom.passes.gpu.support.launch import is_kernel, launch_extents, tensor_maps
+from hloom.passes.gpu.support.launch import is_cooperative, is_kernel, launch_extents, tensor_maps
 
 
 def launches(module: ir.Operation) -> dict[str, dict[str, Any]]:
-    """Grid, block, shared memory and tensor maps of every kernel of the module, by its name."""
+    """Grid, block, shared memory, tensor maps and whether its blocks wait for each other, of every kernel of the module, by its name."""
     return {symbol_name(kernel): _launch(kernel) for kernel in walk(module, "gpu.func") if is_kernel(kernel)}
 
 
@@ -26,7 +26,7 @@ def _launch(kernel: ir.Operation) -> dict[str, Any]:
     exclusive = ["llvm.noalias" in ir.DictAttr(given) for given in arguments[: len(arguments) - len(maps)]]
     launch: dict[str, Any] = {what: launch_extents(kernel, what) for what in ("grid", "block")}
     launch |= {"shared_bytes": integer(kernel, "hloom.shared_bytes", 0), "noalias": exclusive}
-    return launch | ({"tensor_maps": maps} if maps else {})
+    return launch | ({"tensor_maps": maps} if maps else {}) | ({"cooperative": True} if is_cooperative(kernel) else {})
 
 
 def _tensor_maps(kernel: ir.Operation) -> list[dict[str, Any]]:

@@ -26,6 +26,18 @@ class Batch(Accesses):
         self.clock.tick()
         self.counters.barriers += blocks
 
+    def grid_barrier(self, mask: Any, at: int) -> None:
+        """All threads of all blocks come here. What it counts is what expand-grid-barriers makes of it."""
+        if mask is not None and not (here := self.full(mask)).all():
+            self.fail("a barrier of all blocks that not all threads reach; this one does not", at, self.first_of(~here))
+        self.barrier(None, at)
+        self.barrier(None, at)
+        self.counters.atomics += self.blocks
+        self.counters.global_written_bytes += 4 * self.blocks
+        self.counters.global_read_bytes += 8 * self.blocks
+        for log in self.launch.logs:
+            log.settle()
+
     def whole_warps(self, mask: Any, what: str, at: int) -> None:
         """Fails unless each warp takes part as a whole, or not at all."""
         if mask is None and not self.threads % WARP:

@@ -156,6 +156,12 @@ class AccessLog:
             return _finding("race: several threads write one word in one instruction", wrong)
         return None
 
+    def settle(self) -> None:
+        """All that was accessed, everybody may access: each thread of each block has waited for all others."""
+        self.writer[self.writer != _NEVER] = LONG_AGO
+        if self.reader is not None:
+            self.reader[:] = _NEVER
+
     def unwritten(self) -> int:
         """How many units nobody wrote."""
         return int((self.writer < 0).sum())
@@ -176,4 +182,4 @@ def _conflicts(last: np.ndarray, mine: AccessingThreads) -> np.ndarray:
     other = (last >= mine.epoch) & (last != mine.tags)
     if isinstance(mine.block, int):
         return other
-    return other | ((last >= 0) & (last < mine.block))
+    return other | ((last > LONG_AGO) & (last < mine.block))

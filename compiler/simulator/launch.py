@@ -12,7 +12,7 @@ from torch_mlir import ir
 from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import integer, integers, symbol_name, walk
-from hloom.passes.gpu.support.launch import UPDATED, tensor_maps
+from hloom.passes.gpu.support.launch import UPDATED, is_cooperative, tensor_maps
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch
@@ -85,6 +85,7 @@ class _Kernel:
         self.name = self.code.kernel
         self.block, self.grid = (_extents(function, f"known_{what}_size", self.name) for what in ("block", "grid"))
         self.shared_bytes, self.maps = integer(function, "hloom.shared_bytes", 0), tensor_maps(function)
+        self.cooperative = is_cooperative(function)
         self.updated = set(integers(function, UPDATED))
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 
@@ -93,7 +94,8 @@ class _Kernel:
         launch = Launch(self.name, self.code.sites, self.block, self.grid, self.shared_bytes, self.code.shared_unit, checks, sample)
         launch.counters.launches = 1
         blocks, threads = int(np.prod(self.grid)), int(np.prod(self.block))
-        at_once = max(1, threads_at_once // threads)
+        at_once = blocks if self.cooperative else max(1, threads_at_once // threads)
+        launch.logs = list({id(memory.log): memory.log for memory in memories if memory.log is not None}.values())
         arguments = self._arguments(memories)
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from .checks import Clock
+from .checks import AccessLog, Clock
 from .counters import Counters
 from .errors import SimulationError
 from .memory import MemRef
@@ -41,6 +41,8 @@ class Launch:
     checks: bool
     sample: bool
     counters: Counters = field(default_factory=Counters)
+    logs: list[AccessLog] = field(default_factory=list)
+    """Of the memory that blocks share."""
     sampled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     """How often requests of an op were counted, by its site."""
 

@@ -48,6 +48,11 @@ def _barrier(t: Translator, op: ir.Operation) -> None:
     t.line(f"R.barrier({t.mask}, {t.site(op)})")
 
 
+@emits("grid.barrier")
+def _grid_barrier(t: Translator, op: ir.Operation) -> None:
+    t.line(f"R.grid_barrier({t.mask}, {t.site(op)})")
+
+
 @emits("gpu.shuffle")
 def _shuffle(t: Translator, op: ir.Operation) -> None:
     kind = element_name(op.results[0].type)

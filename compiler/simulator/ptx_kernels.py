@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from torch_mlir import ir
@@ -37,9 +37,8 @@ class PtxKernels(Kernels):
             params = params.ljust(-(-len(params) // 64) * 64, b"\0") + _encoded(given, kind, buffers)
         memory = Arrays(buffers, [i in kernel.code.stored for i in range(len(buffers))])
         written = _regions(buffers, kernel.code.stored, kernel.code.stored - kernel.code.loaded - kernel.updated)
-        return launch(
-            self.code, name, kernel.grid, kernel.block, kernel.shared_bytes, params, memory, written=written, checks=checks, sample=sample
-        )  # fmt: skip
+        run = partial(launch, self.code, name, kernel.grid, kernel.block, kernel.shared_bytes, params, memory)
+        return run(cooperative=kernel.cooperative, written=written, checks=checks, sample=sample)
 
 
 class Arrays:

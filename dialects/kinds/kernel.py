@@ -23,7 +23,8 @@ class LhloFusion(LhloOp, name="fusion", traits=[WRITES_OUTPUTS]):
     """Runs the group function `callee` on the inputs and writes its results to the outputs.
 
     The callee takes and returns tensors; a buffer holds each as `dialects/storage.py` says. `inplace` holds pairs (input, output) that
-    are one buffer; no other output shares memory with an input. `source` names the ops of the source program that the group carries.
+    are one buffer; no other output shares memory with an input, but of kernels that take turns (join-chains). `source` names the ops of the
+    source program that the group carries.
     """
 
     inputs: Sequence[Operand[Buffer]]

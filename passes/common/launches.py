@@ -1,4 +1,4 @@
-"""Independent kernels that share a launch: their calls carry its number, and stand together in their block until they become one."""
+"""Kernels that share a launch. Of independent ones the calls carry its number, and stand together in their block until they become one."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ and its share of the numbers that the function is given a part of."""
 
 MEMBERS = "hloom.members"
 """On a kernel made of several: the names of these."""
+
+
+IN_TURN = "hloom.in_turn"
+"""On a kernel made of several: they follow each other, and are not side by side."""
+
+ALONE = "hloom.alone"
+"""On a group function, or its kernel: a policy keeps it out of others' launches."""
 
 
 def members_of(kernel: ir.Operation) -> list[str]:
@@ -48,27 +55,29 @@ def kernel_of(call: ir.Operation) -> str:
 @dataclass(frozen=True)
 class JoinedCall:
     """One call for several. `places`: for each of these, its buffers' numbers among those of the one: inputs, which several may read,
-    then outputs. `inplace`: pairs of an input and an output, numbered apart, that are one buffer."""
+    then outputs. `inplace`: pairs of an input and an output, numbered apart, that are one buffer. `exchanged`: the numbers of buffers
+    that more than one of the kernels accesses, of which one writes."""
 
     calls: tuple[ir.Operation, ...]
     inputs: list[ir.Value]
     outputs: list[ir.Value]
     places: tuple[tuple[int, ...], ...]
     inplace: tuple[int, ...]
+    exchanged: frozenset[int] = frozenset()
 
     @property
     def key(self) -> tuple[object, ...]:
         """What the kernels of equal ones have in common."""
-        return tuple(map(kernel_of, self.calls)), self.places, self.inplace
+        return tuple(map(kernel_of, self.calls)), self.places, self.inplace, self.exchanged
 
     @property
     def members(self) -> ir.ArrayAttr:
         """The value of MEMBERS of its kernel."""
         return ir.ArrayAttr.get([ir.StringAttr.get(kernel_of(call)) for call in self.calls])
 
-    def write(self, kernel: str) -> None:
-        """Puts the call of that kernel in the place of the first one, and the others are gone."""
-        first = self.calls[0]
+    def write(self, kernel: str, at: int = 0) -> None:
+        """Puts the call of that kernel in the place of one of them, the first if not told otherwise, and the others are gone."""
+        first = self.calls[at]
         sources = dict.fromkeys(name for call in self.calls for name in ir.ArrayAttr(call.attributes["source"]))
         with ir.InsertionPoint(first), first.location:
             create(

@@ -25,7 +25,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.init_function import entry
-from ..common.launches import LAUNCH
+from ..common.launches import ALONE, LAUNCH
 from ..common.rewriting import i64_attr, integer, ops_in, walk
 from ..registry import register_pass
 from .chains.chain import callee, groups_of
@@ -53,6 +53,8 @@ def join_launches(module: ir.Operation) -> None:
     shared: list[Launch] = []
     notes = Notes(module)
     with module.context:
+        for name in filter(wishes.alone, groups):
+            groups[name].attributes[ALONE] = ir.UnitAttr.get()
         for holder in walk(main, lambda op: op.name in ("func.func", *HOLDERS)):
             for block in (block for region in holder.regions for block in region.blocks):
                 packing = Packing(target, wishes)

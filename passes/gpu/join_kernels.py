@@ -32,7 +32,7 @@ from ..common.rewriting import symbol_name, top_level, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..registry import register_pass
-from .joining.joint import joint_kernel
+from .joining.joint import joint_kernel, together_ps
 from .joining.members import Kernel, together
 
 
@@ -51,7 +51,8 @@ def join_kernels(module: ir.Operation) -> None:
                 call = joined([calls[number] for number in members])
                 if call.key not in made:
                     made[call.key] = f"launch_{len(made)}"
-                    joint_kernel(made[call.key], call, [known[number] for number in members], target.launch_ps)
+                    joined_kernels = [known[number] for number in members]
+                    joint_kernel(made[call.key], call, joined_kernels, together_ps(joined_kernels, target.launch_ps))
                 call.write(made[call.key])
         left = walk(module, "lhlo.fusion")
         for call in left:

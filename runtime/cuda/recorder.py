@@ -64,12 +64,14 @@ class Recorder:
         shared_bytes: int,
         arguments: Sequence[Any],
         maps: Sequence[EncodedMap] = (),
+        cooperative: bool = False,
     ) -> None:
-        """`arguments`: addresses and other 64-bit values as int, narrower ones as NumPy scalars; then `maps`, which `encode` gave."""
+        """`arguments`: addresses and other 64-bit values as int, narrower ones as NumPy scalars; then `maps`, which `encode` gave.
+        `cooperative`: the blocks wait for each other, so that all must be there at once."""
         if maps:
             self._launch_with_maps(kernel, grid, block, shared_bytes, arguments, maps)
             return
-        config = self._core.LaunchConfig(grid=tuple(grid), block=tuple(block), shmem_size=shared_bytes)
+        config = self._core.LaunchConfig(grid=tuple(grid), block=tuple(block), shmem_size=shared_bytes, is_cooperative=cooperative)
         self._core.launch(self._builder, config, kernel, *arguments)
 
     def encode(self, tensor: TensorMap, address: int) -> EncodedMap:

@@ -13,10 +13,11 @@ VERSION = 13000
 _NAMES = {80: "Emulated A100", 90: "Emulated H100", 100: "Emulated B200"}
 SHARED_OPTIN = {80: 163 << 10, 90: 227 << 10, 100: 227 << 10}
 """The most shared memory a block, where its kernel asks for it."""
+_MULTIPROCESSORS = {80: 108, 90: 132, 100: 148}
 SHARED_DEFAULT = 48 << 10
 _ATTRIBUTES = {
     1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 2**31 - 1, 6: 65535, 7: 65535, 8: SHARED_DEFAULT, 9: 64 << 10, 10: 32, 11: 2**31 - 1, 12: 65536,
-    13: 1_980_000, 14: 512, 15: 1, 16: 132, 17: 0, 18: 0, 19: 1, 20: 0, 31: 1, 32: 0, 36: 2_619_000, 37: 5120, 38: 50 << 20, 39: 2048,
+    13: 1_980_000, 14: 512, 15: 1, 17: 0, 18: 0, 19: 1, 20: 0, 31: 1, 32: 0, 36: 2_619_000, 37: 5120, 38: 50 << 20, 39: 2048,
     40: 3, 41: 1, 78: 1, 79: 1, 81: 228 << 10, 82: 65536, 83: 0, 84: 0, 88: 1, 89: 1, 90: 1, 95: 1, 106: 32, 111: 1 << 10, 115: 1, 120: 1,
 }  # fmt: skip
 """By CUdevice_attribute; those that are not here are 0."""
@@ -27,6 +28,10 @@ class Context:
     device: int
     handle: int = 0
     retained: int = 0
+
+
+def multiprocessors(machine: Machine) -> int:
+    return _MULTIPROCESSORS[machine.capability]
 
 
 def _device(machine: Machine, device: int) -> int:
@@ -75,7 +80,7 @@ def cuDeviceTotalMem(machine: Machine, nbytes: int, device: int) -> None:
 @driver_call("pii", context=False)
 def cuDeviceGetAttribute(machine: Machine, value: int, attribute: int, device: int) -> None:
     _device(machine, device)
-    known = {75: machine.capability // 10, 76: machine.capability % 10, 97: SHARED_OPTIN[machine.capability]}
+    known = {16: multiprocessors(machine), 75: machine.capability // 10, 76: machine.capability % 10, 97: SHARED_OPTIN[machine.capability]}
     put_int(value, {**_ATTRIBUTES, **known}.get(attribute, 0))
 
 

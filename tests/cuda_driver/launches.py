@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .calls import driver_call, get, get_all
+from .calls import driver_call, get, get_all, put_int
+from .devices import SHARED_OPTIN, multiprocessors
 from .errors import Code, Refused, require
 from .machine import Machine
 from .modules import Kernel
@@ -15,6 +16,7 @@ from .streams import submit
 _GRID, _BLOCK = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
 _IGNORE, _COOPERATIVE, _CLUSTER = 0, 2, 4
 _MAX_CLUSTER = 8
+_REGISTERS, _MOST_REGISTERS = 65536, 255
 _ATTRIBUTE_BYTES, _VALUE_AT = 72, 8
 Sizes = tuple[int, int, int]
 
@@ -47,7 +49,13 @@ def _parameters(kernel: Kernel, pointers: int) -> list[bytes]:
     return found
 
 
-def _check(machine: Machine, kernel: Kernel, grid: Sizes, block: Sizes, shared: int, cluster: Sizes) -> None:
+def _resident(machine: Machine, kernel: Kernel, threads: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds at once. Of registers an image says nothing: as many as a thread may have are counted."""
+    by_shared = SHARED_OPTIN[machine.capability] // (kernel.entry.shared_bytes + shared + 1024)
+    return min(_REGISTERS // (_MOST_REGISTERS * threads) or 1, by_shared, 2048 // threads, 32)
+
+
+def _check(machine: Machine, kernel: Kernel, grid: Sizes, block: Sizes, shared: int, cluster: Sizes, cooperative: bool) -> None:
     for what, sizes, limits in (("grid", grid, _GRID), ("block", block, _BLOCK)):
         within = all(1 <= size <= limit for size, limit in zip(sizes, limits))
         require(within, Code.INVALID_VALUE, f"{kernel.name}: a {what} of {sizes}; the limits are {limits}")
@@ -57,6 +65,13 @@ def _check(machine: Machine, kernel: Kernel, grid: Sizes, block: Sizes, shared: 
     require(threads <= most, Code.INVALID_VALUE, f"{kernel.name}: {threads} threads a block; it was compiled for {most}")
     limit = kernel.dynamic_limit
     require(shared <= limit, Code.INVALID_VALUE, f"{kernel.name}: {shared} bytes of dynamic shared memory; it is allowed {limit}")
+    room = multiprocessors(machine) * _resident(machine, kernel, threads, shared)
+    there = not cooperative or grid[0] * grid[1] * grid[2] <= room
+    require(
+        there,
+        Code.COOPERATIVE_LAUNCH_TOO_LARGE,
+        f"{kernel.name}: a grid of {grid} whose blocks must all be there; there is room for {room}",
+    )
     blocks = cluster[0] * cluster[1] * cluster[2]
     require(blocks == 1 or machine.capability >= 90, Code.NOT_SUPPORTED, "clusters, before compute capability 9.0")
     fits = 1 <= blocks <= _MAX_CLUSTER and not any(size % part for size, part in zip(grid, cluster))
@@ -64,11 +79,12 @@ def _check(machine: Machine, kernel: Kernel, grid: Sizes, block: Sizes, shared: 
 
 
 def _launch(
-    machine: Machine, function: int, grid: Sizes, block: Sizes, shared: int, stream: int, parameters: int, cluster: Sizes = (1, 1, 1)
-) -> None:
+    machine: Machine, function: int, grid: Sizes, block: Sizes, shared: int, stream: int, parameters: int, cluster: Sizes = (1, 1, 1),
+    cooperative: bool = False,
+) -> None:  # fmt: skip
     kernel = machine.object(function, Kernel)
-    _check(machine, kernel, grid, block, shared, cluster)
-    submit(machine, stream, Launch(kernel, grid, block, shared, _parameters(kernel, parameters), cluster))
+    _check(machine, kernel, grid, block, shared, cluster, cooperative)
+    submit(machine, stream, Launch(kernel, grid, block, shared, _parameters(kernel, parameters), cluster, cooperative))
 
 
 @driver_call("puuuuuuuppp")
@@ -84,11 +100,17 @@ def cuLaunchKernelEx(machine: Machine, config: int, function: int, given: int, e
     require(not extra, Code.NOT_SUPPORTED, "parameters in a buffer")
     gx, gy, gz, bx, by, bz, shared = get_all(config, 7, ctypes.c_uint32)
     stream, attributes, count = get(config + 32), get(config + 40), get(config + 48, ctypes.c_uint32)
-    cluster = 1, 1, 1
+    cluster, cooperative = (1, 1, 1), False
     for number in range(count):
         place = attributes + _ATTRIBUTE_BYTES * number
         kind = get(place, ctypes.c_uint32)
         require(kind in (_IGNORE, _COOPERATIVE, _CLUSTER), Code.NOT_SUPPORTED, f"launch attribute {kind}")
         if kind == _CLUSTER:
             cluster = tuple(get_all(place + _VALUE_AT, 3, ctypes.c_uint32))  # type: ignore[assignment]
-    _launch(machine, function, (gx, gy, gz), (bx, by, bz), shared, stream, given, cluster)
+        cooperative |= kind == _COOPERATIVE and bool(get(place + _VALUE_AT, ctypes.c_int))
+    _launch(machine, function, (gx, gy, gz), (bx, by, bz), shared, stream, given, cluster, cooperative)
+
+
+@driver_call("ppip")
+def cuOccupancyMaxActiveBlocksPerMultiprocessor(machine: Machine, count: int, function: int, threads: int, shared: int) -> None:
+    put_int(count, _resident(machine, machine.object(function, Kernel), threads, shared))

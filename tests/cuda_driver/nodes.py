@@ -100,6 +100,7 @@ class Launch(Node):
     shared_bytes: int
     parameters: list[bytes]
     cluster: tuple[int, int, int] = (1, 1, 1)
+    cooperative: bool = False
     kind = Kind.KERNEL
 
     def __str__(self) -> str:

@@ -89,6 +89,15 @@ class Ptx:
         sizes = given.grid, given.block, given.shared_bytes
         externals = {"cudaGraphSetConditional": machine.conditions.__setitem__}
         try:
-            launch(self.module, entry.name, *sizes, bytes(params), machine.memory, cluster=given.cluster, externals=externals)
+            launch(
+                self.module,
+                entry.name,
+                *sizes,
+                bytes(params),
+                machine.memory,
+                cluster=given.cluster,
+                cooperative=given.cooperative,
+                externals=externals,
+            )
         except SimulationError as error:
             raise Fault(str(error), Code.LAUNCH_FAILED) from error

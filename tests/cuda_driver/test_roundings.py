@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from cuda_driver.roundings import within_roundings
 
 PROGRAM = """func.func @main(%x: tensor<64x512xf32>, %w: tensor<512x8xf32>) -> tensor<64x8xf32> {

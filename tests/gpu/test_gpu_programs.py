@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from chain_program import BLOCK, GENERATED, block_inputs, block_result
 from gpu_programs import CASE, ELEMENTWISE, FOR, WHILE, build, capability, made, matmul
 
 from hloom.runtime.cuda.graphs import CAPACITY
@@ -22,6 +23,13 @@ def test_a_kernel(tmp_path):
     x, b = RNG.standard_normal((128, 256), np.float32), RNG.standard_normal(256, np.float32)
     for scale in (1, 2):
         np.testing.assert_allclose(exe(scale * x, b), np.tanh(scale * x + b), rtol=1e-5, atol=1e-6)
+
+
+def test_kernels_that_take_turns_in_one_launch(tmp_path):
+    """Their blocks meet at barriers of the whole grid: does a graph launch them together?"""
+    exe, given = build(BLOCK, tmp_path, policy=GENERATED), block_inputs()
+    for _ in range(20):
+        np.testing.assert_allclose(exe(*given), block_result(*given), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("trips", [0, 1, 20])

@@ -242,7 +242,9 @@ class FakeRecorder:
         assert self.open, "the recording is over, or has not begun"
         self.nodes.append(node)
 
-    def launch(self, kernel: Callable, grid: Any, block: Any, shared_bytes: int, arguments: Any, maps: Any = ()) -> None:
+    def launch(
+        self, kernel: Callable, grid: Any, block: Any, shared_bytes: int, arguments: Any, maps: Any = (), cooperative: bool = False
+    ) -> None:
         assert all(1 <= size <= limit for size, limit in zip(grid, (2**31 - 1, 65535, 65535))) and np.prod(block) <= 1024
         self.add("launch", kernel, tuple(grid), tuple(block), shared_bytes, (*arguments, *maps))
 

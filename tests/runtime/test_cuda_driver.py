@@ -180,7 +180,7 @@ def test_recordings_are_made_with_the_names_that_builders_have(counted):
         "begin_building", "launch", "create_condition", "while_loop", *bodies, "switch", *bodies, *bodies, "end_building", "complete",
         "begin_building", "end_building", "update",
     ]  # fmt: skip
-    assert log[1][1:] == ({"grid": (2, 1, 1), "block": (32, 1, 1), "shmem_size": 16}, "kernel", (64, 128))
+    assert log[1][1:] == ({"grid": (2, 1, 1), "block": (32, 1, 1), "shmem_size": 16, "is_cooperative": False}, "kernel", (64, 128))
     assert {"cuGraphLaunch", "cuEventRecordWithFlags"} <= set(api.called)
 
 

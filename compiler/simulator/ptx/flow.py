@@ -14,6 +14,10 @@ from .syntax import Address, Entry, Group, Instruction, Negated, Operand, Regist
 STOPS = ("bar", "barrier")
 """Instructions behind which a block ends, and those before which one begins: all threads wait there."""
 AWAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
+LOOKS = ("ld.acquire", "ld.relaxed", "ld.volatile")
+"""With which a block begins: threads that look for what others write do so when all others wait."""
+ARRIVES = ("atom.acq_rel", "atom.release", "red.acq_rel", "red.release")
+"""With which a block begins, too: some of the threads that tell others what they have done come late."""
 _ENDS = ("bra", "ret", "exit", "trap")
 
 
@@ -24,6 +28,9 @@ class Block:
     """The block behind, if it is reached from here; and that of the branch."""
     target: int | None = None
     number: int = 0
+
+    def begins(self, opcodes: tuple[str, ...]) -> bool:
+        return bool(self.instructions) and self.instructions[0].opcode.startswith(opcodes)
 
     @property
     def successors(self) -> list[int]:
@@ -60,7 +67,7 @@ def _cut(entry: Entry) -> list[Block]:
     for i, instruction in enumerate(instructions):
         if instruction.parts[0] in (*_ENDS, *STOPS):
             starts.add(i + 1)
-        if instruction.opcode.startswith(AWAITS):
+        if instruction.opcode.startswith((*AWAITS, *ARRIVES, *LOOKS)):
             starts.add(i)
     ordered = sorted(starts)
     at = {start: n for n, start in enumerate(ordered)}

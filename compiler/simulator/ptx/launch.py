@@ -94,6 +94,7 @@ def launch(
     memory: DeviceMemory | None = None,
     *,
     cluster: tuple[int, int, int] = (1, 1, 1),
+    cooperative: bool = False,
     externals: Mapping[str, Callable[..., Any]] | None = None,
     written: Sequence[Region] = (),
     checks: bool = True,
@@ -102,7 +103,8 @@ def launch(
     """Runs a kernel to its end. `params` are the bytes of its parameters, as the entry places them. Raises SimulationError.
 
     `written` is global memory that the kernel writes, in which races are looked for. `externals` are functions that PTX may call: each is
-    called with integers, once a thread. `checks=False` leaves out races, uninitialised and misaligned accesses, not what `memory` refuses.
+    called with integers, once a thread. Blocks of a launch that is not `cooperative` do not wait for each other: of a kernel that tries,
+    they run one by one. `checks=False` leaves out races, uninitialised and misaligned accesses, not what `memory` refuses.
     """
     code = module.code(entry)
     _check(module.entries[entry], grid, block, params, cluster)
@@ -112,13 +114,13 @@ def launch(
     parameters = aligned(-(-len(params) // 16) * 16 or 16)
     parameters[: len(params)] = np.frombuffer(params, np.uint8)
     shared_end = code.shared_start + dynamic_shared_bytes
-    at_once = max(1, THREADS_AT_ONCE // threads)
+    at_once = blocks if cooperative else 1 if code.looks else max(1, THREADS_AT_ONCE // threads)
     seen = _Seen(memory or Anywhere(), module)
     regions = Regions(written if checks and not _swaps(code) else (), _unit(code, "global"))
     with np.errstate(all="ignore"):
         for first in range(0, blocks, at_once):
             machine = Machine(given, first, min(at_once, blocks - first), seen, parameters, shared_end, code.entry.local_bytes)
-            machine.externals, machine.regions = externals or {}, regions
+            machine.externals, machine.regions, machine.meets = externals or {}, regions, (code.looks, code.arrives)
             machine.run(code.code, code.registers())
     regions.check(entry)
     return given.counters

@@ -1,7 +1,9 @@
 """A batch of blocks that runs the translated blocks of a kernel: which threads are where, and what they wait for.
 
 Threads go on from the block of the least number (flow.py), all of one block together. Those that come to a barrier or to an mbarrier are
-parked until no other thread can go on; then whoever has what it waits for goes on, and where nobody has, the kernel hangs.
+parked until no other thread can go on; then whoever has what it waits for goes on, and where nobody has, the kernel hangs. Last come
+threads that look for what others write (`ld.acquire`): as long as nobody writes, they look in vain. What they look for is told by atomics
+that release: every other block comes late to these, so that who does not wait for it goes on without it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from ..lockstep import WARP, Launch
 from .spaces import DeviceMemory
 from .threads import Threads
 
+_IN_VAIN = 16
+"""Looks of each block of those that look, after which they are said to do so for ever."""
 Run = Callable[["Machine", dict[str, Any], Any], None]
 
 
@@ -42,14 +46,22 @@ class Machine(Threads):
         self._at_barriers: list[_AtBarrier] = []
         self._stalled: dict[int, Any] = {}
         self.progress = True
+        self.meets: tuple[set[int], set[int]] = set(), set()
+        """The blocks in which threads look for others, and those in which they tell that they have come."""
+        self._late: dict[int, Any] = {}
+        self._arrivals, self._settled = np.zeros(blocks, np.int64), 0
+        self._seen, self._in_vain = (0, 0), 0
 
     def run(self, code: Sequence[Run], registers: dict[str, Any]) -> None:
         while True:
-            while self.ready:
-                number = min(self.ready)
-                code[number](self, registers, self.ready.pop(number))
-            if not self._wake():
+            others = self.ready.keys() - self.meets[0]
+            if not others and self._wake():
+                continue
+            if not self.ready:
                 return
+            number = min(others) if others else self._look()
+            mask = self.ready.pop(number)
+            code[number](self, registers, self._early(number, mask) if number in self.meets[1] else mask)
 
     # What a translated block ends with.
 
@@ -103,15 +115,54 @@ class Machine(Threads):
         """Lets threads go on that were parked; False where there are none."""
         if self._release():
             return True
-        if self._stalled:
+        if self._late and (not self.ready or self._in_vain):
+            for number, mask in self._late.items():
+                self.go(number, mask)
+            self._late = {}
+            return True
+        if self._stalled and (self.progress or not self.ready):
             if not self.progress:
                 self.lingering()
             self.progress = False
-            self.ready, self._stalled = self._stalled, {}
+            for number, mask in self._stalled.items():
+                self.go(number, mask)
+            self._stalled = {}
             return True
+        if self.ready:
+            return False
         for parked in self._at_barriers:
             self._complain(parked)
         return False
+
+    def _early(self, number: int, mask: Any) -> Any:
+        """Those of blocks of even numbers; the others come when nobody else can go on but in vain."""
+        here, even = self.full(True if mask is None else mask), self.block % 2 == 0
+        if not (here & even).any() or not (here & ~even).any():
+            return mask
+        self._late[number] = here & ~even
+        return here & even
+
+    def _look(self) -> int:
+        """The block of those that look next, one after the other; fails where all have looked in vain."""
+        threads = sum(int(self.full(True if mask is None else mask).sum()) for mask in self.ready.values())
+        seen = self.stores, threads
+        self._in_vain = self._in_vain + 1 if seen == self._seen else 0
+        self._seen = seen
+        if self._in_vain > _IN_VAIN * len(self.ready):
+            self.fail("waits for ever: for what nobody writes that is there", 0)
+        return sorted(self.ready)[self._in_vain % len(self.ready)]
+
+    def released(self, mask: Any) -> None:
+        """What threads of these blocks wrote, others may see that acquire it."""
+        self._arrivals += self.full(True if mask is None else mask).any(axis=1)
+
+    def acquired(self) -> None:
+        """Where each block has released what it wrote once more, all that look see it: they have waited for each other."""
+        everywhere = self.blocks == int(np.prod(self.launch.grid))
+        if everywhere and (least := int(self._arrivals.min())) > self._settled:
+            self._settled = least
+            self.clock.tick()
+            self.regions.settle()
 
     def _release(self) -> bool:
         """Barriers to which all threads came that they wait for."""

@@ -27,6 +27,8 @@ def _load(t: Translator, ins: Instruction) -> None:
     names = [f"_w{i}" for i in range(len(registers))]
     arguments = f'"{space}", {t.address(source)}, {size_of(kind)}, {len(registers)}, {t.mask}, {t.site(ins)}'
     t.line(f"{', '.join(names)}, = M.read({arguments})")
+    if "acquire" in ins.parts:
+        t.line("M.acquired()")
     plain = f"u{8 * size_of(kind)}"
     for register, name in zip(registers, names):
         signed = kind.startswith("s")
@@ -81,6 +83,8 @@ def _atomic(t: Translator, ins: Instruction) -> None:
         dtype = f"u{8 * size_of(kind)}"
     values = ", ".join(t.read(source, dtype) for source in sources)
     wanted = isinstance(target, Register)
+    if {"acq_rel", "release"} & set(ins.parts):
+        t.line(f"M.released({t.mask})")
     call = f'M.atomic("{space_of(ins)}", {t.address(address)}, "{op}", {dtype}, [{values}], {wanted}, {t.mask}, {t.site(ins)})'
     if target is None or not wanted:
         t.line(call)

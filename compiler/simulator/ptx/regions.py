@@ -36,6 +36,12 @@ class Regions:
                 memory.log, memory.name = region.log, region.name
                 memory.log_offset = (base - region.address) // self._unit
 
+    def settle(self) -> None:
+        """All blocks have waited for each other."""
+        for region in self._regions:
+            assert region.log is not None
+            region.log.settle()
+
     def check(self, kernel: str) -> None:
         """Raises SimulationError where a region was not written wholly."""
         for region in self._regions:

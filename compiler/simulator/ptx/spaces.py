@@ -57,10 +57,13 @@ class Spaces(Batch):
     local_memory: MemRef | None
     shared_end: int
     local_end: int
+    stores = 0
+    """Instructions that wrote memory."""
 
     def place(self, space: str, address: Any, dtype: Any, count: int, mask: Any, write: bool, at: int) -> tuple[MemRef, Any]:
         """The memory of a space as elements of a type, and the index in it of each thread's first of `count`. Inactive threads get any."""
         space = space.partition("::")[0]
+        self.stores += write
         address = np.asarray(address).astype(np.int64)
         if space == "generic":
             space, address = self._window(address, mask, at)

@@ -21,7 +21,7 @@ import numpy as np
 from .. import wgmma
 from ..errors import SimulationError
 from . import bits, conversions, floats, matrices, mbarriers
-from .flow import Block, Flow, flow_of, registers_of
+from .flow import ARRIVES, LOOKS, Block, Flow, flow_of, registers_of
 from .spaces import RESERVED, WINDOWS
 from .syntax import Address, Entry, Group, Immediate, Instruction, Negated, Operand, Register, Symbol, Variable, place
 
@@ -76,6 +76,8 @@ class Translator:
         self.source = "\n".join(self.lines)
         environment = {**_HELPERS, **self.constants}
         exec(compile(self.source, f"<PTX {entry.name}>", "exec"), environment)
+        self.looks, self.arrives = ({block.number for block in self.flow.blocks if block.begins(what)} for what in (LOOKS, ARRIVES))
+        """The blocks in which threads look for what others write, and those in which they tell that they have come."""
         self.code = [environment[f"block_{block.number}"] for block in self.flow.blocks]
 
     def _lay_out_shared(self) -> None:

@@ -57,6 +57,10 @@ class LaunchWishes:
         asked = next((each for each in self._asked if each.about(a, b)), None)
         return None if asked is None else LaunchWish(asked.action == LAUNCH, asked.name)
 
+    def alone(self, group: str) -> bool:
+        """Whether a rule keeps a kernel apart from others: chains know of no pairs."""
+        return any(group in each.first or (each.action == FORBID and group in each.second) for each in self._asked if each.action != LAUNCH)
+
     def wanted(self, group: str) -> bool:
         """Whether a rule asks for a launch that a kernel shares, large or not."""
         return any(each.action == LAUNCH and (group in each.first or group in each.second) for each in self._asked)

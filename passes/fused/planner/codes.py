@@ -28,6 +28,7 @@ class Code(DecisionCode):
     LOOP_HOISTED = "fused", "of hoist-products: what the turns of a loop multiply row by row is one product before it"
     LOOP_ALTERNATES = "fused", "of assign-buffers: two turns are one, so that carries alternate between two buffers and are not copied"
     FUSED_HORIZONTAL = "fused", "of join-launches: independent kernels of one launch"
+    FUSED_GRID = "fused", "of join-chains: kernels that follow each other in one launch, with a barrier of all blocks between"
     KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
     POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"
     POLICY_FORBIDDEN = "note", "a rule of the policy asks for a generated kernel, or for one of its own, or keeps two kernels apart"
@@ -55,8 +56,5 @@ class Code(DecisionCode):
     LOOP_CROSS_TILE = "declined", "of fuse-loops: in the next turn an element needs others' carries"
     LOOP_ALIAS = "declined", "of fuse-loops: a carry is read while parts of it are overwritten"
     LOOP_COND = "declined", "of fuse-loops: whether the loop goes on needs values of all tiles"
-    LOOP_BODY = (
-        "declined",
-        "of fuse-loops: an op in it is no code of one element, or takes more registers than a thread has",
-    )
+    LOOP_BODY = "declined", "of fuse-loops: an op in it is no code of one element, or takes more registers than a thread has"
     SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"

@@ -1,18 +1,19 @@
-"""One kernel of several, its blocks divided among them."""
+"""One kernel of several: its blocks are divided among them, or run one after the other, with a barrier of all blocks between."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf
 
 from ...common.control_flow import if_then
-from ...common.launches import MEMBERS, JoinedCall
+from ...common.launches import ALONE, IN_TURN, MEMBERS, JoinedCall
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import clone_with, create, i64_attr, index_constant, integer, ops_in, replace, walk
-from ..support.emit import block_id, less_than, thread_id
+from ..support.emit import barrier, block_id, grid_barrier, less_than, thread_id
 from ..support.launch import OpenKernel, shared_view
 from .members import Kernel, is_shared, padded
 
@@ -20,16 +21,18 @@ _MOST = "nvvm.minctasm"
 _SUMS = ("hloom.bytes", "hloom.flops")
 
 
-def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], launch_ps: int) -> None:
-    """Makes the kernel of that name for the calls, before the first of their kernels, one for each of them."""
-    threads, blocks = max(each.threads for each in kernels), sum(each.blocks for each in kernels)
+def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], cost_ps: int, waits: AbstractSet[int] | None = None) -> None:
+    """Makes the kernel of that name for the calls, before the first of their kernels, one for each of them. `waits` is of a chain: the
+    numbers of the kernels before which all blocks must have come."""
+    in_turn = waits is not None
+    threads, blocks = max(each.threads for each in kernels), (max if in_turn else sum)(each.blocks for each in kernels)
     count = len(call.inputs) + len(call.outputs)
     types: list[ir.Type] = [ir.NoneType.get()] * count
     marks: list[ir.Attribute] = [ir.DictAttr.get({})] * count
     for kernel, places in zip(kernels, call.places):
         arguments = zip(places, kernel.op.regions[0].blocks[0].arguments, ir.ArrayAttr(kernel.op.attributes["arg_attrs"]))
         for place, argument, given in arguments:
-            types[place], marks[place] = argument.type, given
+            types[place], marks[place] = argument.type, ir.DictAttr.get({}) if place in call.exchanged else given
     with ir.InsertionPoint(kernels[0].op), kernels[0].op.location:
         op = create(
             "gpu.func",
@@ -43,24 +46,31 @@ def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], launch_
             **{
                 "gpu.kernel": ir.UnitAttr.get(),
                 "hloom.shared_bytes": i64_attr(max(each.dynamic for each in kernels)),
-                MEMBERS: call.members,
-                **_figures(kernels, launch_ps),
+                MEMBERS: ir.ArrayAttr.get([ir.StringAttr.get(member) for each in kernels for member in each.members]),
+                **({IN_TURN: ir.UnitAttr.get()} if in_turn else {}),
+                **({ALONE: ir.UnitAttr.get()} if any(ALONE in each.op.attributes for each in kernels) else {}),
+                **_figures(kernels, cost_ps),
             },
         )
         entry = op.regions[0].blocks.append(*types)
     with ir.InsertionPoint(entry), op.location:
         returned = create("gpu.return")
     with ir.InsertionPoint(returned), op.location:
-        _Joint(OpenKernel(op, list(entry.arguments)), kernels, call.places).emit()
+        joint = _Joint(OpenKernel(op, list(entry.arguments)), kernels, call.places)
+        joint.side_by_side() if waits is None else joint.in_turn(waits)
 
 
-def _figures(kernels: Sequence[Kernel], launch_ps: int) -> dict[str, ir.Attribute]:
+def together_ps(kernels: Sequence[Kernel], launch_ps: int) -> int:
+    """What they take in one launch: their launches are most of the time of small kernels."""
+    return launch_ps + sum(max(0, integer(each.op, "hloom.cost_ps", 0) - launch_ps) for each in kernels)
+
+
+def _figures(kernels: Sequence[Kernel], cost_ps: int) -> dict[str, ir.Attribute]:
     """What is known of the joint kernel from what is known of its parts."""
     layouts = {f"{each.name}_{entry.name}": entry.attr for each in kernels for entry in ir.DictAttr(each.op.attributes["hloom.layouts"])}
     figures: dict[str, ir.Attribute] = {"hloom.layouts": ir.DictAttr.get(layouts)}
     figures |= {name: i64_attr(sum(integer(each.op, name, 0) for each in kernels)) for name in _SUMS}
-    costs = [integer(each.op, "hloom.cost_ps", 0) for each in kernels]
-    figures["hloom.cost_ps"] = i64_attr(launch_ps + sum(max(0, cost - launch_ps) for cost in costs))
+    figures["hloom.cost_ps"] = i64_attr(cost_ps)
     resident = [integer(each.op, _MOST) for each in kernels if _MOST in each.op.attributes]
     if resident:
         figures[_MOST] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), max(resident))
@@ -70,14 +80,23 @@ def _figures(kernels: Sequence[Kernel], launch_ps: int) -> dict[str, ir.Attribut
 class _Joint:
     def __init__(self, kernel: OpenKernel, kernels: Sequence[Kernel], places: Sequence[Sequence[int]]):
         self.kernel, self.kernels, self.places = kernel, kernels, places
-        self.first = [0, *accumulate(each.blocks for each in kernels)]
-        self.threads = max(each.threads for each in kernels)
-
-    def emit(self) -> None:
+        self.first = [0] * len(kernels)
+        self.threads, self.blocks = max(each.threads for each in kernels), max(each.blocks for each in kernels)
         shared = max(each.shared for each in self.kernels)
         self.arena = self.kernel.arena(shared) if shared else None
         self.block, self.thread = block_id(), thread_id()
+
+    def side_by_side(self) -> None:
+        self.first = [0, *accumulate(each.blocks for each in self.kernels)]
         self._choose(0, len(self.kernels))
+
+    def in_turn(self, waits: AbstractSet[int]) -> None:
+        """A block's own barrier at least is between two: shared memory is one room."""
+        for number, kernel in enumerate(self.kernels):
+            if number:
+                grid_barrier() if number in waits and self.blocks > 1 else barrier()
+            with if_then(less_than(LinearIndex.of(self.block), kernel.blocks) if kernel.blocks < self.blocks else None):
+                self._run(number)
 
     def _choose(self, first: int, last: int) -> None:
         """Runs that one of the kernels whose blocks this one belongs to."""

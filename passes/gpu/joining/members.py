@@ -10,6 +10,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView
 
+from ...common.launches import members_of
 from ...common.rewriting import integer, symbol_name, walk
 from ..support.emit import WARP
 from ..support.launch import TENSOR_MAPS, UPDATED, launch_extents
@@ -44,6 +45,11 @@ class Kernel:
     @property
     def name(self) -> str:
         return symbol_name(self.op)
+
+    @property
+    def members(self) -> list[str]:
+        """The kernels that it was made of, or itself."""
+        return members_of(self.op) or [self.name]
 
     @property
     def obstacle(self) -> str:

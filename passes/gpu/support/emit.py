@@ -12,7 +12,7 @@ from hloom.dialects.storage import element_bytes
 
 from ...common.control_flow import if_else
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import index_constant
+from ...common.rewriting import create, index_constant
 from ...common.vectors import extract, from_elements, is_vector, splat, vector_of
 
 WORKGROUP = "#gpu.address_space<workgroup>"
@@ -35,6 +35,11 @@ def block_id() -> ir.Value:
 def barrier() -> None:
     """Waits for all threads of the block."""
     gpu.barrier()
+
+
+def grid_barrier() -> None:
+    """Waits for all threads of all blocks."""
+    create("grid.barrier")
 
 
 def shuffle(value: ir.Value, distance: int) -> ir.Value:

@@ -11,7 +11,8 @@ from torch_mlir.dialects import gpu, memref, nvvm  # noqa: F401  the bindings wo
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.rewriting import create, i64_attr, index_constant, symbol_name
+from ...common.launches import ALONE
+from ...common.rewriting import create, i64_attr, index_constant, symbol_name, walk
 from ...common.storage import buffer_type
 from ...tiled.schedules.gpu_contraction import STATIC_SHARED_BYTES
 from ..contraction.tma import TensorMapParameter
@@ -27,8 +28,8 @@ buffers."""
 UPDATED = "hloom.updated"
 """A kernel's attribute: the numbers of its buffers of which it writes a part: those of a scatter hold the rest when it begins, of the rest
 of a partial sort nothing is read."""
-_FIGURES = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
-"""The planner's figures of a group. The kernel keeps them for the host program and for hloom-explain."""
+_KEPT = ("hloom.bytes", "hloom.cost_ps", "hloom.flops", ALONE)
+"""The planner's figures of a group, which the kernel keeps for the host program and for hloom-explain, and what a policy says of it."""
 
 
 @dataclass
@@ -70,6 +71,11 @@ class OpenKernel:
 def is_kernel(function: ir.Operation) -> bool:
     """Whether a gpu.func is launched from the host: parsed ones carry the mark as a property, those that a pass built as an attribute."""
     return "kernel" in function.attributes or "gpu.kernel" in function.attributes
+
+
+def is_cooperative(kernel: ir.Operation) -> bool:
+    """Whether the blocks of a gpu.func wait for each other, and so must all be there at once."""
+    return any(True for _ in walk(kernel, "grid.barrier"))
 
 
 def launch_extents(kernel: ir.Operation, what: str) -> list[int]:
@@ -132,7 +138,7 @@ def open_kernel(
             **{
                 "gpu.kernel": ir.UnitAttr.get(),
                 "hloom.shared_bytes": i64_attr(0),
-                **{name: function.attributes[name] for name in _FIGURES if name in function.attributes},
+                **{name: function.attributes[name] for name in _KEPT if name in function.attributes},
                 **({TENSOR_MAPS: ir.ArrayAttr.get([tensor.attribute for tensor in maps])} if maps else {}),
                 "hloom.layouts": ir.DictAttr.get(readable),
             },

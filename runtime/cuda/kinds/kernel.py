@@ -29,6 +29,7 @@ class KernelStep(Step, kind="kernel", fields={**moving(), "callee": NAME, "sourc
     def prepare(self, needs: Needs) -> None:
         launch = needs.launches[self.thunk["callee"]]
         self.grid, self.block, self.shared_bytes = tuple(launch["grid"]), tuple(launch["block"]), launch["shared_bytes"]
+        self.cooperative = launch.get("cooperative", False)
         self.maps = [TensorMap.read(entry) for entry in launch.get("tensor_maps", ())]
 
     def initialise(self, context: Context) -> None:
@@ -39,7 +40,7 @@ class KernelStep(Step, kind="kernel", fields={**moving(), "callee": NAME, "sourc
             return
         addresses = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
         maps = [recorder.encode(tensor, addresses[tensor.argument] + tensor.offset) for tensor in self.maps]
-        recorder.launch(self._kernel, self.grid, self.block, self.shared_bytes, addresses, maps)
+        recorder.launch(self._kernel, self.grid, self.block, self.shared_bytes, addresses, maps, self.cooperative)
 
 
 def _wrong_map(tensor: Mapping[str, Any], op: Op) -> Iterator[str]:
