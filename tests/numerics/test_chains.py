@@ -1,12 +1,14 @@
 """Tiny kernels that take turns in one launch: what they compute on simulated GPUs, by the dialect and by PTX, and faults put into them."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from chain_program import BLOCK, GENERATED, block_inputs, block_result
 
 import hloom
+from benchmarks.gpu.cases import random_inputs
 from hloom.compiler.compile import Compilation
 from hloom.compiler.interpreter import interpret
 from hloom.compiler.simulator import SimulatedProgram, SimulationError
@@ -102,3 +104,12 @@ def test_a_fault_of_ptx_is_named(name, monkeypatch):
     exe = hloom.compile(BLOCK, target="sim:sm_90a+ptx", policy=GENERATED)
     with pytest.raises(SimulationError, match=message):
         exe(*block_inputs())
+
+
+def test_blocks_that_come_to_a_barrier_one_after_the_other():
+    """Some kernels of this chain have fewer blocks, and some blocks more turns."""
+    path = Path(__file__).parents[2] / "examples" / "jax_attention.mlir"
+    low, high = hloom.compile(path, target="sim:sm_90a+ptx", policy=GENERATED), hloom.compile(path)
+    given = [np.float32(0.1) * x for x in random_inputs(high.signature.inputs, seed=0)]
+    np.testing.assert_allclose(low(*given), high(*given), rtol=1e-4, atol=1e-5)
+    assert any(group["kind"] == "chain" for group in low.report.data["groups"])

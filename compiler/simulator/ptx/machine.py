@@ -139,7 +139,7 @@ class Machine(Threads):
         here, even = self.full(True if mask is None else mask), self.block % 2 == 0
         if not (here & even).any() or not (here & ~even).any():
             return mask
-        self._late[number] = here & ~even
+        self._late[number] = self._late.get(number, False) | (here & ~even)
         return here & even
 
     def _look(self) -> int:

@@ -30,11 +30,15 @@ class Regions:
             region.log = AccessLog(-(-region.nbytes // unit), unit, across_blocks=True)
 
     def attach(self, memory: MemRef, base: int, low: int, high: int) -> None:
-        """Has accesses to memory that begins at `base` noted, if all that is accessed, from `low` on, lies in one region."""
+        """Has accesses to memory that begins at `base` noted, if all that is accessed, from `low` on, lies in one region. LLVM may make one
+        instruction of those of several kernels that take turns, or lie side by side: then nobody knows whether all of a region is written.
+        """
         for region in self._regions:
             if region.address <= low and high <= region.address + region.nbytes:
                 memory.log, memory.name = region.log, region.name
                 memory.log_offset = (base - region.address) // self._unit
+            elif low < region.address + region.nbytes and region.address < high:
+                region.whole = False
 
     def settle(self) -> None:
         """All blocks have waited for each other."""
