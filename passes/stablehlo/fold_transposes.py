@@ -8,9 +8,9 @@ After:
 
 On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join
 or split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it
-sees floats in bytes. A transpose of a dot's result that exchanges its two sides exchanges the operands; one of a convolution's result
-renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side of a dot among themselves; sinking a
-value with other uses.
+sees floats in bytes. A transpose of a dot's result that brings its second side before its first exchanges the operands; one of a
+convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side of a dot among
+themselves; sinking a value with other uses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch_mlir import ir
 
 from ..common.byte_floats import sees_floats
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, defining_op, has_one_use, integers, producer, value_of
+from ..common.rewriting import attributes_of, defining_op, element_of, has_one_use, integers, producer, value_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES, unit_mapping
 from .support import build, constants
@@ -34,7 +34,7 @@ def fold_transposes(module: ir.Operation) -> None:
     rules: dict[str, list[Rule]] = {
         "stablehlo.dot_general": [_dot],
         "stablehlo.convolution": [_convolution],
-        "stablehlo.transpose": [*SHAPES["stablehlo.transpose"], _of_dot, _of_convolution],
+        "stablehlo.transpose": [_of_dot, *SHAPES["stablehlo.transpose"], _of_convolution],
         "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _sink_reshape, _sink_behind],
     }
     sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_sink_elementwise,))
@@ -69,16 +69,20 @@ def _dot(op: ir.Operation) -> Values:
 
 
 def _of_dot(op: ir.Operation) -> Values:
-    """transpose(dot(x, y)) → dot(y, x) where the result's sides change places and nothing else does."""
+    """transpose(dot(x, y)) → transpose(dot(y, x)) where the second side comes to lie before the first; no transpose if that is all."""
     dot = producer(op.operands[0], "stablehlo.dot_general")
     if dot is None or not has_one_use(dot.results[0]):
         return None
     dims = DotDims.of(dot)
     batch, left, right = len(dims.batch[0]), len(dims.free(0)), len(dims.free(1))
     exchanged = [*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left)]
-    if integers(op, "permutation") != exchanged:
+    permutation, shape = integers(op, "permutation"), build.shape_of(dot.results[0])
+    sides = [d >= batch + left for d in permutation if d >= batch and shape[d] != 1]
+    if permutation != exchanged and (len(set(sides)) < 2 or sides != sorted(sides, reverse=True)):
         return None
-    return [dims.exchanged().emit(dot, dot.operands[1], dot.operands[0], op.results[0].type)]
+    kind = build.tensor([shape[d] for d in exchanged], element_of(dot.results[0]))
+    made = dims.exchanged().emit(dot, dot.operands[1], dot.operands[0], kind)
+    return [build.transpose(made, [exchanged.index(d) for d in permutation])]
 
 
 def _convolution(op: ir.Operation) -> Values:

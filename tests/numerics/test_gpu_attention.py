@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import hloom
@@ -160,3 +161,19 @@ def test_what_keeps_kernels_of_its_own():
         attention, q.half(), q.half(), q.half(), target=SIMULATED, policy={"kernel": [{"op": "dot_general", "use": "apart"}]}
     )
     assert not joined(exe) and "have kernels of their own" in reasons(exe)
+
+
+@pytest.mark.parametrize("heads", [(2, 2), (4, 2)])
+def test_as_jax_has_it(heads):
+    """Weights on the right of the second product, heads behind tokens, groups of heads as a dimension of their own."""
+    jax = pytest.importorskip("jax")
+
+    def function(q, k, v):
+        return jax.nn.dot_product_attention(q, k, v, is_causal=heads[0] > heads[1])
+
+    numbers = np.random.default_rng(0)
+    q, k, v = (jax.numpy.asarray(numbers.standard_normal((2, 64, n, 64)), "bfloat16") for n in (heads[0], heads[1], heads[1]))
+    exe = hloom.compile(jax.jit(function).lower(q, k, v).as_text(), target=SIMULATED)
+    assert len(joined(exe)) == 1 and [128, 1, 1] in [k["block"] for k in exe.report.data["kernels"] if k["name"] == "attention_0"]
+    expected = function(*(x.astype("float32") for x in (q, k, v)))
+    np.testing.assert_allclose(exe(*map(np.asarray, (q, k, v))).astype(np.float32), expected, atol=2e-2)

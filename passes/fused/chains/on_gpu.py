@@ -25,7 +25,7 @@ _LEAST_ROWS = 16
 _EVALUATED = frozenset(
     "abs add and ceil compare constant convert cosine divide exponential exponential_minus_one floor iota log log_plus_one logistic maximum"
     " minimum multiply negate not or power reduce remainder rsqrt select sine sqrt subtract tanh xor"
-    " broadcast_in_dim dot_general reshape".split()
+    " broadcast_in_dim dot_general reshape transpose".split()
 )
 """What the kernel evaluates at a row and a column, and what it is made of."""
 
@@ -39,13 +39,7 @@ def obstacle(chain: Chain, target: TargetView) -> tuple[DecisionCode, str] | Non
     kinds = {str(element_of(v)) for dot in (chain.first, chain.second) for v in dot.operands}
     if kinds not in ({"f16"}, {"bf16"}):
         return Code.NOT_TILEABLE, f"the kernel multiplies f16 or bf16, not {', '.join(sorted(kinds))}"
-    for dot in (chain.first, chain.second):
-        numbers = dimensions(dot)
-        batches, rank = len(numbers.lhs_batching_dimensions), len(shape_of(dot.operands[0]))
-        in_order = list(numbers.lhs_batching_dimensions) == list(range(batches))
-        if not in_order or list(numbers.lhs_contracting_dimensions) != [rank - 1]:
-            return Code.NOT_TILEABLE, "the dimensions of a contraction's left operand are not batches, rows, and one that is summed"
-    depths = shape_of(chain.first.operands[0])[-1], _values(chain)
+    depths = _depth(chain), _width(chain)
     if max(depths) > WIDEST:
         return Code.ROW_TOO_LARGE, f"heads of {max(depths)} do not stay in registers; {WIDEST} do"
     batches = len(dimensions(chain.first).lhs_batching_dimensions)
@@ -76,7 +70,12 @@ def price(function: ir.Operation, parts: list[ir.Operation], chain: Chain, targe
     return target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED, moved, sum(flops)
 
 
-def _values(chain: Chain) -> int:
+def _depth(chain: Chain) -> int:
+    """What the first contraction sums over."""
+    return prod(shape_of(chain.first.operands[0])[d] for d in dimensions(chain.first).lhs_contracting_dimensions)
+
+
+def _width(chain: Chain) -> int:
     """The columns of the second contraction's results."""
     rank = len(shape_of(chain.second.operands[0])) - 1
     return prod(shape_of(chain.second.results[0])[rank:])

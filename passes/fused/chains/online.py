@@ -10,7 +10,6 @@ are multiplied, divided and chosen there in f32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -19,6 +18,7 @@ from torch_mlir import ir
 from ...common.rewriting import clone_with, defining_op, element_of, erase_unused, integers, ops_in
 from ...stablehlo.support.build import broadcast, convert, elementwise, full_like, reshape, shape_of, tensor
 from ...stablehlo.support.constants import splat_value
+from ...stablehlo.support.dimensions import DotDims
 
 _MAXIMUM, _SUM = ("stablehlo.maximum", -inf), ("stablehlo.add", 0.0)
 
@@ -78,7 +78,7 @@ def apply(found: Online) -> None:
         copy.results[0].set_type(tensor(shape_of(made), f32))
         value = copy.results[0]
         for step in found.steps:
-            value = value if step.row is None else _applied(step.op, step.row, step.scaled, value, shape_of(left)[:-1])
+            value = value if step.row is None else _applied(step.op, step.row, step.scaled, value, second)
         made.replace_all_uses_with(convert(value, element_of(made)))
     function = second.parent.operation
     second.erase()
@@ -86,12 +86,14 @@ def apply(found: Online) -> None:
     erase_unused(ops)
 
 
-def _applied(op: ir.Operation, row: int, scaled: int, value: ir.Value, rows: Sequence[int]) -> ir.Value:
-    """What an op makes of the results of whole rows."""
+def _applied(op: ir.Operation, row: int, scaled: int, value: ir.Value, second: ir.Operation) -> ir.Value:
+    """What an op makes of the results of whole rows of the second contraction."""
     spread = defining_op(op.operands[row])
     assert spread is not None
     each = broadcast(spread.operands[0], shape_of(op.results[0])[:-1], integers(spread, "broadcast_dimensions"))
-    each = broadcast(reshape(each, rows), shape_of(value), range(len(rows)))
+    dims, rows = DotDims.of(second), shape_of(second.operands[0])[:-1]
+    order = [*dims.batch[0], *dims.free(0)]
+    each = broadcast(reshape(each, rows), shape_of(value), [order.index(d) for d in range(len(rows))])
     if op.name != "stablehlo.select":
         return elementwise(op.name.removeprefix("stablehlo."), value, convert(each, element_of(value)))
     zero = full_like(value, 0.0)
@@ -109,6 +111,13 @@ def _kind(op: ir.Operation) -> tuple[str, float | int | bool | None] | None:
 def _keeps(op: ir.Operation) -> bool:
     """Whether an op leaves floats what they are, but for rounding."""
     return op.name == "stablehlo.reshape" or (op.name == "stablehlo.convert" and isinstance(element_of(op.operands[0]), ir.FloatType))
+
+
+def _unshaped(value: ir.Value) -> ir.Value:
+    """What a value is a reshape of."""
+    while (op := defining_op(value)) is not None and op.name == "stablehlo.reshape":
+        value = op.operands[0]
+    return value
 
 
 def _is_zero(value: ir.Value) -> bool:
@@ -146,13 +155,14 @@ class _Rows:
     def _is_difference(self, value: ir.Value) -> bool:
         """Whether the value is x - m: then exp of it never exceeds 1, whatever columns were seen."""
         op = defining_op(value)
-        if op is None or op.name != "stablehlo.subtract" or op.operands[0] != self.largest.operands[0]:
+        if op is None or op.name != "stablehlo.subtract":
             return False
-        spread = defining_op(op.operands[1])
-        leading = list(range(len(shape_of(value)) - 1))
-        if spread is None or spread.name != "stablehlo.broadcast_in_dim":
+        x, maximized, spread = op.operands[0], self.largest.operands[0], defining_op(op.operands[1])
+        if spread is None or spread.name != "stablehlo.broadcast_in_dim" or _unshaped(x) != _unshaped(maximized):
             return False
-        return spread.operands[0] == self.largest.results[0] and integers(spread, "broadcast_dimensions") == leading
+        *rows, columns = shape_of(value)
+        in_order = shape_of(spread.operands[0]) == rows and integers(spread, "broadcast_dimensions") == list(range(len(rows)))
+        return in_order and columns == shape_of(maximized)[-1] and _unshaped(spread.operands[0]) == self.largest.results[0]
 
     def step(self, op: ir.Operation) -> Step | None:
         """The op as one that multiplies an operand; None of others."""

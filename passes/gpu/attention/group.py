@@ -1,4 +1,4 @@
-"""Reads a group at stage linalg as two contractions with a maximum and a sum of rows between them, as fused/chains/online.py made it.
+"""Reads a group at stage linalg as two contractions with a maximum and a sum of rows between them, as join-contractions makes them.
 
     s = Σ q k;  m = max(f(s));  l = Σ e(s, m);  o = Σ p(s, m) v;  results = g(o, m, l)
 

@@ -37,6 +37,17 @@ func.func @result(%x: tensor<8x16xf32>, %w: tensor<4x16xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
 
+// It does so too where batches come to lie between the two sides (heads behind tokens): the rest of the transpose stays.
+// CHECK-LABEL: func.func @result_and_batches(
+// CHECK-SAME: %[[V:.*]]: tensor<2x8x16x32xf32>, %[[W:.*]]: tensor<2x8x64x16xf32>
+// CHECK-NEXT: %[[O:.*]] = stablehlo.dot_general %[[W]], %[[V]], batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : {{.*}} -> tensor<2x8x64x32xf32>
+// CHECK-NEXT: stablehlo.transpose %[[O]], dims = [0, 2, 1, 3] : {{.*}} -> tensor<2x64x8x32xf32>
+func.func @result_and_batches(%v: tensor<2x8x16x32xf32>, %w: tensor<2x8x64x16xf32>) -> tensor<2x64x8x32xf32> {
+  %0 = stablehlo.dot_general %v, %w, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [3] : (tensor<2x8x16x32xf32>, tensor<2x8x64x16xf32>) -> tensor<2x8x32x64xf32>
+  %1 = stablehlo.transpose %0, dims = [0, 3, 1, 2] : (tensor<2x8x32x64xf32>) -> tensor<2x64x8x32xf32>
+  return %1 : tensor<2x64x8x32xf32>
+}
+
 // CHECK-LABEL: func.func @convolution
 // CHECK-NOT: stablehlo.transpose
 // CHECK: stablehlo.convolution(%{{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
