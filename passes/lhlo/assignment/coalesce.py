@@ -110,7 +110,9 @@ class Coalescing:
     def _touched(self, position: int) -> tuple[Places, Places]:
         """The values that the nodes there read, and those that they write."""
         if position not in self._places:
-            self._places[position] = read, written = {}, {}
+            read: Places = {}
+            written: Places = {}
+            self._places[position] = read, written
             for node in self.liveness.at.get(position, []):
                 for places, values in ((read, _read(node)), (written, _written(node))):
                     for number, value in enumerate(values):
