@@ -141,7 +141,8 @@ def _outline(module: ir.Operation, loop: ir.Operation, part: Part, cost: Price) 
         func.ReturnOp([copy.results[n] for n in numbers], loc=loop.location)
     attributes = function.operation.attributes
     attributes["hloom.kind"] = ir.StringAttr.get("while")
-    for name, figure in (("cost_ps", cost.inside), ("bytes", cost.bytes), ("flops", cost.work)):
+    moved = sum(byte_size(kind) for kind in (*(v.type for v in arguments), *results))
+    for name, figure in (("cost_ps", cost.inside), ("bytes", moved), ("flops", cost.work)):
         attributes[f"hloom.{name}"] = i64_attr(figure)
     others = module.regions[0].blocks[0].operations
     function.operation.move_after(others[len(others) - 1].operation)

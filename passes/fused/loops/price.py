@@ -47,12 +47,11 @@ MOVED = 4
 
 @dataclass(frozen=True)
 class Price:
-    """`work`: operations of a call; `bytes`: what it moves; `trips`: None where unknown."""
+    """`work`: operations of a call; `trips`: None where unknown."""
 
     inside: int
     outside: int
     work: int
-    bytes: int
     trips: int | None
 
 
@@ -93,7 +92,7 @@ def price(part: Part, target: TargetView) -> Price:
     work = trips * (points * turn.varying + turn.same)
     once = target.launch_ps if target.kind == "cuda" else CALL_PS
     outside = trips * (target.loop_iteration_ps + kernels * call + without + between)
-    return Price(once + memory + trips * within, outside, work, 2 * carried, outer.trips)
+    return Price(once + memory + trips * within, outside, work, outer.trips)
 
 
 def _turn(part: Part, outer: Loop) -> _Turn:
