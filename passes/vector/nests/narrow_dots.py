@@ -40,7 +40,7 @@ from .contraction import emit_contraction
 from .lanes import Lanes
 from .narrow_in_place import lies_in_lanes, viewed, with_lane_loop
 from .narrow_instructions import Multiplier, multipliers, step_of
-from .narrow_panels import Panel, Source, groups_of, pack_panel
+from .narrow_panels import Panel, Source, columns_of, groups_of, pack_panel
 from .narrow_pieces import Dim, piece
 from .narrow_windows import with_joined_depth
 from .nests import chunks
@@ -114,7 +114,8 @@ class _Plan:
         dims = self.dims(extents, {d: LinearIndex() for d in self.outer})
         if dims is None:
             return None
-        columns = 0 if self.reads_right() else prod(size_bound(extents[d]) for d in (self.columns, *self.summed))
+        columns = columns_of(size_bound(extents[self.columns]), self.by.right) * prod(size_bound(extents[d]) for d in self.summed)
+        columns = 0 if self.reads_right() else columns
         rows = 0 if self.reads_left(extents, dims) else prod(dim.most for dim in dims)
         return 4 * groups_of(self.elements(extents), self.by.left) * (rows + columns)
 

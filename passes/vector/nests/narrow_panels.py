@@ -75,7 +75,7 @@ class Panel:
     @staticmethod
     def of_columns(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
         """[outer…][k][i]."""
-        width = _up(size_bound(source.extent), 2 * grouping.lanes)
+        width = columns_of(size_bound(source.extent), grouping)
         shape = (*(size_bound(n) for n, _ in source.outer), groups_of(source.depth, grouping), width)
         storage = scratch(shape, grouping.lane(source.storage.element))
         *outer, along, across = storage.strides
@@ -256,6 +256,11 @@ def _powers(first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
         length = min(most, 1 << (end - first).bit_length() - 1)
         yield first, length
         first += length
+
+
+def columns_of(extent: int, grouping: Grouping) -> int:
+    """The columns that a panel of so many has."""
+    return _up(extent, 2 * grouping.lanes)
 
 
 def groups_of(depth: int, grouping: Grouping) -> int:
