@@ -90,8 +90,8 @@ def match(op: Op, group: Sequence[Op], always_placed: bool = False) -> tuple[tup
 
 
 def suggestions(data: Mapping[str, Any]) -> dict[int, Rule]:
-    """Of a report's data, by the number of the decision: the rule that changes it, where one could."""
-    rows = data.get("ops", ())
+    """Of a report's data, by the number of the decision: the rule that changes it, where one could. Of a damaged report what is whole."""
+    rows = [row for row in data.get("ops", ()) if {"location", "groups", "op"} <= set(row)]
     places = {row["location"]: row["from"] for row in rows if "from" in row}
     groups: dict[str, list[Op]] = {}
     for row in rows:
@@ -99,11 +99,18 @@ def suggestions(data: Mapping[str, Any]) -> dict[int, Rule]:
             groups.setdefault(group, []).append(Op(row["op"], row.get("type", ""), row.get("from", "unknown")))
     found = {}
     for number, decision in enumerate(data.get("decisions", ())):
+        if not _is_whole(decision):
+            continue
         inside = [op for group in decision["groups"][:1] for op in groups.get(group, ())]
         rule = next(flips(decision, inside, lambda location: places.get(_bare(location), "unknown"), always_placed=True), None)
         if rule is not None:
             found[number] = rule
     return found
+
+
+def _is_whole(decision: Mapping[str, Any]) -> bool:
+    known = {"code", "verdict", "groups", "ops", "reason", "figures"} <= set(decision)
+    return known and all({"name", "type", "loc"} <= set(op) for op in decision["ops"])
 
 
 def suggestions_text(data: Mapping[str, Any], about: str = "") -> str:

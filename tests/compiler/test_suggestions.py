@@ -59,3 +59,7 @@ def test_the_text_is_a_policy():
 def test_a_rule_that_quotes():
     rule = Rule("kernel", (("op", "dot_general"), ("loc", 'say "[*]"\\'), ("sizes", (1, 2))))
     assert tomllib.loads(rule.toml()) == {"kernel": [{"op": "dot_general", "loc": 'say "[*]"\\', "sizes": [1, 2]}]}
+
+
+def test_a_damaged_report_has_fewer():
+    assert suggestions({"ops": [{}], "decisions": [{"code": "NO_GAIN"}, {}]}) == {}
