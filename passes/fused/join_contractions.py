@@ -36,6 +36,7 @@ from ..common.attention import ONLINE
 from ..common.contraction import LIVE
 from ..common.rewriting import clone_with, create, element_of, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
 from ..registry import register_pass
+from ..stablehlo.support.build import shape_of
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
 from .chains.masks import Masks
 from .chains.on_gpu import obstacle as on_gpu_obstacle
@@ -89,9 +90,9 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     narrow = element_bytes(element_of(second.operands[0])) < 4
     on_gpu = target.kind == "cuda"
     ahead = None if narrow and not on_gpu else Masks(groups, function, operands).ahead(second, function)
-    rows, columns = list(ir.RankedTensorType(chain.between.type).shape)[-2:]
+    rows, columns = shape_of(second.operands[0])[-2:]  # those that the mask goes by: the first contraction may have rows in another order
     reason, share = "what lies between two contractions stays in the tile", 1.0
-    if ahead is not None and ahead < columns:
+    if ahead is not None and ahead < columns and chain.row_extents.count(rows) == 1:
         function.attributes[LIVE] = i64_array([rows, columns, ahead])
         reason += f"; columns from row + {ahead} on are masked, and left out"
         share = _share(rows, columns, ahead)

@@ -113,6 +113,24 @@ def test_grouped_heads(target):
     torch.testing.assert_close(exe(q, k, v), function(q, k, v), atol=2e-6, rtol=2e-5)
 
 
+@pytest.mark.parametrize(("tokens", "heads", "skipped"), [(16, 2, True), (17, 3, True), (16, 16, False)])
+def test_rows_of_the_scores_in_another_order(tokens, heads, skipped):
+    """JAX writes grouped heads so: the first product has tokens before heads, the mask goes by tokens, which are last behind it."""
+    import jax
+    import jax.numpy as jnp
+
+    def program(q, k, v):
+        scores = jnp.einsum("tkgd,ksd->kgts", q, k)
+        scores = jnp.where(jnp.arange(64) <= jnp.arange(tokens)[:, None], scores, -jnp.inf)
+        return jnp.einsum("kgts,ksd->tkgd", jax.nn.softmax(scores), v)
+
+    random = np.random.default_rng(0)
+    q, k, v = (random.standard_normal(shape, np.float32) for shape in ((tokens, 4, heads, 32), (4, 64, 32), (4, 64, 32)))
+    exe = hloom.compile(program, q, k, v)
+    np.testing.assert_allclose(exe(q, k, v), jax.jit(program)(q, k, v), rtol=1e-4, atol=1e-5)
+    assert skips(exe) == skipped
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_heads_side_by_side(target):
     """Panels of a head are packed once for all tiles, though the first ones read a part of them alone."""

@@ -57,6 +57,12 @@ class Chain:
         inside = [(one, (two,)), (two, (three,))]
         return any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses)
 
+    @property
+    def row_extents(self) -> list[int]:
+        """Of the first contraction's result those of its rows, in its order."""
+        batches = len(dimensions(self.first).lhs_batching_dimensions)
+        return list(ir.RankedTensorType(self.between.type).shape)[batches:-1]
+
     def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
         """Why the three should stay apart on a CPU."""
         if self.leaks():
@@ -65,7 +71,7 @@ class Chain:
             return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
         kind = ir.RankedTensorType(self.between.type)
         batches = len(dimensions(self.first).lhs_batching_dimensions)
-        rows, columns = prod(kind.shape[batches:-1]), kind.shape[-1]
+        rows, columns = prod(self.row_extents), kind.shape[-1]
         if rows < _LEAST_ROWS:
             return Code.NO_GAIN, f"{rows} rows read each matrix once"
         count = max(1, prod(kind.shape[:batches]))
