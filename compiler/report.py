@@ -41,8 +41,9 @@ class ReportBuilder:
         self.data: dict[str, Any] = {"program": {}, "memory": {}}
         self._groups: dict[str, dict[str, Any]] = {}
         self._members: dict[str, list[str]] = {}
-        self._in_turn: set[str] = set()
         """The groups of a kernel that was made of several."""
+        self._in_turn: set[str] = set()
+        """Kernels of several groups of which one runs after the other."""
         self._decided: ir.Attribute | None = None
 
     @uninterrupted()

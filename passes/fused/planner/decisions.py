@@ -38,14 +38,7 @@ class Notes:
     ) -> None:
         """`edge` is the type of the value that it is about, `rule` what decided."""
         i64 = ir.IntegerType.get_signless(64)
-        fields: dict[str, ir.Attribute] = {
-            "code": ir.StringAttr.get(code.name),
-            "verdict": ir.StringAttr.get(code.verdict),
-            "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
-            "ops": ir.ArrayAttr.get([]),
-            "reason": ir.StringAttr.get(reason),
-            "edge": ir.StringAttr.get(edge),
-        }
+        fields = {**_fields(code, groups, [], reason), "edge": ir.StringAttr.get(edge)}
         fields.update({name: ir.IntegerAttr.get(i64, figure) for name, figure in (figures or {}).items()})
         if rule:
             fields["policy_rule"] = ir.StringAttr.get(rule)
@@ -75,13 +68,7 @@ def append_note(
 def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[str]]) -> ir.DictAttr:
     i64 = ir.IntegerType.get_signless(64)
     groups = dict.fromkeys(name for op in decision.ops for name in names.get(op, ()))
-    fields: dict[str, ir.Attribute] = {
-        "code": ir.StringAttr.get(decision.code.name),
-        "verdict": ir.StringAttr.get(decision.code.verdict),
-        "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
-        "ops": ir.ArrayAttr.get([_op(op, program) for op in decision.ops]),
-        "reason": ir.StringAttr.get(decision.reason),
-    }
+    fields = _fields(decision.code, groups, [_op(op, program) for op in decision.ops], decision.reason)
     if decision.edge is not None:
         fields["edge"] = ir.StringAttr.get(program.values[decision.edge].type)
     if decision.before:
@@ -95,6 +82,17 @@ def _record(decision: Decision, program: Program, names: Mapping[int, Sequence[s
     if decision.rule:
         fields["policy_rule"] = ir.StringAttr.get(decision.rule)
     return ir.DictAttr.get(fields)
+
+
+def _fields(code: DecisionCode, groups: Iterable[str], ops: Sequence[ir.Attribute], reason: str) -> dict[str, ir.Attribute]:
+    """What every record holds."""
+    return {
+        "code": ir.StringAttr.get(code.name),
+        "verdict": ir.StringAttr.get(code.verdict),
+        "groups": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in groups]),
+        "ops": ir.ArrayAttr.get(ops),
+        "reason": ir.StringAttr.get(reason),
+    }
 
 
 def _op(number: int, program: Program) -> ir.DictAttr:
