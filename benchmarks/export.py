@@ -10,13 +10,14 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 
+from .gpu.rows import ROWS as ALL
 from .peers import program_path
 from .rows import ROWS
 
 
 def main(names: list[str]) -> None:
     programs = importlib.import_module("benchmarks.jax_programs")
-    for row in (ROWS[name] for name in names or ROWS):
+    for row in (ALL[name] for name in names or ROWS):
         path = program_path(row)
         path.parent.mkdir(parents=True, exist_ok=True)
         shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (*row.inputs(), *row.weights())]

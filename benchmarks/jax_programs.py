@@ -60,6 +60,61 @@ def encoder(x: Any, *weights: Any) -> Any:
     return layernorm(x + _linear(jax.nn.relu(_linear(x, w1, b1)), w2, b2), scale2, shift2)
 
 
+def rmsnorm(x: Any, scale: Any) -> Any:
+    wide = x.astype(jnp.float32)
+    return (wide * lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)).astype(x.dtype) * scale
+
+
+def row_sums(x: Any) -> Any:
+    return x.sum(-1)
+
+
+def column_sums(x: Any) -> Any:
+    return x.sum(0)
+
+
+def whole_sum(x: Any) -> Any:
+    return x.sum()
+
+
+def transposed_add(x: Any, y: Any) -> Any:
+    return x.T + y
+
+
+def cumulative_sum(x: Any) -> Any:
+    return jnp.cumsum(x, -1)
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return _attend(q, k, v, None)
+
+
+def causal_attention(q: Any, k: Any, v: Any) -> Any:
+    return _attend(q, k, v, jnp.tril(jnp.ones((q.shape[2], k.shape[2]), bool)))
+
+
+def _attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
+    """Of batch × heads × tokens × width; scores and softmax in f32."""
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k, preferred_element_type=jnp.float32) / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else jnp.where(mask, scores, -jnp.inf)
+    return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores).astype(q.dtype), v)
+
+
+def convolution(x: Any, weight: Any) -> Any:
+    """Of NHWC images by HWIO filters."""
+    return jax.nn.relu(lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+
+
+def depthwise(x: Any, weight: Any) -> Any:
+    layout = ("NHWC", "HWIO", "NHWC")
+    return jax.nn.relu(lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=x.shape[-1]))
+
+
+def max_pool(x: Any) -> Any:
+    lowest = jnp.array(-jnp.inf, x.dtype)
+    return lax.reduce_window(x, lowest, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))
+
+
 def sort(x: Any) -> Any:
     return jnp.sort(x)
 

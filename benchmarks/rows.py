@@ -33,29 +33,31 @@ class Row:
     """Largest difference from JAX's results, as a fraction of the largest result."""
     chaotic: bool = False
     """Rounding decides single elements: a fraction of them must agree, by `tolerance` each."""
+    policy: str = ""
+    """That hloom compiles by, in TOML."""
 
 
-def _random(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:
+def random(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:
     return (np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(scale)).astype(np.float32)
 
 
 def _matrix(rows: int, columns: int) -> Arrays:
-    return [_random(0, rows, columns)]
+    return [random(0, rows, columns)]
 
 
 def _complex(rows: int, columns: int) -> Arrays:
-    return [(_random(0, rows, columns) + 1j * _random(1, rows, columns)).astype(np.complex64)]
+    return [(random(0, rows, columns) + 1j * random(1, rows, columns)).astype(np.complex64)]
 
 
 def _chain() -> Arrays:
-    return [_random(0, 4096, 1024), _random(1, 1024)]
+    return [random(0, 4096, 1024), random(1, 1024)]
 
 
 def _norm(rows: int, columns: int) -> Arrays:
-    return [_random(0, rows, columns), _random(1, columns), _random(2, columns)]
+    return [random(0, rows, columns), random(1, columns), random(2, columns)]
 
 
-def _cast(arrays: Callable[[], Arrays], dtype: np.dtype) -> Arrays:
+def cast(arrays: Callable[[], Arrays], dtype: np.dtype) -> Arrays:
     return [rounded(array, dtype) for array in arrays()]
 
 
@@ -67,11 +69,11 @@ def rounded(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).view(dtype)
 
 
-def _layers(*widths: int) -> Arrays:
+def layers(*widths: int) -> Arrays:
     """Weights as [in, out] and biases of the linear layers between these widths."""
     arrays = []
     for seed, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
-        arrays += [_random(10 + seed, n_in, n_out, scale=n_in**-0.5), _random(30 + seed, n_out, scale=0.1)]
+        arrays += [random(10 + seed, n_in, n_out, scale=n_in**-0.5), random(30 + seed, n_out, scale=0.1)]
     return arrays
 
 
@@ -81,7 +83,7 @@ def _simplemodel() -> Arrays:
     arrays = []
     for seed, shape in enumerate(shapes):
         fan_in = int(np.prod(shape[1:]))
-        arrays += [_random(10 + seed, *shape, scale=(2 / fan_in) ** 0.5), _random(30 + seed, shape[0], scale=0.1)]
+        arrays += [random(10 + seed, *shape, scale=(2 / fan_in) ** 0.5), random(30 + seed, shape[0], scale=0.1)]
     return arrays
 
 
@@ -90,9 +92,9 @@ def _encoder() -> Arrays:
     arrays = []
     for seed, shape in enumerate([(1536, 512), (512, 512), None, (2048, 512), (512, 2048), None]):
         if shape:
-            arrays += [_random(10 + seed, *shape, scale=shape[1] ** -0.5), _random(30 + seed, shape[0], scale=0.1)]
+            arrays += [random(10 + seed, *shape, scale=shape[1] ** -0.5), random(30 + seed, shape[0], scale=0.1)]
         else:
-            arrays += [1 + _random(10 + seed, 512, scale=0.1), _random(30 + seed, 512, scale=0.1)]
+            arrays += [1 + random(10 + seed, 512, scale=0.1), random(30 + seed, 512, scale=0.1)]
     return arrays
 
 
@@ -110,19 +112,19 @@ def _cartpole_rng() -> Arrays:
 
 
 def _picture() -> Arrays:
-    return [_random(0, 1, 3, 32, 32)]
+    return [random(0, 1, 3, 32, 32)]
 
 
 def _sentence() -> Arrays:
-    return [_random(0, 8, 128, 512)]
+    return [random(0, 8, 128, 512)]
 
 
 def _row(count: int) -> Arrays:
-    return [_random(0, count)]
+    return [random(0, count)]
 
 
 def _ascending(count: int) -> Arrays:
-    return [np.sort(_random(0, count))]
+    return [np.sort(random(0, count))]
 
 
 def _few(count: int) -> Arrays:
@@ -132,15 +134,15 @@ def _few(count: int) -> Arrays:
 
 def _indexed(rows: int, places: int, width: int) -> Arrays:
     """Places in a table, and a row for each."""
-    return [np.random.default_rng(0).integers(0, places, rows).astype(np.int32), _random(1, rows, width)]
+    return [np.random.default_rng(0).integers(0, places, rows).astype(np.int32), random(1, rows, width)]
 
 
 def _signal(rows: int, columns: int) -> Arrays:
-    return [(_random(0, rows, columns) + 1j * _random(1, rows, columns)).astype(np.complex64)]
+    return [(random(0, rows, columns) + 1j * random(1, rows, columns)).astype(np.complex64)]
 
 
 def _system(count: int) -> Arrays:
-    return [_random(0, count, count), _random(1, count, 16)]
+    return [random(0, count, count), random(1, count, 16)]
 
 
 def _gflop(rows: int, *widths: int) -> float:
@@ -168,15 +170,15 @@ ROWS = {
             "MLP 256×(3×1024), bias, relu, f32",
             "mlp",
             partial(_matrix, 256, 1024),
-            partial(_layers, *_MLP),
+            partial(layers, *_MLP),
             gflop=_gflop(256, *_MLP),
         ),
         Row(
             "mlp_bf16",
             "MLP 256×(3×1024), bias, relu, bf16",
             "mlp",
-            partial(_cast, partial(_matrix, 256, 1024), _BF16),
-            partial(_cast, partial(_layers, *_MLP), _BF16),
+            partial(cast, partial(_matrix, 256, 1024), _BF16),
+            partial(cast, partial(layers, *_MLP), _BF16),
             gflop=_gflop(256, *_MLP),
             tolerance=0.05,
         ),
@@ -185,7 +187,7 @@ ROWS = {
             "MLP layer 256×1024×1024 f32",
             "mlp",
             partial(_matrix, 256, 1024),
-            partial(_layers, 1024, 1024),
+            partial(layers, 1024, 1024),
             gflop=_gflop(256, 1024, 1024),
         ),
         Row(
@@ -193,7 +195,7 @@ ROWS = {
             "MLP layer 250×1000×1016 f32",
             "mlp",
             partial(_matrix, 250, 1016),
-            partial(_layers, 1016, 1000),
+            partial(layers, 1016, 1000),
             gflop=_gflop(250, 1016, 1000),
         ),
         Row("simplemodel", "SimpleModel (4 conv, 5 linear), batch 1, f32", "simplemodel", _picture, _simplemodel, torch_source=True),
@@ -201,8 +203,8 @@ ROWS = {
             "simplemodel_f16",
             "SimpleModel (4 conv, 5 linear), batch 1, f16",
             "simplemodel",
-            partial(_cast, _picture, _F16),
-            partial(_cast, _simplemodel, _F16),
+            partial(cast, _picture, _F16),
+            partial(cast, _simplemodel, _F16),
             torch_source=True,
             tolerance=0.02,
         ),

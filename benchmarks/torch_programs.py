@@ -77,6 +77,56 @@ def encoder(weights: Sequence[Tensor], compiled: Compile) -> Any:
     return compiled(layer)
 
 
+def rmsnorm(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x, scale: F.rms_norm(x, x.shape[-1:], scale, 1e-6))
+
+
+def row_sums(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: x.sum(-1))
+
+
+def column_sums(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: x.sum(0))
+
+
+def whole_sum(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: x.sum())
+
+
+def transposed_add(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x, y: x.T + y)
+
+
+def cumulative_sum(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: torch.cumsum(x, -1))
+
+
+def attention(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(F.scaled_dot_product_attention)
+
+
+def causal_attention(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+
+
+def convolution(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    """Of NHWC images by HWIO filters: torch sees them as channels_last."""
+    return _convolution(weights[0], 1, compiled)
+
+
+def depthwise(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _convolution(weights[0], weights[0].shape[3], compiled)
+
+
+def _convolution(weight: Tensor, groups: int, compiled: Compile) -> Any:
+    weight = weight.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+    return compiled(lambda x: F.relu(F.conv2d(x.permute(0, 3, 1, 2), weight, padding=1, groups=groups)).permute(0, 2, 3, 1))
+
+
+def max_pool(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: F.max_pool2d(x.permute(0, 3, 1, 2), 3, 2, 1).permute(0, 2, 3, 1))
+
+
 def sort(weights: Sequence[Tensor], compiled: Compile) -> Any:
     return compiled(lambda x: torch.sort(x).values)
 
@@ -185,6 +235,8 @@ PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
     builder.__name__: builder
     for builder in (
         *(chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng),
+        *(rmsnorm, row_sums, column_sums, whole_sum, transposed_add, cumulative_sum),
+        *(attention, causal_attention, convolution, depthwise, max_pool),
         *(sort, argsort, top_k, embedding_gradient, segment_sum, fft, rfft, solve),
     )
 }

@@ -2,6 +2,7 @@
 
     python -m benchmarks.gpu                                     both of these where compiler and GPU are on one machine
     python -m benchmarks.gpu prepare --target=sm_90a -o DIR      compile everything, compute what it gives (no GPU needed)
+    python -m benchmarks.gpu tests DIR -o OUT                    tests/gpu, with the programs that are prepared; OUT/tests.txt
     python -m benchmarks.gpu run DIR -o OUT                      check and time it all; OUT/results.json, OUT/gpu.md (no compiler needed)
     python -m benchmarks.gpu run DIR -o OUT --device=simulator   check it on the simulator (where the compiler is; nothing is timed)
     python -m benchmarks.gpu page OUT                            OUT/page.md: what tests/gpu and the run said, on one page
@@ -19,20 +20,22 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..report import DOCUMENT, write_section
-from ..rows import ROWS
 from ..settings import BUILD
-from .cases import INDEX, Index
+from .cases import INDEX, Case, Index
 from .one_page import write_page
 from .peers import PEERS
 from .processes import Worker
 from .report import RESULTS, SECTION, Found, problem, section
+from .rows import ROWS
+from .tests import PAGE, run_tests
 
 LOG = "log.txt"
-_CHECK_SECONDS, _MEASURE_SECONDS = 240.0, 240.0
+_CHECK_SECONDS, _MEASURE_SECONDS = 60.0, 120.0
 _TIMES = {"device": "on the device", "call": "a call"}
 
 
@@ -46,6 +49,8 @@ def main(argv: list[str] | None = None) -> int:
         _prepare(options)
     if options.command == "prepare":
         return 0
+    if options.command == "tests":
+        return _test(options)
     if options.command == "page":
         print(write_page(options.folder))
         return 0
@@ -80,6 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", parents=[shared, measuring])
     run.add_argument("folder", type=Path, metavar="DIR")
     run.add_argument("-o", dest="out", type=Path, required=True, metavar="OUT")
+    tests = commands.add_parser("tests", parents=[shared])
+    tests.add_argument("folder", type=Path, metavar="DIR")
+    tests.add_argument("-o", dest="out", type=Path, required=True, metavar="OUT")
+    tests.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which no test is begun")
     both = commands.add_parser("all", parents=[shared, compiling, measuring])
     both.set_defaults(folder=BUILD / "gpu", out=BUILD / "gpu-results")
     for name in ("table", "page"):
@@ -109,6 +118,13 @@ def _prepare(options: argparse.Namespace) -> None:
     print(f"{len(index.cases) - len(failed)} of {len(index.cases)} programs, {size / 2**20:.1f} MiB in {options.folder}")
     if failed:
         print(f"not prepared: {', '.join(failed)}")
+
+
+def _test(options: argparse.Namespace) -> int:
+    os.environ["HLOOM_GPU_TESTS"] = str((options.folder / "tests").resolve())
+    passed = run_tests(options.out, time.monotonic() + options.deadline)
+    print((options.out / PAGE).read_text().splitlines()[-1])
+    return 0 if passed else 1
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -172,15 +188,25 @@ class Run:
         ceilings = self.ask("ceilings", _MEASURE_SECONDS, do="ceilings", seconds=self.options.seconds)
         self.found.ceilings = ceilings.get("ceilings", {})
         print(f"ceilings: {self.found.ceilings or ceilings['error']}", flush=True)
+        self.found.costs = self.ask("ceilings", _MEASURE_SECONDS, do="costs", seconds=self.options.seconds).get("costs", {})
         self.worker("ceilings").stop()
         self.found.write(self.options.out)
         chosen = [case for case in self.index.cases if not self.options.names or case.name in self.options.names]
         rows = [case.row for case in chosen if case.row and not case.error]
+        self._measure_kernels(chosen)
         for peer in self.options.peers.split(","):
             for row in rows:
                 if PEERS[peer].takes(ROWS[row]) and time.monotonic() < self._end:
                     self._measure(row, peer)
             self.worker(peer).stop()
+
+    def _measure_kernels(self, cases: Sequence[Case]) -> None:
+        folder = str(self.options.folder.resolve())
+        for case in cases:
+            if not case.error and time.monotonic() < self._end:
+                self.found.kernels[case.name] = self.ask("kernels", _CHECK_SECONDS, do="kernels", folder=folder, name=case.name)
+                self.found.write(self.options.out)
+        self.worker("kernels").stop()
 
     def _measure(self, row: str, peer: str) -> None:
         folder = str(self.options.folder.resolve())

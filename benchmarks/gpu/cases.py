@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import ROWS, rounded
+from ..rows import rounded
+from .rows import ROWS
 
 INDEX = "index.json"
 

@@ -14,9 +14,9 @@ from .cases import Case, checksum, values
 from .expected import difference
 
 
-def load_case(case: Case, folder: Path, device: Callable[[Any], Any] | None = None) -> tuple[Any, list[np.ndarray]]:
+def load_case(case: Case, folder: Path, device: Callable[[Any], Any] | None = None, ending: str = ".hloom") -> tuple[Any, list[np.ndarray]]:
     """The executable with its values bound, and the inputs of a call. Raises ValueError where the seeds give other inputs here."""
-    exe = hloom.load(folder / f"{case.name}.hloom", device)
+    exe = hloom.load(folder / f"{case.name}{ending}", device)
     inputs, bound = values(case, folder, exe.signature)
     if checksum(inputs, bound) != case.checksum:
         raise ValueError("the inputs made here from the seeds are not those that the expected results belong to (another NumPy?)")

@@ -59,12 +59,12 @@ def _one(name: str, result: np.ndarray, kept: Mapping[str, np.ndarray], toleranc
     if chaotic:
         agree = float(np.mean(np.isclose(single, expected, atol=_APART)))
         return "" if agree > _AGREE else f"{name}: only {agree:.1%} of the elements agree"
-    if not np.issubdtype(expected.dtype, np.floating):
+    if not np.issubdtype(expected.dtype, np.inexact):
         wrong = int(np.count_nonzero(single != expected))
         sums_wrong = array.size > WHOLE and bool(np.any(_sums(array) != kept[f"{name}.sums"]))
         return f"{name}: {wrong} of {single.size} elements differ" if wrong or sums_wrong else ""
     finite = expected[np.isfinite(expected)]
-    scale = float(np.max(np.abs(finite.astype(np.float64)))) if finite.size else 0.0
+    scale = float(np.max(np.abs(_wide(finite)))) if finite.size else 0.0
     apart = _apart(single, expected)
     if apart > tolerance * scale:
         return f"{name} differs by {apart / (scale or 1):.2g} of the largest"
@@ -75,7 +75,7 @@ def _one(name: str, result: np.ndarray, kept: Mapping[str, np.ndarray], toleranc
 
 def _apart(found: np.ndarray, expected: np.ndarray) -> float:
     """The largest difference; infinite where one is infinite or no number and the other is not the same."""
-    a, b = found.astype(np.float64), expected.astype(np.float64)
+    a, b = _wide(found), _wide(expected)
     with np.errstate(invalid="ignore"):
         apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
     return float(np.max(np.nan_to_num(apart, nan=np.inf, posinf=np.inf), initial=0.0))
@@ -94,5 +94,8 @@ def _sample(array: np.ndarray) -> np.ndarray:
 
 
 def _sums(array: np.ndarray) -> np.ndarray:
-    wide = np.float64 if np.issubdtype(array.dtype, np.floating) else np.int64
-    return np.add.reduceat(array.astype(wide), np.arange(0, array.size, RUN))
+    return np.add.reduceat(_wide(array), np.arange(0, array.size, RUN))
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, np.int64))

@@ -19,13 +19,13 @@ from pathlib import Path
 from ..settings import ROOT
 
 _CODE = ("hloom", "runtime", "benchmarks", "tests/gpu")
-_FILES = ("tests/while_program.py", "tests/chain_program.py")
+_FILES = ("tests/while_program.py", "tests/chain_program.py", "tests/numerics/test_linear_algebra_on_cuda.py")
 _PACKAGES = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 """pytest, and what it needs: Python alone."""
 _RUN = """#!/bin/sh
 # On the machine with the GPU: checks and measures what was compiled for it, and prints a page to send back. Needs Python with NumPy and
 # cuda-python; torch, JAX, nvidia-cudnn and nvmath-python are used where they are there. $PYTHON names the interpreter, $OUT the folder for
-# results; $SECONDS_LEFT bounds the benchmarks.
+# results; $SECONDS_LEFT bounds the whole.
 exec sh "$(dirname "$0")/code/tests/gpu/run.sh" "$(dirname "$0")"
 """
 
@@ -37,6 +37,7 @@ def pack(folder: Path, target: str) -> None:
     for name in _CODE:
         shutil.copytree(ROOT / name, code / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _FILES:
+        (code / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, code / name)
     (code / "packages").mkdir()
     for name in _PACKAGES:
@@ -53,7 +54,7 @@ def pack(folder: Path, target: str) -> None:
 def _make_tests(folder: Path, target: str) -> None:
     folder.mkdir(exist_ok=True)
     environment = {**os.environ, "HLOOM_GPU_TESTS": str(folder.resolve()), "HLOOM_GPU_TARGET": target}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/gpu", "--ignore=tests/gpu/test_gpu_linear_algebra.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/gpu"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"the programs of tests/gpu are not made:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -39,7 +39,7 @@ class Peer:
     name: str
     title: str
     prepare: Callable[[Row, int, Path], Ready]
-    takes: Callable[[Row], bool] = lambda row: True
+    takes: Callable[[Row], bool] = lambda row: not row.policy
     modules: tuple[str, ...] = ()
 
 
@@ -186,7 +186,7 @@ def _to_numpy(tensors: Any) -> list[np.ndarray]:
 PEERS = {
     peer.name: peer
     for peer in [
-        Peer("hloom", "hloom", _hloom),
+        Peer("hloom", "hloom", _hloom, lambda row: True),
         Peer("cuda", "CUDA", _cuda, lambda row: row.program in FUNCTIONS),
         Peer("jax", "JAX", _jax, modules=("jax",)),
         Peer("compile", "torch.compile", _torch_compile),

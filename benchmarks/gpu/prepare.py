@@ -19,12 +19,16 @@ from typing import Any
 import numpy as np
 
 import hloom
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 
 from ..peers import program_path
-from ..rows import ROWS, Row
+from ..rows import Row
 from ..settings import ROOT
 from .cases import Case, Index, checksum, from_bytes, random_inputs
 from .expected import difference, keep
+from .kernels import MEASURED
+from .rows import ROWS
 
 EXAMPLES = ROOT / "examples"
 _LOOSE = 0.03
@@ -62,7 +66,10 @@ def _row(row: Row, folder: Path, target: str) -> Case:
     case = Case(row.name, row=row.name, tolerance=row.tolerance, chaotic=row.chaotic, reference="JAX on the CPU")
     case.checksum = checksum(inputs, dict(enumerate(weights)))
     bound = range(len(inputs), len(inputs) + len(weights))
-    if _compile(case, program_path(row), folder, target, bound):
+    policy = folder / f"{row.name}.policy.toml" if row.policy else None
+    if policy is not None:
+        policy.write_text(row.policy)
+    if _compile(case, program_path(row), folder, target, bound, policy):
         _save(case, folder, {}, _jax_results(row, inputs, weights))
     return case
 
@@ -78,7 +85,7 @@ def _jax_results(row: Row, inputs: Sequence[np.ndarray], weights: Sequence[np.nd
 def _program(name: str, path: Path, folder: Path, target: str) -> Case:
     """A program of one file; inputs and results from the .npz beside it (`in0`, `out0`: raw bytes), or from a seed and hloom on the CPU."""
     case = Case(name)
-    if not _compile(case, path, folder, target, ()):
+    if not _compile(case, path, folder, target, (), None):
         return case
     try:
         _expect(case, path, folder)
@@ -118,12 +125,14 @@ def _moved(array: np.ndarray) -> np.ndarray:
     return (array.astype(np.float64) * (1 + step)).astype(array.dtype)
 
 
-def _compile(case: Case, path: Path, folder: Path, target: str, bound: Sequence[int]) -> bool:
+def _compile(case: Case, path: Path, folder: Path, target: str, bound: Sequence[int], policy: Path | None) -> bool:
     """hloom-compile, in this process. False, and the reason in the case, where it does not succeed."""
     tool: Any = importlib.import_module("hloom.tools.compile")
     arguments = [str(path), "-o", str(folder / f"{case.name}.hloom"), f"--target={target}"]
     if bound:
         arguments.append(f"--bind={bound[0]}-{bound[-1]}")
+    if policy:
+        arguments.append(f"--policy={policy}")
     words = io.StringIO()
     start = time.perf_counter()
     with contextlib.redirect_stderr(words):
@@ -131,7 +140,10 @@ def _compile(case: Case, path: Path, folder: Path, target: str, bound: Sequence[
     case.compile_seconds = time.perf_counter() - start
     if failed:
         case.error = _first_line(words.getvalue()) or f"hloom-compile returned {failed}"
-    return not failed
+        return False
+    measured = Compilation(load_program(str(path)), target=target, bound=tuple(bound), profile=True, policy=policy)
+    measured.artifact().save(folder / f"{case.name}{MEASURED}")
+    return True
 
 
 def _save(case: Case, folder: Path, inputs: dict[str, np.ndarray], results: Sequence[np.ndarray]) -> None:

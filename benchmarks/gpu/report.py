@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..report import table
-from ..rows import ROWS
 from .peers import PEERS
+from .rows import ROWS
 from .timing import MOST_COPIES
 
 SECTION = "gpu"
@@ -22,6 +22,11 @@ around queued launches, over their number; hloom: its own graph, torch.compile a
 of all copies by the host's clock, over their number. **A call**: the host's clock over calls from Python that do not wait for each
 other. Each workload takes turns on copies of its own (weights and results too), enough to exceed twice the L2, at most {MOST_COPIES};
 GB/s count inputs, weights and results once. Bold: hloom is slower. Numbers are medians / least of the samples, in microseconds."""
+
+
+KERNELS = """The dearest thunks of each program, by events in its graph, which take a microsecond or so themselves; beside it the least that
+the compiler thinks possible, and what bounds it."""
+_DEAREST = 3
 
 
 @dataclass
@@ -35,8 +40,11 @@ class Found:
     machine: str = ""
     device: dict[str, Any] = field(default_factory=dict)
     ceilings: dict[str, float] = field(default_factory=dict)
+    costs: dict[str, float] = field(default_factory=dict)
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By case: `error` or `differs`, empty where it passed; `skipped` where there is no program."""
+    kernels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By case what kernels.py found; or `error`."""
     times: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By workload and peer: `device` and `call` in microseconds, `copies`, `bytes`, `differs`; or `error`."""
 
@@ -70,9 +78,13 @@ def section(found: Found) -> str:
     parts = [f"## GPU: {name}", f"{found.date}. {name}{versions}; {found.machine}; programs for {found.target}."]
     if found.ceilings:
         parts += ["### Ceilings", table(["what", "measured"], [[what, _number(value)] for what, value in found.ceilings.items()])]
+    if found.costs:
+        parts += ["### Costs", table(["what", "measured"], [[what, _number(value)] for what, value in found.costs.items()])]
     if found.times:
         parts += ["### Run time", HOW, "On the device:", _times(found, "device"), "hloom's median over each peer's:", _ratios(found)]
         parts += ["A call:", _times(found, "call")]
+    if found.kernels:
+        parts += ["### Kernels", KERNELS, _kernels(found)]
     if found.checks:
         parts += ["### Correctness", _checks(found)]
     notes = [
@@ -84,6 +96,17 @@ def section(found: Found) -> str:
     if notes:
         parts += ["### Failures and differences", "\n".join(notes)]
     return "\n\n".join(parts)
+
+
+def _kernels(found: Found) -> str:
+    lines = []
+    for name, answer in found.kernels.items():
+        if "error" in answer:
+            lines.append([name, "failed", answer["error"].replace("|", "/"), "", "", ""])
+        for kernel in sorted(answer.get("kernels", ()), key=lambda one: -one["us"])[:_DEAREST]:
+            roofline = [_number(kernel["roofline_us"]), kernel["bound"]] if "roofline_us" in kernel else ["–", ""]
+            lines.append([name, kernel["kernel"], kernel["source"], _number(kernel["us"]), *roofline])
+    return table(["program", "kernel", "source", "µs", "roofline, µs", "bound by"], lines)
 
 
 def _peers(found: Found) -> list[str]:

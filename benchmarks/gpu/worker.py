@@ -16,10 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import ROWS, Row
+from ..rows import Row
 from .cases import Index
 from .check import check, simulator
+from .costs import costs
 from .expected import difference
+from .kernels import kernel_times
+from .rows import ROWS
 
 
 def check_case(folder: str, name: str, device: str) -> dict[str, Any]:
@@ -59,6 +62,14 @@ def measure(folder: str, row: str, peer: str, seconds: float) -> dict[str, Any]:
     }
 
 
+def measure_kernels(folder: str, name: str) -> dict[str, Any]:
+    return {"kernels": kernel_times(Path(folder), name)}
+
+
+def measure_costs(seconds: float) -> dict[str, Any]:
+    return {"costs": costs(seconds)}
+
+
 def least_bytes(row: Row, folder: Path) -> int:
     """What a call must move at least: inputs, weights and results, each once."""
     given = sum(array.nbytes for array in (*row.inputs(), *row.weights()))
@@ -79,6 +90,8 @@ COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "facts": facts,
     "ceilings": measure_ceilings,
     "measure": measure,
+    "kernels": measure_kernels,
+    "costs": measure_costs,
 }
 
 

@@ -68,7 +68,9 @@ def folder(tmp_path_factory):
     programs, folder = tmp_path_factory.mktemp("programs"), tmp_path_factory.mktemp("prepared")
     for name, text in (("tanh", TANH), ("product", PRODUCT), ("unknown", "no program")):
         (programs / f"{name}.mlir").write_text(text)
-    assert command.main(["prepare", "--target=sm_90a", "-o", str(folder), f"--programs={programs}", "--only=tanh,product,unknown"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_ADDOPTS", f"-k '{TESTS}'")
+        assert command.main(["prepare", "--target=sm_90a", "-o", str(folder), f"--programs={programs}", "--only=tanh,product,unknown"]) == 0
     keep_texts(folder.rglob("*.hloom"), folder / "texts")
     keep_conditions(folder / "texts", "sm_90")
     return folder

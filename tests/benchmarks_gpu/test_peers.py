@@ -13,11 +13,11 @@ import pytest
 from benchmarks.gpu import peers
 from benchmarks.gpu.timing import MOST_COPIES, call_times, copies_for, device_times
 from benchmarks.peers import to_torch
-from benchmarks.rows import ROWS, Row, _layers, _norm, _random
+from benchmarks.rows import ROWS, Row, _norm, layers, random
 
 torch = pytest.importorskip("torch")
 NORM = Row("norm", "", "layernorm", partial(_norm, 6, 16))
-MLP = Row("mlp", "", "mlp", lambda: [_random(0, 4, 8)], partial(_layers, 8, 8))
+MLP = Row("mlp", "", "mlp", lambda: [random(0, 4, 8)], partial(layers, 8, 8))
 
 
 class Event:

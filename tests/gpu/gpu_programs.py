@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from while_program import HOST, WHILE
 
+import hloom
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.executable import Executable, load
 
-__all__ = ["CASE", "ELEMENTWISE", "FOR", "HOST", "WHILE", "build", "capability", "made", "matmul", "target"]
+__all__ = ["CASE", "ELEMENTWISE", "FOR", "HOST", "WHILE", "build", "capability", "made", "matmul", "target", "traced"]
 
 _READY, _MAKE_FOR = os.environ.get("HLOOM_GPU_TESTS", ""), os.environ.get("HLOOM_GPU_TARGET", "")
 
@@ -85,6 +87,19 @@ def _compiled(text: str, bound: tuple[int, ...], profile: bool, policy: Any) -> 
     from hloom.compiler.frontend import load_program
 
     return Compilation(load_program(text), target=target(), bound=bound, profile=profile, policy=policy).artifact()
+
+
+def traced(name: str, function: Callable[..., Any], *arguments: Any) -> Executable:
+    """A function of JAX's for this GPU, kept under a name."""
+    file = Path(_READY) / f"{name}.hloom"
+    if not _READY:
+        pytest.importorskip("torch_mlir", reason="it compiles what it runs")
+    if _MAKE_FOR or not _READY:
+        exe = hloom.compile(function, *arguments, target=target())
+    if _MAKE_FOR:
+        exe.save(file)
+        pytest.skip(f"made for {_MAKE_FOR}")
+    return load(file) if _READY else exe
 
 
 def build(text: str, folder: Path, bound: tuple[int, ...] = (), profile: bool = False, policy: Any = HOST) -> Executable:

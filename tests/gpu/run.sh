@@ -5,7 +5,7 @@
 #     sh DIR/run.sh                 the same with nothing but DIR
 #
 # Without DIR the programs are compiled here, which needs the compiler; with it Python, NumPy and cuda-python are enough. Whatever fails,
-# the rest runs. $PYTHON names the interpreter, $OUT the folder for results, $SECONDS_LEFT bounds the benchmarks.
+# the rest runs. $PYTHON names the interpreter, $OUT the folder for results, $SECONDS_LEFT bounds the whole: a third is for the tests.
 set -u
 code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-python3}
@@ -21,10 +21,9 @@ fi
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
 export PYTHONPATH="$code:$code/tests:$code/packages${PYTHONPATH:+:$PYTHONPATH}"
 cd "$code" || exit 1
-HLOOM_GPU_TESTS=$folder/tests "$python" -m pytest -q -rfEsxX -W ignore -p benchmarks.gpu -p no:cacheprovider tests/gpu \
-  >"$out/tests.txt" 2>&1 || failed=1
-tail -n 1 "$out/tests.txt"
-"$python" -m benchmarks.gpu run "$folder" -o "$out" --deadline="${SECONDS_LEFT:-100000}" >"$out/benchmarks.txt" 2>&1 || failed=1
+seconds=${SECONDS_LEFT:-100000}
+"$python" -m benchmarks.gpu tests "$folder" -o "$out" --deadline=$((seconds / 3)) || failed=1
+"$python" -m benchmarks.gpu run "$folder" -o "$out" --deadline=$((seconds * 2 / 3)) >"$out/benchmarks.txt" 2>&1 || failed=1
 tail -n 1 "$out/benchmarks.txt"
 "$python" -m benchmarks.gpu page "$out" || failed=1
 exit $failed

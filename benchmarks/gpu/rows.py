@@ -1,0 +1,92 @@
+"""The workloads on a GPU: those of every machine, and some of a GPU's size (bf16 products, attention, images, long reductions)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from hloom.runtime.dtypes import numpy_dtype
+
+from ..rows import ROWS as EVERYWHERE
+from ..rows import Arrays, Row, cast, layers, random
+
+_BF16 = numpy_dtype("bf16")
+
+
+def _matrices(*shapes: tuple[int, ...]) -> Arrays:
+    return [random(seed, *shape) for seed, shape in enumerate(shapes)]
+
+
+def _half(*shapes: tuple[int, ...]) -> Arrays:
+    return cast(partial(_matrices, *shapes), _BF16)
+
+
+_GENERATED = '[[kernel]]\nuse = "generated"\n'
+_LIBRARY = '[[kernel]]\nuse = "library"\n'
+
+
+def _linear(name: str, rows: int, width: int, out: int) -> list[Row]:
+    """By hloom's choice, its own kernels, and the library."""
+    title = f"linear, relu, {rows}×{width}×{out} bf16"
+    weights = partial(cast, partial(layers, width, out), _BF16)
+    row = Row(name, title, "mlp", partial(_half, (rows, width)), weights, gflop=2e-9 * rows * width * out, tolerance=0.05)
+    return [row, *_both(row)]
+
+
+def _both(row: Row) -> list[Row]:
+    kinds = {"generated": _GENERATED, "library": _LIBRARY}
+    return [replace(row, name=f"{row.name}.{kind}", title=f"{row.title}, {kind}", policy=policy) for kind, policy in kinds.items()]
+
+
+def _attention(name: str, program: str, queries: tuple[int, ...], keys: tuple[int, ...], title: str) -> Row:
+    gflop = 4e-9 * float(np.prod(queries)) * keys[2] / (2 if program == "causal_attention" else 1)
+    return Row(name, title, program, partial(_half, queries, keys, keys), gflop=gflop, tolerance=0.05)
+
+
+_LARGE = (8192, 4096)
+_HEADS, _LONG, _WIDE = (2, 16, 2048, 64), (1, 32, 4096, 128), (4096, 4096)
+_IMAGES = (32, 56, 56, 64)
+
+_OWN = [
+    Row("chain_bf16", "exp(tanh(x + b)), 8192×4096 bf16", "chain", partial(_half, _LARGE, (4096,)), tolerance=0.03),
+    Row("softmax_bf16", "softmax, 8192×4096 bf16", "softmax", partial(_half, _LARGE), tolerance=0.03),
+    Row("layernorm_bf16", "layernorm, 8192×4096 bf16", "layernorm", partial(_half, _LARGE, (4096,), (4096,)), tolerance=0.05),
+    Row("rmsnorm_bf16", "RMS norm, 8192×4096 bf16", "rmsnorm", partial(_half, _LARGE, (4096,)), tolerance=0.03),
+    Row("softmax_long", "softmax, 8×1,048,576 f32", "softmax", partial(_matrices, (8, 1 << 20))),
+    Row("row_sums", "sums of rows, 4096×4096 f32", "row_sums", partial(_matrices, _WIDE)),
+    Row("column_sums", "sums of columns, 4096×4096 f32", "column_sums", partial(_matrices, _WIDE)),
+    Row("whole_sum", "sum of 67,108,864 f32", "whole_sum", partial(_matrices, (8192, 8192)), tolerance=1e-3),
+    Row("transposed_add", "x.T + y, 4096×4096 f32", "transposed_add", partial(_matrices, _WIDE, _WIDE)),
+    Row("cumulative_sum", "cumulative sums of rows, 4096×4096 f32", "cumulative_sum", partial(_matrices, _WIDE)),
+    *_linear("linear_bf16", 4096, 4096, 4096),
+    *_linear("linear_bf16_wide", 8192, 1024, 4096),
+    *_linear("linear_bf16_odd", 333, 1000, 777),
+    *_linear("linear_bf16_row", 1, 4096, 11008),
+    *_linear("linear_bf16_rows", 16, 4096, 11008),
+    _attention("attention_bf16", "attention", _HEADS, _HEADS, "attention, 32 heads of 2048 tokens × 64, bf16"),
+    _attention("attention_causal_bf16", "causal_attention", _HEADS, _HEADS, "causal attention, 32 heads of 2048 tokens × 64, bf16"),
+    _attention("attention_causal_128", "causal_attention", _LONG, _LONG, "causal attention, 32 heads of 4096 tokens × 128, bf16"),
+    _attention("attention_decode", "attention", (1, 32, 1, 128), _LONG, "attention of one query, 32 heads of 4096 tokens × 128, bf16"),
+    Row(
+        "convolution_bf16",
+        "convolution 3×3, relu, 32×56×56×64 to 64, bf16",
+        "convolution",
+        partial(_half, _IMAGES),
+        partial(_half, (3, 3, 64, 64)),
+        gflop=2e-9 * 32 * 56 * 56 * 64 * 64 * 9,
+        tolerance=0.05,
+    ),
+    Row(
+        "depthwise_bf16",
+        "depthwise convolution 3×3, relu, 32×56×56×64, bf16",
+        "depthwise",
+        partial(_half, _IMAGES),
+        partial(_half, (3, 3, 1, 64)),
+        tolerance=0.05,
+    ),
+    Row("max_pool_bf16", "max pool 3×3, stride 2, 32×56×56×64, bf16", "max_pool", partial(_half, _IMAGES)),
+]
+
+ROWS = EVERYWHERE | {row.name: row for row in _OWN}
