@@ -25,7 +25,7 @@ ALIGNMENT = 16
 """What kernels may expect of an address; other memory is copied first."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Located:
     """A value's memory: at `address` of the GPU, or else in `host`. `owner` keeps it alive.
 
@@ -42,14 +42,19 @@ class Located:
 def caller_streams(values: Iterable[Any], index: int) -> list[int]:
     """The streams on which the frameworks of these values work at present, in the order of the values. Some frameworks do not say."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    found: dict[int, None] = {}
+    if torch is None and cupy is None:
+        return []
+    found: list[int] = []
+    of_torch = of_cupy = False
     for value in values:
-        if torch is not None and isinstance(value, torch.Tensor) and value.is_cuda:
-            found[torch.cuda.current_stream(index).cuda_stream] = None
-        if cupy is not None and isinstance(value, cupy.ndarray):
+        if not of_torch and torch is not None and isinstance(value, torch.Tensor) and value.is_cuda:
+            of_torch = True
+            found.append(torch._C._cuda_getCurrentRawStream(index))
+        elif not of_cupy and cupy is not None and isinstance(value, cupy.ndarray):
+            of_cupy = True
             with cupy.cuda.Device(index):
-                found[cupy.cuda.get_current_stream().ptr] = None
-    return list(found)
+                found.append(cupy.cuda.get_current_stream().ptr)
+    return found if len(found) < 2 or found[0] != found[1] else found[:1]
 
 
 def locate(spec: TensorSpec, value: Any, driver: Any, stream: int, *, writable: bool = False) -> Located:
@@ -74,9 +79,10 @@ def _on_gpu(value: Any) -> bool:
 
 
 def _locate_torch(spec: TensorSpec, tensor: Any, driver: Any, stream: int, writable: bool) -> Located:
-    check(spec, torch_name(tensor.dtype), tuple(tensor.shape))
+    if tensor.shape != spec.shape or torch_name(tensor.dtype) != spec.dtype:
+        check(spec, torch_name(tensor.dtype), tuple(tensor.shape))
     index = driver.index
-    if tensor.device.index != index:
+    if tensor.get_device() != index:
         remedy = f"move it with .to('cuda:{index}')"
         raise InputError(f"{spec.name} lies on {tensor.device}; this program runs on cuda:{index}", remedy=remedy)
     dense = tensor.is_contiguous() and not tensor.is_neg() and not is_conjugate(spec, tensor)

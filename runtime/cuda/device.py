@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,12 @@ class CudaDevice:
         with self._driver.current():
             self._load(needs)
         slots = program.slots["main"]
-        self._varying = [slot for slot in slots if slot[0] == "result" or (slot[0] == "argument" and slot not in self._static)]
+        self._read = [slot for slot in slots if slot[0] == "argument" and slot not in self._static]
+        self._written = [slot for slot in slots if slot[0] == "result"]
+        """What a call gives: by the addresses of these, in this order, graphs are kept."""
+        places = {index: place for place, index in enumerate(program.positions)}
+        self._places = [places[index] for _, index in self._read]
+        """Where among the inputs each that is read stands."""
 
     # Loading.
 
@@ -99,35 +104,33 @@ class CudaDevice:
 
     # Order.
 
-    @contextlib.contextmanager
-    def _turn(self, values: Iterable[Any] = ()) -> Iterator[tuple[int, list[Located]]]:
+    def _turn(self, values: Sequence[Any] = ()) -> _Turn:
         """A call's turn on the GPU: the stream for its work, and a list for the arrays that the work uses.
 
         The work comes after the last call's, since they share memory, and after what the frameworks of `values` have enqueued by now; what
         they enqueue later comes after it.
         """
-        driver = self._driver
-        with self._lock, driver.current():
-            stream, *others = caller_streams(values, driver.index) or [self._stream]
-            if any(map(driver.is_captured, (stream, *others))):
-                remedy = "call it outside of the capture: it is a CUDA graph of its own"
-                raise CudaError("a program cannot be called while its caller's stream is captured", remedy=remedy)
-            for other in others:
-                follow(driver, stream, other)
-            if self._has_worked:
-                driver.wait(stream, self._done)
-            self._held.drop()
-            driver.free_waiting()
-            used: list[Located] = []
-            try:
-                yield stream, used
-            finally:
-                self._has_worked = True
-                self._end_turn(stream, others, [located for located in used if located.is_lent])
+        return _Turn(self, values)
 
-    def _end_turn(self, stream: int, others: Iterable[int], lent: list[Any]) -> None:
+    def _begin_turn(self, values: Sequence[Any]) -> tuple[int, list[int]]:
+        """The stream of the turn, and those of other frameworks."""
+        driver = self._driver
+        stream, *others = caller_streams(values, driver.index) or (self._stream,)
+        if driver.is_captured(stream) or any(map(driver.is_captured, others)):
+            remedy = "call it outside of the capture: it is a CUDA graph of its own"
+            raise CudaError("a program cannot be called while its caller's stream is captured", remedy=remedy)
+        for other in others:
+            follow(driver, stream, other)
+        if self._has_worked:
+            driver.wait(stream, self._done)
+        self._held.drop()
+        driver.free_waiting()
+        return stream, others
+
+    def _end_turn(self, stream: int, others: Sequence[int], used: Sequence[Located]) -> None:
+        self._has_worked = True
         try:
-            self._held.add(lent, stream)
+            self._held.add([located for located in used if located.is_lent], stream)
             self._driver.record(self._done, stream)
             for other in others:
                 self._driver.wait(other, self._done)
@@ -143,7 +146,7 @@ class CudaDevice:
     # Bound values.
 
     def bind(self, arrays: Mapping[int, Any]) -> None:
-        with self._turn(arrays.values()) as (stream, used):
+        with self._turn([*arrays.values()]) as (stream, used):
             bound = self.program.signature.bound
             found = {("argument", index): self._locate(spec, arrays[index], stream, used) for index, spec in bound.items()}
             temporary = self._init_memory()
@@ -203,18 +206,17 @@ class CudaDevice:
 
     def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, *, in_place: bool = False) -> list[Any]:
         with self._turn([*inputs, *(outputs or ())]) as (stream, used):
-            specs = self.program.signature.inputs
-            found = [self._locate(spec, value, stream, used) for spec, value in zip(specs, inputs)]
-            given = dict(zip(self.program.positions, zip(found, specs)))
-            addresses = {
-                ("argument", index): self._input(index, *given[index], stream) for kind, index in self._varying if kind == "argument"
-            }
+            specs, driver = self.program.signature.inputs, self._driver
+            for spec, value in zip(specs, inputs):
+                used.append(locate(spec, value, driver, stream))
+            found = used[:]
+            addresses = [self._input(place, found[place], specs[place], stream) for place in self._places]
             if outputs is None:
                 return self._call_fresh(found, addresses, stream)
-            self._call_into(outputs, addresses, list(given.values()), stream, used)
+            self._call_into(outputs, addresses, found, stream, used)
             return list(outputs)
 
-    def _call_fresh(self, found: Sequence[Located], addresses: dict[Slot, int], stream: int) -> list[Any]:
+    def _call_fresh(self, found: Sequence[Located], addresses: Sequence[int], stream: int) -> list[Any]:
         kind, on_gpu = self._results_kind(found)
         made = [new_result(kind if on_gpu else "host", spec, self._driver, stream) for spec in self.program.signature.outputs]
         self._launch(addresses, [address for _, address in made], stream)
@@ -226,8 +228,8 @@ class CudaDevice:
     def _call_into(
         self,
         outputs: Sequence[Any],
-        addresses: dict[Slot, int],
-        inputs: list[tuple[Located, TensorSpec]],
+        addresses: Sequence[int],
+        inputs: Sequence[Located],
         stream: int,
         used: list[Located],
     ) -> None:
@@ -235,7 +237,7 @@ class CudaDevice:
         if len(outputs) != len(specs):
             raise ArityError(f"the program has {len(specs)} results, got {len(outputs)} outputs")
         found = [self._locate(spec, value, stream, used, writable=True) for spec, value in zip(specs, outputs)]
-        taken = [(located.address, spec) for located, spec in inputs if located.host is None]
+        taken = [(located.address, spec) for located, spec in zip(inputs, self.program.signature.inputs) if located.host is None]
         temporary: dict[int, Any] = {}
         places = []
         for number, (located, spec) in enumerate(zip(found, specs)):
@@ -262,14 +264,14 @@ class CudaDevice:
             return there, True
         return next((located.kind for located in found if located.kind != "numpy"), "numpy"), False
 
-    def _input(self, index: int, located: Located, spec: TensorSpec, stream: int) -> int:
+    def _input(self, place: int, located: Located, spec: TensorSpec, stream: int) -> int:
         """Where the program reads an input: in place, or in memory of our own if it lies on the host or at an odd address."""
         if located.host is None and located.address % ALIGNMENT == 0:
             return located.address
-        if index not in self._staging:
-            self._staging[index] = self._driver.allocate(max(spec.nbytes, 1))
-        self._copy_in(self._staging[index], located, spec, stream)
-        return self._staging[index]
+        if place not in self._staging:
+            self._staging[place] = self._driver.allocate(max(spec.nbytes, 1))
+        self._copy_in(self._staging[place], located, spec, stream)
+        return self._staging[place]
 
     def _copy_in(self, target: int, located: Located, spec: TensorSpec, stream: int) -> None:
         if located.host is not None:
@@ -277,9 +279,8 @@ class CudaDevice:
         else:
             self._driver.copy(target, located.address, spec.nbytes, stream)
 
-    def _launch(self, addresses: dict[Slot, int], results: Sequence[int], stream: int) -> None:
-        varying = addresses | {("result", number): address for number, address in enumerate(results)}
-        places = tuple(varying[slot] for slot in self._varying)
+    def _launch(self, read: Sequence[int], results: Sequence[int], stream: int) -> None:
+        places = (*read, *[results[number] for _, number in self._written])
         if self._steps["main"].waits:
             self._launched_ns = time.monotonic_ns()
             self._record_main(self._driver.enqueuer(stream), places)
@@ -289,7 +290,7 @@ class CudaDevice:
         graph.launch(stream)
 
     def _record_main(self, recorder: Any, varying: Addresses) -> None:
-        there = dict(zip(self._varying, varying))
+        there = dict(zip([*self._read, *self._written], varying))
         buffers = [there[slot] if slot in there else self._static.address(_static_name(slot)) for slot in self.program.slots["main"]]
         self._steps["main"].execute(recorder, BufferAddresses(buffers))
 
@@ -312,6 +313,40 @@ class CudaDevice:
             self._driver.free(address)
         if done := getattr(self, "_done", 0):
             self._driver.free_event(done)
+
+
+class _Turn:
+    """The block of `CudaDevice._turn`; a class, for each call is inside one."""
+
+    __slots__ = ("_current", "_device", "_others", "_stream", "_used", "_values")
+
+    def __init__(self, device: CudaDevice, values: Sequence[Any]):
+        self._device, self._values = device, values
+
+    def __enter__(self) -> tuple[int, list[Located]]:
+        device = self._device
+        device._lock.acquire()
+        try:
+            self._current = device._driver.current()
+            self._current.__enter__()
+            try:
+                self._stream, self._others = device._begin_turn(self._values)
+            except BaseException:
+                self._current.__exit__(None, None, None)
+                raise
+        except BaseException:
+            device._lock.release()
+            raise
+        self._used: list[Located] = []
+        return self._stream, self._used
+
+    def __exit__(self, *error: object) -> None:
+        device = self._device
+        try:
+            device._end_turn(self._stream, self._others, self._used)
+        finally:
+            self._current.__exit__(*error)
+            device._lock.release()
 
 
 def _static_name(slot: Slot) -> Any:

@@ -9,14 +9,15 @@ import contextlib
 import functools
 import importlib
 import os
+import sys
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..artifact import Buffer
 from ..errors import CudaError, MissingDriverError, MissingLibraryError
+from .direct import Direct
 from .enqueuer import Enqueuer
 from .libraries import checked
 from .recorder import Recorder
@@ -38,7 +39,9 @@ class Driver:
         self._process, self.index = os.getpid(), index
         self._open(index)
         require_driver(self._call("cuDriverGetVersion"))
-        self._context = self._call("cuDevicePrimaryCtxRetain", self._call("cuDeviceGet", index))
+        self._direct = Direct(self._call, lambda function, status: self.check(function, self._api.CUresult(status)))
+        self._relaxed = int(self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        self._context = int(self._call("cuDevicePrimaryCtxRetain", self._call("cuDeviceGet", index)))
         self._device = self._core.Device(index)
         with self.current():
             self._device.set_current()
@@ -77,25 +80,14 @@ class Driver:
         if status:
             raise CudaError(f"{function} failed on GPU {self.index}: {self._describe(status)}")
 
-    @contextlib.contextmanager
-    def current(self) -> Iterator[None]:
+    def current(self) -> _Current:
         """Makes this GPU's context the calling thread's for the time of a block, and then the one that was.
 
         Nor does what is called in the block, on streams of ours, disturb a capture of somebody else's.
         """
         if os.getpid() != self._process:
             raise CudaError("this process was forked from one that used the GPU: it cannot use it", remedy="start it by 'spawn'")
-        before = self._call("cuCtxGetCurrent")
-        ours = int(before) == int(self._context)
-        if not ours:
-            self._call("cuCtxSetCurrent", self._context)
-        mode = self._call("cuThreadExchangeStreamCaptureMode", self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
-        try:
-            yield
-        finally:
-            self._api.cuThreadExchangeStreamCaptureMode(mode)
-            if not ours:
-                self._api.cuCtxSetCurrent(before)
+        return _Current(self)
 
     # Memory.
 
@@ -122,7 +114,7 @@ class Driver:
 
     def free_waiting(self) -> None:
         """Gives back what waits, once all that is enqueued by now has run, on whatever stream; where that cannot be told it waits on."""
-        if not self._waiting:
+        if not self._waiting or self._is_capturing():
             return
         event = self.new_event()
         addresses = []  # taken first: what another thread adds from now on may be used by work that comes later
@@ -138,6 +130,11 @@ class Driver:
             for address in addresses:
                 self.free_on(self._last_stream, address)
         self.free_event(event)
+
+    def _is_capturing(self) -> bool:
+        """Whether this thread captures a graph of torch's, which recording an event of the whole context would break."""
+        torch = sys.modules.get("torch")
+        return torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
     def _release(self, function: str, *arguments: Any) -> None:
         """Frees something, from whichever thread the garbage collector runs in, at exit too, when the driver may be gone."""
@@ -168,7 +165,7 @@ class Driver:
 
     def is_captured(self, stream: int) -> bool:
         """Whether what is enqueued on the stream becomes part of somebody's graph instead of running."""
-        return bool(int(self._call("cuStreamIsCapturing", self._stream(stream))))
+        return self._direct.is_capturing(stream)
 
     def synchronise(self, stream: int) -> None:
         self._call("cuStreamSynchronize", self._stream(stream))
@@ -182,11 +179,11 @@ class Driver:
         self._release("cuEventDestroy", self._api.CUevent(event))
 
     def record(self, event: int, stream: int) -> None:
-        self._call("cuEventRecord", self._api.CUevent(event), self._stream(stream))
+        self._direct.record(event, stream)
 
     def wait(self, stream: int, event: int) -> None:
         """Work enqueued on the stream from now on waits for the event; the host does not."""
-        self._call("cuStreamWaitEvent", self._stream(stream), self._api.CUevent(event), 0)
+        self._direct.wait(stream, event)
 
     def has_happened(self, event: int) -> bool:
         """Whether what the event was recorded behind has run; True for one that was never recorded."""
@@ -242,6 +239,10 @@ class Driver:
         """For work that no graph holds."""
         return Enqueuer(self, stream)
 
+    def launch(self, graph: int, stream: int) -> None:
+        """Enqueues a graph that is ready to be launched."""
+        self._direct.launch(graph, stream)
+
     def call(self, function: str, *arguments: Any) -> Any:
         """For Recorder and Graph: a call of the driver's API."""
         return self._call(function, *arguments)
@@ -255,6 +256,29 @@ class Driver:
     def core(self) -> Any:
         """For them: cuda.core."""
         return self._core
+
+
+class _Current:
+    """The block of `Driver.current`; a class, for each call of a program is inside one."""
+
+    __slots__ = ("_before", "_driver", "_mode")
+
+    def __init__(self, driver: Driver):
+        self._driver = driver
+
+    def __enter__(self) -> None:
+        driver = self._driver
+        self._before = driver._direct.current_context()
+        if self._before != driver._context:
+            driver._call("cuCtxSetCurrent", driver._context)
+        self._mode = driver._direct.exchange_capture_mode(driver._relaxed)
+
+    def __exit__(self, *error: object) -> None:
+        driver = self._driver
+        if self._before != driver._context:
+            driver._api.cuCtxSetCurrent(driver._api.CUcontext(self._before))
+        with contextlib.suppress(CudaError):  # what went wrong before is told
+            driver._direct.exchange_capture_mode(self._mode)
 
 
 def _import(module: str) -> Any:

@@ -207,6 +207,7 @@ class Graph:
 
     def __init__(self, driver: Any, object_: Any):
         self._driver, self.object = driver, object_
+        self._handle = int(object_.handle)
 
     def launch(self, stream: int) -> None:
-        self._driver.call("cuGraphLaunch", self.object.handle, self._driver.api.CUstream(stream))
+        self._driver.launch(self._handle, stream)

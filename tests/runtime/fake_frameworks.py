@@ -18,6 +18,9 @@ class Tensor(FakeGpuArray):
     is_cuda = True
     device = SimpleNamespace(index=0)
 
+    def get_device(self) -> int:
+        return 0
+
     def __init__(self, array: Any):
         super().__init__(array)
         self.dtype, self.shape, self.stream = "torch.float32", self.host.shape, Torch.stream
@@ -68,7 +71,7 @@ class Torch:
     float32 = np.float32
 
     def __init__(self) -> None:
-        self.cuda = SimpleNamespace(current_stream=lambda index: SimpleNamespace(cuda_stream=self.stream))
+        self._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda index: self.stream)
 
     def empty(self, shape: Any, dtype: Any, device: str) -> Tensor:
         assert device == "cuda:0"

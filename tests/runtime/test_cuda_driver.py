@@ -56,6 +56,31 @@ class CountingApi:
         return function
 
 
+class ThroughBindings:
+    """What runtime/cuda/direct.py calls by address, as calls of the bindings; the emulated driver runs the real one."""
+
+    def __init__(self, call, check):
+        self._call = call
+
+    def current_context(self):
+        return int(self._call("cuCtxGetCurrent"))
+
+    def exchange_capture_mode(self, mode):
+        return self._call("cuThreadExchangeStreamCaptureMode", mode)
+
+    def is_capturing(self, stream):
+        return bool(self._call("cuStreamIsCapturing", stream))
+
+    def wait(self, stream, event):
+        self._call("cuStreamWaitEvent", stream, event, 0)
+
+    def record(self, event, stream):
+        self._call("cuEventRecord", event, stream)
+
+    def launch(self, graph, stream):
+        self._call("cuGraphLaunch", graph, stream)
+
+
 _WITHOUT_CONTEXT = {
     "cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxGetCurrent", "cuGetErrorName",
     "cuGetErrorString", "cuGetProcAddress", "cuThreadExchangeStreamCaptureMode",
@@ -110,6 +135,7 @@ def counted(monkeypatch):
         Linker=core.Linker,
         LinkerOptions=core.LinkerOptions,
     )
+    monkeypatch.setattr(driver_module, "Direct", ThroughBindings)
     monkeypatch.setattr(driver_module, "_import", lambda name: api if name == "cuda.bindings.driver" else fake_core)
     driver = Driver(0)
     assert api.context == THEIRS
@@ -410,7 +436,7 @@ def test_failures_are_told_in_the_drivers_words(counted):
 def test_what_the_fake_has_is_what_the_driver_has():
     from fake_driver import FakeDriver, FakeRecorder
 
-    public = {name for name in vars(Driver) if not name.startswith("_")} - {"call", "check", "api", "core"}
+    public = {name for name in vars(Driver) if not name.startswith("_")} - {"call", "check", "launch", "api", "core"}
     assert public <= {name for name in dir(FakeDriver) if not name.startswith("_")}
     assert {name for name in vars(Recorder) if not name.startswith("_")} - {"begin_graph"} <= set(dir(FakeRecorder(FakeDriver())))
 
