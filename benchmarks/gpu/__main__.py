@@ -194,6 +194,7 @@ class Run:
         chosen = [case for case in self.index.cases if not self.options.names or case.name in self.options.names]
         rows = [case.row for case in chosen if case.row and not case.error]
         self._measure_kernels(chosen)
+        self._measure_programs([case for case in chosen if not case.row])
         for peer in self.options.peers.split(","):
             for row in rows:
                 if PEERS[peer].takes(ROWS[row]) and time.monotonic() < self._end:
@@ -207,6 +208,15 @@ class Run:
                 self.found.kernels[case.name] = self.ask("kernels", _CHECK_SECONDS, do="kernels", folder=folder, name=case.name)
                 self.found.write(self.options.out)
         self.worker("kernels").stop()
+
+    def _measure_programs(self, cases: Sequence[Case]) -> None:
+        folder = str(self.options.folder.resolve())
+        for case in cases:
+            if not case.error and time.monotonic() < self._end:
+                request = {"do": "program", "folder": folder, "name": case.name, "seconds": self.options.seconds}
+                self.found.programs[case.name] = self.ask("programs", _CHECK_SECONDS, **request)
+                self.found.write(self.options.out)
+        self.worker("programs").stop()
 
     def _measure(self, row: str, peer: str) -> None:
         folder = str(self.options.folder.resolve())

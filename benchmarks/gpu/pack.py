@@ -1,7 +1,7 @@
 """What else the machine with the GPU needs goes into the prepared folder: hloom's runtime, these benchmarks, tests/gpu, pytest.
 
     DIR/run.sh      the one command there
-    DIR/code        hloom, runtime, benchmarks, tests/gpu as in a checkout, and packages, pytest's own
+    DIR/code        hloom, runtime (with its native library), benchmarks, tests/gpu as in a checkout, and packages, pytest's own
     DIR/tests       the programs of tests/gpu
 
 So Python (3.11 or later), NumPy and cuda-python are enough there.
@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from hloom.runtime.library import native
 
 from ..settings import ROOT
 
@@ -39,6 +41,7 @@ def pack(folder: Path, target: str) -> None:
     for name in _FILES:
         (code / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, code / name)
+    shutil.copy(str(native()._name), code / "runtime")
     (code / "packages").mkdir()
     for name in _PACKAGES:
         spec = importlib.util.find_spec(name)

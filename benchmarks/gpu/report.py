@@ -26,6 +26,7 @@ GB/s count inputs, weights and results once. Bold: hloom is slower. Numbers are 
 
 KERNELS = """The dearest thunks of each program, by events in its graph, which take a microsecond or so themselves; beside it the least that
 the compiler thinks possible, and what bounds it."""
+PROGRAMS = "Examples and model programs, hloom alone: their arrays stay where they are. Microseconds, median / least."
 _DEAREST = 3
 
 
@@ -45,6 +46,8 @@ class Found:
     """By case: `error` or `differs`, empty where it passed; `skipped` where there is no program."""
     kernels: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By case what kernels.py found; or `error`."""
+    programs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By case that is no workload `device` and `call`, as in `times`; or `error`."""
     times: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By workload and peer: `device` and `call` in microseconds, `copies`, `bytes`, `differs`; or `error`."""
 
@@ -83,6 +86,8 @@ def section(found: Found) -> str:
     if found.times:
         parts += ["### Run time", HOW, "On the device:", _times(found, "device"), "hloom's median over each peer's:", _ratios(found)]
         parts += ["A call:", _times(found, "call")]
+    if found.programs:
+        parts += ["### Programs", PROGRAMS, _programs(found)]
     if found.kernels:
         parts += ["### Kernels", KERNELS, _kernels(found)]
     if found.checks:
@@ -96,6 +101,14 @@ def section(found: Found) -> str:
     if notes:
         parts += ["### Failures and differences", "\n".join(notes)]
     return "\n\n".join(parts)
+
+
+def _programs(found: Found) -> str:
+    lines = []
+    for name, one in found.programs.items():
+        cells = [f"{_number(one[what]['median'])} / {_number(one[what]['least'])}" for what in ("device", "call") if what in one]
+        lines.append([name, *(cells or ["failed", one.get("error", "").replace("|", "/")])])
+    return table(["program", "on the device", "a call"], lines)
 
 
 def _kernels(found: Found) -> str:

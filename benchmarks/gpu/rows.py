@@ -45,6 +45,12 @@ def _attention(name: str, program: str, queries: tuple[int, ...], keys: tuple[in
     return Row(name, title, program, partial(_half, queries, keys, keys), gflop=gflop, tolerance=0.05)
 
 
+def _convolution(name: str, program: str, title: str, filters: tuple[int, ...]) -> list[Row]:
+    gflop = 2e-9 * 32 * 56 * 56 * float(np.prod(filters))
+    row = Row(name, title, program, partial(_half, _IMAGES), partial(_half, filters), gflop=gflop, tolerance=0.05)
+    return [row, *_both(row)]
+
+
 _LARGE = (8192, 4096)
 _HEADS, _LONG, _WIDE = (2, 16, 2048, 64), (1, 32, 4096, 128), (4096, 4096)
 _IMAGES = (32, 56, 56, 64)
@@ -69,23 +75,8 @@ _OWN = [
     _attention("attention_causal_bf16", "causal_attention", _HEADS, _HEADS, "causal attention, 32 heads of 2048 tokens × 64, bf16"),
     _attention("attention_causal_128", "causal_attention", _LONG, _LONG, "causal attention, 32 heads of 4096 tokens × 128, bf16"),
     _attention("attention_decode", "attention", (1, 32, 1, 128), _LONG, "attention of one query, 32 heads of 4096 tokens × 128, bf16"),
-    Row(
-        "convolution_bf16",
-        "convolution 3×3, relu, 32×56×56×64 to 64, bf16",
-        "convolution",
-        partial(_half, _IMAGES),
-        partial(_half, (3, 3, 64, 64)),
-        gflop=2e-9 * 32 * 56 * 56 * 64 * 64 * 9,
-        tolerance=0.05,
-    ),
-    Row(
-        "depthwise_bf16",
-        "depthwise convolution 3×3, relu, 32×56×56×64, bf16",
-        "depthwise",
-        partial(_half, _IMAGES),
-        partial(_half, (3, 3, 1, 64)),
-        tolerance=0.05,
-    ),
+    *_convolution("convolution_bf16", "convolution", "convolution 3×3, relu, 32×56×56×64 to 64, bf16", (3, 3, 64, 64)),
+    *_convolution("depthwise_bf16", "depthwise", "depthwise convolution 3×3, relu, 32×56×56×64, bf16", (3, 3, 1, 64)),
     Row("max_pool_bf16", "max pool 3×3, stride 2, 32×56×56×64, bf16", "max_pool", partial(_half, _IMAGES)),
 ]
 

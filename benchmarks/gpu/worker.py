@@ -22,6 +22,7 @@ from .check import check, simulator
 from .costs import costs
 from .expected import difference
 from .kernels import kernel_times
+from .peers import PEERS, program_ready
 from .rows import ROWS
 
 
@@ -44,7 +45,6 @@ def measure_ceilings(seconds: float) -> dict[str, Any]:
 
 
 def measure(folder: str, row: str, peer: str, seconds: float) -> dict[str, Any]:
-    from .peers import PEERS
     from .timing import copies_for
 
     for module in PEERS[peer].modules:
@@ -70,6 +70,11 @@ def measure_costs(seconds: float) -> dict[str, Any]:
     return {"costs": costs(seconds)}
 
 
+def measure_program(folder: str, name: str, seconds: float) -> dict[str, Any]:
+    ready = program_ready(Index.read(Path(folder)).case(name), Path(folder))
+    return {"device": asdict(ready.device(seconds)), "call": asdict(ready.call(seconds))}
+
+
 def least_bytes(row: Row, folder: Path) -> int:
     """What a call must move at least: inputs, weights and results, each once."""
     given = sum(array.nbytes for array in (*row.inputs(), *row.weights()))
@@ -90,6 +95,7 @@ COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "facts": facts,
     "ceilings": measure_ceilings,
     "measure": measure,
+    "program": measure_program,
     "kernels": measure_kernels,
     "costs": measure_costs,
 }

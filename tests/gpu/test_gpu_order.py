@@ -115,3 +115,19 @@ def test_programs_that_go_while_they_run(tmp_path, torch):
         del exe
         stream.synchronize()
         np.testing.assert_allclose(result.cpu().numpy(), np.tanh(HOST[0]), atol=1e-5)
+
+
+def test_captures_of_the_calling_thread_outlive_results_that_go(torch):
+    """Recording an event of the whole context would end them: the memory waits until they are over."""
+    driver = default_driver()
+    with driver.current():
+        place = driver.allocate_on(driver.stream, 1 << 20)
+        x, graph = torch.ones(64, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x + 1
+            driver.free_later(place)
+            driver.free_waiting()
+        driver.free_waiting()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert y.tolist() == [2.0] * 64

@@ -52,23 +52,6 @@ def test_tensor_maps_that_are_not_aligned():
 
 
 @question
-def test_captures_outlive_results_that_go():
-    """Does a torch graph that is being captured, by another thread say, survive that memory waits for all work of the context?"""
-    torch = pytest.importorskip("torch")
-    driver = default_driver()
-    with driver.current():
-        place = driver.allocate_on(driver.stream, 1 << 20)
-        x, graph = torch.ones(64, device="cuda"), torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            y = x + 1
-            driver.free_later(place)
-            driver.free_waiting()
-    graph.replay()
-    torch.cuda.synchronize()
-    assert y.tolist() == [2.0] * 64
-
-
-@question
 def test_cusolver():
     """A factorisation, enqueued by the call."""
     changed = made(ELEMENTWISE)
