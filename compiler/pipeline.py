@@ -94,7 +94,18 @@ STAGES = (
     Stage(
         "gpu",
         "each group as a kernel of a gpu.module, its tiles distributed over threads",
-        ("distribute-scatters", "distribute-sorts", "distribute-tiles", "join-kernels", "join-chains", "canonicalize", "cse"),
+        (
+            "distribute-scatters",
+            "distribute-sorts",
+            "distribute-tiles",
+            "join-kernels",
+            "join-chains",
+            "canonicalize",
+            "cse",
+            "load-ahead",
+            "canonicalize",
+            "cse",
+        ),
         kind="cuda",
     ),
     Stage(

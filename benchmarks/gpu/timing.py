@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MOST_COPIES = 32
+MOST_COPIES = 8
 _MOST_LAUNCHES = 64
 _SAMPLE_SECONDS = 0.02
 """What a sample may hold, but one turn of all copies it holds at least."""
