@@ -64,11 +64,13 @@ def present_gpu() -> Target | None:
         ctypes.CDLL(_DRIVER)  # cuda-python takes long to import, to find out as much
         from hloom.runtime.cuda.driver import default_driver
 
-        capability = default_driver().capability
+        gpu = default_driver()
     except (OSError, ExecutionError):
         return None
-    known = [target for target in map(load_target, known_targets()) if target.kind == "cuda" and runs_on(target.cpu, capability)]
-    return max(known, key=lambda target: target.compute_capability, default=None)
+    known = [target for target in map(load_target, known_targets()) if target.kind == "cuda" and runs_on(target.cpu, gpu.capability)]
+    own = [target for target in known if target.name in gpu.name.lower()]  # a product's, such as h200 for "NVIDIA H200"
+    of_generation = [target for target in known if target.name.startswith("sm_")]
+    return max(own or of_generation, key=lambda target: target.compute_capability, default=None)
 
 
 def load_target(name: str) -> Target:

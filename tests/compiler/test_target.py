@@ -121,8 +121,8 @@ def test_extensions_are_entries(name):
 
 
 class _Gpu:
-    def __init__(self, capability):
-        self.capability = capability
+    def __init__(self, capability, name="NVIDIA GPU"):
+        self.capability, self.name = capability, name
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,14 @@ def test_auto_is_the_known_target_that_fits_the_gpu_best(monkeypatch, capability
     monkeypatch.setattr(targets, "_DRIVER", None)  # the process itself, which loads anywhere
     monkeypatch.setattr(driver, "default_driver", lambda: _Gpu(capability))
     assert resolve("auto") == (load_target(name) if name else host())
+
+
+@pytest.mark.parametrize(("product", "name"), [("NVIDIA H200", "h200"), ("NVIDIA H100 80GB HBM3", "sm_90a")])
+def test_auto_is_a_products_own_target_where_there_is_one(monkeypatch, product, name):
+    monkeypatch.delenv("HLOOM_TARGET")
+    monkeypatch.setattr(targets, "_DRIVER", None)
+    monkeypatch.setattr(driver, "default_driver", lambda: _Gpu(90, product))
+    assert resolve("auto") == load_target(name)
 
 
 def test_auto_is_the_processor_without_a_driver_or_gpu(monkeypatch):
