@@ -84,7 +84,8 @@ def section(found: Found) -> str:
     if found.costs:
         parts += ["### Costs", table(["what", "measured"], [[what, _number(value)] for what, value in found.costs.items()])]
     if found.times:
-        parts += ["### Run time", HOW, "On the device:", _times(found, "device"), "hloom's median over each peer's:", _ratios(found)]
+        parts += ["### Run time", HOW, "On the device:", _times(found, "device")]
+        parts += ["hloom's median over each peer's:", _ratios(found)] if len(_peers(found)) > 1 else []
         parts += ["A call:", _times(found, "call")]
     if found.programs:
         parts += ["### Programs", PROGRAMS, _programs(found)]
@@ -168,6 +169,8 @@ def _ratios(found: Found) -> str:
     lines = []
     for row, by_peer in found.times.items():
         ours = by_peer.get("hloom", {}).get("device")
+        if len(by_peer) < 2:
+            continue
         theirs = [by_peer.get(peer, {}).get("device") for peer in peers]
         cells = [_ratio(ours["median"] / other["median"]) if ours and other else "–" for other in theirs]
         lines.append([ROWS[row].title, *cells])

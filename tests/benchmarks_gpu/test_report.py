@@ -36,6 +36,18 @@ def test_table(found):
     assert "CUDA: no nvcc" in text and "1 of 2 programs" in text
 
 
+def test_kernels_programs_and_costs(found):
+    found.costs = {"node of a graph, us": 0.5}
+    kernel = {"us": 12.5, "kernel": "fusion_0", "source": "reduce, add", "roofline_us": 9.0, "bound": "memory"}
+    found.kernels = {"softmax": {"kernels": [{"us": 3.0, "kernel": "fill", "source": ""}, kernel]}, "chain": {"error": "it | hangs"}}
+    found.programs = {"kmeans": {"device": {"median": 20.0, "least": 19.0}, "call": {"median": 25.0, "least": 24.0}}, "lstm": {"error": "no"}}
+    text = section(found)
+    assert "| node of a graph, us | 0.5 |" in text
+    assert "| softmax | fusion_0 | reduce, add | 12.5 | 9 | memory |\n| softmax | fill |  | 3 | – |  |" in text
+    assert "| chain | failed | it / hangs |" in text
+    assert "| kmeans | 20 / 19 | 25 / 24 |" in text and "| lstm | failed | no |" in text
+
+
 def test_what_failed(found):
     assert found.failed() == ["chain", "mlp_bf16"]
 
