@@ -7,6 +7,7 @@ all of whose inputs do gives host arrays, which means waiting for them.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dlpack
-from ..dtypes import NARROW
+from ..dtypes import NARROW, stored_dtype
 from ..errors import InputError
 from ..signature import TensorSpec
 from ..tensors import TORCH_NAMES, check, is_conjugate, resolved, torch_name, view
@@ -184,11 +185,7 @@ class DeviceArray:
 def new_result(kind: str, spec: TensorSpec, driver: Any, stream: int) -> tuple[Any, int]:
     """A fresh array of the framework, and its address. The stream is the framework's own where it has allocators bound to streams."""
     if kind == "torch":
-        torch = sys.modules["torch"]
-        names = {name: dtype for dtype, name in TORCH_NAMES.items()}
-        tensor = torch.empty(
-            spec.shape, dtype=getattr(torch, names.get(spec.dtype) or spec.stored_dtype.name), device=f"cuda:{driver.index}"
-        )
+        tensor = sys.modules["torch"].empty(spec.shape, dtype=_torch_dtype(spec.dtype), device=f"cuda:{driver.index}")
         return tensor, tensor.data_ptr()
     if kind == "cupy" and spec.dtype != "bf16" and spec.dtype not in NARROW:
         cupy = sys.modules["cupy"]
@@ -197,6 +194,12 @@ def new_result(kind: str, spec: TensorSpec, driver: Any, stream: int) -> tuple[A
         return array, array.data.ptr
     ours = DeviceArray(driver, spec, stream)
     return ours, ours.address
+
+
+@functools.cache
+def _torch_dtype(dtype: str) -> Any:
+    names = {name: theirs for theirs, name in TORCH_NAMES.items()}
+    return getattr(sys.modules["torch"], names.get(dtype) or stored_dtype(dtype).name)
 
 
 def finished(kind: str, result: Any) -> Any:

@@ -40,7 +40,8 @@ def test_kernels_programs_and_costs(found):
     found.costs = {"node of a graph, us": 0.5}
     kernel = {"us": 12.5, "kernel": "fusion_0", "source": "reduce, add", "roofline_us": 9.0, "bound": "memory"}
     found.kernels = {"softmax": {"kernels": [{"us": 3.0, "kernel": "fill", "source": ""}, kernel]}, "chain": {"error": "it | hangs"}}
-    found.programs = {"kmeans": {"device": {"median": 20.0, "least": 19.0}, "call": {"median": 25.0, "least": 24.0}}, "lstm": {"error": "no"}}
+    times = {"device": {"median": 20.0, "least": 19.0}, "call": {"median": 25.0, "least": 24.0}}
+    found.programs = {"kmeans": times, "lstm": {"error": "no"}}
     text = section(found)
     assert "| node of a graph, us | 0.5 |" in text
     assert "| softmax | fusion_0 | reduce, add | 12.5 | 9 | memory |\n| softmax | fill |  | 3 | – |  |" in text
