@@ -76,6 +76,11 @@ LAYERS = [
     Layer((12, 11), 16, 16, (3, 3), padding=around(4), dilation=4),
     Layer((30,), 16, 48, (5,), padding=((4, 0),), first=False),
     Layer((40,), 16, 32, (3,), stride=2, batch=3),
+    # more taps than pixels: what each block of pixels leaves out stands as far from its first pixel
+    Layer((49,), 96, 96, (128,), padding=((64, 64),), groups=2),
+    Layer((40,), 32, 48, (64,), stride=2, padding=((60, 63),)),
+    Layer((37,), 16, 32, (40,), padding=((60, 60),), dilation=3, first=False),
+    Layer((30,), 16, 32, (48,), stride=2, padding=((80, 90),), dilation=2),
     Layer((3, 6, 5), 8, 16, (3, 3, 3), padding=around(1, 3)),
     Layer((13, 13), 64, 64, (3, 3), padding=around(1), groups=64),
     Layer((13, 9), 24, 24, (5, 5), stride=2, padding=around(2), groups=24, first=False),

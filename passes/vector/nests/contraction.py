@@ -220,14 +220,15 @@ class _Contraction:
         self._row_blocks(Lanes(count), lines)
 
     def _row_blocks(self, lanes: Lanes, block: Callable[[int, LinearIndex], None]) -> None:
-        """Loops of `block(rows, first row)` over the jam loop: blocks of as many as fit the registers, then smaller ones."""
+        """Loops of `block(rows, first row)` over the jam loop: blocks of as many as fit the registers, then smaller ones. The constant of
+        a first row is that of the loop's first block."""
         if self.jam is None:
             block(1, LinearIndex())
             return
         extent = self.work.extents[self.jam]
         if isinstance(extent, int):
             for lower, upper, rows in self._blocks(lanes, extent):
-                for_each(lower, upper, rows, partial(block, rows))
+                for_each(0, upper - lower, rows, lambda ahead: block(rows, ahead + lower))
             return
         done: int | ir.Value = 0
         for rows in self._falling_sizes(lanes):
@@ -237,23 +238,20 @@ class _Contraction:
             done = upper
 
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
-        """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that reach into zeros alone."""
+        """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that leave the same taps out
+        in one."""
         rows = even_size(extent, self._most_rows(lanes))
-        inner = range(extent)
-        for window in self.across:
-            found = window.inner_rows(extent)
-            inner = range(max(inner.start, found.start), min(inner.stop, found.stop))
         loops: list[tuple[int, int, int]] = []
         first = 0
         while first < extent:
             left = extent - first
             few = not self.across and rows < left <= rows + rows // 2  # the last two alike: a block of few rows waits for its own sums
             end = first + ceil(left / 2) if few else min(first + rows, extent)
-            inside = first >= inner.start and end <= inner.stop
-            if inside and loops and loops[-1][2] == end - first and loops[-1][0] >= inner.start:
-                loops[-1] = (loops[-1][0], end, end - first)
+            size = end - first
+            if loops and loops[-1][2] == size and all(w.are_alike(first - size, first, size) for w in self.across):
+                loops[-1] = (loops[-1][0], end, size)
             else:
-                loops.append((first, end, end - first))
+                loops.append((first, end, size))
             first = end
         return loops
 
@@ -286,6 +284,8 @@ class _Contraction:
         """The results of some rows at one chunk."""
         work, outputs = self.work, len(self.work.outputs)
         loops = self._loops(fixed, row, rows)
+        passed = LinearIndex(row.terms)  # rows since the loop's first block, whose taps `loops` are
+        moves = {w.tap: passed * w.taps_a_row for w in self.across if isinstance(loops[self.reduced.index(w.tap)], list)}
 
         def inits() -> list[ir.Value]:
             points = [self._point(fixed, start, lanes, row + u, []) for u in range(rows)]
@@ -294,6 +294,7 @@ class _Contraction:
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
             taps = dict(zip(self.reduced, indices))
+            indices = [taps[d] - moves[d] if d in moves else taps[d] for d in self.reduced]
             if self.jam is not None:
                 summed = {d: (span, taps[d]) for d, span in zip(self.reduced, loops)}
                 prefetch_behind(work, self.jam, rows, self._point(fixed, start, lanes, row, indices), summed, self.target)
@@ -327,15 +328,15 @@ class _Contraction:
         return sum(known) if len(known) == len(spans) else self.inside if dim in self.part else size_bound(self.work.extents[dim])
 
     def _exists(self, row: LinearIndex, taps: dict[int, LinearIndex]) -> bool:
-        """Whether a row has the taps. Where a tap or the row is in a loop, it has."""
-        known = [w for w in self.across if row.is_constant and taps[w.tap].is_constant]
-        return all(w.exists(row.constant, taps[w.tap].constant) for w in known)
+        """Whether a row has the taps, in the first block of its loop. Where a tap is in a loop, it has."""
+        return all(w.exists(row.constant, taps[w.tap].constant) for w in self.across if taps[w.tap].is_constant)
 
     def _loops(self, fixed: dict[int, LinearIndex], row: LinearIndex, rows: int) -> list[Taps]:
-        """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have."""
+        """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have, in the
+        first block of its loop."""
         loops: dict[int, Taps] = {d: self.part.get(d, (0, self.work.extents[d])) for d in self.reduced}
         loops |= {w.tap: w.existing(fixed) for w in self.along}
-        for window in self.across if row.is_constant else ():
+        for window in self.across:
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
                 loops[window.tap] = pieces(has)

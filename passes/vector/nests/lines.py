@@ -139,18 +139,16 @@ class Lines:
             whole = whole_part(extent, self.rows)
             return [(0, whole, self.rows), (whole, extent, 1)]
         size = -(-extent // -(-extent // self.rows))
-        inner = range(extent)
-        for window in self.across:
-            found = window.inner_rows(extent)
-            inner = range(max(inner.start, found.start), min(inner.stop, found.stop))
         loops: list[tuple[LoopBound, LoopBound, int]] = []
+        was_inside = False
         for first in range(0, extent, size):
             end = min(first + size, extent)
-            inside = first >= inner.start and end <= inner.stop
-            if inside and loops and loops[-1][2] == end - first and loops[-1][0] >= inner.start:
+            inside = all(window.is_inside(first, end) for window in self.across)
+            if inside and was_inside and loops[-1][2] == end - first:
                 loops[-1] = (loops[-1][0], end, end - first)
             else:
                 loops.append((first, end, end - first))
+            was_inside = inside
         return loops
 
     def _pieces(self) -> list[_Piece]:

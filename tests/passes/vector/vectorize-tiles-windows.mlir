@@ -54,6 +54,43 @@ func.func private @padded(%x: tensor<8x36x8xf32>, %w: tensor<3x3x8x16xf32>) -> t
   return %r : tensor<8x36x16xf32>
 }
 
+#xd = affine_map<(ow, o, kw, i) -> (ow + kw, i)>
+#wd = affine_map<(ow, o, kw, i) -> (kw, i, o)>
+#yd = affine_map<(ow, o, kw, i) -> (ow, o)>
+
+// Changed: More taps than pixels. What a block of 10 pixels leaves out stands as far from its first pixel as in any other: all 5 blocks are one
+// loop. Its taps are 9 that some pixels have, 40 that all have, in a loop, and 9 others; the next block's begin 10 taps earlier.
+// CHECK-LABEL: func.func private @deep(
+// CHECK: scf.for %[[PASSED:.*]] = %c0{{.*}} to %c50{{.*}} step %c10
+// CHECK: arith.muli %[[PASSED]], %c-768
+// CHECK-COUNT-100: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func private @deep(%x: tensor<49x48xf32>, %w: tensor<128x48x16xf32>) -> tensor<50x16xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[64, 0] high[64, 0] {
+  ^bb0(%a: index, %b: index):
+    tensor.yield %zero : f32
+  } : tensor<49x48xf32> to tensor<177x48xf32>
+  %e = tensor.empty() : tensor<50x16xf32>
+  %r = scf.forall (%h) = (0) to (16) step (16) shared_outs(%out = %e) -> (tensor<50x16xf32>) {
+    %v = tensor.extract_slice %w[0, 0, %h] [128, 48, 16] [1, 1, 1] : tensor<128x48x16xf32> to tensor<128x48x16xf32>
+    %t = tensor.extract_slice %out[0, %h] [50, 16] [1, 1] : tensor<50x16xf32> to tensor<50x16xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%t : tensor<50x16xf32>) -> tensor<50x16xf32>
+    %c = linalg.generic {indexing_maps = [#xd, #wd, #yd], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%p, %v : tensor<177x48xf32>, tensor<128x48x16xf32>) outs(%f : tensor<50x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<50x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %out[0, %h] [50, 16] [1, 1] : tensor<50x16xf32> into tensor<50x16xf32>
+    }
+  }
+  return %r : tensor<50x16xf32>
+}
+
 #xl = affine_map<(c, oh, ow, kh, kw) -> (c, oh + kh, ow + kw)>
 #wl = affine_map<(c, oh, ow, kh, kw) -> (c, kh, kw)>
 #yl = affine_map<(c, oh, ow, kh, kw) -> (c, oh, ow)>
