@@ -14,7 +14,7 @@ from hloom.runtime.llvm import initialise_all
 from hloom.runtime.manifest import INTERFACE
 
 from .llvm_passes import Job, assembly_of, objects_of
-from .llvm_split import EFFORT, effort_of, split
+from .llvm_split import EFFORT, Effort, split
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
 
@@ -24,9 +24,10 @@ def emit_objects(module: ir.Operation, interface: str) -> list[bytes]:
 
     Raises CompileError where an op of another dialect is left.
     """
-    first, *others = split(to_llvm_ir(module))
     target = target_of(module)
-    return objects_of([_job(text, target) for text in (first + text_global(INTERFACE, interface), *others)])
+    first, *others = split(to_llvm_ir(module))
+    texts = (first.text + text_global(INTERFACE, interface), *(part.text for part in others))
+    return objects_of([_job(text, target, part.effort) for text, part in zip(texts, (first, *others))])
 
 
 def text_global(name: str, value: str) -> str:
@@ -38,7 +39,7 @@ def text_global(name: str, value: str) -> str:
 def emit_assembly(module: ir.Operation) -> str:
     """The same as assembly text, to be read."""
     target = target_of(module)
-    return "".join(assembly_of(_job(text, target)) for text in split(to_llvm_ir(module)))
+    return "".join(assembly_of(_job(part.text, target, part.effort)) for part in split(to_llvm_ir(module)))
 
 
 def to_llvm_ir(module: ir.Operation) -> str:
@@ -76,7 +77,7 @@ def parse_verified(text: str) -> llvm.ModuleRef:
     return parsed
 
 
-def _job(text: str, target: TargetView) -> Job:
+def _job(text: str, target: TargetView, effort: Effort) -> Job:
     machine, module = _machine(target), parse_verified(text)
     module.triple = target.triple
     module.data_layout = str(machine.target_data)
@@ -85,4 +86,4 @@ def _job(text: str, target: TargetView) -> Job:
     options.loop_vectorization = True
     # LLVM's unroller unrolls loops of few vector chunks wholly, and spills
     options.loop_unrolling = False
-    return Job(module, machine, options, effort_of(text))
+    return Job(module, machine, options, effort)

@@ -75,7 +75,7 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
         with _running:
             with _without_strength_reduction():
                 _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort == Effort.LEAST])
-            _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort > Effort.LEAST])
+            _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort == Effort.FULL])
     finally:
         for each, job in zip(passes, jobs):
             _dispose(each)

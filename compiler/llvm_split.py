@@ -24,10 +24,8 @@ EFFORT = "hloom-effort"
 """The attribute of a function that LLVM need not optimise much; its value is the Effort's name in small letters."""
 LINES = 3000
 """A text gets no further function once it has so many lines: some tenths of a second of LLVM's time."""
-_DEFINITION = re.compile(
-    r"^define (?P<linkage>internal |private )?(?P<kind>.*?)@(?P<name>[\w.$-]+)\((?P<parameters>.*?)\)[^()]*?"
-    r"(#(?P<attributes>\d+) )?\{\n.*?^\}\n",
-    re.S | re.M,
+_HEAD = re.compile(
+    r"define (?P<linkage>internal |private )?(?P<kind>.*?)@(?P<name>[\w.$-]+)\((?P<parameters>.*?)\)[^()]*?(#(?P<attributes>\d+) )?\{"
 )
 _EFFORT = re.compile(rf'^attributes #(?P<number>\d+) = \{{.*"{EFFORT}"="(?P<effort>\w+)"', re.M)
 _SYMBOL = re.compile(r"@([\w.$-]+)")
@@ -39,9 +37,7 @@ class Effort(IntEnum):
 
     LEAST = 0
     """Few passes; its code generator reduces no strength."""
-    SHORT = 1
-    """Few passes."""
-    FULL = 2
+    FULL = 1
 
 
 @dataclass(frozen=True)
@@ -54,25 +50,27 @@ class _Function:
     effort: Effort
 
 
-def split(text: str, most: int = LINES) -> list[str]:
-    """The texts of modules that together define what `text` does, each of about `most` lines."""
-    if _VARIABLE.search(text):
-        return [text]
-    functions = _functions(text)
-    if text.count("\n") <= most and len({function.effort for function in functions if not function.local}) < 2:
-        return [text]
+@dataclass(frozen=True)
+class Part:
+    """The text of a module, and the most that anything needs which it defines for others."""
+
+    text: str
+    effort: Effort
+
+
+def split(text: str, most: int = LINES) -> list[Part]:
+    """The modules that together define what `text` does, each of about `most` lines."""
+    functions, rest = _functions(text)
+    efforts = {function.effort for function in functions if not function.local}
+    if (text.count("\n") <= most and len(efforts) < 2) or _VARIABLE.search(rest):
+        return [Part(text, _most(functions))]
     declarations = {function.name: function.declaration for function in functions}
-    rest = _DEFINITION.sub("", text)
     groups = list(_together(functions))
-    parts: list[list[_Function]] = []
+    parts: list[Part] = []
     for effort in reversed(Effort):
-        parts += _parts([group for group in groups if _most(group) == effort], most)
-    return [_module(part, rest, declarations) for part in parts]
-
-
-def effort_of(text: str) -> Effort:
-    """The most that anything needs which a part defines for others."""
-    return _most(_functions(text))
+        alike = _parts([group for group in groups if _most(group) == effort], most)
+        parts += [Part(_module(part, rest, declarations), effort) for part in alike]
+    return parts
 
 
 def _most(functions: list[_Function]) -> Effort:
@@ -93,16 +91,26 @@ def _parts(groups: list[list[_Function]], most: int) -> Iterator[list[_Function]
         yield part
 
 
-def _functions(text: str) -> list[_Function]:
+def _functions(text: str) -> tuple[list[_Function], str]:
+    """The functions that a text defines, and the rest of it."""
     efforts = {found["number"]: Effort[found["effort"].upper()] for found in _EFFORT.finditer(text)}
-    return [_function(found, efforts.get(found["attributes"], Effort.FULL)) for found in _DEFINITION.finditer(text)]
+    functions, rest, done = [], "", 0
+    text = "\n" + text
+    while (start := text.find("\ndefine ", max(done - 1, 0))) >= 0:
+        head = _HEAD.match(text, start + 1)
+        assert head is not None  # whatever MLIR's translation writes
+        end = text.index("\n}\n", head.end()) + len("\n}\n")
+        functions.append(_function(head, text[head.start() : end], efforts.get(head["attributes"], Effort.FULL)))
+        rest += text[done : head.start()]
+        done = end
+    return functions, rest + text[done:]
 
 
-def _function(found: re.Match[str], effort: Effort) -> _Function:
-    parameters = re.sub(r" %[\w.]+(?=,|$)", "", found["parameters"])
-    declaration = f"declare {found['kind']}@{found['name']}({parameters})\n"
-    uses = frozenset(_SYMBOL.findall(found[0])) - {found["name"]}
-    return _Function(found["name"], found[0], found["linkage"] is not None, declaration, uses, effort)
+def _function(head: re.Match[str], text: str, effort: Effort) -> _Function:
+    parameters = re.sub(r" %[\w.]+(?=,|$)", "", head["parameters"])
+    declaration = f"declare {head['kind']}@{head['name']}({parameters})\n"
+    uses = frozenset(_SYMBOL.findall(text)) - {head["name"]}
+    return _Function(head["name"], text, head["linkage"] is not None, declaration, uses, effort)
 
 
 def _together(functions: list[_Function]) -> Iterator[list[_Function]]:

@@ -9,11 +9,11 @@ After:
     func.func private @fusion_0(%lo: index, %hi: index, …) attributes {hloom.effort = "least", hloom.tiles = 16 : i64}
     func.func private @fusion_1(%lo: index, %hi: index, …) attributes {hloom.tiles = 4 : i64}
 
-vectorize-tiles marks dense blocks of registers (and rows that are reduced beside them, as attention's), whose instructions and addresses it
-wrote as they shall be, and which are the longest code; and "short" what turns squares of an operand in registers, whose instructions are,
-but whose addresses LLVM's code generator turns into pointers that move. Those that @init alone runs, once, join the first here, and long
-kernels: long code is straight code, which was written as it shall be too. codegen.py gives them few of LLVM's passes: the code is as fast,
-in a third of the time.
+vectorize-tiles marks dense blocks of registers (and rows that are reduced beside them, as attention's), and what reduces nothing and finds
+its operands by addresses of the loops: it wrote their instructions and addresses as they shall be. Those that @init alone runs, once, join
+them here, and long kernels: long code is straight code, which was written as it shall be too. codegen.py gives them few of LLVM's passes,
+and no search for pointers that move along loops: the code is as fast, in a third of the time. Rows that are reduced alone, and what looks
+elements up at an index of each lane, get slower by a tenth so, and keep all.
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
 """

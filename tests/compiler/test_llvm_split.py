@@ -10,7 +10,7 @@ import pytest
 
 import hloom
 from hloom.compiler import codegen, llvm_passes
-from hloom.compiler.llvm_split import Effort, effort_of, split
+from hloom.compiler.llvm_split import Effort, Part, split
 from hloom.passes.errors import PassFailure
 from hloom.runtime.llvm import initialise_all
 
@@ -61,7 +61,7 @@ def test_what_shares_a_local_function_stays_together() -> None:
 
 
 def test_local_functions_stay_with_their_users() -> None:
-    parts = split(TEXT, 1)
+    parts = [part.text for part in split(TEXT, 1)]
     assert sorted(map(_defined, parts)) == [["a_body", "a"], ["b_body", "b"], ["main"]]
     (main,) = (part for part in parts if _defined(part) == ["main"])
     assert "declare i64 @a(i64, ptr)\n" in main
@@ -71,16 +71,16 @@ def test_local_functions_stay_with_their_users() -> None:
 
 
 def test_what_is_short_stays_whole() -> None:
-    assert split(TEXT) == [TEXT]
+    assert split(TEXT) == [Part(TEXT, Effort.FULL)]
 
 
 def test_what_needs_other_passes_is_apart() -> None:
     """However short the text is; a local function is where its user is, and what is not marked has all passes."""
     text = TEXT.replace("@b(i64 %0) {", "@b(i64 %0) #2 {").replace("@main(i64 %0, ptr %1) #1 {", "@main(i64 %0, ptr %1) #3 {")
-    text += 'attributes #2 = { "hloom-effort"="least" }\nattributes #3 = { nounwind "hloom-effort"="short" "other" }\n'
+    text += 'attributes #2 = { "hloom-effort"="least" }\nattributes #3 = { nounwind "hloom-effort"="full" "other" }\n'
     parts = split(text)
-    assert list(map(_defined, parts)) == [["a_body", "a"], ["main"], ["b_body", "b"]]
-    assert list(map(effort_of, parts)) == [Effort.FULL, Effort.SHORT, Effort.LEAST]
+    assert [_defined(part.text) for part in parts] == [["a_body", "a", "main"], ["b_body", "b"]]
+    assert [part.effort for part in parts] == [Effort.FULL, Effort.LEAST]
 
 
 def test_strength_is_reduced_again_for_others() -> None:
@@ -113,7 +113,7 @@ def test_strength_is_reduced_again_for_others() -> None:
 
 def test_variables_are_not_split() -> None:
     text = TEXT.replace("private constant", "private global")
-    assert split(text, 1) == [text]
+    assert split(text, 1) == [Part(text, Effort.FULL)]
 
 
 def _layers(count: int) -> str:

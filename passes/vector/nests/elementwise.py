@@ -25,14 +25,15 @@ from .work import Point, Work
 
 
 def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> bool:
-    """A nest of parallel works of equal extents, which read each other at their own point alone. Whether squares of an input are turned.
+    """A nest of parallel works of equal extents, which read each other at their own point alone. Whether it is vector code that finds all
+    operands by addresses of the loops, and none by an index of each lane.
 
     `scratch` makes a buffer on the stack.
     """
     along = turn_loop(works, target)
     if along is not None:
         emit_in_turn(works, along, captured, target)
-        return False
+        return _is_straight(works, along)
     extents = works[0].extents
     vector = vector_loop(works)
     one = max(1, target.vector_bits // max(work.widest() for work in works))
@@ -68,7 +69,11 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
         nest_each([extents[d] for d in inner], row)
 
     nest_cut([(extents[d], around.get(d)) for d in outer], captured, at)
-    return bool(turned)
+    return vector is not None and _is_straight(works, vector)
+
+
+def _is_straight(works: list[Work], vector: int) -> bool:
+    return not any(work.looks_up() or work.gathers(vector) for work in works)
 
 
 def _chunks(works: list[Work], vector: int, one: int, target: TargetView, chunk: Callable[[LinearIndex, Lanes], None]) -> None:

@@ -66,8 +66,8 @@ class _Kernel:
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
         self.reductions = self.dense = self.rows = 0
         """Nests that reduce; those that are dense blocks of registers; those that reduce rows, which are little beside blocks."""
-        self.turns = False
-        """Whether a nest turns squares in registers."""
+        self.straight = True
+        """Whether nests that reduce nothing find their operands without an index of each lane."""
 
     def build(self) -> None:
         kernel, entry = open_kernel(self.tiled.op, self.tiled.tiles)
@@ -79,8 +79,8 @@ class _Kernel:
             self._bind_numbers(self.stack_point.induction_variable)
             self._emit_tile()
             scf.yield_([])
-        if self.dense == self.reductions - self.rows and (self.dense or (self.turns and not self.rows)):
-            kernel.attributes["hloom.effort"] = ir.StringAttr.get("short" if self.turns else "least")
+        if self.dense == self.reductions - self.rows and (self.dense or (self.straight and not self.rows)):
+            kernel.attributes["hloom.effort"] = ir.StringAttr.get("least")
 
     def _bind_numbers(self, tile: ir.Value) -> None:
         rest = tile
@@ -319,7 +319,7 @@ class _Kernel:
         """Whether the works that come `after` the group's are part of its nest, too."""
         first = group[0]
         if not any(w.reduces for w in group):
-            self.turns |= emit_elementwise(group, self._captured, self.target, self._scratch)
+            self.straight &= emit_elementwise(group, self._captured, self.target, self._scratch)
             return False
         self.reductions += 1
         if scans(first):

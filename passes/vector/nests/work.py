@@ -83,6 +83,10 @@ class Work:
         """Whether the body uses the number of a loop."""
         return self.block is not None and any(op.operation.name == "linalg.index" for op in self.block.operations)
 
+    def looks_up(self) -> bool:
+        """Whether the body reads elements at indices that it computes."""
+        return any(op.name == "tensor.extract" for op in self._computing())
+
     def body_size(self) -> int:
         """Ops that a point takes."""
         return len(self._computing())

@@ -118,7 +118,7 @@ func.func private @far_windows(%x: tensor<1675xf32>, %w: tensor<32x10xf32>) -> t
 // A transposition: squares of the tile are turned in registers into a buffer on the stack, which is then read along the vector loop.
 // CHECK-LABEL: func.func private @transposed(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4096xf32>, %[[O:.*]]: memref<4096xf32>)
-// CHECK-SAME: attributes {hloom.effort = "short"
+// CHECK-SAME: attributes {hloom.effort = "least"
 // CHECK: %[[TURNED:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xf32>
 // CHECK: vector.load %[[X]]
 // CHECK: vector.shuffle
