@@ -17,7 +17,7 @@ from .affine import index_at
 from .dense_constants import constant_bytes
 from .edge import edge, positions, returned
 from .index_expression import loop
-from .linear_index import LinearIndex
+from .linear_index import LinearIndex, linear_results
 from .rewriting import defining_op, mixed, ops_in, symbol_name, walk
 from .scalars import constant_integer
 from .storage import MOST_PLACES, Storage, buffer_type
@@ -84,7 +84,8 @@ class TiledFunction:
 
 
 def size_bound(value: int | ir.Value) -> int:
-    """An upper bound of a tile's size: the constant in its affine.min; sums and products of such. Raises PassFailure on anything else."""
+    """An upper bound of a tile's size: the constant in its affine.min; sums and products of such, and quotients by constants. Raises
+    PassFailure on anything else."""
     if isinstance(value, int):
         return value
     op = defining_op(value)
@@ -96,8 +97,22 @@ def size_bound(value: int | ir.Value) -> int:
     if op is not None and op.name in ("arith.addi", "arith.muli"):
         a, b = map(size_bound, op.operands)
         return a + b if op.name == "arith.addi" else a * b
+    if op is not None and op.name == "arith.divui" and (divisor := constant_integer(op.operands[1])):
+        return size_bound(op.operands[0]) // divisor
     where = {} if op is None else {"op": op.name, "loc": str(op.location)}
     raise PassFailure("a tile's size has no bound", **where)
+
+
+def is_multiple(size: int | ir.Value, step: int) -> bool:
+    """Whether the size is one of `step` in every tile: `min(32 * tile + 32, 96)` is of 2."""
+    if isinstance(size, int):
+        return size % step == 0
+    op = defining_op(size)
+    if op is None or op.name != "affine.min":
+        return False
+    starts = [LinearIndex({start: _multiples_of(start)}) for start in op.operands]
+    found = linear_results(ir.AffineMapAttr(op.attributes["map"]).value, starts)
+    return found is not None and all(index.alignment(step) == step for index in found)
 
 
 _START = loop(0, 1 << 62)
@@ -109,11 +124,16 @@ def last_rest(size: ir.Value, step: int) -> int | None:
     op = defining_op(size)
     if op is None or op.name != "affine.min" or len(op.operands) != 1:
         return None
-    start = defining_op(op.operands[0])
-    steps = [constant_integer(v) for v in start.operands] if start is not None and start.name == "arith.muli" else []
     whole = size_bound(size)
-    if whole not in steps or whole % step:
+    if _multiples_of(op.operands[0]) != whole or whole % step:
         return None
     others = [e for e in ir.AffineMapAttr(op.attributes["map"]).value.results if not isinstance(e, ir.AffineConstantExpr)]
     left = index_at(others[0], (_START,)) if len(others) == 1 else _START
     return left.constant % whole % step if left == _START * -1 + left.constant else None
+
+
+def _multiples_of(start: ir.Value) -> int:
+    """What a tile's start is a multiple of."""
+    op = defining_op(start)
+    factors = [constant_integer(v) for v in op.operands] if op is not None and op.name == "arith.muli" else []
+    return next((factor for factor in factors if factor), 1)

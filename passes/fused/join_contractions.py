@@ -10,8 +10,7 @@ After:
 
 On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache.
 `hloom.live` is [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py),
-so that a tile computes no columns behind those of its last row. Halves, of which several fill a lane, are multiplied there in columns of a
-known number, all.
+so that a tile computes no columns behind those of its last row.
 
 On a GPU (f16, bf16) a block of the group's kernel has 64 rows and goes through the columns 64 at a time (distribute-attention). So the
 group is marked `hloom.online`, and what is of a row alone (the sum that weights are divided by) stands behind the second contraction:
@@ -29,12 +28,12 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import byte_size, element_bytes
+from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.attention import ONLINE
 from ..common.contraction import LIVE
-from ..common.rewriting import clone_with, create, element_of, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
+from ..common.rewriting import clone_with, create, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import shape_of
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
@@ -87,9 +86,8 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     made = {value for call in chain.calls for value in call.results}
     operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands if value not in made))
     function, second = _function(chain, functions_of, operands)
-    narrow = element_bytes(element_of(second.operands[0])) < 4
     on_gpu = target.kind == "cuda"
-    ahead = None if narrow and not on_gpu else Masks(groups, function, operands).ahead(second, function)
+    ahead = Masks(groups, function, operands).ahead(second, function)
     rows, columns = shape_of(second.operands[0])[-2:]  # those that the mask goes by: the first contraction may have rows in another order
     reason, share = "what lies between two contractions stays in the tile", 1.0
     if ahead is not None and ahead < columns and chain.row_extents.count(rows) == 1:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import Axes, TileOp, even_size
@@ -64,12 +63,7 @@ def live_axis(function: ir.Operation, axes: Axes, sizes: dict[int, int]) -> Live
     if chain is None:
         return None
     rows, columns, ahead = ir.DenseI64ArrayAttr(function.attributes[LIVE])
-    first, second, axis = chain
+    _, second, axis = chain
     found = [row for row in rows_of(second, axes) if axes.extent[row] == rows]
     known = len(found) == 1 and found[0] in sizes and axes.extent[axis] == columns
-    return Live(axis, found[0], ahead) if known and not any(map(_multiplies_narrow, (first, second))) else None
-
-
-def _multiplies_narrow(op: TileOp) -> bool:
-    """Whether both operands are of less than 32 bits: kernels of such pack as much as they read, and sum over a known depth."""
-    return all(element_bytes(ir.RankedTensorType(v.type).element_type) < 4 for v in op.inputs[:2])
+    return Live(axis, found[0], ahead) if known else None

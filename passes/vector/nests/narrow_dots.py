@@ -11,11 +11,15 @@ instruction (narrow_instructions.py):
       for k in groups: b = load B[k, n…]; for u: acc[u] += dot(broadcast A[m+u, k], b)
       store acc
 
+Where a tile needs a part of the depth, or of the columns (attention under a mask), panels of the right operand are whole: the next tile
+reads more of the same. The part of the depth is packed on the left, zeros up to a whole lane.
+
 All sums of integers are exact modulo 2^32, so the order of depth does not matter. Products of halves are exact in f32; sums of pairs are as
 good as sums in another order, those of halves that are widened are what the body says.
 
 Declined (other code then computes the contraction): other bodies and types, maps that are not linear, results whose columns are not
-contiguous, few rows (unless the right operand is read in place) or columns, a short depth, panels that the cache does not hold.
+contiguous, few rows (unless the right operand is read in place) or columns, a short depth, panels that the cache does not hold, a part of
+a depth that does not lie in one piece on the left.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import LoopBound, nest, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from ...common.tiled_function import size_bound
+from ...common.tiled_function import is_multiple, size_bound
 from ...common.vectors import splat
 from .access import Access
 from .body import Captured
@@ -44,7 +48,7 @@ from .narrow_panels import Panel, Source, columns_of, groups_of, pack_panel
 from .narrow_pieces import Dim, piece
 from .narrow_windows import with_joined_depth
 from .nests import chunks
-from .packing import Scratch, unless_repeated
+from .packing import Scratch, unless_repeated, whole_extent
 from .work import Work, starts_from_zero
 
 _LEAST_DEPTH = 3
@@ -70,6 +74,8 @@ class _Plan:
     """
 
     left: Access
+    number: int
+    """Of the left operand among the inputs."""
     map: ir.AffineMap
     """That of the left operand."""
     right: Access
@@ -89,8 +95,27 @@ class _Plan:
         return dims or (None if dims is None or self.inside is None else [Dim(1, 0, {})])
 
     def elements(self, extents: list[LoopBound]) -> int:
-        """Of the depth."""
+        """Of the depth, at most."""
         return size_bound(extents[self.depth]) * (1 if self.inside is None else self.by.right.count)
+
+    def live(self, extents: list[LoopBound]) -> ir.Value | None:
+        """The elements of the depth that a tile needs, where that is known at run time alone."""
+        extent = extents[self.depth]
+        return None if isinstance(extent, int) else extent
+
+    def groups(self, extents: list[LoopBound]) -> LoopBound:
+        """Lanes of the depth that a tile needs."""
+        live, count = self.live(extents), self.by.right.count
+        if live is None:
+            return groups_of(self.elements(extents), self.by.right)
+        up = (LinearIndex.of(live) + (count - 1)).value()
+        return live if count == 1 else arith.divui(up, LinearIndex(constant=count).value())
+
+    def takes_parts(self, work: Work) -> bool:
+        """Whether a part of the depth may be summed: it lies in one piece on the left, all is there on the right, and the sums start from
+        what the work says."""
+        whole = isinstance(whole_extent(work, 1 - self.number, self.depth), int)
+        return whole and self.along(self.left) == 1 and self.inside is None and not self.left.storage.bounds and not self.by.moves
 
     def along(self, operand: Access) -> int:
         """How far apart its elements lie along the depth."""
@@ -99,7 +124,8 @@ class _Plan:
     def reads_left(self, extents: list[LoopBound], dims: list[Dim]) -> bool:
         """Whether the left operand is read where it is."""
         others = [stride for d, stride in enumerate(self.left.strides) if d not in (self.depth, self.inside)]
-        whole = self.elements(extents) % self.by.left.count == 0 and not any(dim.reach for dim in dims)
+        depth = self.live(extents) or self.elements(extents)
+        whole = is_multiple(depth, self.by.left.count) and not any(dim.reach for dim in dims)
         return whole and self.along(self.left) == 1 and lies_in_lanes(self.left, [*others, *(dim.stride for dim in dims)], self.by.left)
 
     def reads_right(self) -> bool:
@@ -124,9 +150,11 @@ def _plan(work: Work, by: tuple[Multiplier, Multiplier], target: TargetView) -> 
     loops = range(len(work.extents))
     accesses = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     left, right, out = accesses
-    if left is None or right is None or out is None or any(not isinstance(work.extents[d], int) for d in loops if not work.parallel[d]):
+    if left is None or right is None or out is None:
         return None
+    parts = [d for d in loops if not work.parallel[d] and not isinstance(work.extents[d], int)]
     plans = [*_with_rows(work, 0, left, right, out, by[0]), *_with_rows(work, 1, right, left, out, by[1])]
+    plans = [plan for plan in plans if not parts or (parts == [plan.depth] and plan.takes_parts(work))]
     for plan in plans:
         size = plan.panel_bytes(work.extents)
         if size is not None and size <= target.tile_bytes:
@@ -148,7 +176,7 @@ def _with_rows(work: Work, number: int, left: Access, right: Access, out: Access
     column = columns[0]
     others = [d for d in loops if work.parallel[d] and d not in (*rows, column)]
     rest = [d for d in summed if d not in (depth, inside)]
-    plan = _Plan(left, work.maps[number], right, out, by, rows, column, depth, others, rest, inside)
+    plan = _Plan(left, number, work.maps[number], right, out, by, rows, column, depth, others, rest, inside)
     if not plan.reads_right() and (by.in_place or inside is not None or prod(extents[d] for d in rows) < by.least):
         return []
     longest = max(rows, key=extents.__getitem__, default=None)
@@ -188,7 +216,7 @@ class _Dots:
         of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate([*self.loops, plan.depth])}
         maps = [m, *([of[d] for d in dims] for dims in ([*plan.summed, plan.depth, plan.columns], [*plan.rows, plan.columns]))]
         maps = [ir.AffineMap.get(loops, 0, dims) for dims in maps]
-        inner = [*(extents[d] for d in self.loops), groups_of(plan.elements(extents), plan.by.right)]
+        inner = [*(extents[d] for d in self.loops), plan.groups(extents)]
         work = replace(self.work, maps=maps, inputs=[left, right], outputs=[self._result(plan.out, fixed)], extents=inner)
         work = replace(work, parallel=[position <= rows for position in range(loops)])
         if start is not None:
@@ -225,8 +253,9 @@ class _Dots:
             storage = viewed(access, fixed, by, strides, (*(dim.extent for dim in dims), groups_of(depth, by)))
             return replace(storage, bounds=(*bounds, None) if any(bounds) else ()), read
         source = Source(access.storage, access.at(fixed), last.stride, plan.along(access), last.extent, depth)
-        source = replace(source, outer=[(dim.extent, dim.stride) for dim in outer], bounds=bounds, reach=last.reach)
-        turned = last.stride == 1 and not any(bounds) and last.reach is None
+        outers, live = [(dim.extent, dim.stride) for dim in outer], plan.live(extents)
+        source = replace(source, outer=outers, bounds=bounds, reach=last.reach, live=live)
+        turned = last.stride == 1 and not any(bounds) and last.reach is None and live is None
         panel = (Panel.of_columns if turned else Panel.of_rows)(self.scratch, source, by)
         self._once(source, lambda: pack_panel(source, panel, by))
         sizes = (*(dim.extent for dim in dims), groups_of(depth, by))
@@ -235,7 +264,8 @@ class _Dots:
     def _right(self, fixed: dict[int, LinearIndex]) -> tuple[Storage, Storage | None]:
         """The packed right operand, and what the sums start from, where that is not what the work says."""
         plan, access, extents, by = self.plan, self.plan.right, self.work.extents, self.plan.by
-        strides, depth, columns = access.strides, plan.elements(extents), extents[plan.columns]
+        strides, depth = access.strides, plan.elements(extents)
+        columns = whole_extent(self.work, 1 - plan.number, plan.columns)
         source = Source(access.storage, access.at(fixed), strides[plan.columns], plan.along(access), columns, depth)
         source = replace(source, outer=[(extents[d], strides[d]) for d in plan.summed])
         if plan.reads_right():

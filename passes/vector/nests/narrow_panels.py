@@ -36,7 +36,8 @@ class Source:
     """An operand in memory: element (outer…, i, k) is at `offset + … + i * across + k * along`, i < extent, k < depth.
 
     `outer` has (extent, stride) of the other dims. `bounds` has, for each of these and then for i, which indices exist (None: all do);
-    elsewhere nothing is read. `reach`: which k of an i exist; the others are zeros of the panel.
+    elsewhere nothing is read. `reach`: which k of an i exist; the others are zeros of the panel. `live`: how much of the depth all rows
+    have, where that is known at run time alone.
     """
 
     storage: Storage
@@ -48,6 +49,7 @@ class Source:
     outer: list[tuple[LoopBound, int]] = field(default_factory=list)
     bounds: tuple[Bounds | None, ...] = ()
     reach: Reach | None = None
+    live: ir.Value | None = None
 
     def ranges(self) -> list[tuple[LoopBound, LoopBound]]:
         """The indices that exist, of the outer dims and of i."""
@@ -66,8 +68,10 @@ class Panel:
 
     @staticmethod
     def of_rows(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
-        """[outer…][i][k]."""
-        shape = (*(size_bound(n) for n, _ in source.outer), size_bound(source.extent), groups_of(source.depth, grouping))
+        """[outer…][i][k]; rows of a part of the depth have room for the registers that they are stored by."""
+        groups = groups_of(source.depth, grouping)
+        groups = groups if source.live is None else columns_of(groups, grouping)
+        shape = (*(size_bound(n) for n, _ in source.outer), size_bound(source.extent), groups)
         storage = scratch(shape, grouping.lane(source.storage.element))
         *outer, across, along = storage.strides
         return Panel(storage, across, along, outer)
@@ -145,6 +149,8 @@ class _Plane:
         step = 2 * self.grouping.lanes * count
         if self.source.reach is not None:
             self._windows(self.source.reach, first, end)
+        elif (live := self.source.live) is not None:
+            for_each(first, end, 1, lambda i: self._row(i, live))
         elif isinstance(first, int) and isinstance(end, int) and self.source.across == depth and depth % step and depth % count == 0:
             self._row(LinearIndex(constant=first), max(0, end - first) * depth)
         else:
@@ -170,7 +176,7 @@ class _Plane:
                 row = vector.insert_strided_slice(loaded, row, [first - start], [1])
             self._store(self.grouping.grouped(row), i, LinearIndex(constant=start // count))
 
-    def _row(self, i: LinearIndex, length: int) -> None:
+    def _row(self, i: LinearIndex, length: LoopBound) -> None:
         count, lanes = self.grouping.count, self.grouping.lanes
 
         def chunk(k: LinearIndex, wide: Lanes) -> None:

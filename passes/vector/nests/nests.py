@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import LoopBound, for_each, if_then
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from ...common.tiled_function import last_rest, size_bound
+from ...common.tiled_function import is_multiple, last_rest, size_bound
 from ...common.vectors import vector_of
 from .lanes import Lanes
 from .work import Work, stride_along
@@ -89,7 +89,7 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Linea
         _rest(LinearIndex(constant=whole), extent - whole, count, least, body)
         return
     rest = arith.subi(extent, whole)
-    known = last_rest(extent, count)
+    known = count // 2 if is_multiple(extent, count // 2) else last_rest(extent, count)
     with if_some(rest):
         if known is None:
             body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest)))

@@ -60,11 +60,11 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     if steps is None or jam in steps or vector not in steps:
         return None
     reduced = [d for d in steps if not work.parallel[d]]
-    extents = [extent for extent in (_whole(work, number, d) for d in reduced) if isinstance(extent, int)]
+    extents = [extent for extent in (whole_extent(work, number, d) for d in reduced) if isinstance(extent, int)]
     if not reduced or len(extents) != len(reduced) or prod(extents) <= SHALLOW:
         return None
     far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
-    width = size_bound(_whole(work, number, vector))
+    width = size_bound(whole_extent(work, number, vector))
     loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])]
     known = _apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops))
     fits = prod(extents) * width * element_bytes(storage.element) <= target.tile_bytes
@@ -96,7 +96,7 @@ def _steps(m: ir.AffineMap, storage: Storage) -> dict[int, int] | None:
     return None if None in steps.values() else {d: step for d, step in steps.items() if step}
 
 
-def _whole(work: Work, number: int, dim: int) -> int | ir.Value:
+def whole_extent(work: Work, number: int, dim: int) -> int | ir.Value:
     """The extent that a panel of input `number` has of a loop: all that lies there, though a tile may read part of it. The next one may
     read more of the same panel."""
     storage = work.inputs[number]
@@ -140,7 +140,7 @@ def pack(
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
-    extents, columns = [_whole(work, number, d) for d in along], _whole(work, number, vector)
+    extents, columns = [whole_extent(work, number, d) for d in along], whole_extent(work, number, vector)
     if part is not None:
         fixed, extents = {**fixed, along[0]: part[0]}, [part[1], *extents[1:]]
     outer_extents = [size_bound(extent) for extent in extents[:-1]]

@@ -208,3 +208,59 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
     return %r : tensor<2x64xf32>
   }
 }
+
+// -----
+
+// Changed: of a tile under a mask (hloom.live) both products take the columns before its last row's end: the panels of the right operands are
+// whole, for the tiles to come, and of the rows' depth what the tile has is packed.
+// CHECK-LABEL: func.func private @under_a_mask(
+// CHECK: scf.for
+// CHECK: %[[LIVE:.*]] = affine.min {{.*}}(%{{.*}})
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %{{.*}} {
+// CHECK: arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %{{.*}} {
+// CHECK: arith.extf {{.*}} : vector<32xbf16> to vector<32xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step
+// CHECK: arith.mulf {{.*}} fastmath<contract> : vector<32xf32>
+// CHECK: return
+#left = affine_map<(d0, d1, d2) -> (d0, d2)>
+#keys = affine_map<(d0, d1, d2) -> (d1, d2)>
+#values = affine_map<(d0, d1, d2) -> (d2, d1)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1)>
+#same = affine_map<(d0, d1) -> (d0, d1)>
+module attributes {hloom.target = {}} {
+  func.func private @under_a_mask(%q: tensor<64x32xbf16>, %k: tensor<64x32xbf16>, %v: tensor<64x32xbf16>) -> tensor<64x32xf32> attributes {hloom.kind = "matmul", hloom.live = array<i64: 64, 64, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<64x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+    %s = linalg.generic {indexing_maps = [#left, #keys, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%q, %k : tensor<64x32xbf16>, tensor<64x32xbf16>) outs(%f : tensor<64x64xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<64x64xf32>
+    %h = tensor.empty() : tensor<64x64xbf16>
+    %w = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<64x64xf32>) outs(%h : tensor<64x64xbf16>) {
+    ^bb0(%a: f32, %out: bf16):
+      %0 = arith.truncf %a : f32 to bf16
+      linalg.yield %0 : bf16
+    } -> tensor<64x64xbf16>
+    %g = tensor.empty() : tensor<64x32xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%g : tensor<64x32xf32>) -> tensor<64x32xf32>
+    %r = linalg.generic {indexing_maps = [#left, #values, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%w, %v : tensor<64x64xbf16>, tensor<64x32xbf16>) outs(%z : tensor<64x32xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<64x32xf32>
+    return %r : tensor<64x32xf32>
+  }
+}
