@@ -68,6 +68,11 @@ def _extents(maps: list[ir.AffineMap], operands: list[ir.Value], loops: int) -> 
     return extents
 
 
+def repeated_by_tiles(op: TileOp, axes: Axes) -> bool:
+    """Whether an op lacks an axis along which tiles may be cut, so that all tiles along it compute the same."""
+    return not axes.tileable <= set(op.axes)
+
+
 def loop_index(value: ir.Value) -> int | None:
     """The loop whose index `value` is in a body, or None if it is computed."""
     op = defining_op(value)

@@ -33,9 +33,10 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.attention import ONLINE
 from ..common.contraction import LIVE
-from ..common.rewriting import clone_with, create, functions, i64_array, i64_attr, integer, ops_in, symbol_name, walk
+from ..common.rewriting import i64_array, i64_attr, integer, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import shape_of
+from .chains.bodies import call_in_place, function_of, named
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
 from .chains.masks import Masks
 from .chains.on_gpu import obstacle as on_gpu_obstacle
@@ -85,7 +86,8 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
     functions_of = [groups[callee(call)] for call in chain.calls]
     made = {value for call in chain.calls for value in call.results}
     operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands if value not in made))
-    function, second = _function(chain, functions_of, operands)
+    function, copies = function_of(chain.calls, groups, operands)
+    second = copies[chain.second]
     on_gpu = target.kind == "cuda"
     ahead = Masks(groups, function, operands).ahead(second, function)
     rows, columns = shape_of(second.operands[0])[-2:]  # those that the mask goes by: the first contraction may have rows in another order
@@ -107,12 +109,9 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
             return refusal[0], [callee(call) for call in chain.calls], refusal[1], edge
     else:
         after = _figures(function, functions_of, target, share)
-    name = _named(module, function, joined)  # after which an equal function is gone
-    with ir.InsertionPoint(chain.calls[-1]), chain.calls[-1].location:
-        call = create("func.call", [v.type for v in chain.calls[-1].results], operands, callee=ir.FlatSymbolRefAttr.get(name))
-    for old, new in zip(chain.calls[-1].results, call.results):
-        old.replace_all_uses_with(new)
-    for each in reversed(chain.calls):
+    name = named(module, function, joined, "attention")  # after which an equal function is gone
+    call_in_place(chain.calls[-1], name, operands)
+    for each in reversed(chain.calls[:-1]):
         each.erase()
     figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
     notes.add(Code.FUSED_ATTENTION, [name], reason, edge, figures)
@@ -130,35 +129,6 @@ def _made_online(function: ir.Operation, second: ir.Operation) -> tuple[Decision
         return Code.NOT_TILEABLE, f"the kernel does not evaluate {unknown} at a row and a column"
     function.attributes[ONLINE] = ir.UnitAttr.get()
     return None
-
-
-def _function(chain: Chain, parts: Sequence[ir.Operation], operands: Sequence[ir.Value]) -> tuple[ir.Operation, ir.Operation]:
-    """A function with the bodies of the three groups behind them, and the second contraction in it."""
-    last = parts[-1]
-    results = [v.type for v in chain.calls[-1].results]
-    kind = ir.FunctionType.get([v.type for v in operands], results)
-    with ir.InsertionPoint(last), last.location:
-        function = create(
-            "func.func",
-            regions=1,
-            sym_name=ir.StringAttr.get("group"),
-            function_type=ir.TypeAttr.get(kind),
-            sym_visibility=ir.StringAttr.get("private"),
-        )
-    block = function.regions[0].blocks.append(*kind.inputs, arg_locs=[last.location] * len(operands))
-    values = dict(zip(operands, block.arguments))
-    second = chain.second
-    with ir.InsertionPoint(block):
-        for call, part in zip(chain.calls, parts):
-            mapping = {a: values[v] for a, v in zip(part.regions[0].blocks[0].arguments, call.operands)}
-            *ops, _ = ops_in(part.regions[0].blocks[0])
-            for op in ops:
-                copy = clone_with(op, mapping)
-                second = copy if op == chain.second else second
-            values.update(zip(call.results, (mapping[v] for v in returned(part).operands)))
-        with last.location:
-            create("func.return", [], [values[v] for v in chain.calls[-1].results])
-    return function, second
 
 
 def _share(rows: int, columns: int, ahead: int) -> float:
@@ -185,16 +155,3 @@ def _priced(function: ir.Operation, figures: tuple[int, int, int]) -> int:
     for key, figure in zip(("cost_ps", "bytes", "flops"), figures):
         function.attributes[f"hloom.{key}"] = i64_attr(figure)
     return figures[0]
-
-
-def _named(module: ir.Operation, function: ir.Operation, joined: dict[str, str]) -> str:
-    """A name for the group; that of an equal one, which then stands for it, and the group is gone."""
-    text = function.get_asm(enable_debug_info=False, use_local_scope=True)
-    if text in joined:
-        function.erase()
-        return joined[text]
-    taken = {symbol_name(f) for f in functions(module)}
-    number = next(n for n in range(len(taken) + 1) if f"attention_{n}" not in taken)
-    name = joined[text] = f"attention_{number}"
-    function.attributes["sym_name"] = ir.StringAttr.get(name)
-    return name

@@ -36,6 +36,7 @@ from ..common.winograd import is_transformed
 from ..errors import PassFailure
 from ..registry import register_pass
 from .emission.tile_body import TileBody
+from .emission.whole_ops import whole_ops
 from .schedules.chained import live_axis
 from .schedules.tile_sizes import choose_tile_sizes
 from .tiles_told import tell_tiles
@@ -81,7 +82,8 @@ def _tile(function: ir.Operation, target: TargetView) -> None:
     with ir.InsertionPoint(ops[-1]) if ops else ir.InsertionPoint(returned):
         inits = [value_of("tensor.empty", head.type) for head in distinct]
         forall = _forall(axes, sizes, inits)
-    tile = TileBody(axes, sizes, forall, distinct, live_axis(function, axes, sizes))
+    whole = whole_ops(axes) if target.kind == "cpu" else frozenset()
+    tile = TileBody(axes, sizes, forall, distinct, live_axis(function, axes, sizes), whole)
     tile.emit()
     _return_forall(function, returned, heads, distinct, forall)
     for op in reversed(ops):

@@ -43,13 +43,13 @@ class _Asked:
 
 
 class LaunchWishes:
-    """The rules of a policy that are about launches, with the group functions that hold what they match."""
+    """The rules of a policy that are about launches, or whatever `actions`, with the group functions that hold what they match."""
 
-    def __init__(self, policy: Policy, groups: Collection[ir.Operation]):
+    def __init__(self, policy: Policy, groups: Collection[ir.Operation], actions: Collection[str] = _ABOUT_LAUNCHES):
         self._asked = [
             _Asked(rule.action, rule.require, name("fuse", number, rule), _holding(rule, groups), _holding(rule.partner, groups))
             for number, rule in enumerate(policy.fuse)
-            if rule.action in _ABOUT_LAUNCHES
+            if rule.action in actions
         ]
 
     def of(self, a: str, b: str) -> LaunchWish | None:

@@ -16,7 +16,7 @@ from hloom.dialects.storage import storage_type
 
 from ...common.custom_calls import aliases
 from ...common.ops import Kind, is_elementwise
-from ...common.rewriting import defining_op, has_one_use, integer, integers, ops_in, producer
+from ...common.rewriting import captured_values, defining_op, has_one_use, integer, integers, ops_in, producer
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,7 @@ def _accesses(block: ir.Block, inputs: tuple[int, ...]) -> dict[ir.Value, _Acces
     found: dict[ir.Value, _Access] = {block.arguments[i]: _SAME for i in inputs}
     for op in block.operations:
         op = op.operation
-        # What the regions of an op capture is not followed.
-        if op.regions or any(value in found for value in op.operands):
+        if any(value in found for value in (*op.operands, *captured_values(op))):
             found.update({result: _of(op, result, found) for result in op.results})
     return found
 

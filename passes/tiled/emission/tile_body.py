@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -39,10 +41,19 @@ class Live:
 
 
 class TileBody:
-    """Emits the body of `forall` for the ops of `axes`, tiled by `sizes`; `results` are the values that the forall yields, in order."""
+    """Emits the body of `forall` for the ops of `axes`, tiled by `sizes`; `results` are the values that the forall yields, in order. Each
+    tile has the ops of the numbers `whole` not for its part, but for all."""
 
-    def __init__(self, axes: Axes, sizes: dict[int, int], forall: ir.Operation, results: list[ir.Value], live: Live | None = None):
-        self.axes, self.sizes, self.forall, self.results, self.live = axes, sizes, forall, results, live
+    def __init__(
+        self,
+        axes: Axes,
+        sizes: dict[int, int],
+        forall: ir.Operation,
+        results: list[ir.Value],
+        live: Live | None = None,
+        whole: frozenset[int] = frozenset(),
+    ):
+        self.axes, self.sizes, self.forall, self.results, self.live, self.whole = axes, sizes, forall, results, live, whole
         self.block = forall.regions[0].blocks[0]
         self.offset: dict[int, ir.Value] = {}
         self.size: dict[int, int | ir.Value] = {}
@@ -54,9 +65,17 @@ class TileBody:
         with ir.InsertionPoint(self.block):
             self._bind_axes()
             for number, tile_op in enumerate(self.axes.ops):
-                with tile_op.op.location:
+                with tile_op.op.location, self._untiled() if number in self.whole else nullcontext():
                     self._emit_op(number)
             self._yield()
+
+    @contextmanager
+    def _untiled(self) -> Iterator[None]:
+        """Emits what follows as if no axis were tiled."""
+        tiled = self.sizes, self.size, self.offset
+        self.sizes, self.size, self.offset = {}, {}, {}
+        yield
+        self.sizes, self.size, self.offset = tiled
 
     def _bind_axes(self) -> None:
         for position, (axis, size) in enumerate(self.sizes.items()):
@@ -182,7 +201,7 @@ class TileBody:
     def _produced_tiled(self, made: tuple[int, int], position: int) -> bool:
         producer = self.axes.ops[made[0]]
         loop = dim_position(producer.output_maps[made[1]].results[position])
-        return loop is not None and producer.axes[loop] in self.sizes
+        return made[0] not in self.whole and loop is not None and producer.axes[loop] in self.sizes
 
     def _start(self, expr: ir.AffineExpr, tile_op: TileOp) -> ir.Value:
         """The value of `expr` without its constant, tiled loops at the tile's offset and the others at 0."""

@@ -14,7 +14,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
-from ...common.axes import Axes, TileOp, even_size
+from ...common.axes import Axes, TileOp, even_size, repeated_by_tiles
 from ...common.combiner import is_long, split
 from ...common.contraction import (
     PANEL_STEPS,
@@ -67,12 +67,12 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
         return convolution_schedule(hero, axes, target) if has_windows(hero) else contraction_schedule(hero, axes, target)
-    reductions = [op for op in ops if not all(op.parallel)]
+    reductions = [op for op in ops if not all(op.parallel) and not repeated_by_tiles(op, axes)]
     windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel)]
     if windows:
         return pooling_schedule(windows[0], axes)
     if reductions:
-        return reduction_schedule(axes)
+        return reduction_schedule(max(reductions, key=lambda op: op.points), axes)
     return loop_schedule(axes)
 
 
@@ -102,9 +102,8 @@ def loop_schedule(axes: Axes) -> dict[int, int]:
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
 
 
-def reduction_schedule(axes: Axes) -> dict[int, int]:
+def reduction_schedule(root: TileOp, axes: Axes) -> dict[int, int]:
     """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines."""
-    root = max((op for op in axes.ops if not all(op.parallel)), key=lambda op: op.points)
     order = _in_loop_order(axes, root)
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)

@@ -37,6 +37,7 @@ from .panels import by_panels
 from .pools import pool_of
 from .results import follows_in_registers
 from .rows import emit_row_sums, sums_along
+from .same_in_all_tiles import same_in_all_tiles
 from .scans import emit_scan, scans
 from .windows import is_surrounded
 from .winograd import emit_winograd
@@ -56,12 +57,15 @@ def build_kernel(function: ir.Operation, target: TargetView) -> None:
 class _Kernel:
     def __init__(self, function: ir.Operation, target: TargetView):
         self.tiled, self.target = TiledFunction(function), target
+        self.same = same_in_all_tiles(self.tiled)
         self.scalars: dict[ir.Value, ir.Value | LinearIndex] = {}
         self.storage: dict[ir.Value, Storage] = {}
         self.empties: set[ir.Value] = set()
         self.fills: dict[ir.Value, ir.Value] = {}
         self.copies: list[tuple[int, Storage]] = []
         """Number of a result of the forall, and where it goes beside the place where it is computed."""
+        self.stack_point: ir.OpView
+        """What buffers on the stack are made before."""
         self.fastest: ir.Value | None = None
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
         self.reductions = self.dense = self.rows = 0
@@ -73,6 +77,7 @@ class _Kernel:
         kernel, entry = open_kernel(self.tiled.op, self.tiled.tiles)
         with ir.InsertionPoint(entry):
             self._bind_arguments(entry)
+            self._emit_same_in_all_tiles(*entry.arguments[:2])
             self.stack_point = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
             create("func.return")
         with ir.InsertionPoint(self.stack_point.body):
@@ -81,6 +86,15 @@ class _Kernel:
             scf.yield_([])
         if self.dense == self.reductions - self.rows and (self.dense or (self.straight and not self.rows)):
             kernel.attributes["hloom.effort"] = ir.StringAttr.get("least")
+
+    def _emit_same_in_all_tiles(self, first: ir.Value, end: ir.Value) -> None:
+        """What the tiles compute alike, if there are any."""
+        if not self.same:
+            return
+        self.stack_point = scf.IfOp(arith.cmpi(arith.CmpIPredicate.ult, first, end))
+        with ir.InsertionPoint(self.stack_point.then_block):
+            self._emit_ops(self.same)
+            scf.yield_([])
 
     def _bind_numbers(self, tile: ir.Value) -> None:
         rest = tile
@@ -154,7 +168,7 @@ class _Kernel:
         return self.scalars[value]
 
     def _emit_tile(self) -> None:
-        self._emit_ops(self.tiled.ops)
+        self._emit_ops([op for op in self.tiled.ops if op not in self.same])
         self._emit_copies()
 
     def _emit_ops(self, ops: list[ir.Operation]) -> None:
