@@ -54,7 +54,7 @@ def split_reductions(module: ir.Operation) -> None:
 
 
 def _split(op: ir.Operation, target: TargetView) -> Values:
-    combining = _combining_op(op)
+    combining = combining_op(op)
     if len(op.operands) != 2 or combining is None:
         return None
     operand, init = op.operands
@@ -66,7 +66,7 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
     if target.kind != "cuda":
         return _split_for_threads(op, combining, operand, init, dims)
     dim = max(dims, key=lambda d: shape[d])
-    parts = _parts(shape, dims, dim, target)
+    parts = parts_for_blocks(shape, dims, dim, target)
     if parts == 1:
         return None
     return _in_parts(op, operand, init, neutral, dims, dim, parts)
@@ -78,7 +78,7 @@ def _split_for_threads(op: ir.Operation, combining: str, operand: ir.Value, init
     joined = [prod(shape[d] for d in run) for run in runs]
     reduced = [n for n, run in enumerate(runs) if run[0] in dims]
     dim = max(reduced, key=lambda n: joined[n])
-    parts = _parts_for_threads(joined, reduced, dim)
+    parts = parts_for_threads(joined, reduced, dim)
     if parts == 1:
         return None
     halves = isinstance(element, ir.FloatType) and element.width == 16 and combining in ("stablehlo.add", "stablehlo.multiply")
@@ -90,7 +90,7 @@ def _split_for_threads(op: ir.Operation, combining: str, operand: ir.Value, init
     return [build.reshape(build.convert(total, element), build.shape_of(op.results[0]))]
 
 
-def _parts_for_threads(shape: list[int], dims: list[int], dim: int) -> int:
+def parts_for_threads(shape: list[int], dims: list[int], dim: int) -> int:
     """Into how many parts `dim` is split for threads: the largest divisor that leaves parts of enough elements; 1 leaves it whole."""
     reduced = prod(shape[d] for d in dims)
     kept = prod(n for d, n in enumerate(shape) if d not in dims)
@@ -109,12 +109,12 @@ def _in_parts(
     shape, element = build.shape_of(operand), build.element_of(operand)
     split = build.reshape(operand, [*shape[:dim], parts, shape[dim] // parts, *shape[dim + 1 :]])
     inner = sorted(d + 1 if d >= dim else d for d in dims)
-    first = _reduce(op, split, build.splat(build.tensor([], element), neutral), inner)
+    first = reduced_by(op, split, build.splat(build.tensor([], element), neutral), inner)
     outer = dim - len([d for d in dims if d < dim])
-    return [_reduce(op, first, init, [outer])]
+    return [reduced_by(op, first, init, [outer])]
 
 
-def _parts(shape: list[int], dims: list[int], dim: int, target: TargetView) -> int:
+def parts_for_blocks(shape: list[int], dims: list[int], dim: int, target: TargetView) -> int:
     """Into how many parts `dim` is split: the largest divisor that gives no more blocks than run at once; 1 leaves it whole."""
     reduced = prod(shape[d] for d in dims)
     kept = prod(n for d, n in enumerate(shape) if d not in dims)
@@ -126,7 +126,7 @@ def _parts(shape: list[int], dims: list[int], dim: int, target: TargetView) -> i
     return next((n for n in range(min(most, shape[dim]), 1, -1) if shape[dim] % n == 0), 1)
 
 
-def _combining_op(op: ir.Operation) -> str | None:
+def combining_op(op: ir.Operation) -> str | None:
     """The one op of the body, of its two arguments."""
     block = op.regions[0].blocks[0]
     ops = ops_in(block)
@@ -143,7 +143,7 @@ def _neutral(name: str, element: ir.Type) -> ir.Attribute | None:
     return neutral_element(scalar.name(element), element)
 
 
-def _reduce(op: ir.Operation, operand: ir.Value, init: ir.Value, dims: list[int]) -> ir.Value:
+def reduced_by(op: ir.Operation, operand: ir.Value, init: ir.Value, dims: list[int]) -> ir.Value:
     """`op` on another operand."""
-    name = (_combining_op(op) or "").removeprefix("stablehlo.")
+    name = (combining_op(op) or "").removeprefix("stablehlo.")
     return build.reduce([operand], [init], dims, lambda a, b: [build.elementwise(name, a, b)])[0]
