@@ -47,7 +47,8 @@ module attributes {gpu.container_module, hloom.target = {kind = "cuda", multipro
 
 // -----
 
-// Unchanged: what is loaded tells where to load next; another buffer is written; a reduction has few ops for a load.
+// Declined: what is loaded tells where to load next; the buffer is written; many threads hide latencies for each other.
+// Unchanged: a reduction, which has few ops for a load.
 // CHECK-LABEL: gpu.func @chases
 // CHECK-NOT: scf.if
 // CHECK-LABEL: gpu.func @written
