@@ -111,6 +111,7 @@ NVVM = [
     "expand-grid-barriers",
     "widen-shuffles",
     "expand-atomics",
+    "approximate-powers",
     f"expand-math{{only={_NOT_FROM_LIBDEVICE}}}",
     "tensor-map-parameters",
     # kernels alone: the host program beside them stays as it is

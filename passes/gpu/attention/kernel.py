@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import inf
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, math, vector
+from torch_mlir.dialects import arith, vector
 from torch_mlir.dialects.arith import CmpFPredicate, CmpIPredicate
 
 from ...common.attention import BLOCK_ROWS
@@ -182,7 +182,7 @@ class _Kernel:
         pieces = [[extract(each, half) for each in scores] for half in (0, 1)]
         largest = [self._largest(half, pieces[half], column, rows.largest[half]) for half in (0, 1)]
         safe = [_finite_or_zero(each) for each in largest]
-        factors = [math.exp(arith.subf(old, new)) for old, new in zip(rows.largest, safe)]
+        factors = [self.between.exponents.against(old, new) for old, new in zip(rows.largest, safe)]
         terms, weights = zip(*(self._weights(half, pieces[half], column, safe[half]) for half in (0, 1)))
         total = [_sum([arith.mulf(rows.total[half], factors[half]), *terms[half]]) for half in (0, 1)]
         kind = ir.VectorType.get([2, 2], ir.F32Type.get())
@@ -198,9 +198,9 @@ class _Kernel:
         """The maximum of a row, with these columns."""
 
         def evaluate() -> list[ir.Value]:
-            return [self.between.reduced(self.group.largest)]
+            return [self.between.candidate()]
 
-        found = [each for (value,) in self._evaluated(half, pieces, column, {}, evaluate, (-inf,)) for each in elements(value)]
+        found = [each for (value,) in self._evaluated(half, pieces, column, None, evaluate, (-inf,)) for each in elements(value)]
         mine = _tree(arith.maximumf, found)
         for distance in _QUAD:
             mine = arith.maximumf(mine, shuffle(mine, distance))
@@ -212,10 +212,9 @@ class _Kernel:
         """What is summed of a row, and what the second contraction multiplies, pair by pair."""
 
         def evaluate() -> list[ir.Value]:
-            return [self.between.reduced(self.group.total), self.between.weights()]
+            return [self.between.term(), self.between.weights()]
 
-        known = {self.group.largest.op.results[0]: largest}
-        found = self._evaluated(half, pieces, column, known, evaluate, (0, 0))
+        found = self._evaluated(half, pieces, column, largest, evaluate, (0, 0))
         return [each for term, _ in found for each in elements(term)], [weight for _, weight in found]
 
     def _evaluated(
@@ -223,7 +222,7 @@ class _Kernel:
         half: int,
         pieces: Sequence[ir.Value],
         column: LinearIndex,
-        known: Mapping[ir.Value, ir.Value],
+        largest: ir.Value | None,
         evaluate: Callable[[], list[ir.Value]],
         outside: Sequence[float],
     ) -> list[list[ir.Value]]:
@@ -243,7 +242,7 @@ class _Kernel:
                 inside = less_than(at, columns) if ragged else None
                 if ragged:
                     at = LinearIndex.of(arith.minui(at.value(), index_constant(columns - length)))
-                self.between.at(first.loops_at(self.batch, row, at), {first.op.results[0]: score, **known}, length)
+                self.between.at(first.loops_at(self.batch, row, at), score, largest, length)
                 made = evaluate()
                 if inside is not None:
                     made = [arith.select(inside, each, splat(each.type, number)) for each, number in zip(made, outside)]
@@ -259,7 +258,7 @@ class _Kernel:
         with if_then(all_of([leader])):
             for half in (0, 1):
                 row = (self.score.origins[0] + self.lane_row + 8 * half).value()
-                store(rows.largest[half], self.row_values, [index_constant(0), row])
+                store(self.between.exponents.maximum(rows.largest[half]), self.row_values, [index_constant(0), row])
                 store(total[half], self.row_values, [index_constant(1), row])
         barrier()
         tile = self.batch, self.row, LinearIndex()

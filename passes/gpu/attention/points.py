@@ -13,6 +13,7 @@ from ...common.scalar_body import clone_on
 from ..contraction.contraction import result_number
 from ..contraction.epilogue import EpilogueEmitter
 from ..contraction.runs import Run
+from .exponents import Exponents
 from .forms import VIEWS
 from .group import AttentionGroup, combiner
 
@@ -25,20 +26,28 @@ class Between(EpilogueEmitter):
     def __init__(self, group: AttentionGroup, buffers: Sequence[ir.Value]):
         super().__init__(group.first, buffers)
         self.group = group
+        self.score = group.first.op.results[0]
+        self.exponents = Exponents(self._ops, self.score, group.largest, _term(group.largest))
         self._scalars: dict[ir.Value, ir.Value] = {}
+        self._carried: ir.Value | None = None
 
-    def at(self, loops: Mapping[int, LinearIndex], known: Mapping[ir.Value, ir.Value], length: int) -> None:
-        """Goes to a point, or to `length` neighbours along the columns, where values are `known`."""
+    def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int) -> None:
+        """Goes to a point, or to `length` neighbours along the columns, with the score there and the row's maximum as it is carried."""
         self._run = Run(loops, self.contraction.cols.last if length > 1 else None, length)
-        self._made = {(value, ()): number for value, number in known.items()}
+        self._made, self._carried = {(self.score, ()): score}, carried
+        if carried is not None:
+            self._made[(self.group.largest.op.results[0], ())] = self.exponents.maximum(carried)
         self._bodies, self._scalars = {}, {}
 
-    def reduced(self, tile: TileOp) -> ir.Value:
-        """What a reduction combines at the point."""
-        block = tile.op.regions[0].blocks[0]
-        accumulator = block.arguments[len(block.arguments) - 1]
-        (term,) = [value for value in combiner(tile).operands if value != accumulator]
-        return self._scalar(tile, term)
+    def candidate(self) -> ir.Value:
+        """What the maximum is carried of."""
+        found = self._exponent(self.group.largest, _term(self.group.largest))
+        assert found is not None
+        return found
+
+    def term(self) -> ir.Value:
+        """What the sum adds."""
+        return self._scalar(self.group.total, _term(self.group.total))
 
     def weights(self) -> ir.Value:
         """What the second contraction multiplies with its right operand."""
@@ -76,7 +85,29 @@ class Between(EpilogueEmitter):
             return self._index(loops[ir.IntegerAttr(op.attributes["dim"]).value])
         if op.name == "arith.constant":
             return self._outside(value, [])
+        if op.name == "math.exp" and (found := self._against_maximum(tile, defining_op(op.operands[0]))) is not None:
+            return found
         return clone_on(op, [self._scalar(tile, v) for v in op.operands])[0]
+
+    def _against_maximum(self, tile: TileOp, difference: ir.Operation | None) -> ir.Value | None:
+        """exp of a difference from the row's maximum; None of other values."""
+        if self._carried is None or difference is None or difference.name != "arith.subf":
+            return None
+        if self._scalar(tile, difference.operands[1]) != self._made[(self.group.largest.op.results[0], ())]:
+            return None
+        found = self._exponent(tile, difference.operands[0])
+        return None if found is None else self.exponents.against(found, self._carried)
+
+    def _exponent(self, tile: TileOp, value: ir.Value) -> ir.Value | None:
+        return self.exponents.carried(tile, value, self._made[(self.score, ())], self._scalar)
+
+
+def _term(tile: TileOp) -> ir.Value:
+    """What a reduction combines."""
+    block = tile.op.regions[0].blocks[0]
+    accumulator = block.arguments[len(block.arguments) - 1]
+    (term,) = [value for value in combiner(tile).operands if value != accumulator]
+    return term
 
 
 class Behind(EpilogueEmitter):

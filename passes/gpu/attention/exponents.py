@@ -1,0 +1,147 @@
+"""Exponentials of scores less their row's maximum, by the hardware's power of 2 with what scores are scaled by as part of its factor.
+
+    m = max(f(s)),  e = exp(f(s) - m)        f(s) = select(p, s * c, -inf), c > 0
+    r = max(g(s)),  e = exp2((g(s) - r) * (c log2(e))),  m = r * c           g(s) = select(p, s, -inf)
+
+A product by a positive constant keeps the order of scores, rounding does too: the maximum of the products is the product of the maximum, to
+the bit. So g(s) is what a kernel carries the maximum of. Divisions by a constant are such products. Where scores are not scaled like that,
+g is f and c is 1.
+
+Errors: exp2 as the hardware has it is within 2 ulp, and the rounded exponent adds |f(s) - m| / 2^24 of the result: at most 0.4 ulp of the
+largest in the row, which is 1. What is below 2^-126 is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, log2
+from math import e as EULER
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from ...common.axes import TileOp
+from ...common.rewriting import defining_op, is_block_argument, ops_in, value_of
+from ...common.scalar_body import clone_on
+from ...common.vectors import broadcast, elements, from_lanes, is_vector, splat
+from ..contraction.contraction import result_number
+from .forms import VIEWS
+
+Scalars = Callable[[TileOp, ir.Value], ir.Value]
+"""The value of an op's body at the point."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An op on the way from the score: its operand `scaled` comes from there. A `factor` multiplies it; a choice between it and -inf has none."""
+
+    tile: TileOp
+    op: ir.Operation
+    scaled: int
+    factor: float | None
+
+
+class Exponents:
+    """The maximum that is carried of a row, and exponentials against it."""
+
+    def __init__(self, ops: Mapping[ir.Value, TileOp], score: ir.Value, tile: TileOp, term: ir.Value):
+        """`term` is the value in the body of `tile` that the maximum is taken of."""
+        self._ops, self._score = ops, score
+        self.steps = self._steps(tile, term)
+        self.factor = log2(EULER)
+        for step in self.steps or []:
+            self.factor *= 1.0 if step.factor is None else step.factor
+        if not isfinite(self.factor) or not self.factor:
+            self.steps, self.factor = None, log2(EULER)
+
+    def carried(self, tile: TileOp, value: ir.Value, score: ir.Value, scalar: Scalars) -> ir.Value | None:
+        """g(s) of a value in the body of `tile` that is an f(s) with the factors of the maximum's; None of others."""
+        if self.steps is None:
+            return scalar(tile, value)
+        steps = self._steps(tile, value)
+        if steps is None or _factors(steps) != _factors(self.steps):
+            return None
+        for step in steps:
+            if step.factor is None:
+                condition, lowest = scalar(step.tile, step.op.operands[0]), splat(score.type, -inf)
+                if is_vector(score):
+                    condition = broadcast(condition, len(elements(score)))
+                score = arith.select(condition, *((score, lowest) if step.scaled == 1 else (lowest, score)))
+        return score
+
+    def maximum(self, carried: ir.Value) -> ir.Value:
+        """The maximum that the program knows."""
+        for step in self.steps or []:
+            if step.factor is not None:
+                constant = arith.constant(carried.type, _constant(self._ops, step.tile, step.op.operands[1 - step.scaled]))
+                carried = clone_on(step.op, [carried, constant] if step.scaled == 0 else [constant, carried])[0]
+        return carried
+
+    def against(self, value: ir.Value, carried: ir.Value) -> ir.Value:
+        """exp(f(s) - m), by what stands for both."""
+        if is_vector(value):
+            carried = broadcast(carried, len(elements(value)))
+        exponent = arith.mulf(arith.subf(value, carried), splat(value.type, self.factor))
+        return from_lanes([_power_of_2(each) for each in elements(exponent)]) if is_vector(exponent) else _power_of_2(exponent)
+
+    def _steps(self, tile: TileOp, value: ir.Value) -> list[Step] | None:
+        """The ops from the score to a value, innermost first; None where there are others on the way."""
+        if is_block_argument(value):
+            number = ir.BlockArgument(value).arg_number
+            return self._steps_outside([*tile.inputs, *tile.inits][number])
+        op = defining_op(value)
+        assert op is not None
+        for scaled, factor in self._choices(tile, op):
+            inner = self._steps(tile, op.operands[scaled])
+            if inner is not None:
+                return [*inner, Step(tile, op, scaled, factor)]
+        return None
+
+    def _steps_outside(self, value: ir.Value) -> list[Step] | None:
+        while value != self._score and not is_block_argument(value) and value.owner.name in VIEWS:
+            value = value.owner.operands[0]
+        if value == self._score:
+            return []
+        tile = self._ops.get(value)
+        if tile is None or tile.op.name != "linalg.generic" or not all(tile.parallel):
+            return None
+        return self._steps(tile, ops_in(tile.op.regions[0].blocks[0])[-1].operands[result_number(tile, value)])
+
+    def _choices(self, tile: TileOp, op: ir.Operation) -> list[tuple[int, float | None]]:
+        """Which operands an op scales (or chooses), and by what."""
+        numbers = [None if c is None else ir.FloatAttr(c).value for c in (_constant(self._ops, tile, v) for v in op.operands)]
+        if op.name == "arith.select":
+            return [(n, None) for n in (1, 2) if numbers[3 - n] == -inf]
+        if op.name == "arith.divf":
+            return [(0, 1 / c) for c in numbers[1:] if _is_positive(c)]
+        if op.name == "arith.mulf":
+            return [(n, numbers[1 - n]) for n in (0, 1) if _is_positive(numbers[1 - n])]
+        return []
+
+
+def _is_positive(number: float | None) -> bool:
+    return number is not None and 0 < number < inf
+
+
+def _factors(steps: Sequence[Step]) -> list[tuple[str, float]]:
+    return [(step.op.name, step.factor) for step in steps if step.factor is not None]
+
+
+def _constant(ops: Mapping[ir.Value, TileOp], tile: TileOp, value: ir.Value) -> ir.FloatAttr | None:
+    """The float that a value in an op's body is known to be."""
+    if is_block_argument(value) and value.owner == tile.op.regions[0].blocks[0]:
+        value = [*tile.inputs, *tile.inits][ir.BlockArgument(value).arg_number]
+    if value in ops and ops[value].op.name == "linalg.fill":
+        value = ops[value].inputs[0]
+    op = None if is_block_argument(value) else defining_op(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        attribute = attribute.get_splat_value()
+    return attribute if isinstance(attribute, ir.FloatAttr) else None
+
+
+def _power_of_2(exponent: ir.Value) -> ir.Value:
+    return value_of("math.exp2", exponent.type, [exponent], fastmath=ir.Attribute.parse("#arith.fastmath<afn>"))
