@@ -37,7 +37,8 @@ from .attention.kernel import emit
 
 @register_pass("distribute-attention", "makes two contractions with a softmax between them one GPU kernel")
 def distribute_attention(module: ir.Operation) -> None:
-    if target_of(module).kind != "cuda":
+    target = target_of(module)
+    if target.kind != "cuda":
         return
     for function in functions(module):
         if ONLINE not in function.attributes:
@@ -45,5 +46,5 @@ def distribute_attention(module: ir.Operation) -> None:
         with function.context, function.location:
             group = read_attention(function)
             if group is not None:
-                emit(group)
+                emit(group, target)
                 function.erase()

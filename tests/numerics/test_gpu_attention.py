@@ -29,6 +29,14 @@ def capped(q, k, v):
     return torch.softmax(scores, -1).to(q.dtype) @ v
 
 
+def ahead(q, k, v):
+    """The last row sees all columns; others as many fewer as they are before it. Few rows see nothing but the number of what is masked."""
+    rows, columns = (torch.arange(x.shape[2]) for x in (q, k))
+    seen = rows[:, None] + (len(columns) - len(rows)) >= columns
+    scores = torch.where(seen, (q @ k.transpose(-1, -2)).float() / 7.3, torch.finfo(torch.float32).min)
+    return torch.softmax(scores, -1).to(q.dtype) @ v
+
+
 def dropped(q, k, v, kept):
     """Dropout: weights that are no longer summed to 1."""
     weights = torch.softmax((q @ k.transpose(-1, -2)).float() * 0.125, -1)
@@ -65,6 +73,8 @@ CASES = {
     "more columns than rows": (attention, [(1, 2, 20, 32), (1, 2, 130, 32), (1, 2, 130, 32)], {}),
     "grouped heads": (grouped, [(2, 4, 64, 32), (2, 2, 64, 32), (2, 2, 64, 32)], {}),
     "capped scores": (capped, [(1, 2, 70, 64)] * 3, {}),
+    "a diagonal that begins later": (ahead, [(1, 2, 70, 64), (1, 2, 200, 64), (1, 2, 200, 64)], {}),
+    "a diagonal that begins earlier": (ahead, [(1, 2, 200, 64), (1, 2, 150, 64), (1, 2, 150, 64)], {}),
     "heads behind tokens": (heads_behind_tokens, [(2, 66, 3, 32)] * 3, {}),
 }
 
@@ -88,6 +98,14 @@ def test_masks_that_are_arguments():
 
     exe = same(plain, numbers(2, 2, 70, 64), numbers(2, 2, 150, 64), numbers(2, 2, 150, 64), mask)
     assert exe(*(numbers(2, 2, n, 64) for n in (70, 150, 150)), mask)[1, :, 3].isnan().all()
+
+
+def test_scores_of_any_size():
+    """What differs by more than a float has bits for is one column's weight; equal ones share it."""
+    torch.manual_seed(0)
+    q, k, v = (numbers(1, 1, 130, 64, kind=torch.bfloat16) for _ in range(3))
+    k[:, :, 7] = k[:, :, 5]
+    same(causal, q * 3e4, k * 3e4, v, tolerance=2e-2)
 
 
 def test_dropout_and_padding():

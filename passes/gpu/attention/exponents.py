@@ -13,7 +13,7 @@ largest in the row, which is 1. What is below 2^-126 is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, log2
 from math import e as EULER
@@ -55,15 +55,18 @@ class Exponents:
         if not isfinite(self.factor) or not self.factor:
             self.steps, self.factor = None, log2(EULER)
 
-    def carried(self, tile: TileOp, value: ir.Value, score: ir.Value, scalar: Scalars) -> ir.Value | None:
-        """g(s) of a value in the body of `tile` that is an f(s) with the factors of the maximum's; None of others."""
+    def carried(self, tile: TileOp, value: ir.Value, score: ir.Value, scalar: Scalars, first: Container[ir.Operation]) -> ir.Value | None:
+        """g(s) of a value in the body of `tile` that is an f(s) with the factors of the maximum's; None of others.
+
+        The choices in `first` are known to be their first value.
+        """
         if self.steps is None:
             return scalar(tile, value)
         steps = self._steps(tile, value)
         if steps is None or _factors(steps) != _factors(self.steps):
             return None
         for step in steps:
-            if step.factor is None:
+            if step.factor is None and not (step.scaled == 1 and step.op in first):
                 condition, lowest = scalar(step.tile, step.op.operands[0]), splat(score.type, -inf)
                 if is_vector(score):
                     condition = broadcast(condition, len(elements(score)))

@@ -23,6 +23,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 from torch_mlir.dialects.arith import CmpFPredicate, CmpIPredicate
 
+from hloom.dialects.target import TargetView
+
 from ...common.attention import BLOCK_ROWS
 from ...common.contraction import LIVE
 from ...common.control_flow import if_then, loop
@@ -33,20 +35,23 @@ from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..contraction.cp_async import TileCopy, TileShape, commit, tile_shape, wait
 from ..contraction.mma import HalfWarp
 from ..contraction.tile_results import TileResults
-from ..support.emit import all_of, barrier, block_id, digits, divide, less_than, load, remainder, shuffle, store, thread_id
+from ..support.emit import all_of, barrier, divide, less_than, load, remainder, shuffle, store, thread_id
 from ..support.launch import OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import power_above
+from .blocks import place
 from .group import AttentionGroup, operands_of
 from .points import Behind, Between
 
 _WARPS = 4
 _STAGES = 2
 _STRIP = BLOCK_ROWS // _WARPS
+_NARROW, _RESIDENT_THREADS = 64, 384
+"""Of heads up to this width a multiprocessor holds so many threads, without spills."""
 _QUAD = (1, 2)
 """The four lanes that share a row differ by these."""
 
 
-def emit(group: AttentionGroup) -> None:
+def emit(group: AttentionGroup, target: TargetView) -> None:
     """The kernel of `group`."""
     first, second = group.first, group.second
     depth, width = (max(16, power_above(extent)) for extent in (first.inner.extent, second.cols.extent))
@@ -66,8 +71,10 @@ def emit(group: AttentionGroup) -> None:
         "stages": _STAGES,
     }
     kernel = open_kernel(first.function, first.batch.extent * row_tiles, scores.threads, layout)
+    if max(depth, width) <= _NARROW:
+        kernel.keep_resident(_RESIDENT_THREADS)
     with kernel.body:
-        _Kernel(group, kernel, (scores, values), shapes, row_tiles).emit()
+        _Kernel(group, kernel, (scores, values), shapes, row_tiles, target).emit()
 
 
 @dataclass(frozen=True)
@@ -96,13 +103,13 @@ class _Kernel:
         schedules: tuple[TileSchedule, TileSchedule],
         shapes: tuple[TileShape, TileShape, TileShape],
         row_tiles: int,
+        target: TargetView,
     ):
         self.group, self.buffers, self.schedules = group, kernel.buffers, schedules
         first, second = group.first, group.second
         thread = self.thread = thread_id()
-        batch, self.row_tile = digits(block_id(), [0, row_tiles])
-        self.batch = LinearIndex.of(batch) if first.batch.extent > 1 else LinearIndex()
-        self.row = LinearIndex.of(self.row_tile) * BLOCK_ROWS
+        self.batch, row_tile = place(group, row_tiles, target)
+        self.row = LinearIndex.of(row_tile) * BLOCK_ROWS
         rings = [[stages, shape.lines, shape.length] for stages, shape in zip((1, _STAGES, _STAGES), shapes)]
         sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(rings, shapes)]
         self.results = TileResults(second, schedules[1], sum(sizes))
@@ -123,6 +130,8 @@ class _Kernel:
         self.lane_row, self.lane_col = divide(lane, 4), remainder(lane, 4)
         self.between = Between(group, kernel.buffers)
         self.copied: ir.Value | None = None
+        self.whole = False
+        """Whether all columns of a step are there, and before every diagonal of a mask."""
 
     def emit(self) -> None:
         zero = LinearIndex()
@@ -142,7 +151,12 @@ class _Kernel:
             self._fetch(ahead * BLOCK_ROWS, remainder(ahead.value(), _STAGES), inside, [])
             return self._step(queries, index * BLOCK_ROWS, remainder(step, _STAGES), _Rows.of(carried)).flat()
 
-        rows = _Rows.of(loop(0, steps, 1, start.flat(), body))
+        whole, carried = self._whole_steps(steps), start.flat()
+        if whole is not None:
+            self.whole = True
+            carried = loop(0, whole, 1, carried, body)
+            self.whole = False
+        rows = _Rows.of(loop(0 if whole is None else whole, steps, 1, carried, body))
         self._arrive()
         self._finish(rows)
 
@@ -166,13 +180,30 @@ class _Kernel:
         count = -(-first.cols.extent // BLOCK_ROWS)
         attributes = first.function.attributes
         live = list(ir.DenseI64ArrayAttr(attributes[LIVE])) if LIVE in attributes else None
-        alike = len(first.rows.loops) == 1 or first.rows.last_extent % BLOCK_ROWS == 0
-        if live is None or live[:2] != [first.rows.last_extent, first.cols.extent] or not alike:
+        row = self._position()
+        if live is None or live[:2] != [first.rows.last_extent, first.cols.extent] or row is None:
             return index_constant(count)
-        row = self.row if len(first.rows.loops) == 1 else LinearIndex.of(remainder(self.row.value(), first.rows.last_extent))
         last = (row + (BLOCK_ROWS - 1 + live[2])).value()
         last = arith.maxsi(last, index_constant(1))
         return arith.minsi(divide((LinearIndex.of(last) + (BLOCK_ROWS - 1)).value(), BLOCK_ROWS), index_constant(count))
+
+    def _whole_steps(self, steps: ir.Value) -> ir.Value | None:
+        """How many of these steps need no mask, of those that are known; None where that is all or none."""
+        columns = self.group.first.cols.extent
+        count, aheads, row = columns // BLOCK_ROWS, self.between.diagonals.values(), self._position()
+        if aheads and row is None:
+            return None
+        if row is None or not aheads:
+            return arith.minsi(steps, index_constant(count)) if count and columns % BLOCK_ROWS else None
+        before = arith.maxsi((row + (min(aheads) + 1)).value(), index_constant(0))
+        return arith.minsi(arith.minsi(divide(before, BLOCK_ROWS), index_constant(count)), steps)
+
+    def _position(self) -> LinearIndex | None:
+        """The block's first row as the last of the rows' loops counts it; None where a block may go beyond that loop's end."""
+        rows = self.group.first.rows
+        if len(rows.loops) == 1:
+            return self.row
+        return LinearIndex.of(remainder(self.row.value(), rows.last_extent)) if rows.last_extent % BLOCK_ROWS == 0 else None
 
     def _step(self, queries: Sequence[ir.Value], column: LinearIndex, stage: ir.Value, rows: _Rows) -> _Rows:
         scores = self.score.zeros()
@@ -230,7 +261,7 @@ class _Kernel:
         first = self.group.first
         columns = first.cols.extent
         length = 2 if columns % 2 == 0 else 1
-        ragged = columns % BLOCK_ROWS != 0
+        ragged = columns % BLOCK_ROWS != 0 and not self.whole
         row = self.row + self.score.origins[0] + self.lane_row + 8 * half
         if first.rows.extent % BLOCK_ROWS:
             row = LinearIndex.of(arith.minui(row.value(), index_constant(first.rows.extent - 1)))
@@ -242,7 +273,7 @@ class _Kernel:
                 inside = less_than(at, columns) if ragged else None
                 if ragged:
                     at = LinearIndex.of(arith.minui(at.value(), index_constant(columns - length)))
-                self.between.at(first.loops_at(self.batch, row, at), score, largest, length)
+                self.between.at(first.loops_at(self.batch, row, at), score, largest, length, self.whole)
                 made = evaluate()
                 if inside is not None:
                     made = [arith.select(inside, each, splat(each.type, number)) for each, number in zip(made, outside)]

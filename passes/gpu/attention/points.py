@@ -13,6 +13,7 @@ from ...common.scalar_body import clone_on
 from ..contraction.contraction import result_number
 from ..contraction.epilogue import EpilogueEmitter
 from ..contraction.runs import Run
+from .diagonals import diagonals
 from .exponents import Exponents
 from .forms import VIEWS
 from .group import AttentionGroup, combiner
@@ -28,11 +29,17 @@ class Between(EpilogueEmitter):
         self.group = group
         self.score = group.first.op.results[0]
         self.exponents = Exponents(self._ops, self.score, group.largest, _term(group.largest))
+        self.diagonals = diagonals(group, self._ops)
         self._scalars: dict[ir.Value, ir.Value] = {}
         self._carried: ir.Value | None = None
+        self._inside = False
 
-    def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int) -> None:
-        """Goes to a point, or to `length` neighbours along the columns, with the score there and the row's maximum as it is carried."""
+    def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int, inside: bool) -> None:
+        """Goes to a point, or to `length` neighbours along the columns, with the score there and the row's maximum as it is carried.
+
+        `inside`: no column is behind a diagonal.
+        """
+        self._inside = inside
         self._run = Run(loops, self.contraction.cols.last if length > 1 else None, length)
         self._made, self._carried = {(self.score, ()): score}, carried
         if carried is not None:
@@ -87,6 +94,8 @@ class Between(EpilogueEmitter):
             return self._outside(value, [])
         if op.name == "math.exp" and (found := self._against_maximum(tile, defining_op(op.operands[0]))) is not None:
             return found
+        if self._inside and op in self.diagonals:
+            return self._scalar(tile, op.operands[1])
         return clone_on(op, [self._scalar(tile, v) for v in op.operands])[0]
 
     def _against_maximum(self, tile: TileOp, difference: ir.Operation | None) -> ir.Value | None:
@@ -99,7 +108,8 @@ class Between(EpilogueEmitter):
         return None if found is None else self.exponents.against(found, self._carried)
 
     def _exponent(self, tile: TileOp, value: ir.Value) -> ir.Value | None:
-        return self.exponents.carried(tile, value, self._made[(self.score, ())], self._scalar)
+        known = self.diagonals if self._inside else ()
+        return self.exponents.carried(tile, value, self._made[(self.score, ())], self._scalar, known)
 
 
 def _term(tile: TileOp) -> ir.Value:

@@ -17,7 +17,7 @@
 // CHECK: vector.load %arg3[{{.*}}] {alignment = 8 : i64} : memref<12800xf32>, vector<2xf32>
 // CHECK: arith.maximumf
 // CHECK: gpu.shuffle
-// CHECK: math.exp
+// CHECK: math.exp2 {{.*}} fastmath<afn> : f32
 // CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xf16>
 // CHECK: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = true}
 // CHECK-COUNT-32: nvgpu.mma.sync
@@ -133,6 +133,95 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
       %1 = arith.subf %0, %in_1 : f32
       %2 = math.exp %1 : f32
       linalg.yield %2 : f32
+    } -> tensor<4x128x100xf32>
+    %f2 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x128xf32>) -> tensor<4x128xf32>
+    %l = linalg.generic {indexing_maps = [#rows_cols, #rows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%e : tensor<4x128x100xf32>) outs(%f2 : tensor<4x128xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x128xf32>
+    %w = tensor.empty() : tensor<4x128x100xf16>
+    %p = linalg.generic {indexing_maps = [#rows_cols, #rows_cols], iterator_types = ["parallel", "parallel", "parallel"]} ins(%e : tensor<4x128x100xf32>) outs(%w : tensor<4x128x100xf16>) {
+    ^bb0(%in: f32, %out: f16):
+      %0 = arith.truncf %in : f32 to f16
+      linalg.yield %0 : f16
+    } -> tensor<4x128x100xf16>
+    %e3 = tensor.empty() : tensor<4x128x64xf32>
+    %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<4x128x64xf32>) -> tensor<4x128x64xf32>
+    %o = linalg.generic {indexing_maps = [affine_map<(b, m, d, n) -> (b, m, n)>, affine_map<(b, m, d, n) -> (b, n, d)>, affine_map<(b, m, d, n) -> (b, m, d)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %v : tensor<4x128x100xf16>, tensor<4x100x64xf16>) outs(%f3 : tensor<4x128x64xf32>) {
+    ^bb0(%in: f16, %in_0: f16, %out: f32):
+      %0 = arith.extf %in : f16 to f32
+      %1 = arith.extf %in_0 : f16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %out, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<4x128x64xf32>
+    %e4 = tensor.empty() : tensor<4x128x64xf16>
+    %r = linalg.generic {indexing_maps = [#rows_cols, #rows, #rows_cols], iterator_types = ["parallel", "parallel", "parallel"]} ins(%o, %l : tensor<4x128x64xf32>, tensor<4x128xf32>) outs(%e4 : tensor<4x128x64xf16>) {
+    ^bb0(%in: f32, %in_0: f32, %out: f16):
+      %0 = arith.divf %in, %in_0 : f32
+      %1 = arith.truncf %0 : f32 to f16
+      linalg.yield %1 : f16
+    } -> tensor<4x128x64xf16>
+    return %r : tensor<4x128x64xf16>
+  }
+}
+
+// -----
+
+// Changed: The scale of scores is part of the factor of exponents, the maximum is taken before it; steps before the diagonal need no mask.
+// CHECK-LABEL: gpu.func @scaled
+// CHECK: scf.for
+// CHECK-NOT: arith.select {{.*}} vector<2xf32>
+// CHECK: arith.maximumf
+// CHECK: %[[D:.*]] = arith.subf {{.*}} : vector<2xf32>
+// CHECK: %[[FACTOR:.*]] = arith.constant dense<0.180336878> : vector<2xf32>
+// CHECK: arith.mulf %[[D]], %[[FACTOR]] : vector<2xf32>
+// CHECK: math.exp2 {{.*}} fastmath<afn> : f32
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK: arith.cmpi sge
+// CHECK: arith.select {{.*}} vector<2xf32>
+// CHECK: scf.yield
+#rows_cols = affine_map<(b, m, n) -> (b, m, n)>
+#rows = affine_map<(b, m, n) -> (b, m)>
+#mask = affine_map<(b, m, n) -> (m, n)>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+  func.func private @scaled(%q: tensor<4x128x64xf16>, %k: tensor<4x100x64xf16>, %v: tensor<4x100x64xf16>) -> tensor<4x128x64xf16> attributes {hloom.kind = "matmul", hloom.live = array<i64: 128, 100, 1>, hloom.online} {
+    %zero = arith.constant 0.0 : f32
+    %low = arith.constant 0xFF800000 : f32
+    %e0 = tensor.empty() : tensor<4x128x100xf32>
+    %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<4x128x100xf32>) -> tensor<4x128x100xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(b, m, n, d) -> (b, m, d)>, affine_map<(b, m, n, d) -> (b, n, d)>, affine_map<(b, m, n, d) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%q, %k : tensor<4x128x64xf16>, tensor<4x100x64xf16>) outs(%f0 : tensor<4x128x100xf32>) {
+    ^bb0(%in: f16, %in_0: f16, %out: f32):
+      %0 = arith.extf %in : f16 to f32
+      %1 = arith.extf %in_0 : f16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %out, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<4x128x100xf32>
+    %e1 = tensor.empty() : tensor<4x128xf32>
+    %f1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<4x128xf32>) -> tensor<4x128xf32>
+    %c = arith.constant 0.125 : f32
+    %x = linalg.generic {indexing_maps = [#rows_cols, #rows_cols], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<4x128x100xf32>) outs(%e0 : tensor<4x128x100xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %row = linalg.index 1 : index
+      %column = linalg.index 2 : index
+      %seen = arith.cmpi sge, %row, %column : index
+      %0 = arith.mulf %in, %c : f32
+      %1 = arith.select %seen, %0, %low : f32
+      linalg.yield %1 : f32
+    } -> tensor<4x128x100xf32>
+    %m = linalg.generic {indexing_maps = [#rows_cols, #rows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<4x128x100xf32>) outs(%f1 : tensor<4x128xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.maximumf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x128xf32>
+    %e = linalg.generic {indexing_maps = [#rows_cols, #rows, #rows_cols], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %m : tensor<4x128x100xf32>, tensor<4x128xf32>) outs(%e0 : tensor<4x128x100xf32>) {
+    ^bb0(%in: f32, %in_0: f32, %out: f32):
+      %0 = arith.subf %in, %in_0 : f32
+      %1 = math.exp %0 : f32
+      linalg.yield %1 : f32
     } -> tensor<4x128x100xf32>
     %f2 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x128xf32>) -> tensor<4x128xf32>
     %l = linalg.generic {indexing_maps = [#rows_cols, #rows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%e : tensor<4x128x100xf32>) outs(%f2 : tensor<4x128xf32>) {

@@ -1,0 +1,41 @@
+// RUN: hloom-opt %s --approximate-powers | filecheck %s
+
+gpu.module @kernels {
+  // Changed: An approximation is allowed, and the hardware has it.
+  // CHECK-LABEL: gpu.func @fast
+  // CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"(%{{.*}}) : (f32) -> f32
+  // CHECK-NOT: math.exp2
+  // CHECK: memref.store %[[P]]
+  gpu.func @fast(%v: f32, %m: memref<1xf32>) {
+    %i = arith.constant 0 : index
+    %p = math.exp2 %v fastmath<afn> : f32
+    memref.store %p, %m[%i] : memref<1xf32>
+    gpu.return
+  }
+
+  // Declined: Exact, of another type, a vector.
+  // CHECK-LABEL: gpu.func @exact
+  // CHECK: math.exp2 %{{.*}} : f32
+  // CHECK: math.exp2 %{{.*}} fastmath<afn> : f64
+  // CHECK: math.exp2 %{{.*}} fastmath<afn> : vector<2xf32>
+  gpu.func @exact(%v: f32, %w: f64, %u: vector<2xf32>, %m: memref<1xf32>, %n: memref<1xf64>, %o: memref<1xvector<2xf32>>) {
+    %i = arith.constant 0 : index
+    %p = math.exp2 %v : f32
+    %q = math.exp2 %w fastmath<afn> : f64
+    %r = math.exp2 %u fastmath<afn> : vector<2xf32>
+    memref.store %p, %m[%i] : memref<1xf32>
+    memref.store %q, %n[%i] : memref<1xf64>
+    memref.store %r, %o[%i] : memref<1xvector<2xf32>>
+    gpu.return
+  }
+}
+
+// Unchanged: No power.
+// CHECK-LABEL: gpu.module @others
+// CHECK-NEXT: gpu.func @none(%arg0: f32) {
+// CHECK-NEXT: gpu.return
+gpu.module @others {
+  gpu.func @none(%v: f32) {
+    gpu.return
+  }
+}
