@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, log2
 from math import e as EULER
+from math import inf, isfinite, log2
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -34,7 +34,7 @@ Scalars = Callable[[TileOp, ir.Value], ir.Value]
 
 @dataclass(frozen=True)
 class Step:
-    """An op on the way from the score: its operand `scaled` comes from there. A `factor` multiplies it; a choice between it and -inf has none."""
+    """An op on the way from the score: its operand `scaled` comes from there. It is multiplied by `factor`; a choice between it and -inf has none."""
 
     tile: TileOp
     op: ir.Operation
