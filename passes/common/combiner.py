@@ -107,3 +107,34 @@ def split(block: ir.Block, inputs: int, count: int) -> Combiner | None:
     if any(o.regions and len(list(o.regions)) for o in combining) or not all(v in dependent for v in returned):
         return None
     return Combiner(before, combining, values, list(returned))
+
+
+def split_scan(block: ir.Block, inputs: int, count: int) -> Combiner | None:
+    """The same of a scan, whose body may begin anew at the first element, and take the elements that it combines more than once."""
+    returned = list(ops_in(block)[-1].operands)[:count]
+    chosen = [defining_op(value) for value in returned]
+    if SEQUENTIAL in block.owner.attributes or not all(op is not None and op.name == "arith.select" and _is_first(op) for op in chosen):
+        return split(block, inputs, count)
+    known = set(list(block.arguments)[inputs : inputs + count])
+    before, combining = [], []
+    for op in ops_in(block)[:-1]:
+        dependent = not known.isdisjoint(op.operands)
+        (combining if dependent else before).append(op)
+        known.update(op.results if dependent else [])
+    firsts, values, totals = zip(*(op.operands for op in chosen if op is not None))
+    combining = [op for op in combining if op not in chosen]
+    inside = set(block.arguments) | {result for op in before for result in op.results if op.name != "arith.constant"}
+    used = {value for op in combining for value in op.operands if value in inside}
+    if len(set(firsts)) > 1 or not used <= set(values) | known or any(list(op.regions) for op in combining):
+        return None
+    return Combiner(before, combining, list(values), list(totals)) if all(v not in known for v in values) else None
+
+
+def _is_first(select: ir.Operation) -> bool:
+    """Whether it selects by whether an index is 0."""
+    op = defining_op(select.operands[0])
+    if op is None or op.name != "arith.cmpi" or ir.IntegerAttr(op.attributes["predicate"]).value != arith.CmpIPredicate.eq:
+        return False
+    index, zero = map(defining_op, op.operands)
+    is_index = index is not None and index.name == "linalg.index"
+    return is_index and zero is not None and zero.name == "arith.constant" and ir.IntegerAttr(zero.attributes["value"]).value == 0

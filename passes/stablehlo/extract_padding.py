@@ -50,8 +50,12 @@ Values = list[ir.Value] | None
 def extract_padding(module: ir.Operation) -> None:
     target = target_of(module)
     convolution = _unless_a_library_pads if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
-    window = _reduce_window if target.kind == "cuda" else _unless_left_out
+    window = _unless_a_scan if target.kind == "cuda" else _unless_left_out
     rewrite(module, {"stablehlo.convolution": [partial(_batch_groups, target), convolution], "stablehlo.reduce_window": [window]})
+
+
+def _unless_a_scan(op: ir.Operation) -> Values:
+    return _reduce_window(op) if scan_dim(op) is None else None
 
 
 def _unless_left_out(op: ir.Operation) -> Values:

@@ -12,8 +12,8 @@ After:
 A kernel that reads the results of each level at every second place moves each element log n times, and is compiled for as long as it has
 levels. Sums are rounded in the order of the elements (docs/cpu.md), no longer as a tree of all of them. Steps of two arrays become a
 windowed reduction of both: `a · t + e` of what is combined so far, and its like where one op distributes over another, as recurrences are
-written; and `select(a, e, o(t, e))`, which begins anew where a predicate holds. Must hold: nothing. Declined: for CUDA targets, whose
-kernels have no scans; other steps of several values or ops, and ops that are not known to be associative.
+written; and `select(a, e, o(t, e))`, which begins anew where a predicate holds. Must hold: nothing. Declined: for CUDA targets, steps of
+two arrays of more elements than a block scans at once; other steps of several values or ops, and ops that are not known to be associative.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..registry import register_pass
 from .support import build
 from .support.constants import splat_attribute
 from .support.driver import drop_dead
+from .support.long_scans import fits_block
 
 _SUMS = ("stablehlo.add", "stablehlo.or")
 """What puts the places of two pads together, of numbers and of predicates."""
@@ -41,8 +42,6 @@ _DISTRIBUTES = {"multiply": ("add",), "add": ("maximum", "minimum")}
 
 @register_pass("join-scans", "makes one windowed reduction of a scan in log n levels of slices and pads", ops=("stablehlo.pad",))
 def join_scans(module: ir.Operation) -> None:
-    if target_of(module).kind == "cuda":
-        return
     within: set[ir.Value] = set()
     for op in reversed(walk(module, lambda op: op.name in _SUMS)):
         level = _level(op.results[0]) if op.results[0] not in within else None
@@ -97,6 +96,8 @@ def _join(op: ir.Operation, level: _Level) -> None:
 
     first = build.full(build.tensor([], build.element_of(level.factors)), 1 if over[1] == "multiply" else 0)
     scan = build.reduce_window([level.factors, level.elements], [first, start], window, ones, ones, padding, step)
+    if target_of(op).kind == "cuda" and not fits_block(scan[1].owner, dim):
+        return
     scan[1].owner.attributes[ASSOCIATIVE] = ir.UnitAttr.get()
     replace(op, scan[1:])
 

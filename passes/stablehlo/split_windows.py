@@ -1,21 +1,23 @@
-"""split-windows: a long windowed reduction, as a cumulative sum is one, becomes several short ones.
+"""split-windows: a long windowed reduction becomes several short ones.
 
 Before:
-    %0 = reduce_window(%x, %zero) {window_dimensions = [1, 1024], padding = [[0, 0], [1023, 0]]} : add
+    %0 = reduce_window(%x, %zero) {window_dimensions = [1, 512], padding = [[0, 0], [0, 0]]} : add
 After:
-    %1 = reduce_window(%x, %zero) {window_dimensions = [1, 8], padding = [[0, 0], [7, 0]]} : add
-    %2 = reduce_window(%1, %zero) {window_dimensions = [1, 8], window_dilations = [1, 8], padding = [[0, 0], [56, 0]]} : add
-    %0 = reduce_window(%2, %zero) {window_dimensions = [1, 16], window_dilations = [1, 64], padding = [[0, 0], [960, 0]]} : add
+    %1 = reduce_window(%x, %zero) {window_dimensions = [1, 8]} : add
+    %2 = reduce_window(%1, %zero) {window_dimensions = [1, 8], window_dilations = [1, 8]} : add
+    %0 = reduce_window(%2, %zero) {window_dimensions = [1, 8], window_dilations = [1, 64]} : add
 
 A window of a·b elements is b windows of a elements, a apart: a + b steps an element instead of a·b. Of a cumulative reduction, whose window
 reaches beyond the first (or last) element wherever it stands, the window may as well be longer, so its length need not be a product.
 
-For a CPU target a scan, as cumulative sums are, stays as it is, from the first element on: one from the last on is turned around
+A scan, as cumulative sums are, stays as it is, from the first element on: one from the last on is turned around
 
     %0 = reduce_window(%x, %zero) {window_dimensions = [1, 1024], padding = [[0, 0], [0, 1023]]} : add
     %r = stablehlo.reverse %x, dims = [1]
     %s = reduce_window(%r, %zero) {window_dimensions = [1, 1024], padding = [[0, 0], [1023, 0]]} : add
     %0 = stablehlo.reverse %s, dims = [1]
+
+For a GPU, a scan of more elements than a block scans at once is made of parts (support/long_scans.py).
 
 Must hold: one operand; an associative and commutative body with its neutral element as the initial value, which more windows than one
 take in; one dimension with a window, without strides and dilations. Declined: all else, and windows of at most 16 elements, or whose length
@@ -37,6 +39,7 @@ from ..common.scans import scan_dim, starts_neutral
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite, with_region
+from .support.long_scans import fits_block, in_parts
 
 _LONG = 16
 """Windows that are longer are split."""
@@ -48,8 +51,8 @@ _RADIX = 8
     "split-windows", "turns long windowed reductions, such as cumulative sums, into several short ones", ops=("stablehlo.reduce_window",)
 )
 def split_windows(module: ir.Operation) -> None:
-    scans = target_of(module).kind != "cuda"
-    rewrite(module, {"stablehlo.reduce_window": [*([_turned] if scans else []), partial(_split, scans=scans)]})
+    on_gpu = target_of(module).kind == "cuda"
+    rewrite(module, {"stablehlo.reduce_window": [_turned, partial(_split, blocks=on_gpu)]})
 
 
 def _turned(op: ir.Operation) -> list[ir.Value] | None:
@@ -64,9 +67,13 @@ def _turned(op: ir.Operation) -> list[ir.Value] | None:
     return [build.reverse(scan.results[0], [dim])]
 
 
-def _split(op: ir.Operation, scans: bool) -> list[ir.Value] | None:
-    if len(op.operands) != 2 or not starts_neutral(op) or (scans and scan_dim(op) is not None):
+def _split(op: ir.Operation, blocks: bool) -> list[ir.Value] | None:
+    scanned = scan_dim(op)
+    if len(op.operands) != 2 or not starts_neutral(op) or (scanned is not None and (not blocks or fits_block(op, scanned))):
         return None
+    parts = None if scanned is None else in_parts(op, scanned)
+    if parts is not None:
+        return parts
     operand, init = op.operands
     shape, window = build.shape_of(operand), integers(op, "window_dimensions")
     rank = len(shape)

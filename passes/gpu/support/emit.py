@@ -42,18 +42,20 @@ def grid_barrier() -> None:
     create("grid.barrier")
 
 
-def shuffle(value: ir.Value, distance: int) -> ir.Value:
-    """The value of the lane whose number is this one's xor `distance`; of vectors, element by element. Shuffles move 32 bits at least."""
+def shuffle(value: ir.Value, distance: int | ir.Value, mode: gpu.ShuffleMode = gpu.ShuffleMode.XOR) -> ir.Value:
+    """The value of the lane whose number is this one's xor `distance`, or, by another mode, so many below, or that; of vectors, element by
+    element. Shuffles move 32 bits at least."""
     kind = value.type
     if is_vector(value):
-        return from_elements([shuffle(extract(value, i), distance) for i in range(kind.shape[0])])
+        return from_elements([shuffle(extract(value, i), distance, mode) for i in range(kind.shape[0])])
     i32 = ir.IntegerType.get_signless(32)
     if kind.width >= 32:
-        return gpu.ShuffleOp(value, arith.constant(i32, distance), arith.constant(i32, WARP), gpu.ShuffleMode.XOR).shuffleResult
+        lane = arith.constant(i32, distance) if isinstance(distance, int) else arith.index_castui(i32, distance)
+        return gpu.ShuffleOp(value, lane, arith.constant(i32, WARP), mode).shuffleResult
     bits = ir.IntegerType.get_signless(kind.width)
     is_integer = isinstance(kind, ir.IntegerType)
     narrow = value if is_integer else arith.bitcast(bits, value)
-    moved = arith.trunci(bits, shuffle(arith.extui(i32, narrow), distance))
+    moved = arith.trunci(bits, shuffle(arith.extui(i32, narrow), distance, mode))
     return moved if is_integer else arith.bitcast(kind, moved)
 
 

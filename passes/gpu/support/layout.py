@@ -139,6 +139,21 @@ def ordered(extents: Sequence[int], reduced: int, *, warps: int) -> Layout:
     return Layout(tuple(tuple(fs) for fs in tile.dims))
 
 
+def scanned(extents: Sequence[int], order: Sequence[int], dim: int, *, vector: int, warps: int) -> Layout:
+    """The layout of a tile that is scanned along `dim`: read in memory order, and each warp's part of a row in one piece, without loops."""
+    tile = _Dealer(list(extents))
+    tile.take(order[0], "v", vector)
+    tile.deal("l", WARP, order)
+    kept = [d for d in reversed(order) if d != dim]
+    used = tile.deal("w", warps, kept)
+    along = min(warps // used, power_above(tile.left[dim]))
+    tile.take(dim, "r", -(-tile.left[dim] // along))
+    tile.take(dim, "w", along, used)
+    for d in kept:
+        tile.take(d, "r", tile.left[d])
+    return Layout(tuple(tuple(fs) for fs in tile.dims))
+
+
 class _Dealer:
     """Takes factors off the extents of a tile, inner ones first."""
 
@@ -151,11 +166,13 @@ class _Dealer:
             self.dims[dim].insert(0, Factor(kind, size, stride))
             self.left[dim] = -(-self.left[dim] // size)
 
-    def deal(self, kind: str, have: int, dims: Sequence[int], stride: int = 1) -> None:
+    def deal(self, kind: str, have: int, dims: Sequence[int], stride: int = 1) -> int:
+        """Gives dims their parts of a number below `have`, of which the first `stride` are taken; returns how many are then."""
         for d in dims:
             size = min(have // stride, power_above(self.left[d]))
             self.take(d, kind, size, stride)
             stride *= size
+        return stride
 
 
 def power_above(n: int) -> int:

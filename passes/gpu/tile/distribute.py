@@ -29,6 +29,7 @@ from .indices import Indices, Memo
 from .memory import KernelMemory, NoRoom
 from .reduce import stored_results
 from .roots import Roots
+from .scan import scan_combiner
 from .threads import Threads
 from .tile_values import Narrow, TileValues
 from .values import Elsewhere, Empty, Lazy, Output, Part, Recomputed, Reduced, Splat, View
@@ -138,7 +139,7 @@ class _Distribution:
     def _reduce(self, op: TileOp) -> None:
         """Emits a reduction. Where registers or shared memory do not suffice, its readers recompute the elements they need."""
 
-        written = {n: self._places(op.op.results[n]) for n in stored_results(op)}
+        written = {n: self._places(op.op.results[n]) for n in stored_results(op)} if scan_combiner(op) is None else {}
 
         def emit(narrow: bool) -> None:
             for result, reduced in zip(op.op.results, self.roots.reduce(op, loop_extents(op), narrow, written)):

@@ -7,7 +7,7 @@ initial value on, by the body as it stands. A result that has an element for eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 
 from torch_mlir import ir
@@ -38,7 +38,7 @@ def emit_reduction(
 ) -> list[Reduced | Empty]:
     """Reduces `op` in `layout`; without a combiner, no dimension that is reduced may be shared by threads. `written`: where the results go
     that have an element for each step."""
-    return _Reduction(tile, op, layout, extents, combiner, written).emit()
+    return Reduction(tile, op, layout, extents, combiner, written).emit()
 
 
 def stored_results(op: TileOp) -> list[int]:
@@ -46,7 +46,9 @@ def stored_results(op: TileOp) -> list[int]:
     return [n for n, m in enumerate(op.output_maps) if any(not op.parallel[d] for e in m.results if (d := dim_position(e)) is not None)]
 
 
-class _Reduction:
+class Reduction:
+    """Emits a reduction; scans (scan.py) are made of the same parts."""
+
     def __init__(
         self,
         tile: TileValues,
@@ -158,8 +160,7 @@ class _Reduction:
         given = {**dict(zip(self.accumulators, a)), **dict(zip(self.combiner.values, b))}
         body = ThreadBody(self.tile, self.op, [], lanes, given)
         body.run(self.combiner.ops)
-        returned = list(self.block.operations)[-1].operation.operands
-        return [widened(body.value(v), lanes) if any(map(is_vector, [*a, *b])) else body.value(v) for v in returned]
+        return [widened(body.value(v), lanes) if any(map(is_vector, [*a, *b])) else body.value(v) for v in self.combiner.returned]
 
     def _across_threads(self, parts: Partials) -> Partials:
         lanes = self.lanes
@@ -199,13 +200,21 @@ class _Reduction:
 
     def _across_warps(self, parts: Partials, factors: list[Factor], lanes: int) -> Partials:
         """Each warp leaves its partial results in slots of its own, and reads those of the warps that share its result."""
+        read = self._in_slots(parts, lanes)
+        first = self.tile.threads.numbers["w"]
+        for factor in factors:
+            first = first - self.tile.threads.part(factor) * factor.stride
+        others = [sum(c * f.stride for c, f in zip(cs, factors)) for cs in product(*(range(f.size) for f in factors))]
+        return {key: self._tree([read(number, first + other) for other in others], lanes) for number, key in enumerate(parts)}
+
+    def _in_slots(self, parts: Partials, lanes: int) -> Callable[[int, LinearIndex], list[ir.Value]]:
+        """Brings each warp's partial results to shared memory; gives what reads those of that number, of a warp."""
         threads, memory = self.tile.threads, self.tile.memory
         kept_lanes = [f for d, fs in enumerate(self.layout.dims) if d not in self.reduced for f in fs if f.kind == "l"]
         place, places = LinearIndex(), 1
         for factor in kept_lanes:
             place = place + threads.part(factor) * places
             places *= factor.size
-        warp = threads.numbers["w"]
         slots = [memory.shared((len(parts) * lanes * threads.warps * places,), a.type) for a in self.accumulators]
 
         def slot(number: int, lane: int, of: LinearIndex) -> LinearIndex:
@@ -216,20 +225,11 @@ class _Reduction:
             for number, values in enumerate(parts.values()):
                 for value, buffer in zip(values, slots):
                     for lane in range(lanes):
-                        memory.store(lane_of(value, lane), buffer, slot(number, lane, warp), 1)
+                        memory.store(lane_of(value, lane), buffer, slot(number, lane, threads.numbers["w"]), 1)
         barrier()
-        first = warp
-        for factor in factors:
-            first = first - threads.part(factor) * factor.stride
-        others = [sum(c * f.stride for c, f in zip(cs, factors)) for cs in product(*(range(f.size) for f in factors))]
-        found = {}
-        for number, key in enumerate(parts):
-            rows = [
-                [from_lanes([memory.load(b, slot(number, lane, first + other), 1) for lane in range(lanes)]) for b in slots]
-                for other in others
-            ]
-            found[key] = self._tree(rows, lanes)
-        return found
+        return lambda number, of: [
+            from_lanes([memory.load(buffer, slot(number, lane, of), 1) for lane in range(lanes)]) for buffer in slots
+        ]
 
     def _results(self, parts: Partials) -> list[Reduced | Empty]:
         lanes = self._kept_lanes()

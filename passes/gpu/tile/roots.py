@@ -11,16 +11,17 @@ from hloom.dialects.storage import element_bytes
 
 from ...common.affine import dim_position
 from ...common.axes import TileOp
-from ...common.combiner import split
+from ...common.combiner import Combiner, split
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...tiled.schedules.gpu_tile_sizes import access_elements
 from ..support.emit import WARP, barrier
-from ..support.layout import Layout, blocked, ordered, serial
+from ..support.layout import Layout, blocked, ordered, scanned, serial
 from .extents import Extent, shape_of
 from .loops import nest
 from .memory import NoRoom
 from .reduce import emit_reduction
+from .scan import emit_scan, scan_combiner
 from .tensor_reads import TensorRead, accesses, accesses_of, address_strides, hero, loop_strides, memory_order
 from .tile_values import TileValues
 from .values import Empty, Output, Reduced, View
@@ -46,6 +47,9 @@ class Roots:
         """Emits a reduction; results that have an element for each step go where `written` says."""
         bounds = [e.bound for e in extents]
         reduced = frozenset(d for d, parallel in enumerate(op.parallel) if not parallel)
+        scan = None if written else scan_combiner(op)
+        if scan is not None:
+            return self._scan(op, extents, narrow, scan)
         combiner = split(op.op.regions[0].blocks[0], len(op.inputs), len(op.inits))
         found = accesses(self.tile.env, op)
         most = hero(found, bounds)
@@ -69,6 +73,16 @@ class Roots:
             raise NoRoom
         self._name("reduction", layout)
         return emit_reduction(self.tile, op, layout, extents, combiner, written)
+
+    def _scan(self, op: TileOp, extents: list[Extent], narrow: bool, combiner: Combiner) -> list[Reduced | Empty]:
+        bounds = [e.bound for e in extents]
+        most = hero(accesses(self.tile.env, op), bounds)
+        order = memory_order(most.strides, bounds) if most is not None else []
+        order += [d for d in reversed(range(len(bounds))) if d not in order]
+        vector = self._fit(extents, order[0], narrow, prod(bounds))
+        layout = scanned(bounds, order, op.parallel.index(False), vector=vector, warps=self.tile.threads.warps)
+        self._name("scan", layout)
+        return emit_scan(self.tile, op, layout, extents, combiner)
 
     def store(self, outputs: list[Output], narrow: bool) -> None:
         """Stores values of equal extents."""

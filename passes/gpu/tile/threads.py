@@ -70,11 +70,13 @@ class Threads:
     def inside(self, layout: Layout, dim: int, extent: Extent, register: int) -> bool:
         """Whether the register is within the extent in every thread."""
         factors = layout.dims[dim]
-        size = prod(f.size for f in factors if f.kind != "s")
-        registers = layout.count(dim, "r")
         if any(f.kind == "s" for f in factors):
-            return extent.size is None and extent.bound % size == 0
-        return extent.size is None and (register + 1) * (size // registers) <= extent.bound
+            return extent.size is None and extent.bound % prod(f.size for f in factors if f.kind != "s") == 0
+        last, stride = 0, 1
+        for factor in reversed(factors):
+            last += (register if factor.kind == "r" else factor.size - 1) * stride
+            stride *= factor.size
+        return extent.size is None and last < extent.bound
 
     def mask(
         self, layout: Layout, extents: Sequence[Extent], key: Key, loops: dict[int, LinearIndex], dims: Sequence[int] | None = None

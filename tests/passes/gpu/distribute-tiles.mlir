@@ -177,6 +177,52 @@ module {
 
 // -----
 
+// A scan: a register's elements in turn, lanes by shuffles, warps through shared memory; what is computed of the sums is computed where they are.
+// CHECK-LABEL: gpu.func @sums(
+// CHECK-SAME: result_0 = "[] [w2 r2 l32 v4]", scan_0 = "[] [w2 r2 l32 v4]"
+// CHECK-COUNT-2: vector.load %arg0
+// CHECK: gpu.shuffle  up
+// CHECK: arith.select
+// CHECK: gpu.shuffle  idx
+// CHECK: gpu.barrier
+// CHECK: memref.load %arg2[%c0]
+// CHECK: arith.negf
+// CHECK-COUNT-2: vector.store %{{.*}}, %arg1
+// CHECK-NOT: gpu.barrier
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+module {
+  func.func private @sums(%x: tensor<8x512xf32>) -> tensor<8x512xf32> attributes {hloom.kind = "multi_reduce", hloom.threads = 64 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8x512xf32>
+    %r = scf.forall (%i) in (8) shared_outs(%o = %e) -> (tensor<8x512xf32>) {
+      %f = tensor.empty() : tensor<1xf32>
+      %start = linalg.fill ins(%zero : f32) outs(%f : tensor<1xf32>) -> tensor<1xf32>
+      %t = tensor.extract_slice %x[%i, 0] [1, 512] [1, 1] : tensor<8x512xf32> to tensor<1x512xf32>
+      %d = tensor.extract_slice %o[%i, 0] [1, 512] [1, 1] : tensor<8x512xf32> to tensor<1x512xf32>
+      %n = tensor.empty() : tensor<1x512xf32>
+      %s:2 = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "reduction"]}
+          ins(%t : tensor<1x512xf32>) outs(%start, %n : tensor<1xf32>, tensor<1x512xf32>) {
+      ^bb0(%in: f32, %total: f32, %out: f32):
+        %v = arith.addf %total, %in : f32
+        linalg.yield %v, %v : f32, f32
+      } -> (tensor<1xf32>, tensor<1x512xf32>)
+      %y = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+          ins(%s#1 : tensor<1x512xf32>) outs(%d : tensor<1x512xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %v = arith.negf %in : f32
+        linalg.yield %v : f32
+      } -> tensor<1x512xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %y into %o[%i, 0] [1, 512] [1, 1] : tensor<1x512xf32> into tensor<8x512xf32>
+      }
+    }
+    return %r : tensor<8x512xf32>
+  }
+}
+
+// -----
+
 // Declined: Library groups.
 // Unchanged: Functions without a tile loop.
 // CHECK-LABEL: func.func private @library

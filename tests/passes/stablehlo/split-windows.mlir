@@ -1,13 +1,30 @@
 // RUN: hloom-opt %s --split-windows --split-input-file | filecheck %s
 
+// Unchanged: A cumulative sum is a scan, which a block of a GPU makes at once.
+// CHECK-LABEL: func.func @of_a_block(
+// CHECK: %[[S:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{padding = dense<{{\[\[}}0, 0], [1023, 0]]>{{.*}}window_dimensions = array<i64: 1, 1024>
+// CHECK: return %[[S]]
+// Changed: A longer one is of parts, and what lies before each.
+// CHECK-LABEL: func.func @in_parts(
+// CHECK: %[[P:.*]] = stablehlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<256x4096xf32>
+// CHECK: %[[T:.*]] = stablehlo.reduce(%[[P]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: %[[S:.*]] = "stablehlo.reduce_window"(%[[T]], {{.*}}window_dimensions = array<i64: 256>
+// CHECK: %[[BEFORE:.*]] = stablehlo.pad %[[S]], %{{.*}}, low = [1], high = [-1]
+// CHECK: %[[W:.*]] = stablehlo.broadcast_in_dim %[[BEFORE]], dims = [0]
+// CHECK: %[[R:.*]] = "stablehlo.reduce_window"(%[[P]], {{.*}}window_dimensions = array<i64: 1, 4096>
+// CHECK: stablehlo.add %[[W]], %[[R]]
+// Changed: Parts that do not divide the length, of sums of f16 in f32.
+// CHECK-LABEL: func.func @of_columns(
+// CHECK: %[[C:.*]] = stablehlo.convert %arg0 : (tensor<4099x64xf16>) -> tensor<4099x64xf32>
+// CHECK: stablehlo.pad %[[C]], %{{.*}}, low = [0, 0], high = [125, 0]
+// CHECK: stablehlo.reshape {{.*}} -> tensor<33x128x64xf32>
+// CHECK: stablehlo.slice {{.*}} [0:4099, 0:64]
+// CHECK: stablehlo.convert {{.*}} -> tensor<4099x64xf16>
+// Changed: Logarithms of sums of exponentials of more elements than a block scans: windows that together reach as far back.
+// CHECK-LABEL: func.func @logarithms(
+// CHECK: window_dilations = array<i64: 1>, window_dimensions = array<i64: 9>
 module attributes {hloom.target = {kind = "cuda"}} {
-  // Changed: A cumulative sum for a GPU: three windows that together reach 1024 elements back, or more, where there are zeros alone.
-  // CHECK-LABEL: func.func @cumulative(
-  // CHECK: %[[A:.*]] = "stablehlo.reduce_window"(%arg0, %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [10, 0]]>{{.*}}window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 1, 11>
-  // CHECK: %[[B:.*]] = "stablehlo.reduce_window"(%[[A]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [99, 0]]>{{.*}}window_dilations = array<i64: 1, 11>, window_dimensions = array<i64: 1, 10>
-  // CHECK: %[[C:.*]] = "stablehlo.reduce_window"(%[[B]], %{{.*}}) <{{{.*}}padding = dense<{{\[\[}}0, 0], [990, 0]]>{{.*}}window_dilations = array<i64: 1, 110>, window_dimensions = array<i64: 1, 10>
-  // CHECK: return %[[C]]
-  func.func @cumulative(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
+  func.func @of_a_block(%x: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1023, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1024>}> ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -15,6 +32,42 @@ module attributes {hloom.target = {kind = "cuda"}} {
       stablehlo.return %s : tensor<f32>
     }) : (tensor<4x1024xf32>, tensor<f32>) -> tensor<4x1024xf32>
     return %0 : tensor<4x1024xf32>
+  }
+  func.func @in_parts(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[1048575, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 1048576>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<1048576xf32>, tensor<f32>) -> tensor<1048576xf32>
+    return %0 : tensor<1048576xf32>
+  }
+  func.func @of_columns(%x: tensor<4099x64xf16>) -> tensor<4099x64xf16> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f16>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[4098, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 4099, 1>}> ({
+    ^bb0(%a: tensor<f16>, %b: tensor<f16>):
+      %s = stablehlo.add %a, %b : tensor<f16>
+      stablehlo.return %s : tensor<f16>
+    }) : (tensor<4099x64xf16>, tensor<f16>) -> tensor<4099x64xf16>
+    return %0 : tensor<4099x64xf16>
+  }
+  func.func @logarithms(%x: tensor<50000xf32>) -> tensor<50000xf32> {
+    %start = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %start) <{padding = dense<[[49999, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 50000>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.maximum %a, %b : tensor<f32>
+      %d = stablehlo.subtract %a, %b : tensor<f32>
+      %n = stablehlo.compare NE, %d, %d : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %s = stablehlo.add %a, %b : tensor<f32>
+      %u = stablehlo.abs %d : tensor<f32>
+      %v = stablehlo.negate %u : tensor<f32>
+      %w = stablehlo.exponential %v : tensor<f32>
+      %l = stablehlo.log_plus_one %w : tensor<f32>
+      %t = stablehlo.add %m, %l : tensor<f32>
+      %r = stablehlo.select %n, %s, %t : tensor<i1>, tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<50000xf32>, tensor<f32>) -> tensor<50000xf32>
+    return %0 : tensor<50000xf32>
   }
 }
 
