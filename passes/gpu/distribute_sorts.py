@@ -5,10 +5,10 @@ Before:
 After:
     gpu.func @fusion_0(%x: memref<8000xf32>, %r: memref<8000xf32>) kernel attributes {
         known_grid_size = array<i32: 8, 1, 1>, hloom.layouts = {kernel = "bitonic", run = 1024, rows = 1}} {
-      elements of the row to shared memory; a bitonic network of compare and exchange; back
+      elements of the row to shared memory; keys and where they stood through a bitonic network of registers; back
     }
 
-Rows up to 2048 elements are sorted in shared memory, several short ones in a block (sorting/block.py); of longer rows split-sorts has made
+Rows up to 2048 elements are sorted in the registers of a block, several short ones in one (sorting/block.py); of longer rows split-sorts has made
 runs, which are sorted so, and merges (sorting/merge.py). All are stable: where the comparator tells no difference, elements stay as they
 stood. A comparator that compares one integer or float of each element is taken by its key, as on the CPU.
 

@@ -1,50 +1,53 @@
-"""Rows, or runs of rows, sorted by a block in shared memory: a bitonic network of compare and exchange.
+"""Rows, or runs of rows, sorted by a block: in the registers of its threads, what they compare of the elements and where these stood.
 
-A network of 8 places, whose first step at each width meets its mirror image, so that all steps order upwards:
+    elements to shared memory, what is compared of them to registers      neighbouring threads read neighbouring elements
+    a network of compare and exchange (network.py)                        what is compared, and where it stood, moves
+    where they stood to shared memory, the elements from there to the result
 
-    width 2: 0-1 2-3 4-5 6-7    width 4: 0-3 1-2 4-7 5-6, 0-1 2-3 4-5 6-7    width 8: 0-7 1-6 2-5 3-4, 0-2 1-3 …, 0-1 2-3 …
-
-Places beyond the end of a row stand for elements greater than all: they are behind all others already, so what would meet them stays. Where
-the comparator tells no difference, the one that stood first comes first: each element carries where it stood. A network is a permutation,
-whatever the comparator says. Of a sort of which only the first elements are read, no more leave the block.
+Elements do not move until it is known where to. Several short rows share a block. Of a sort of which only the first elements are read, no
+more leave the block. Under a comparator that is no order, a row ends as some permutation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, memref
 
 from hloom.dialects.storage import element_bytes, storage_element
 
-from ...common.control_flow import each_value, for_each, if_then
+from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant, value_of
 from ...common.sorting.rows import Array, Row
-from ..support.emit import WARP, all_of, barrier, block_id, divide, less_than, remainder, thread_id
-from ..support.launch import shared_view
+from ..support.emit import WARP, all_of, barrier, block_id, choose, divide, less_than, remainder, thread_id
+from ..support.launch import ALIGNMENT, shared_view
 from ..support.layout import power_above
 from .group import SortGroup, SortKernel
+from .item import items_of
+from .network import Item, Network
 
-MOST_THREADS, LEAST_PLACES = 512, 256
+MOST_EACH, FEW_EACH = 16, 8
+"""Places of a thread; of few elements, so that more threads share them."""
+FEW = 1 << 18
+THREADS = 64
+"""Threads that share several short rows."""
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """A block has `runs` runs of `places` places each, a power of two; a row has `per_row` runs, all rows have `total`."""
+    """A block has `runs` runs of `places` places, a power of two, `each` of them a thread's; a row has `per_row` runs, all rows `total`."""
 
     rows: int
     length: int
     places: int
-    runs: int
+    each: int
 
     @staticmethod
     def of(group: SortGroup) -> _Shape:
         places = power_above(group.run)
-        runs = 1 if group.run < group.length else max(1, min(group.rows, LEAST_PLACES // places))
-        return _Shape(group.rows, group.length, places, runs)
+        return _Shape(group.rows, group.length, places, min(places, MOST_EACH if group.rows * group.length >= FEW else FEW_EACH))
 
     @property
     def per_row(self) -> int:
@@ -55,12 +58,16 @@ class _Shape:
         return self.rows * self.per_row
 
     @property
-    def all_places(self) -> int:
-        return self.runs * self.places
+    def runs(self) -> int:
+        return max(WARP // self.threads_of_run, min(power_above(self.total), THREADS // self.threads_of_run), 1)
+
+    @property
+    def threads_of_run(self) -> int:
+        return self.places // self.each
 
     @property
     def threads(self) -> int:
-        return max(WARP, min(MOST_THREADS, power_above(self.all_places) // 2))
+        return self.runs * self.threads_of_run
 
 
 def emit_runs(group: SortGroup) -> None:
@@ -75,116 +82,98 @@ class _Block:
     def __init__(self, group: SortGroup, kernel: SortKernel, shape: _Shape):
         self.group, self.kernel, self.shape = group, kernel, shape
         self.thread, self.first = thread_id(), LinearIndex.of(block_id()) * shape.runs
-        order = ir.IntegerType.get_signless(32)
-        arena = kernel.kernel.arena(shape.all_places * sum(map(element_bytes, [*group.elements, order])))
-        arrays, offset = [], 0
-        for element in sorted([*group.elements, order], key=element_bytes, reverse=True):  # so that each is aligned to its own size
-            arrays.append(Array(shared_view(arena, offset, [shape.all_places], storage_element(element)), element))
-            offset += shape.all_places * element_bytes(element)
-        self.row, self.order = self._named(arrays, [*group.elements, order])
+        self.items = items_of(kernel)
+        self._share()
 
-    def _named(self, arrays: list[Array], elements: list[ir.Type]) -> tuple[Row, Array]:
-        """The arrays in the order of the operands, and that of where elements stood."""
-        left = list(arrays)
-        named = []
-        for element in elements:
-            named.append(next(array for array in left if array.element == element))
-            left.remove(named[-1])
-        return Row(named, index_constant(0)), named[-1]
+    def _share(self) -> None:
+        """Deals out shared memory: to what moves between warps, after that to where elements stood, and to the elements."""
+        shape, order = self.shape, ir.IntegerType.get_signless(32)
+        places = shape.runs * shape.places
+        self.stride = shape.threads + (WARP // shape.each if shape.each > 1 else 0)
+        """Between what says where the elements of a thread stood, so that neither who writes it nor who reads it meets others in a bank."""
+        several = shape.threads_of_run > WARP
+        kinds = sorted(self.items.kinds, key=element_bytes, reverse=True)  # so that each is aligned to its own size
+        moved = places * sum(map(element_bytes, kinds)) if several else 0
+        held = [n for n, array in enumerate(self.kernel.inputs) if not array.constant]
+        held.sort(key=lambda n: element_bytes(self.group.elements[n]), reverse=True)
+        offset = -(-max(moved, element_bytes(order) * shape.each * self.stride) // ALIGNMENT) * ALIGNMENT
+        arena = self.kernel.kernel.arena(offset + places * sum(element_bytes(self.group.elements[n]) for n in held))
+        self.orders = shared_view(arena, 0, [shape.each * self.stride], order)
+        views, start = [], 0
+        for kind in kinds if several else []:
+            views.append((kind, shared_view(arena, start, [places], storage_element(kind))))
+            start += places * element_bytes(kind)
+        self.buffers = []
+        for kind in self.items.kinds if several else []:
+            self.buffers.append(next(view for view in views if view[0] == kind))
+            views.remove(self.buffers[-1])
+        arrays = list(self.kernel.inputs)
+        for number in held:
+            element = self.group.elements[number]
+            arrays[number] = Array(shared_view(arena, offset, [places], storage_element(element)), element)
+            offset += places * element_bytes(element)
+        self.held = Row(arrays, index_constant(0))
 
     def emit(self) -> None:
         shape = self.shape
-        self._each_place(self._fetch)
+        items = [self._fetch(number) for number in range(shape.each)]
+        buffers = [view for _, view in self.buffers]
+        network = Network(self.thread, shape.each, shape.places, self.items.before, self.items.strict, shape.threads, buffers)
+        for number, item in enumerate(network.sort(items)):
+            memref.store(self.items.order(item), self.orders, [(LinearIndex.of(self.thread) + number * self.stride).value()])
         barrier()
-        levels = shape.places.bit_length() - 1
-        one, two = index_constant(1), index_constant(2)
+        for number in range(shape.each):
+            self._return(number)
 
-        def level(number: ir.Value) -> None:
-            self._exchange(number, mirrored=True)
-            each_value(two, arith.addi(number, one), lambda step: self._exchange(arith.subi(arith.addi(number, one), step), mirrored=False))
+    def _fetch(self, number: int) -> Item:
+        """An element of the run of a thread; neighbouring threads have neighbours."""
+        shape = self.shape
+        run = divide(self.thread, shape.threads_of_run)
+        place = LinearIndex.of(remainder(self.thread, shape.threads_of_run)) + number * shape.threads_of_run
+        there = self._has_element(run, place)
+        kinds = [element for element, array in zip(self.group.elements, self.kernel.inputs) if not array.constant]
 
-        each_value(one, index_constant(levels + 1), level)
-        self._each_place(self._return)
+        def load() -> list[ir.Value]:
+            arrays = [array for array in self.kernel.inputs if not array.constant]
+            found = Row(arrays, index_constant(0)).load(self._address(run, place))
+            held = Row([array for array in self.held.arrays if not array.constant], index_constant(0))
+            held.store(found, (LinearIndex.of(run) * shape.places + place).value())
+            return found
 
-    @property
-    def _all_are_read(self) -> bool:
-        return self.group.first >= self.shape.places
+        read = iter(choose(there, kinds, load))
+        elements = [array.base if array.constant else next(read) for array in self.kernel.inputs]
+        order = value_of("arith.index_cast", ir.IntegerType.get_signless(32), [place.value()])
+        return self.items.made(elements, order, there)
 
-    def _each_place(self, body: Callable[[ir.Value], None]) -> None:
-        """Runs `body` at each place of the block that has an element."""
-        threads, places = self.shape.threads, self.shape.all_places
+    def _return(self, number: int) -> None:
+        """Stores an element of the result; neighbouring threads have neighbours."""
+        shape = self.shape
+        at = (LinearIndex.of(self.thread) + number * shape.threads).value()
+        run, place = divide(at, shape.places), LinearIndex.of(remainder(at, shape.places))
+        conditions = [self._has_element(run, place)]
+        if self.group.first < shape.places:
+            conditions.append(less_than(place, self.group.first))
+        with if_then(all_of([condition for condition in conditions if condition is not None])):
+            which = LinearIndex.of(remainder(at, shape.each)) * self.stride + divide(at, shape.each)
+            order = LinearIndex.of(arith.index_castui(ir.IndexType.get(), memref.load(self.orders, [which.value()])))
+            elements = self.held.load((LinearIndex.of(run) * shape.places + order).value())
+            Row(self.kernel.results, index_constant(0)).store(elements, self._address(run, place))
 
-        def at(start: LinearIndex) -> None:
-            place = start + self.thread
-            with if_then(less_than(place, places) if places % threads else None):
-                value = place.value()
-                with if_then(self._has_element(value)):
-                    body(value)
-
-        for_each(0, places, threads, at)
-
-    def _has_element(self, place: ir.Value) -> ir.Value | None:
-        """Whether a place of the block has an element; None where each has."""
+    def _has_element(self, run: ir.Value, place: LinearIndex) -> ir.Value | None:
+        """Whether a place of a run of the block has an element; None where each has."""
         shape, conditions = self.shape, []
-        run = self.first + divide(place, shape.places)
+        number = self.first + run
         if shape.total % shape.runs:
-            conditions.append(less_than(run, shape.total))
+            conditions.append(less_than(number, shape.total))
         if shape.length % shape.places:
-            conditions.append(less_than(self._in_row(place), shape.length))
+            conditions.append(less_than(self._in_row(number, place), shape.length))
         return all_of(conditions)
 
-    def _in_row(self, place: ir.Value) -> LinearIndex:
+    def _in_row(self, number: LinearIndex, place: LinearIndex) -> LinearIndex:
         """Where in its row the element of a place is."""
-        run = self.first + divide(place, self.shape.places)
-        part = remainder(run.value(), self.shape.per_row)
-        return LinearIndex.of(part) * self.shape.places + remainder(place, self.shape.places)
+        return LinearIndex.of(remainder(number.value(), self.shape.per_row)) * self.shape.places + place
 
-    def _address(self, place: ir.Value) -> ir.Value:
-        run = self.first + divide(place, self.shape.places)
-        row = divide(run.value(), self.shape.per_row)
-        return (LinearIndex.of(row) * self.shape.length + self._in_row(place)).value()
-
-    def _fetch(self, place: ir.Value) -> None:
-        elements = Row(self.kernel.inputs, index_constant(0)).load(self._address(place))
-        self.row.store([*elements, value_of("arith.index_cast", self.order.element, [place])], place)
-
-    def _return(self, place: ir.Value) -> None:
-        place_in_run = LinearIndex.of(remainder(place, self.shape.places))
-        with if_then(None if self._all_are_read else less_than(place_in_run, self.group.first)):
-            *elements, _ = self.row.load(place)
-            Row(self.kernel.results, index_constant(0)).store(elements, self._address(place))
-
-    def _exchange(self, width: ir.Value, mirrored: bool) -> None:
-        """A step of the network among neighbours of 2^width places: each with its mirror image, or with the one half of that behind."""
-        threads, pairs = self.shape.threads, self.shape.all_places // 2
-        half = arith.subi(width, index_constant(1))
-        distance = arith.shli(index_constant(1), half)
-
-        def at(start: LinearIndex) -> None:
-            pair = start + self.thread
-            with if_then(less_than(pair, pairs) if pairs % threads else None):
-                number = pair.value()
-                start_of = arith.shli(arith.shrui(number, half), width)
-                inside = arith.andi(number, arith.subi(distance, index_constant(1)))
-                low = arith.addi(start_of, inside)
-                high = self._mirror(low, start_of, distance) if mirrored else arith.addi(low, distance)
-                with if_then(self._has_element(high)):
-                    self._order(low, high)
-
-        for_each(0, pairs, threads, at)
-        barrier()
-
-    def _mirror(self, low: ir.Value, start: ir.Value, distance: ir.Value) -> ir.Value:
-        last = arith.subi(arith.addi(distance, distance), index_constant(1))
-        return arith.addi(start, arith.subi(last, arith.subi(low, start)))
-
-    def _order(self, low: ir.Value, high: ir.Value) -> None:
-        """Exchanges the elements of two places where the second comes before the first."""
-        left, right = self.row.load(low), self.row.load(high)
-        before, after = self.kernel.less(right[:-1], left[:-1]), self.kernel.less(left[:-1], right[:-1])
-        scalars = self.kernel.scalars
-        stood_before = scalars.cmpi("ult", right[-1], left[-1])
-        same = scalars.op("arith.andi", scalars.op("arith.xori", after, scalars.constant(after.type, 1)), stood_before)
-        with if_then(arith.ori(before, same)):
-            self.row.store(right, low)
-            self.row.store(left, high)
+    def _address(self, run: ir.Value, place: LinearIndex) -> ir.Value:
+        number = self.first + run
+        row = divide(number.value(), self.shape.per_row)
+        return (LinearIndex.of(row) * self.shape.length + self._in_row(number, place)).value()

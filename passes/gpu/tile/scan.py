@@ -69,7 +69,7 @@ def scan_combiner(op: TileOp) -> Combiner | None:
 
 def emit_scan(tile: TileValues, op: TileOp, layout: Layout, extents: list[Extent], combiner: Combiner) -> list[Reduced | Empty]:
     """Scans `op` in `layout`, which has no loops. The totals of whole rows are no results."""
-    return _Scan(tile, op, layout, extents, combiner, dict.fromkeys(stored_results(op), [])).emit()
+    return _Scan(tile, op, layout, extents, combiner, {n: [] for n in stored_results(op)}).emit()
 
 
 class _Scan(Reduction):

@@ -20,17 +20,23 @@ func.func private @loop() -> f32 attributes {hloom.kind = "loop"} {
   return %c : f32
 }
 
-// Changed: A row of 1000 elements has 1024 places in shared memory, and each element where it stood. Two threads never meet at a place.
-// CHECK: memref.global "private" @rows_shared : memref<8192xi8
+// Changed: A row of 1000 elements has 1024 places, eight in the registers of each thread: the key of an element and where it stood are one
+// word. Steps within a thread need nothing, those of a warp shuffles, the rest shared memory. The elements move at the end.
+// CHECK: memref.global "private" @rows_shared : memref<12288xi8
 // CHECK-LABEL: gpu.func @rows
 // CHECK-SAME: (%[[X:.*]]: memref<8000xf32> {{.*}}, %[[R:.*]]: memref<8000xf32>
 // CHECK-SAME: hloom.layouts = {kernel = "bitonic", rows = 1 : i64, run = 1024 : i64}
-// CHECK-SAME: known_block_size = array<i32: 512, 1, 1>, known_grid_size = array<i32: 8, 1, 1>
+// CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, known_grid_size = array<i32: 8, 1, 1>
 // CHECK: memref.load %[[X]]
+// CHECK-NOT: gpu.barrier
+// CHECK: arith.cmpi ult, %{{.*}} : i64
+// CHECK: scf.for
+// CHECK: gpu.shuffle xor %{{.*}} : i64
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}} : memref<1024xi64
 // CHECK: gpu.barrier
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: arith.cmpi ult
+// CHECK: memref.load %{{.*}} : memref<1024xi64
+// CHECK: gpu.shuffle xor %{{.*}} : i64
 // CHECK: gpu.barrier
 // CHECK: memref.store %{{.*}}, %[[R]]
 func.func private @rows(%x: tensor<8x1000xf32>) -> tensor<8x1000xf32> attributes {hloom.kind = "sort"} {
@@ -45,9 +51,9 @@ func.func private @rows(%x: tensor<8x1000xf32>) -> tensor<8x1000xf32> attributes
   return %0 : tensor<8x1000xf32>
 }
 
-// Changed: 32 rows of 8 places in a block. The comparator compares two values of each element: it is asked as it is.
+// Changed: 64 rows of 8 places in a block, each of a thread. The comparator compares two values of each element: it is asked as it is.
 // CHECK-LABEL: gpu.func @short
-// CHECK-SAME: hloom.layouts = {kernel = "bitonic", rows = 32 : i64, run = 8 : i64}
+// CHECK-SAME: hloom.layouts = {kernel = "bitonic", rows = 64 : i64, run = 8 : i64}
 // CHECK: arith.select
 func.func private @short(%x: tensor<100x7xi32>, %y: tensor<100x7xi8>) -> (tensor<100x7xi32>, tensor<100x7xi8>) attributes {hloom.kind = "sort"} {
   %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 1 : i64}> ({
