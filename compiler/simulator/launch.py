@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
-from hloom.passes.common.rewriting import integer, integers, symbol_name, walk
+from hloom.passes.common.rewriting import defining_op, integer, integers, symbol_name, walk
 from hloom.passes.gpu.support.launch import UPDATED, is_cooperative, tensor_maps
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
@@ -85,7 +85,7 @@ class _Kernel:
         self.name = self.code.kernel
         self.block, self.grid = (_extents(function, f"known_{what}_size", self.name) for what in ("block", "grid"))
         self.shared_bytes, self.maps = integer(function, "hloom.shared_bytes", 0), tensor_maps(function)
-        self.cooperative = is_cooperative(function)
+        self.cooperative, self.alone = is_cooperative(function), _takes_turns(function)
         self.updated = set(integers(function, UPDATED))
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 
@@ -94,7 +94,7 @@ class _Kernel:
         launch = Launch(self.name, self.code.sites, self.block, self.grid, self.shared_bytes, self.code.shared_unit, checks, sample)
         launch.counters.launches = 1
         blocks, threads = int(np.prod(self.grid)), int(np.prod(self.block))
-        at_once = blocks if self.cooperative else max(1, threads_at_once // threads)
+        at_once = blocks if self.cooperative else 1 if self.alone else max(1, threads_at_once // threads)
         launch.logs = list({id(memory.log): memory.log for memory in memories if memory.log is not None}.values())
         arguments = self._arguments(memories)
         with np.errstate(all="ignore"):
@@ -197,6 +197,12 @@ def _overlapping(memories: list[MemRef]) -> list[list[int]]:
             groups.append([i])
         end = max(end, begin + memories[i].buffer.nbytes)
     return groups
+
+
+def _takes_turns(function: ir.Operation) -> bool:
+    """Whether blocks may go through different numbers of products of warp groups, which are kept for all blocks of a batch."""
+    loops = [op for op in walk(function, "scf.for") if walk(op, "nvvm.wgmma.mma_async")]
+    return any((made := defining_op(bound)) is None or made.name != "arith.constant" for op in loops for bound in list(op.operands)[:2])
 
 
 def _extents(function: ir.Operation, name: str, kernel: str) -> tuple[int, int, int]:

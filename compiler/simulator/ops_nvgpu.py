@@ -63,10 +63,10 @@ def _barriers(t: Translator, op: ir.Operation) -> None:
 @emits("builtin.unrealized_conversion_cast")
 def _barriers_in_memory(t: Translator, op: ir.Operation) -> None:
     """A place for mbarriers in shared memory."""
-    count = re.fullmatch(r"!nvgpu\.mbarrier\.group<.* num_barriers = (\d+)>", str(op.results[0].type))
+    count = re.fullmatch(r"!nvgpu\.mbarrier\.group<memorySpace = [^,]*(?:, num_barriers = (\d+))?>", str(op.results[0].type))
     if count is None or not isinstance(op.operands[0].type, ir.MemRefType):
         raise t.fail(op, "a cast that is none of memory to mbarriers")
-    t.result(op, f"Barriers(R, {count[1]})")
+    t.result(op, f"Barriers(R, {count[1] or 1})")
 
 
 @emits("nvgpu.mbarrier.init")

@@ -62,7 +62,8 @@ class _Operand:
 class _Product:
     source: Sums
     result: Sums
-    left: _Operand
+    left: _Operand | np.ndarray
+    """In shared memory, or what was in registers."""
     right: _Operand
     total: Any
     """The type of the sums."""
@@ -87,7 +88,8 @@ class WarpGroups:
         mask: Any, at: int,
     ) -> Sums:  # fmt: skip
         """nvvm.wgmma.mma_async of 64 x `columns` x `depth`; `dtypes` are those of the operands and of the sums, `along_k` says whether each
-        operand is contiguous along k."""
+        operand is contiguous along k. The left operand is a descriptor, or the words that threads have of it.
+        """
         batch = self.batch
         if mask is not None or batch.threads % GROUP:
             batch.fail("wgmma that not all threads of the block's warp groups reach", at)
@@ -95,9 +97,10 @@ class WarpGroups:
             batch.fail("wgmma before wgmma.fence: the accumulators may not be there yet", at)
         result = Sums(None)
         first, second = (
-            self._operand(descriptor, extent, depth, dtype, contiguous, at)
-            for descriptor, extent, dtype, contiguous in zip((left, right), (_ROWS, columns), dtypes, along_k)
+            self._fragments(operand, dtype) if isinstance(operand, list) else self._operand(operand, extent, depth, dtype, contiguous, at)
+            for operand, extent, dtype, contiguous in zip((left, right), (_ROWS, columns), dtypes, along_k)
         )
+        assert isinstance(second, _Operand)
         self.open.append(_Product(sums, result, first, second, dtypes[2], dtypes[0] is np.float32, at))
         batch.counters.mma += batch.blocks * batch.warps
         return result
@@ -128,6 +131,13 @@ class WarpGroups:
         parts = found.reshape(blocks, groups, 4, 2, 8, columns // 8, 4, 2).transpose(5, 3, 7, 0, 1, 2, 4, 6)
         assert product.source.values is not None
         product.result.values = (product.source.values + parts.reshape(-1, *self.batch.whole)).astype(product.total)
+
+    def _fragments(self, words: list[Any], dtype: Any) -> np.ndarray:
+        """64 rows x k in registers: word 2 h + r of a thread is of row 16 warp + 8 r + lane / 4, part lane mod 4 of k's half h."""
+        batch = self.batch
+        flat = np.ascontiguousarray(np.stack([batch.full(word) for word in words])).view(np.uint32)
+        parts = flat[..., None].view(dtype).reshape(2, 2, batch.blocks, -1, 4, 8, 4, 4 // np.dtype(dtype).itemsize)
+        return parts.transpose(2, 3, 4, 1, 5, 0, 6, 7).reshape(batch.blocks, parts.shape[3], _ROWS, -1)
 
     def _operand(self, descriptor: Any, extent: int, depth: int, dtype: Any, along_k: bool, at: int) -> _Operand:
         batch, itemsize = self.batch, np.dtype(dtype).itemsize
@@ -169,7 +179,9 @@ class WarpGroups:
         operand.writers, operand.before = log.writer[operand.units], operand.values
         return operand
 
-    def _read(self, operand: _Operand, at: int) -> np.ndarray:
+    def _read(self, operand: _Operand | np.ndarray, at: int) -> np.ndarray:
+        if isinstance(operand, np.ndarray):
+            return operand
         log = operand.memory.log
         if log is not None:
             assert operand.before is not None

@@ -31,8 +31,8 @@ from hloom.dialects.target import target_of
 from ..common.attention import ONLINE
 from ..common.rewriting import functions
 from ..registry import register_pass
+from .attention import kernel, warpgroups
 from .attention.group import read_attention
-from .attention.kernel import emit
 
 
 @register_pass("distribute-attention", "makes two contractions with a softmax between them one GPU kernel")
@@ -46,5 +46,6 @@ def distribute_attention(module: ir.Operation) -> None:
         with function.context, function.location:
             group = read_attention(function)
             if group is not None:
-                emit(group, target)
+                if not warpgroups.try_emit(group, target):
+                    kernel.emit(group, target)
                 function.erase()

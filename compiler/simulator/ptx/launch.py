@@ -114,7 +114,7 @@ def launch(
     parameters = aligned(-(-len(params) // 16) * 16 or 16)
     parameters[: len(params)] = np.frombuffer(params, np.uint8)
     shared_end = code.shared_start + dynamic_shared_bytes
-    at_once = blocks if cooperative else 1 if code.looks else max(1, THREADS_AT_ONCE // threads)
+    at_once = blocks if cooperative else 1 if code.looks or code.opaque else max(1, THREADS_AT_ONCE // threads)
     seen = _Seen(memory or Anywhere(), module)
     regions = Regions(written if checks and not _swaps(code) else (), _unit(code, "global"))
     with np.errstate(all="ignore"):

@@ -74,18 +74,21 @@ def _multiply(t: Translator, ins: Instruction) -> None:
     total, *given = ins.parts[-3:]
     kinds = [_TYPES.get(name) for name in given]
     values = [operand.value for operand in immediates if isinstance(operand, Immediate)]
-    if None in kinds or total not in ("f32", "s32") or isinstance(left, Group) or "satfinite" in ins.parts or t.mask != "m":
+    if None in kinds or total not in ("f32", "s32") or "satfinite" in ins.parts or t.mask != "m":
         t.unknown(ins)
     floats = kinds[0] not in ("s8", "u8")
     scales, layouts = (values[:2], values[2:]) if floats else ([], values)
     if any(scale != 1 for scale in scales):
         t.unknown(ins)
+    if isinstance(left, Group) and layouts:
+        layouts = [0, *layouts]
     along_k = tuple(not turned for turned in (layouts or [0, 0]))
     assert isinstance(sums, Group)
     before = ", ".join(t.raw(part) for part in sums.parts if hasattr(part, "bits"))  # type: ignore[arg-type]
     columns, depth = int(shape[2]), int(shape[3])
     names = [f"_w{i}" for i in range(len(sums.parts))]
-    arguments = f"{t.read(left, 'b64')}, {t.read(right, 'b64')}, [{before}], {t.read(keep, PREDICATE)}, {columns}, {depth}"
+    first = _words(t, left, "u32") if isinstance(left, Group) else t.read(left, "b64")
+    arguments = f"{first}, {t.read(right, 'b64')}, [{before}], {t.read(keep, PREDICATE)}, {columns}, {depth}"
     arguments += f", ({kinds[0]}, {kinds[1]}, {total}), {along_k}, {t.mask}, {t.site(ins)}"
     t.line(f"{', '.join(names)}, = matrices.multiply(M, {arguments})")
     for register, name in zip(sums.parts, names):

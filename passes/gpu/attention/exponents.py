@@ -34,7 +34,7 @@ Scalars = Callable[[TileOp, ir.Value], ir.Value]
 
 @dataclass(frozen=True)
 class Step:
-    """An op on the way from the score: its operand `scaled` comes from there. It is multiplied by `factor`; a choice between it and -inf has none."""
+    """An op on the way from the score, which its operand `scaled` comes from, and what it multiplies that by; a choice between it and -inf: None."""
 
     tile: TileOp
     op: ir.Operation

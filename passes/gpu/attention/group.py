@@ -121,16 +121,29 @@ def _is_attention(group: AttentionGroup, ops: Mapping[ir.Value, TileOp]) -> bool
         return False
     if not all(_reads_elements(group, tile) for tile in ops.values() if tile.op in group.loops):
         return False
-    known = {group.second.op.results[0], group.largest.op.results[0], group.total.op.results[0]}
+    return all(value not in ops or all(ops[value].parallel) for value in _behind(group) - _known(group))
+
+
+def _known(group: AttentionGroup) -> set[ir.Value]:
+    """What is known where results are evaluated."""
+    return {group.second.op.results[0], group.largest.op.results[0], group.total.op.results[0]}
+
+
+def _behind(group: AttentionGroup) -> set[ir.Value]:
+    """The values that results are made of, back to those that are known there."""
+    found: set[ir.Value] = set()
     waiting = [value for value, _ in group.second.results]
     while waiting:
         value = waiting.pop()
-        if value in known or value not in group.first.forms:
-            continue
-        if value in ops and not all(ops[value].parallel):
-            return False
-        waiting += list(value.owner.operation.operands)
-    return True
+        if value in group.first.forms and value not in found:
+            found.add(value)
+            waiting += [] if value in _known(group) else list(value.owner.operation.operands)
+    return found
+
+
+def reads_maximum(group: AttentionGroup) -> bool:
+    """Whether results are made of the rows' maxima too (the logarithms of their sums are)."""
+    return group.largest.op.results[0] in _behind(group)
 
 
 def _reads_elements(group: AttentionGroup, tile: TileOp) -> bool:

@@ -130,6 +130,7 @@ class Behind(EpilogueEmitter):
         row_values: Callable[[Mapping[int, LinearIndex]], Mapping[ir.Value, ir.Value]],
     ):
         super().__init__(group.second, buffers)
+        self.group = group
         self._row_values = row_values
 
     def _known(self) -> Known:
@@ -140,3 +141,10 @@ class Behind(EpilogueEmitter):
         if op is not None and op.name in VIEWS and value in self.contraction.forms:
             return self._value(op.operands[0], self.contraction.forms[op.operands[0]])
         return super()._evaluate(value, indices)
+
+    def _clone(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+        """Divisions by the rows' sums are the hardware's: exact ones hold a call, around which the assembler lets no wgmma run on."""
+        made = super()._clone(op, operands)
+        if op.name == "arith.divf" and operands[1] == self._made.get((self.group.total.op.results[0], ())):
+            made.owner.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<afn>")
+        return made

@@ -121,8 +121,12 @@ class EpilogueEmitter:
             if op.name == "linalg.index":
                 values[op.results[0]] = self._index(own[ir.IntegerAttr(op.attributes["dim"]).value])
             else:
-                values[op.results[0]] = clone_on(op, [self._inner(values, v) for v in op.operands])[0]
+                values[op.results[0]] = self._clone(op, [self._inner(values, v) for v in op.operands])
         return [self._inner(values, v) for v in last.operands]
+
+    def _clone(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+        """A scalar op of a body on these operands."""
+        return clone_on(op, operands)[0]
 
     def _inner(self, values: Mapping[ir.Value, ir.Value], value: ir.Value) -> ir.Value:
         return values[value] if value in values else self._outside(value, [])

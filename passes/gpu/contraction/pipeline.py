@@ -125,7 +125,7 @@ def _accumulate(
         if barriers is not None:
             barriers.wait(step)
         if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
-            _show_to_async_proxy()
+            show_to_async_proxy()
         barrier()
         ahead = index + lead
         inside = arith.cmpi(CmpIPredicate.ult, ahead.value(), index_constant(steps))
@@ -138,7 +138,7 @@ def _accumulate(
     return sums
 
 
-def _show_to_async_proxy() -> None:
+def show_to_async_proxy() -> None:
     """Makes what this thread wrote to shared memory, by cp.async or by stores, visible to units that read it without the thread (wgmma).
 
     Both kinds of writes are of the generic proxy, wgmma reads through the async proxy, and a barrier orders the accesses of one proxy only.

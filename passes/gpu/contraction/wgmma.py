@@ -19,6 +19,7 @@ along the inner loop (wgmma transposes 16-bit types only), and targets without s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from torch_mlir import ir
@@ -39,19 +40,19 @@ from .cp_async import TileShape, is_asynchronous, tile_shape
 from .pipeline import emit_tiled
 from .tile_results import Results
 
-_GROUP_ROWS = 64
+GROUP_ROWS = 64
 _GROUP_THREADS = 128
 _UNIT_BYTES = 16
 _STEP_BYTES = 32
 """How far one instruction runs along the inner loop."""
-_WIDEST_SWIZZLE = 128
+WIDEST_SWIZZLE = 128
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 _INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 
 
 def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     """Emits the kernel of `contraction`, if it can be one."""
-    if target.cpu != "sm_90a" or contraction.rows.extent < _GROUP_ROWS:
+    if target.cpu != "sm_90a" or contraction.rows.extent < GROUP_ROWS:
         return False
     kinds = mma_bytes.multiplicands(contraction, target)
     if kinds is not None:
@@ -66,14 +67,14 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
         return False
     sides = (contraction.left, contraction.rows, schedule.rows), (contraction.right, contraction.cols, schedule.cols)
     left, right = (
-        tile_shape(operand, (group, contraction.inner), free, schedule.depth, schedule.threads, longest=_WIDEST_SWIZZLE // nbytes)
+        tile_shape(operand, (group, contraction.inner), free, schedule.depth, schedule.threads, longest=WIDEST_SWIZZLE // nbytes)
         for operand, group, free in sides
     )
     if nbytes != 2 and not (left.along_inner and right.along_inner):
         return False
 
-    def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> _WarpGroups:
-        return _WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
+    def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> WarpGroups:
+        return WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
 
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
     emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), schedule.resident if asynchronous else 0)
@@ -86,7 +87,7 @@ def _accumulators(schedule: TileSchedule) -> Layout:
     return Layout((rows, (Factor("r", schedule.cols // 8), Factor("l", 4), Factor("v", 2))))
 
 
-class _WarpGroups:
+class WarpGroups:
     """Multiplier of pipeline.py. A warp has 16 rows of its warp group's 64; the accumulators are one struct."""
 
     def __init__(
@@ -97,13 +98,14 @@ class _WarpGroups:
         self.steps = schedule.depth * element_bytes(shapes[0].element) // _STEP_BYTES
         self.warp_row = divide(thread, 32)
         self._lane, self._group = remainder(thread, 32), divide(thread, _GROUP_THREADS)
+        self.kinds, self._sums = kinds, "s32" if str(accumulator) == "i32" else str(accumulator)
         inner = _STEP_BYTES // element_bytes(shapes[0].element)
         orders = ("row" if shapes[0].along_inner else "col", "col" if shapes[1].along_inner else "row")
         self._instruction = {
-            "shape": f"#nvvm.shape<m = {_GROUP_ROWS}, n = {self.cols}, k = {inner}>",
+            "shape": f"#nvvm.shape<m = {GROUP_ROWS}, n = {self.cols}, k = {inner}>",
             "typeA": f"#nvvm.wgmma_type<{kinds[0]}>",
             "typeB": f"#nvvm.wgmma_type<{kinds[1]}>",
-            "typeD": f"#nvvm.wgmma_type<{'s32' if str(accumulator) == 'i32' else accumulator}>",
+            "typeD": f"#nvvm.wgmma_type<{self._sums}>",
             "scaleA": "#nvvm.wgmma_scale_in<one>",
             "scaleB": "#nvvm.wgmma_scale_in<one>",
             "scaleD": "#nvvm.wgmma_scale_out<one>",
@@ -114,35 +116,61 @@ class _WarpGroups:
             self._instruction["satfinite"] = "#nvvm.mma_int_overflow<wrapped>"
 
     def zeros(self) -> list[ir.Value]:
-        return [_pinned([splat(self.accumulator, 0)] * (self.cols // 2))]
+        return [pinned([splat(self.accumulator, 0)] * (self.cols // 2))]
 
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         (sums,) = accumulators
-        attributes = {name: ir.Attribute.parse(text) for name, text in self._instruction.items()}
-        starts = [_place(shape, ring, stage) for shape, ring in zip(self.shapes, (left, right))]
-        starts[0] = starts[0] + LinearIndex.of(self._group) * (_offset(self.shapes[0], free=_GROUP_ROWS) // _UNIT_BYTES)
-        create("nvvm.wgmma.fence.aligned")
-        for number in range(self.steps):
-            operands = [_descriptor(shape, start, number) for shape, start in zip(self.shapes, starts)]
-            sums = value_of("nvvm.wgmma.mma_async", sums.type, [sums, *operands], **attributes)
-        create("nvvm.wgmma.commit.group.sync.aligned")
+        fence_registers()
+        sums = self.start(left, right, (stage, stage), sums)
         # The step before is over: its stage may be filled again once all warp groups have come this far, at the next barrier.
-        _wait(self.in_flight)
+        wait_for_products(self.in_flight)
         return [sums]
 
+    def start(self, left: ir.Value, right: ir.Value, stages: tuple[ir.Value, ir.Value], sums: ir.Value, begins: bool = False) -> ir.Value:
+        """Starts the group of instructions of a step, on a stage of each ring; where it `begins`, what is in the sums counts as 0."""
+        attributes = {name: ir.Attribute.parse(text) for name, text in self._instruction.items()}
+        starts = [_place(shape, ring, stage) for shape, ring, stage in zip(self.shapes, (left, right), stages)]
+        starts[0] = starts[0] + LinearIndex.of(self._group) * (_offset(self.shapes[0], free=GROUP_ROWS) // _UNIT_BYTES)
+        for number in range(self.steps):
+            operands = [descriptor(shape, start, number) for shape, start in zip(self.shapes, starts)]
+            scale = {"scaleD": ir.Attribute.parse("#nvvm.wgmma_scale_out<zero>")} if begins and not number else {}
+            sums = value_of("nvvm.wgmma.mma_async", sums.type, [sums, *operands], **attributes | scale)
+        create("nvvm.wgmma.commit.group.sync.aligned")
+        return sums
+
+    def start_on_registers(self, fragments: Sequence[Sequence[ir.Value]], right: ir.Value, stage: ir.Value, sums: ir.Value) -> ir.Value:
+        """The same with the left operand in registers: four words of 32 bits for each instruction, which must last until it has ended.
+
+        NVVM's op takes descriptors alone, so it is inline assembly.
+        """
+        start = _place(self.shapes[1], right, stage)
+        for number, words in enumerate(fragments):
+            operands = [*registers_of(sums), *words, descriptor(self.shapes[1], start, number)]
+            sums = value_of("llvm.inline_asm", sums.type, operands, **self._on_registers(), has_side_effects=ir.UnitAttr.get())
+        create("nvvm.wgmma.commit.group.sync.aligned")
+        return sums
+
+    def _on_registers(self) -> dict[str, ir.Attribute]:
+        """The instruction as inline assembly: results, the sums in the same registers, words, and a descriptor."""
+        count = self.cols // 2
+        kinds = ".".join((self._sums, *self.kinds))
+        shape = f"m{GROUP_ROWS}n{self.cols}k{_STEP_BYTES // element_bytes(self.shapes[1].element)}"
+        sums, words = (", ".join(f"${n}" for n in range(at, at + length)) for at, length in ((0, count), (2 * count, 4)))
+        turned = 0 if self.shapes[1].along_inner else 1
+        operands = f"{{{sums}}}, {{{words}}}, ${2 * count + 4}, p, 1, 1, {turned}"
+        text = f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.{shape}.{kinds} {operands}; }}"
+        constraints = ",".join([*["=f"] * count, *map(str, range(count)), *["r"] * 4, "l"])
+        return {"asm_string": ir.StringAttr.get(text), "constraints": ir.StringAttr.get(constraints)}
+
     def results(self, accumulators: list[ir.Value]) -> list[Results]:
-        _wait(0)
-        registers = self._registers(_pinned(self._registers(accumulators[0])))
+        wait_for_products(0)
+        registers = held(registers_of(accumulators[0]))
         row, col = LinearIndex.of(divide(self._lane, 4)), LinearIndex.of(remainder(self._lane, 4)) * 2
         return [
             Results(row + 8 * half, col + 8 * piece, from_elements(registers[4 * piece + 2 * half :][:2]))
             for half in (0, 1)
             for piece in range(self.cols // 8)
         ]
-
-    def _registers(self, sums: ir.Value) -> list[ir.Value]:
-        places = (ir.DenseI64ArrayAttr.get([i]) for i in range(self.cols // 2))
-        return [value_of("llvm.extractvalue", self.accumulator, [sums], position=place) for place in places]
 
 
 def _place(shape: TileShape, ring: ir.Value, stage: ir.Value) -> LinearIndex:
@@ -160,7 +188,7 @@ def _offset(shape: TileShape, free: int = 0, inner: int = 0) -> int:
     return ((panel * shape.panel_lines + line) * shape.length + within) * nbytes
 
 
-def _descriptor(shape: TileShape, start: LinearIndex, number: int) -> ir.Value:
+def descriptor(shape: TileShape, start: LinearIndex, number: int) -> ir.Value:
     """What instruction `number` of a step reads."""
     nbytes = element_bytes(shape.element)
     line = shape.length * nbytes
@@ -173,11 +201,17 @@ def _descriptor(shape: TileShape, start: LinearIndex, number: int) -> ir.Value:
     return arith.ori(low, arith.constant(i64, signed))
 
 
-def _wait(running: int) -> None:
+def fence_registers() -> None:
+    """Before the first instruction that reads registers which others have written."""
+    create("nvvm.wgmma.fence.aligned")
+
+
+def wait_for_products(running: int) -> None:
+    """Until at most `running` groups of instructions have not ended."""
     create("nvvm.wgmma.wait.group.sync.aligned", group=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), running))
 
 
-def _pinned(registers: list[ir.Value]) -> ir.Value:
+def pinned(registers: list[ir.Value]) -> ir.Value:
     """The accumulators behind a fence for the compiler: nothing that defines them is moved after it, nothing that reads them before it.
 
     wgmma.fence and wgmma.wait_group name no registers, so LLVM would feel free to move moves and additions across them.
@@ -187,3 +221,15 @@ def _pinned(registers: list[ir.Value]) -> ir.Value:
     constraints = [*["=r" if isinstance(element, ir.IntegerType) else "=f"] * len(registers), *map(str, range(len(registers)))]
     text = {"asm_string": ir.StringAttr.get(""), "constraints": ir.StringAttr.get(",".join(constraints))}
     return value_of("llvm.inline_asm", kind, registers, **text, has_side_effects=ir.UnitAttr.get())
+
+
+def registers_of(struct: ir.Value) -> list[ir.Value]:
+    """The numbers that a struct of accumulators holds."""
+    count = str(struct.type).count(",") + 1
+    element = ir.Type.parse(str(struct.type).partition("<(")[2].partition(",")[0].rstrip(")>"))
+    return [value_of("llvm.extractvalue", element, [struct], position=ir.DenseI64ArrayAttr.get([i])) for i in range(count)]
+
+
+def held(registers: list[ir.Value]) -> list[ir.Value]:
+    """Registers behind such a fence: they are not another's before it either."""
+    return registers_of(pinned(registers))

@@ -31,7 +31,7 @@
 #rows_cols = affine_map<(b, m, n) -> (b, m, n)>
 #rows = affine_map<(b, m, n) -> (b, m)>
 #mask = affine_map<(b, m, n) -> (m, n)>
-module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
   func.func private @masked(%q: tensor<4x128x64xf16>, %k: tensor<4x100x64xf16>, %v: tensor<4x100x64xf16>, %mask: tensor<128x100xf32>) -> tensor<4x128x64xf16> attributes {hloom.kind = "matmul", hloom.online} {
     %zero = arith.constant 0.0 : f32
     %low = arith.constant 0xFF800000 : f32
@@ -105,7 +105,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 #rows_cols = affine_map<(b, m, n) -> (b, m, n)>
 #rows = affine_map<(b, m, n) -> (b, m)>
 #mask = affine_map<(b, m, n) -> (m, n)>
-module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
   func.func private @causal(%q: tensor<4x128x64xf16>, %k: tensor<4x100x64xf16>, %v: tensor<4x100x64xf16>, %mask: tensor<128x100xf32>) -> tensor<4x128x64xf16> attributes {hloom.kind = "matmul", hloom.live = array<i64: 128, 100, 1>, hloom.online} {
     %zero = arith.constant 0.0 : f32
     %low = arith.constant 0xFF800000 : f32
@@ -186,7 +186,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 #rows_cols = affine_map<(b, m, n) -> (b, m, n)>
 #rows = affine_map<(b, m, n) -> (b, m)>
 #mask = affine_map<(b, m, n) -> (m, n)>
-module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
   func.func private @scaled(%q: tensor<4x128x64xf16>, %k: tensor<4x100x64xf16>, %v: tensor<4x100x64xf16>) -> tensor<4x128x64xf16> attributes {hloom.kind = "matmul", hloom.live = array<i64: 128, 100, 1>, hloom.online} {
     %zero = arith.constant 0.0 : f32
     %low = arith.constant 0xFF800000 : f32
@@ -264,7 +264,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 #rows_cols = affine_map<(b, m, n) -> (b, m, n)>
 #rows = affine_map<(b, m, n) -> (b, m)>
 #mask = affine_map<(b, m, n) -> (m, n)>
-module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
   func.func private @not_online(%q: tensor<4x128x64xf16>, %k: tensor<4x100x64xf16>, %v: tensor<4x100x64xf16>, %mask: tensor<128x100xf32>) -> tensor<4x128x64xf16> attributes {hloom.kind = "matmul"} {
     %zero = arith.constant 0.0 : f32
     %low = arith.constant 0xFF800000 : f32

@@ -23,8 +23,8 @@
 // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[BARRIERS]]
 // CHECK: nvgpu.tma.async.load %arg4[
 // CHECK: nvgpu.tma.async.load %arg4[
-// CHECK: memref.extract_aligned_pointer_as_index
 // CHECK: nvvm.wgmma.fence.aligned
+// CHECK: memref.extract_aligned_pointer_as_index
 // Stride offset 1024 bytes, swizzle 128 bytes; the right operand's leading offset is a panel, 8192 bytes.
 // CHECK: arith.constant 4611686293305360384 : i64
 // CHECK: arith.constant 4611686293338849280 : i64
