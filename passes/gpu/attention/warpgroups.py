@@ -49,7 +49,7 @@ from .group import AttentionGroup, operands_of
 from .strip import Block, Strip, Weights
 
 _COLUMNS = 64
-_STAGES = 2
+_STAGES = 4
 _LEAST_ROWS = 64
 _NARROW = 64
 
@@ -170,10 +170,9 @@ class _Kernel:
         zero = LinearIndex()
         steps = self.strip.steps()
         asked = self.query.fetch(self.batch, self.row, zero, index_constant(0))
-        for step in range(_STAGES):
-            self._fetch(0, LinearIndex(constant=step), steps)
-        for step in range(_STAGES - 1):
-            self._fetch(1, LinearIndex(constant=step), steps)
+        for which in (0, 1):
+            for step in range(_STAGES - 2 * which):
+                self._fetch(which, LinearIndex(constant=step), steps)
         self._queries_arrive(asked)
         self.barriers[0].wait(index_constant(0))
         (zeros,) = self.score.zeros()
@@ -182,6 +181,7 @@ class _Kernel:
         wait_for_products(0)
         f32 = ir.F32Type.get()
         found, words = self._weigh(scores, zero, [splat(f32, -inf)] * 2, [splat(f32, 0)] * 2)
+        self._next(zero, steps)
         values = _Carried(found.largest, found.total, words, self.value.zeros()[0]).flat()
 
         def body(index: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
@@ -228,9 +228,6 @@ class _Kernel:
         step, before = index.value(), (index - 1).value()
         self.barriers[0].wait(step)
         self.barriers[1].wait(before)
-        barrier()
-        self._fetch(0, index + (_STAGES - 1), steps)
-        self._fetch(1, index + (_STAGES - 2), steps)
         words, (zeros,) = held(carried.words), self.score.zeros()
         fence_registers()
         scores = self._start_scores(step, zeros)
@@ -238,11 +235,18 @@ class _Kernel:
         wait_for_products(1)
         found, others = self._weigh(scores, index * _COLUMNS, carried.largest, carried.total)
         others = held(others)  # or LLVM would compute them behind the wait
+        self._next(index, steps)
         wait_for_products(0)
         held(words)  # until here the tensor cores read them
         numbers = held(registers_of(sums))
         numbers = [arith.mulf(number, found.factors[at // 2 % 2]) for at, number in enumerate(numbers)]
         return _Carried(found.largest, found.total, others, pinned(numbers))
+
+    def _next(self, index: LinearIndex, steps: ir.Value) -> None:
+        """Asks for keys and values where all threads have done with those of this step, and of two steps before."""
+        barrier()
+        self._fetch(0, index + _STAGES, steps)
+        self._fetch(1, index + (_STAGES - 2), steps)
 
     def _start_values(self, words: list[ir.Value], step: ir.Value, sums: ir.Value) -> ir.Value:
         fragments = [words[at : at + 4] for at in range(0, len(words), 4)]
