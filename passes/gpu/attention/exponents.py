@@ -34,7 +34,7 @@ Scalars = Callable[[TileOp, ir.Value], ir.Value]
 
 @dataclass(frozen=True)
 class Step:
-    """An op on the way from the score, which its operand `scaled` comes from, and what it multiplies that by; a choice between it and -inf: None."""
+    """An op on the way from the score, which comes by operand `scaled`: it multiplies that by `factor`, or chooses between it and -inf."""
 
     tile: TileOp
     op: ir.Operation
