@@ -145,6 +145,8 @@ def test_others_take_another_way(case, target):
     assert "wgmma" not in printed
 
 
+FOUR_STAGES = replace(TARGET, shared_bytes_per_block=48 << 10)
+"""Fewer than the steps of the inner loop, so that stages are filled again."""
 BY_TMA = Case(64, 32, 320)
 BY_THREADS = Case(64, 36, 320, left_transposed=True)
 """The right operand's rows are no multiples of 16 bytes apart."""
@@ -173,7 +175,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("case", "pattern", "by", "message"), FAULTS)
 def test_faults(case, pattern, by, message):
-    _, printed = kernel_of(case.text(), TARGET)
+    _, printed = kernel_of(case.text(), FOUR_STAGES)
     faulty = re.sub(pattern, by, printed)
     assert faulty != printed
     with pytest.raises(SimulationError, match=message):

@@ -1,7 +1,8 @@
 """Contractions to GPU kernels: which kernel a group gets.
 
 - at most eight rows (or columns): gemv.py, which reads the large operand once, as it is;
-- f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on, else mma.py;
+- f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on where mma.py is not clearly
+  faster by the estimate of both, else mma.py;
 - integers of 8 bits summed in i32, floats of 8 bits: tensor cores, wgmma.py likewise, else mma_bytes.py;
 - all else (f32, f64, integers, mixed types): simt.py.
 

@@ -21,12 +21,12 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import value_of
 from ...common.vectors import extract, from_elements, part, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule
-from ..support.emit import digits, divide, load, remainder
+from ..support.emit import divide, load, remainder
 from ..support.layout import Factor, Layout
 from .contraction import ContractionGroup
 from .cp_async import TileShape, is_asynchronous, tile_shape
 from .pipeline import emit_tiled
-from .tile_results import Results
+from .tile_results import Results, warp_places
 
 FIRST_WITH_ASYNC_COPIES = 80
 Fragment = TypeVar("Fragment")
@@ -79,9 +79,9 @@ class Warp(Generic[Fragment]):
     """How far one mma runs along the inner loop."""
 
     def __init__(self, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value):
-        self.shapes, self.depth = shapes, schedule.depth
+        self.shapes, self.share = shapes, schedule.depth // schedule.warp_inner
         self.lane = remainder(thread, 32)
-        warp_row, warp_col = digits(divide(thread, 32), [0, schedule.warp_cols])
+        self.warp_inner, warp_row, warp_col = warp_places(schedule, thread)
         warp_rows, warp_cols = schedule.rows // schedule.warp_rows, schedule.cols // schedule.warp_cols
         self.origins = LinearIndex.of(warp_row) * warp_rows, LinearIndex.of(warp_col) * warp_cols
         self.warp_row = warp_row
@@ -94,7 +94,9 @@ class Warp(Generic[Fragment]):
     def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
         sums = list(accumulators)
         rows, cols = self.pieces
-        for number in range(self.depth // self.inner):
+        steps = self.share // self.inner
+        own = LinearIndex() if self.warp_inner is None else LinearIndex.of(self.warp_inner) * steps
+        for number in (own + step for step in range(steps)):
             lefts = [self.left(left, stage, i, number) for i in range(rows)]
             rights = self.right(right, stage, number)
             for i in range(rows):
@@ -102,11 +104,11 @@ class Warp(Generic[Fragment]):
                     sums[i * cols + j] = self.multiply(lefts[i], rights[j], sums[i * cols + j])
         return sums
 
-    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int) -> Fragment:
+    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int | LinearIndex) -> Fragment:
         """The fragment of 16 rows at `piece`, at step `number` along the tile's depth."""
         raise NotImplementedError
 
-    def right(self, ring: ir.Value, stage: ir.Value, number: int) -> list[Fragment]:
+    def right(self, ring: ir.Value, stage: ir.Value, number: int | LinearIndex) -> list[Fragment]:
         """The fragments of all columns of the warp."""
         raise NotImplementedError
 
@@ -147,10 +149,10 @@ class HalfWarp(_Plain):
         self._second, self._fourth = remainder(divide(self.lane, 8), 2), divide(self.lane, 16)
         self._swizzles = [shape.swizzle(self._line) for shape in shapes]
 
-    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int) -> ir.Value:
+    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int | LinearIndex) -> ir.Value:
         return self._matrices(0, ring, stage, self.origins[0] + 16 * piece, number, self._second, self._fourth)
 
-    def right(self, ring: ir.Value, stage: ir.Value, number: int) -> list[ir.Value]:
+    def right(self, ring: ir.Value, stage: ir.Value, number: int | LinearIndex) -> list[ir.Value]:
         found = []
         for pair in range(self.pieces[1] // 2):
             both = self._matrices(1, ring, stage, self.origins[1] + 16 * pair, number, self._fourth, self._second)
@@ -158,14 +160,21 @@ class HalfWarp(_Plain):
         return found
 
     def _matrices(
-        self, side: int, ring: ir.Value, stage: ir.Value, origin: LinearIndex, number: int, next_free: ir.Value, next_inner: ir.Value
+        self,
+        side: int,
+        ring: ir.Value,
+        stage: ir.Value,
+        origin: LinearIndex,
+        number: int | LinearIndex,
+        next_free: ir.Value,
+        next_inner: ir.Value,
     ) -> ir.Value:
         """16 rows (or columns) from `origin` x 16 of the inner loop; the lanes of `next_free` (`next_inner`) address the second eight."""
         shape = self.shapes[side]
         if shape.along_inner:
-            line, chunk = origin + self._line + LinearIndex.of(next_free) * 8, LinearIndex.of(next_inner) + 2 * number
+            line, chunk = origin + self._line + LinearIndex.of(next_free) * 8, LinearIndex.of(number) * 2 + next_inner
         else:
-            line, chunk = LinearIndex.of(self._line) + LinearIndex.of(next_inner) * 8 + 16 * number, _eighth(origin) + next_free
+            line, chunk = LinearIndex.of(number) * 16 + self._line + LinearIndex.of(next_inner) * 8, _eighth(origin) + next_free
         position = shape.position(chunk.value(), self._swizzles[side])
         i32 = ir.IntegerType.get_signless(32)
         return value_of(
@@ -186,26 +195,26 @@ class _Tf32(_Plain):
         super().__init__(schedule, shapes, thread)
         self._group, self._member = divide(self.lane, 4), remainder(self.lane, 4)
 
-    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int) -> ir.Value:
+    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int | LinearIndex) -> ir.Value:
         origin = self.origins[0] + 16 * piece
-        return self._fragment(0, ring, stage, [(origin + 8 * i, 8 * number + 4 * k) for k in (0, 1) for i in (0, 1)])
+        return self._fragment(0, ring, stage, number, [(origin + 8 * i, 4 * k) for k in (0, 1) for i in (0, 1)])
 
-    def right(self, ring: ir.Value, stage: ir.Value, number: int) -> list[ir.Value]:
-        return [
-            self._fragment(1, ring, stage, [(self.origins[1] + 8 * j, 8 * number + 4 * k) for k in (0, 1)]) for j in range(self.pieces[1])
-        ]
+    def right(self, ring: ir.Value, stage: ir.Value, number: int | LinearIndex) -> list[ir.Value]:
+        return [self._fragment(1, ring, stage, number, [(self.origins[1] + 8 * j, 4 * k) for k in (0, 1)]) for j in range(self.pieces[1])]
 
-    def _fragment(self, side: int, ring: ir.Value, stage: ir.Value, corners: list[tuple[LinearIndex, int]]) -> ir.Value:
-        """One element for each corner (rows or columns, inner) of an 8 x 4 piece."""
+    def _fragment(
+        self, side: int, ring: ir.Value, stage: ir.Value, number: int | LinearIndex, corners: list[tuple[LinearIndex, int]]
+    ) -> ir.Value:
+        """One element for each corner (rows or columns, inner) of an 8 x 4 piece in step `number`."""
         shape, scalars = self.shapes[side], []
         for free, inner in corners:
             if shape.along_inner:
-                line, chunk, within = free + self._group, LinearIndex(constant=inner // 4), self._member
+                line, chunk, within = free + self._group, LinearIndex.of(number) * 2 + inner // 4, self._member
                 swizzle = shape.swizzle(self._group)
             else:
-                line, within = LinearIndex.of(self._member) + inner, remainder(self._group, 4)
+                line, within = LinearIndex.of(number) * 8 + self._member + inner, remainder(self._group, 4)
                 chunk = _eighth(free) * 2 + divide(self._group, 4)
-                swizzle = shape.swizzle((LinearIndex.of(self._member) + inner % 8).value())
+                swizzle = shape.swizzle((LinearIndex.of(self._member) + inner).value())
             position = shape.position(chunk.value(), swizzle) + within
             scalars.append(load(ring, [stage, line.value(), position.value()]))
         flat = from_elements(scalars)

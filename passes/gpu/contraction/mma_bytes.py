@@ -132,14 +132,14 @@ class _Bytes(Warp[list[ir.Value]]):
     def zeros(self) -> list[ir.Value]:
         return [splat(vector_of(4, self._accumulator), 0)] * (self.pieces[0] * self.pieces[1])
 
-    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int) -> list[ir.Value]:
+    def left(self, ring: ir.Value, stage: ir.Value, piece: int, number: int | LinearIndex) -> list[ir.Value]:
         origin = self.origins[0] + 16 * piece
         if self.shapes[0].along_inner:
             return self._lines(0, ring, stage, origin, number, self._second, self._fourth)
         (even, odd), (later_even, later_odd) = self._pairs(0, ring, stage, origin, number)
         return [even, odd, later_even, later_odd]
 
-    def right(self, ring: ir.Value, stage: ir.Value, number: int) -> list[list[ir.Value]]:
+    def right(self, ring: ir.Value, stage: ir.Value, number: int | LinearIndex) -> list[list[ir.Value]]:
         found = []
         for piece in range(0, self.pieces[1], 2):
             origin = self.origins[1] + 8 * piece
@@ -151,16 +151,25 @@ class _Bytes(Warp[list[ir.Value]]):
         return found
 
     def _lines(
-        self, side: int, ring: ir.Value, stage: ir.Value, origin: LinearIndex, number: int, next_free: ir.Value, next_inner: ir.Value
+        self,
+        side: int,
+        ring: ir.Value,
+        stage: ir.Value,
+        origin: LinearIndex,
+        number: int | LinearIndex,
+        next_free: ir.Value,
+        next_inner: ir.Value,
     ) -> list[ir.Value]:
         """Registers of 16 rows (or columns) from `origin` x 32 of the inner loop, of which one line each lies in a row."""
-        line, chunk = origin + self._line + LinearIndex.of(next_free) * 8, LinearIndex.of(next_inner) + 2 * number
+        line, chunk = origin + self._line + LinearIndex.of(next_free) * 8, LinearIndex.of(number) * 2 + next_inner
         matrices = self._matrices(side, _viewed(ring, 32), stage, line, chunk, False)
         return [extract(extract(matrices, i), 0) for i in range(4)]
 
-    def _pairs(self, side: int, ring: ir.Value, stage: ir.Value, origin: LinearIndex, number: int) -> list[tuple[ir.Value, ir.Value]]:
+    def _pairs(
+        self, side: int, ring: ir.Value, stage: ir.Value, origin: LinearIndex, number: int | LinearIndex
+    ) -> list[tuple[ir.Value, ir.Value]]:
         """Registers of the even and the odd ones of 16 rows (or columns) from `origin`, for each 16 of 32 of the inner loop."""
-        line = self._paired + LinearIndex.of(self._fourth) * 16 + 32 * number
+        line = self._paired + LinearIndex.of(self._fourth) * 16 + number * 32
         matrices = self._matrices(side, _viewed(ring, 16), stage, line, _chunk_of(origin), True)
         i8 = ir.IntegerType.get_signless(8)
         parts = [vector.bitcast(vector_of(4, i8), extract(matrices, i)) for i in range(4)]

@@ -62,7 +62,7 @@ def emit_tiled(
         {
             "accumulators": str(accumulators),
             "tile": f"{schedule.rows}x{schedule.cols}x{schedule.depth}",
-            "warps": f"{schedule.warp_rows}x{schedule.warp_cols}",
+            "warps": f"{schedule.warp_rows}x{schedule.warp_cols}" + (f"x{schedule.warp_inner}" if schedule.warp_inner > 1 else ""),
             "stages": schedule.stages,
         },
         maps,

@@ -24,7 +24,7 @@ from .contraction import ContractionGroup, Operand
 from .cp_async import TileShape, tile_shape
 from .factors import factor_of, multiply_add
 from .pipeline import emit_tiled
-from .tile_results import Results
+from .tile_results import Results, warp_places
 
 _LANES = (4, 8)
 _INNER_VECTOR = 4
@@ -115,9 +115,9 @@ class _Fma:
     """Multiplier of pipeline.py: accumulators are one vector along the columns for each of the thread's rows."""
 
     def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value):
-        self.contraction, self.depth = contraction, schedule.depth
+        self.contraction, self.depth, self.slices = contraction, schedule.depth, schedule.warp_inner
         lane = remainder(thread, 32)
-        warp = digits(divide(thread, 32), [0, schedule.warp_cols])
+        self.warp_inner, *warp = warp_places(schedule, thread)
         sizes = schedule.rows // schedule.warp_rows, schedule.cols // schedule.warp_cols
         places = divide(lane, _LANES[1]), remainder(lane, _LANES[1])
         sides = []
@@ -142,7 +142,9 @@ class _Fma:
                 sums = self._multiply(left, right, stage, _Inner(trip, unit, first), length, sums)
             return sums
 
-        return for_loop(0, self.depth // unit, 1, accumulators, body)
+        trips = self.depth // self.slices // unit
+        start = LinearIndex() if self.warp_inner is None else LinearIndex.of(self.warp_inner) * trips
+        return for_loop(0, trips, 1, accumulators, lambda trip, sums: body(start + trip, sums))
 
     def _multiply(
         self, left: ir.Value, right: ir.Value, stage: ir.Value, first: _Inner, length: int, accumulators: list[ir.Value]

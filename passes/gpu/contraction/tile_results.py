@@ -2,8 +2,9 @@
 
 Accumulators lie in the registers as the multiplier wants them: a warp's store of one row is 8 elements long. Where that is less than a
 sector (a result of two bytes or one), the tile goes through shared memory, in slabs of rows as large as the rings leave room for, and comes
-back as eight neighbours a thread (16 bytes of f16), or four, consecutive threads along the row. Otherwise the epilogue runs on the
-registers as they are.
+back as eight neighbours a thread (16 bytes of f16), or four, consecutive threads along the row. So it does where several warps share a part
+of the tile, each with the sum over its slices of the inner loop: whoever reads an element back adds their sums, in the warps' order, so
+that results are the same from run to run. Otherwise the epilogue runs on the registers as they are.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from ..support.emit import all_of, barrier, digits, divide, less_than, load, rem
 from ..support.launch import shared_bytes, shared_view
 from .contraction import ContractionGroup
 from .epilogue import EpilogueEmitter
+from .factors import add
 
 _SECTOR_BYTES = 32
 _WARP_ROW = 8
 """Neighbours along a row that one store of a warp covers."""
 _VECTORS, _ACCESS = (8, 4), 4
+_VECTORS_OF_SUMS = (4, 2, 1)
 _BANKS = 32
 _PADDING = 8
 """Elements after each staged row: rows that are written together then lie in different banks."""
@@ -50,6 +53,8 @@ class Multiplier(Protocol):
 
     warp_row: ir.Value
     """Which of the tile's `warp_rows` strips of rows the thread's warp computes."""
+    warp_inner: ir.Value | None
+    """Which of the `warp_inner` shares of the inner loop the thread's warp takes; None where there is one."""
 
     def zeros(self) -> list[ir.Value]:
         """The accumulators to start from."""
@@ -61,16 +66,29 @@ class Multiplier(Protocol):
         """Where the accumulators lie in the warp's strip."""
 
 
+def warp_places(schedule: TileSchedule, thread: ir.Value) -> tuple[ir.Value | None, ir.Value, ir.Value]:
+    """The thread's warp in its block: its share of the inner loop (None where there is one), its strip of rows, of columns."""
+    warp = divide(thread, 32)
+    if schedule.warp_inner == 1:
+        return None, *digits(warp, [0, schedule.warp_cols])
+    share, row, col = digits(warp, [0, schedule.warp_rows, schedule.warp_cols])
+    return share, row, col
+
+
 class TileResults:
     """Finishes the tiles of a kernel, whose rings have `room` bytes that are free by then."""
 
     def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, room: int):
         self.contraction, self.schedule = contraction, schedule
-        self.strip = schedule.rows // schedule.warp_rows
+        self.strip, self.slices = schedule.rows // schedule.warp_rows, schedule.warp_inner
         self.slab = self.strip
         while self.slab > 16 and self._bytes(self.slab) > room:
             self.slab //= 2
-        self.vector = next(filter(self._fits, _VECTORS), 0) if self._narrow() else 0
+        self.vector = 0
+        if self.slices > 1:
+            self.vector = next(filter(self._fits, _VECTORS_OF_SUMS))
+        elif self._narrow():
+            self.vector = next(filter(self._fits, _VECTORS), 0)
 
     @property
     def staging_bytes(self) -> int:
@@ -92,14 +110,15 @@ class TileResults:
             for result in results:
                 self._emit(epilogue, tile, LinearIndex.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
             return
-        shape = self._slab_shape(self.slab)
-        slab = shared_view(arena, 0, shape, self.contraction.accumulator)
+        slab = shared_view(arena, 0, self._slab_shape(self.slab), self.contraction.accumulator)
+        own = LinearIndex.of(multiplier.warp_row) * self.slab
+        if multiplier.warp_inner is not None:
+            own = own + LinearIndex.of(multiplier.warp_inner) * (self.slab * self.schedule.warp_rows)
         for first in range(0, self.strip, self.slab):
             barrier()
             for result in results:
                 if first <= result.row.constant < first + self.slab:
-                    row = LinearIndex.of(multiplier.warp_row) * self.slab + result.row + -first
-                    store(result.values, slab, self._place(row, result.col))
+                    store(result.values, slab, self._place(own + result.row + -first, result.col))
             barrier()
             self._read_back(epilogue, tile, slab, thread, first)
 
@@ -111,14 +130,23 @@ class TileResults:
             strip, row, vector = digits((LinearIndex.of(thread) + start).value(), [0, self.slab, vectors])
             col = LinearIndex.of(vector) * self.vector
             line = LinearIndex.of(strip) * self.slab + row
-            places = [self._place(line, col + at) for at in range(0, self.vector, _ACCESS)]
-            values = from_elements([each for place in places for each in elements(load(slab, place, _ACCESS))])
+            values = self._staged(slab, line, col)
+            for number in range(1, self.slices):
+                values = add(values, self._staged(slab, line + number * self.slab * self.schedule.warp_rows, col))
             self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
+
+    def _staged(self, slab: ir.Value, line: LinearIndex, col: LinearIndex) -> ir.Value:
+        """The thread's neighbours in a line of the slab: a vector, or one element."""
+        access = min(self.vector, _ACCESS)
+        loaded = [load(slab, self._place(line, col + at), access) for at in range(0, self.vector, access)]
+        return loaded[0] if len(loaded) == 1 else from_elements([each for piece in loaded for each in elements(piece)])
 
     def _place(self, row: LinearIndex, col: LinearIndex) -> list[ir.Value]:
         """Where an element is staged. In every other 32 banks neighbouring accesses are swapped, so that eight threads that read every
         other one of them read from different banks. What is constant is added last: accesses then share one address.
         """
+        if self.slices > 1:
+            return [row.value(), arith.xori(col.value(), self._swizzle(row.value()))]
         if self.vector == _ACCESS:
             return [row.value(), col.value()]
         pairs = col.constant // self.vector * self.vector
@@ -126,6 +154,13 @@ class TileResults:
         number = LinearIndex.of(divide(start, _BANKS)) + row + pairs // _BANKS
         swapped = arith.muli(remainder(number.value(), self.vector // _ACCESS), index_constant(_ACCESS))
         return [row.value(), (LinearIndex.of(arith.xori(start, swapped)) + pairs).value()]
+
+    def _swizzle(self, line: ir.Value) -> ir.Value:
+        """What columns are xored with in a line of sums: four lines that a warp stores to at once, eight columns each, then lie in different
+        banks, whether they are neighbours or each second or fourth."""
+        number = divide(line, max(1, _BANKS // self.schedule.cols))
+        mixed = arith.xori(number, divide(number, 4))
+        return arith.muli(remainder(mixed, min(_BANKS, self.schedule.cols) // _WARP_ROW), index_constant(_WARP_ROW))
 
     def _emit(
         self,
@@ -153,11 +188,12 @@ class TileResults:
     def _fits(self, vector: int) -> bool:
         """Whether results are stored so many at a time, as many by each thread."""
         schedule = self.schedule
-        whole = self.contraction.cols.last_extent % vector == 0 and schedule.cols >= vector * _ACCESS
+        whole = self.contraction.cols.last_extent % vector == 0 and (schedule.cols >= vector * _ACCESS or self.slices > 1)
         return whole and self.slab * schedule.warp_rows * schedule.cols % (vector * schedule.threads) == 0
 
     def _slab_shape(self, slab: int) -> list[int]:
-        return [slab * self.schedule.warp_rows, self.schedule.cols + _PADDING]
+        padding = _PADDING if self.slices == 1 else 0
+        return [self.slices * slab * self.schedule.warp_rows, self.schedule.cols + padding]
 
     def _bytes(self, slab: int) -> int:
         return shared_bytes(self._slab_shape(slab), self.contraction.accumulator)

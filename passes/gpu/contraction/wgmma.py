@@ -31,7 +31,7 @@ from hloom.dialects.target import TargetView
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ...common.vectors import from_elements, splat
-from ...tiled.schedules.gpu_contraction import TileSchedule, warpgroup_schedule
+from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule, warpgroup_schedule
 from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
 from . import mma, mma_bytes
@@ -43,6 +43,7 @@ from .tile_results import Results
 GROUP_ROWS = 64
 _GROUP_THREADS = 128
 _UNIT_BYTES = 16
+_CLEARLY = 3
 _STEP_BYTES = 32
 """How far one instruction runs along the inner loop."""
 WIDEST_SWIZZLE = 128
@@ -63,7 +64,7 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
         return False
     nbytes = element_bytes(contraction.left.element)
     schedule = warpgroup_schedule(contraction.sizes, nbytes, target)
-    if schedule is None:
+    if schedule is None or _much_faster(tensor_core_schedule(contraction.sizes, nbytes, target), schedule):
         return False
     sides = (contraction.left, contraction.rows, schedule.rows), (contraction.right, contraction.cols, schedule.cols)
     left, right = (
@@ -81,6 +82,11 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     return True
 
 
+def _much_faster(other: TileSchedule, schedule: TileSchedule) -> bool:
+    """Whether mma.sync is, by small tiles or warps that share the inner loop: the estimates must differ by one part in so many."""
+    return other.clocks + other.clocks // _CLEARLY < schedule.clocks
+
+
 def _accumulators(schedule: TileSchedule) -> Layout:
     """The instruction's fragments of results, as a layout."""
     rows = Factor("w", schedule.rows // 16), Factor("r", 2), Factor("l", 8, 4)
@@ -96,7 +102,7 @@ class WarpGroups:
         """`kinds`: the elements of the operands, as the instruction calls them."""
         self.shapes, self.cols, self.in_flight, self.accumulator = shapes, schedule.cols, schedule.in_flight, accumulator
         self.steps = schedule.depth * element_bytes(shapes[0].element) // _STEP_BYTES
-        self.warp_row = divide(thread, 32)
+        self.warp_row, self.warp_inner = divide(thread, 32), None
         self._lane, self._group = remainder(thread, 32), divide(thread, _GROUP_THREADS)
         self.kinds, self._sums = kinds, "s32" if str(accumulator) == "i32" else str(accumulator)
         inner = _STEP_BYTES // element_bytes(shapes[0].element)

@@ -1,15 +1,19 @@
 """Schedules of contractions on GPUs: how large the tiles are, how the warps of a block share them, how deep the pipeline is.
 
-A schedule is chosen by an estimate, not by a table: blocks run in waves over the multiprocessors, a wave lasts as long as one block, and
-a block of small tiles reads its operands more often per flop. All of it is integer arithmetic, so the same program gets the same kernels.
+A schedule is chosen by an estimate of its time (gpu_time.py), not by a table. Large tiles read their operands less often; small ones, and
+warps that share the inner loop of a tile, make use of the schedulers where there are few results. All of it is integer arithmetic, so the
+same program gets the same kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from hloom.dialects.target import TargetView
+
+from .gpu_time import Blocks, WarpStep, clocks, simt_step, tensor_core_step, warpgroup_step
 
 STATIC_SHARED_BYTES = 48 << 10
 """What a kernel may have of shared memory without asking for more at launch."""
@@ -43,11 +47,20 @@ class TileSchedule:
     """How many steps are still being multiplied, by units that read shared memory without the threads, when the next begins."""
     resident: int = RESIDENT_THREADS
     """How many threads of such blocks a multiprocessor is to hold."""
+    warp_inner: int = 1
+    """How many warps share each part of the tile: each takes as many steps of the inner loop, and their sums are added at the end."""
+    clocks: int = 0
+    """How long it takes, by the estimate that it was chosen by."""
+
+    @property
+    def strip(self) -> tuple[int, int]:
+        """Rows and columns of a warp."""
+        return self.rows // self.warp_rows, self.cols // self.warp_cols
 
     @property
     def warps(self) -> int:
         """Warps of a block."""
-        return self.warp_rows * self.warp_cols
+        return self.warp_inner * self.warp_rows * self.warp_cols
 
     @property
     def threads(self) -> int:
@@ -82,8 +95,9 @@ BlockTile = tuple[int, int, int, int]
 """Rows and columns of a block's tile; rows and columns of its warps."""
 
 _SKINNY_WARPS = 8
-_MOST_STAGES = 4
 _STAGES_OF_DEEP_STEPS = 3
+_MOST_STAGES = (4, 8)
+"""The second where few blocks wait for memory."""
 _RESERVED_BYTES = 1024
 _WIDEST_SWIZZLE = 128
 _IN_FLIGHT = 1
@@ -99,73 +113,123 @@ _TENSOR_CORE_TILES = (
     (64, 16, 2, 1),
 )
 _WARPGROUP_TILES = ((128, 256, 8, 1), (128, 128, 8, 1), (128, 64, 8, 1), (64, 128, 4, 1), (64, 64, 4, 1), (64, 32, 4, 1))
+_SHARED_TENSOR_CORE_TILES = (
+    ((64, 64, 2, 2), 2),
+    ((32, 64, 1, 2), 4),
+    ((64, 32, 2, 1), 4),
+    ((32, 32, 1, 1), 8),
+    ((16, 32, 1, 1), 8),
+    ((32, 16, 1, 1), 8),
+    ((16, 16, 1, 1), 8),
+)
+"""Tiles whose parts several warps share, and how many. Blocks have eight warps, as those of other small kernels have: kernels that
+synchronise share a launch (join-chains) where their blocks are of one size."""
 _SIMT_TILES = ((128, 128, 4, 2), (64, 128, 2, 2), (128, 64, 4, 1), (64, 64, 2, 2), (32, 64, 1, 2), (64, 32, 2, 1), (32, 32, 1, 1))
+_SHARED_SIMT_TILES = (
+    ((64, 64, 2, 2), 2, 16),
+    ((32, 64, 1, 2), 4, 8),
+    ((64, 32, 2, 1), 4, 8),
+    ((32, 32, 1, 1), 8, 8),
+    ((16, 32, 1, 1), 8, 8),
+    ((8, 32, 1, 1), 8, 16),
+)
+"""The same, with the steps of the inner loop that a share is in each step of the pipeline."""
+_STEP_BYTES = 64
+_MMA_BYTES = 32
+"""How far one instruction runs along the inner loop."""
+_COPY_BYTES = 16
 
 
 def tensor_core_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> TileSchedule:
-    """Tiles for mma.sync: warps hold multiples of 16 x 16 results. Where shared memory allows, steps are twice as deep."""
-    depth = 64 // element_bytes
-    tile = _best(_fitting(_TENSOR_CORE_TILES, depth, element_bytes), sizes, target)
-    room = _room(tile, RESIDENT_THREADS, target)
-    deep = _staged(tile, 2 * depth, sizes, element_bytes, room)
-    return deep if deep.stages >= _STAGES_OF_DEEP_STEPS else _staged(tile, depth, sizes, element_bytes, room)
+    """Tiles for mma.sync: warps hold multiples of 16 x 16 results. Where shared memory allows, steps may be twice as deep."""
+    found = []
+    for tile, shares in (*((tile, 1) for tile in _TENSOR_CORE_TILES), *_SHARED_TENSOR_CORE_TILES):
+        room, least = _room(_threads(tile, shares), RESIDENT_THREADS, target), max(_STEP_BYTES, _MMA_BYTES * shares) // element_bytes
+        for depth, most in product((least, 2 * least), _MOST_STAGES):
+            staged = _staged(tile, shares, depth, sizes, element_bytes, room, most)
+            if depth > least and staged.stages < _STAGES_OF_DEEP_STEPS:
+                continue
+            rows, cols = staged.strip
+            step = tensor_core_step(rows // 16, cols // 8, depth * element_bytes // (_MMA_BYTES * shares))
+            found.append(_timed(staged, sizes, element_bytes, step, target))
+    return _fastest(found)
 
 
 def simt_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> TileSchedule:
     """Tiles for fused multiply-adds: a thread holds up to 8 x 8 results."""
     depth = 16 if element_bytes <= 4 else 8
-    return _staged(_best(_fitting(_SIMT_TILES, depth, element_bytes), sizes, target), depth, sizes, element_bytes, STATIC_SHARED_BYTES)
+    found = [_staged(tile, 1, depth, sizes, element_bytes, STATIC_SHARED_BYTES) for tile in _SIMT_TILES]
+    for tile, shares, share in _SHARED_SIMT_TILES:
+        room = _room(_threads(tile, shares), RESIDENT_THREADS, target)
+        found.append(_staged(tile, shares, shares * max(share, 16 // element_bytes), sizes, element_bytes, room))
+    timed = []
+    for each in found:
+        rows, cols = each.strip
+        step = simt_step(rows // 4, cols // 8, each.depth // each.warp_inner, element_bytes)
+        timed.append(_timed(each, sizes, element_bytes, step, target))
+    return _fastest(timed)
 
 
 def warpgroup_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> TileSchedule | None:
     """Tiles for wgmma, of warp groups of 64 rows; a step is as deep as the widest swizzle. None where there is no room for the stages.
 
-    The widest tiles take the place of two blocks.
+    The widest tiles take the place of two blocks, many stages that of more.
     """
     depth, least = _WIDEST_SWIZZLE // element_bytes, _IN_FLIGHT + 2
-    resident: dict[BlockTile, int] = {}
-    for threads in (RESIDENT_THREADS // 2, RESIDENT_THREADS):
-        fitting = (t for t in _WARPGROUP_TILES if least * _stage_bytes(t, depth, element_bytes) <= _room(t, threads, target))
-        resident |= dict.fromkeys(fitting, threads)
-    if not resident:
-        return None
-    tile = _best([t for t in _WARPGROUP_TILES if t in resident], sizes, target)
-    staged = _staged(tile, depth, sizes, element_bytes, _room(tile, resident[tile], target))
-    return replace(staged, stages=max(least, staged.stages), in_flight=_IN_FLIGHT, resident=resident[tile])
+    found = []
+    for tile, most, parts in product(_WARPGROUP_TILES, _MOST_STAGES, (1, 2, 4)):
+        threads = RESIDENT_THREADS // parts
+        room = _room(_threads(tile, 1), threads, target)
+        staged = _staged(tile, 1, depth, sizes, element_bytes, room, most)
+        if least * _stage_bytes(staged, element_bytes) <= room:
+            schedule = replace(staged, stages=max(least, staged.stages), in_flight=_IN_FLIGHT, resident=threads)
+            found.append(_timed(schedule, sizes, element_bytes, warpgroup_step(tile[1]), target))
+    return _fastest(found) if found else None
 
 
-def _fitting(tiles: Sequence[BlockTile], depth: int, element_bytes: int) -> list[BlockTile]:
-    """Those of which two stages fit."""
-    return [t for t in tiles if 2 * _stage_bytes(t, depth, element_bytes) <= STATIC_SHARED_BYTES]
+def _timed(schedule: TileSchedule, sizes: Sizes, element_bytes: int, step: WarpStep, target: TargetView) -> TileSchedule:
+    rows, cols = schedule.strip
+    stage_bytes = _stage_bytes(schedule, element_bytes)
+    blocks = Blocks(
+        count=sizes.batch * -(-sizes.rows // schedule.rows) * -(-sizes.cols // schedule.cols),
+        warps=schedule.warps,
+        stage_bytes=stage_bytes,
+        stages=schedule.stages,
+        ahead=schedule.stages - 1 - schedule.in_flight,
+        steps=-(-sizes.inner // schedule.depth),
+        copies=0 if schedule.in_flight else -(-stage_bytes // (_COPY_BYTES * schedule.threads)),
+        sharing=schedule.warp_inner,
+        sums=rows * cols // 32,
+    )
+    return replace(schedule, clocks=clocks(blocks, step, target))
 
 
-def _best(tiles: Sequence[BlockTile], sizes: Sizes, target: TargetView) -> BlockTile:
-    """The tile of least cost."""
-    processors = target.multiprocessors or 108
-
-    def cost(tile: BlockTile) -> int:
-        rows, cols, _, _ = tile
-        waves = -(-sizes.batch * -(-sizes.rows // rows) * -(-sizes.cols // cols) // processors)
-        # A block's flops, and what it reads of both operands, weighed at 32 flops an element.
-        return waves * (rows * cols + 32 * (rows + cols))
-
-    return min(tiles, key=cost)
+def _fastest(schedules: Sequence[TileSchedule]) -> TileSchedule:
+    """The one of least time, the first of several, of those that have room for two stages."""
+    return min((each for each in schedules if each.stages > 1), key=lambda each: each.clocks)
 
 
-def _staged(tile: BlockTile, depth: int, sizes: Sizes, element_bytes: int, room: int) -> TileSchedule:
-    """The schedule with as many stages as there is room and use for."""
+def _staged(
+    tile: BlockTile, shares: int, depth: int, sizes: Sizes, element_bytes: int, room: int, most: int = _MOST_STAGES[0]
+) -> TileSchedule:
+    """The schedule with as many stages as there is room and use for, up to `most`."""
     rows, cols, warp_rows, warp_cols = tile
-    stages = min(_MOST_STAGES, max(2, -(-sizes.inner // depth)), room // _stage_bytes(tile, depth, element_bytes))
-    return TileSchedule(rows, cols, depth, stages, warp_rows, warp_cols)
+    schedule = TileSchedule(rows, cols, depth, 0, warp_rows, warp_cols, warp_inner=shares)
+    stages = min(most, max(2, -(-sizes.inner // depth)), room // _stage_bytes(schedule, element_bytes))
+    return replace(schedule, stages=stages)
 
 
-def _stage_bytes(tile: BlockTile, depth: int, element_bytes: int) -> int:
-    return (tile[0] + tile[1]) * depth * element_bytes
+def _stage_bytes(schedule: TileSchedule, element_bytes: int) -> int:
+    return (schedule.rows + schedule.cols) * schedule.depth * element_bytes
 
 
-def _room(tile: BlockTile, threads: int, target: TargetView) -> int:
-    """Shared memory for a block, so that so many threads of such blocks fit a multiprocessor."""
-    share = target.shared_bytes_per_multiprocessor * 32 * tile[2] * tile[3] // threads - _RESERVED_BYTES
+def _threads(tile: BlockTile, shares: int) -> int:
+    return 32 * tile[2] * tile[3] * shares
+
+
+def _room(block: int, threads: int, target: TargetView) -> int:
+    """Shared memory for a block of so many threads, so that `threads` threads of such blocks fit a multiprocessor."""
+    share = target.shared_bytes_per_multiprocessor * block // threads - _RESERVED_BYTES
     return max(STATIC_SHARED_BYTES, min(share, target.shared_bytes_per_block))
 
 

@@ -1,14 +1,14 @@
 // RUN: hloom-opt %s --distribute-contractions --split-input-file | filecheck %s
 
 // Two warp groups of 64 rows each. Stages as wgmma reads them: the left operand lies along the inner loop, 64 elements are the 128 bytes of a
-// line; the right one does not, and is cut into two panels of 64 columns. Three stages: one is read while one is awaited and one is filled.
+// line; the right one does not, and is cut into two panels of 64 columns. Four stages: one is read while one is awaited and two are filled.
 // CHECK-LABEL: gpu.func @warp_groups
 // CHECK-SAME: %arg3: !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_128b, l2promo = l2promo_128b, oob = zero, interleave = none>, %arg4: !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16,
-// CHECK-SAME: hloom.layouts = {accumulators = "[w8 r2 l8@4] [r16 l4 v2]", stages = 3 : i64, tile = "128x128x64", warps = "8x1"}, hloom.shared_bytes = 98328 : i64
+// CHECK-SAME: hloom.layouts = {accumulators = "[w8 r2 l8@4] [r16 l4 v2]", stages = 4 : i64, tile = "128x128x64", warps = "8x1"}, hloom.shared_bytes = 131104 : i64
 // CHECK-SAME: hloom.tensor_maps = [{argument = 0 : i64, extents = array<i64: 2048, 1024>, offset = 0 : i64, strides = array<i64: 2048, 2>}, {argument = 1 : i64, extents = array<i64: 1024, 1024>, offset = 0 : i64, strides = array<i64: 2048, 2>}]
 // CHECK: gpu.dynamic_shared_memory
 // The mbarriers, one a stage, at which both operands arrive.
-// CHECK: %[[BARRIERS:.*]] = builtin.unrealized_conversion_cast {{.*}} to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+// CHECK: %[[BARRIERS:.*]] = builtin.unrealized_conversion_cast {{.*}} to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>
 // CHECK: %[[LEADER:.*]] = arith.cmpi eq, %thread_id_x
 // CHECK: nvgpu.mbarrier.init %[[BARRIERS]][{{.*}}], %{{.*}}, predicate = %[[LEADER]]
 // CHECK: nvvm.fence.mbarrier.init

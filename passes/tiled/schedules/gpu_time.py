@@ -1,0 +1,103 @@
+"""How long a tiled contraction takes on a GPU, in clocks of a multiprocessor, by what may bound it.
+
+    issue     warps that share a scheduler issue one instruction a clock between them
+    traffic   what blocks read into shared memory
+    latency   a block goes from step to step no faster than one of its warps computes a step alone, nor than the copies of a step
+              arrive, of which so many are under way as there are stages
+
+The first two are shared by all blocks of a multiprocessor, the last counts once for blocks that are there together. Few blocks are bound by
+latency: smaller tiles, warps that share the inner loop and more stages shorten it. Figures are of an H200, where 64 x 512 x 256 in f32 in
+blocks of one warp took 2 clocks a fused multiply-add.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hloom.dialects.target import TargetView
+
+CLOCKS_PER_SECOND = 1_700_000_000
+_SCHEDULERS = 4
+_GLOBAL_LATENCY = 700
+_SHARED_LATENCY = 30
+_WARPGROUP_LATENCY = 60
+_STEP = 60
+"""A wait for copies, a barrier and the addresses of the next copies."""
+_COPY = 10
+"""Instructions of one copy of a thread: its address, its bounds."""
+_BYTES_PER_CLOCK = 32
+"""Into one multiprocessor from the L2, all of them reading."""
+_BEGIN_AND_END = 500
+"""Until the first copy starts, and from the last sum to the last store."""
+_ADDED = 40
+"""Where warps share the inner loop: sums to shared memory and a barrier, and for each of those a sum read and added."""
+_EXPOSED = 8
+"""The part of the lesser bounds that is not hidden behind the largest: one in so many."""
+_REGISTERS_HELD = 40
+"""Registers of a thread beside its sums."""
+
+
+@dataclass(frozen=True)
+class WarpStep:
+    """What one warp does in one step of the pipeline: instructions issued, in clocks of its scheduler; and the time alone."""
+
+    issue: int
+    alone: int
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a kernel: how many, of how many warps, the bytes of a stage of one, its stages and how many are filled ahead, steps
+    along the inner loop, copies of a thread in a step, how many warps share each part of the tile, the sums that a thread holds."""
+
+    count: int
+    warps: int
+    stage_bytes: int
+    stages: int
+    ahead: int
+    steps: int
+    copies: int
+    sharing: int
+    sums: int
+
+
+def simt_step(rows: int, cols: int, inner: int, element_bytes: int) -> WarpStep:
+    """A thread multiplies `rows` x `cols` elements, `inner` times. Four elements are read at once, and hide behind what is multiplied."""
+    multiplied, read = rows * cols * (2 if element_bytes == 8 else 1), rows + cols
+    issue = inner * multiplied + inner * read
+    return WarpStep(issue, issue + inner // 4 * _SHARED_LATENCY)
+
+
+def tensor_core_step(rows: int, cols: int, inner: int) -> WarpStep:
+    """A warp multiplies `rows` x `cols` fragments of 16 x 8, `inner` times: 8 clocks each, 33 until the sum may be added to."""
+    multiplied, read = 8 * rows * cols, 8 * (rows + (cols + 1) // 2)
+    issue = inner * (multiplied + read)
+    return WarpStep(issue, _SHARED_LATENCY + inner * max(33, multiplied + read))
+
+
+def warpgroup_step(cols: int) -> WarpStep:
+    """A warp group multiplies 64 x `cols` results by four instructions of 32 bytes of the inner loop; each warp keeps its tensor core."""
+    return WarpStep(2 * cols, 2 * cols + _WARPGROUP_LATENCY)
+
+
+def clocks(blocks: Blocks, step: WarpStep, target: TargetView) -> int:
+    """From the kernel's begin to its end."""
+    own = -(-blocks.count // (target.multiprocessors or 108))
+    together = min(own, _resident(blocks, target))
+    issue = step.issue + _STEP + _COPY * blocks.copies
+    throughput = own * blocks.warps * issue * blocks.steps // _SCHEDULERS
+    traffic = own * blocks.stage_bytes * blocks.steps // _BYTES_PER_CLOCK
+    ahead = max(1, min(blocks.ahead, blocks.steps))
+    rounds = -(-own // together)
+    latency = blocks.steps * max(step.alone + _STEP + _COPY * blocks.copies, _GLOBAL_LATENCY // ahead)
+    once = _GLOBAL_LATENCY + _BEGIN_AND_END + (_ADDED * (1 + blocks.sharing) if blocks.sharing > 1 else 0)
+    bounds = throughput, traffic, rounds * latency
+    return max(bounds) + (sum(bounds) - max(bounds)) // _EXPOSED + rounds * once
+
+
+def _resident(blocks: Blocks, target: TargetView) -> int:
+    """How many of them a multiprocessor holds at once."""
+    threads = 32 * blocks.warps
+    registers = (target.registers_per_multiprocessor or 65536) // (threads * (_REGISTERS_HELD + blocks.sums))
+    shared = (target.shared_bytes_per_multiprocessor or 1 << 17) // (blocks.stage_bytes * blocks.stages)
+    return max(1, min(registers, shared, (target.threads_per_multiprocessor or 2048) // threads, target.blocks_per_multiprocessor or 32))
