@@ -31,6 +31,7 @@ class Code(DecisionCode):
     FUSED_HORIZONTAL = "fused", "of join-launches: independent kernels of one launch"
     FUSED_GRID = "fused", "of join-chains: kernels that follow each other in one launch, with a barrier of all blocks between"
     KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
+    TILE_CHOSEN = "note", "of distribute-contractions: the blocks of a product on a GPU, by an estimate of their time, and what bounds it"
     POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"
     POLICY_FORBIDDEN = "note", "a rule of the policy asks for a generated kernel, or for one of its own, or keeps two kernels apart"
     POLICY_UNMET = "note", "a rule asks for what cannot be; without ops: the rule decides nothing"

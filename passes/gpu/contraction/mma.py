@@ -53,10 +53,10 @@ def emit(contraction: ContractionGroup, target: TargetView) -> None:
     right = tile_shape(contraction.right, cols, schedule.cols, schedule.depth, schedule.threads, spread)
     layout = _accumulators(schedule)
     if isinstance(element, ir.F32Type):
-        emit_tiled(contraction, schedule, (left, right), _Tf32, layout)
+        emit_tiled(contraction, schedule, (left, right), _Tf32, layout, target)
     else:
         asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
-        emit_tiled(contraction, schedule, (left, right), HalfWarp, layout, schedule.resident if asynchronous else 0)
+        emit_tiled(contraction, schedule, (left, right), HalfWarp, layout, target, schedule.resident if asynchronous else 0)
 
 
 def _accumulators(schedule: TileSchedule) -> Layout:

@@ -83,7 +83,7 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
 
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
     resident = schedule.resident if asynchronous else 0
-    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule, left, right), resident)
+    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule, left, right), target, resident)
     return True
 
 

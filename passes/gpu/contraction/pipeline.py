@@ -17,12 +17,16 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpIPredicate
 
+from hloom.dialects.target import TargetView
+
 from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, index_constant
+from ...common.rewriting import create, i64_attr, index_constant, integer, symbol_name
+from ...fused.planner.codes import Code
+from ...fused.planner.decisions import append_note
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import barrier, block_id, digits, remainder, thread_id
-from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, open_kernel, shared_bytes, shared_view
+from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import Layout
 from .contraction import ContractionGroup
 from .cp_async import TileCopy, TileShape, commit, wait
@@ -30,6 +34,7 @@ from .epilogue import EpilogueEmitter
 from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
 
+_PRICE = "hloom.cost_ps"
 MakeMultiplier = Callable[[TileSchedule, tuple[TileShape, TileShape], ir.Value], Multiplier]
 
 
@@ -44,6 +49,7 @@ def emit_tiled(
     shapes: tuple[TileShape, TileShape],
     make_multiplier: MakeMultiplier,
     accumulators: Layout,
+    target: TargetView,
     resident: int = 0,
 ) -> None:
     """The kernel of `contraction`. `make_multiplier(schedule, shapes, thread)` gives its Multiplier.
@@ -67,6 +73,7 @@ def emit_tiled(
         },
         maps,
     )
+    _tell(contraction.function, kernel, schedule, target)
     if resident:
         kernel.keep_resident(resident)
     with kernel.body:
@@ -95,6 +102,19 @@ def emit_tiled(
         multiplier = make_multiplier(schedule, shapes, thread)
         sums = _accumulate(contraction, schedule, copies, barriers, rings, multiplier, (batch_index, row, col))
         results.finish(EpilogueEmitter(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
+
+
+def _tell(function: ir.Operation, kernel: OpenKernel, schedule: TileSchedule, target: TargetView) -> None:
+    """Why these tiles, as a record; and the kernel's price, which is what they are estimated to take where that is more than the planner's."""
+    price = max(integer(function, _PRICE, 0), target.launch_ps + schedule.estimate.ps)
+    kernel.op.attributes[_PRICE] = i64_attr(price)
+    blocks = next(iter(ir.DenseI32ArrayAttr(kernel.op.attributes["known_grid_size"])))
+    parts = [f"{blocks} blocks of {schedule.rows} x {schedule.cols} results and {schedule.warps} warps"]
+    if schedule.warp_inner > 1:
+        parts.append(f"{schedule.warp_inner} of which share the inner loop")
+    parts.append(f"{schedule.stages} stages of {schedule.depth} of it: bound by {schedule.estimate.bound}")
+    name = symbol_name(function)
+    append_note(function.parent.operation, Code.TILE_CHOSEN, [name], ", ".join(parts), "", {"t_after_ps": schedule.estimate.ps})
 
 
 def _accumulate(

@@ -44,7 +44,7 @@ def emit(contraction: ContractionGroup, target: TargetView) -> None:
     def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> _Fma:
         return _Fma(contraction, schedule, shapes, thread)
 
-    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule, (left, right)))
+    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule, (left, right)), target)
 
 
 def _accumulators(schedule: TileSchedule, shapes: tuple[TileShape, TileShape]) -> Layout:

@@ -156,7 +156,7 @@ class TileResults:
         return [row.value(), (LinearIndex.of(arith.xori(start, swapped)) + pairs).value()]
 
     def _swizzle(self, line: ir.Value) -> ir.Value:
-        """What columns are xored with in a line of sums: four lines that a warp stores to at once, eight columns each, then lie in different
+        """What columns are xored with in a line of sums. Four lines that a warp stores to at once, eight columns each, then lie in other
         banks, whether they are neighbours or each second or fourth."""
         number = divide(line, max(1, _BANKS // self.schedule.cols))
         mixed = arith.xori(number, divide(number, 4))

@@ -78,13 +78,14 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
         return WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
 
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
-    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), schedule.resident if asynchronous else 0)
+    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), target, schedule.resident if asynchronous else 0)
     return True
 
 
 def _much_faster(other: TileSchedule, schedule: TileSchedule) -> bool:
     """Whether mma.sync is, by small tiles or warps that share the inner loop: the estimates must differ by one part in so many."""
-    return other.clocks + other.clocks // _CLEARLY < schedule.clocks
+    mma = other.estimate.clocks
+    return mma + mma // _CLEARLY < schedule.estimate.clocks
 
 
 def _accumulators(schedule: TileSchedule) -> Layout:

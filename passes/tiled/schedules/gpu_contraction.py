@@ -13,7 +13,7 @@ from itertools import product
 
 from hloom.dialects.target import TargetView
 
-from .gpu_time import Blocks, WarpStep, clocks, simt_step, tensor_core_step, warpgroup_step
+from .gpu_time import Blocks, Estimate, WarpStep, estimate, simt_step, tensor_core_step, warpgroup_step
 
 STATIC_SHARED_BYTES = 48 << 10
 """What a kernel may have of shared memory without asking for more at launch."""
@@ -49,8 +49,8 @@ class TileSchedule:
     """How many threads of such blocks a multiprocessor is to hold."""
     warp_inner: int = 1
     """How many warps share each part of the tile: each takes as many steps of the inner loop, and their sums are added at the end."""
-    clocks: int = 0
-    """How long it takes, by the estimate that it was chosen by."""
+    estimate: Estimate = Estimate(0, "")
+    """How long it takes, as it was chosen by."""
 
     @property
     def strip(self) -> tuple[int, int]:
@@ -201,12 +201,12 @@ def _timed(schedule: TileSchedule, sizes: Sizes, element_bytes: int, step: WarpS
         sharing=schedule.warp_inner,
         sums=rows * cols // 32,
     )
-    return replace(schedule, clocks=clocks(blocks, step, target))
+    return replace(schedule, estimate=estimate(blocks, step, target))
 
 
 def _fastest(schedules: Sequence[TileSchedule]) -> TileSchedule:
     """The one of least time, the first of several, of those that have room for two stages."""
-    return min((each for each in schedules if each.stages > 1), key=lambda each: each.clocks)
+    return min((each for each in schedules if each.stages > 1), key=lambda each: each.estimate.clocks)
 
 
 def _staged(

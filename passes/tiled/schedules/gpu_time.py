@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from hloom.dialects.target import TargetView
 
-CLOCKS_PER_SECOND = 1_700_000_000
+_CLOCK_PS = 588
+"""At 1.7 GHz."""
 _SCHEDULERS = 4
 _GLOBAL_LATENCY = 700
 _SHARED_LATENCY = 30
@@ -25,7 +26,7 @@ _STEP = 60
 """A wait for copies, a barrier and the addresses of the next copies."""
 _COPY = 10
 """Instructions of one copy of a thread: its address, its bounds."""
-_BYTES_PER_CLOCK = 32
+_BYTES_PER_CLOCK = 48
 """Into one multiprocessor from the L2, all of them reading."""
 _BEGIN_AND_END = 500
 """Until the first copy starts, and from the last sum to the last store."""
@@ -61,6 +62,19 @@ class Blocks:
     sums: int
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """The clocks of a kernel from its begin to its end, and what bounds it: "issue", "traffic" or "latency"."""
+
+    clocks: int
+    bound: str
+
+    @property
+    def ps(self) -> int:
+        """The same in picoseconds."""
+        return self.clocks * _CLOCK_PS
+
+
 def simt_step(rows: int, cols: int, inner: int, element_bytes: int) -> WarpStep:
     """A thread multiplies `rows` x `cols` elements, `inner` times. Four elements are read at once, and hide behind what is multiplied."""
     multiplied, read = rows * cols * (2 if element_bytes == 8 else 1), rows + cols
@@ -80,19 +94,20 @@ def warpgroup_step(cols: int) -> WarpStep:
     return WarpStep(2 * cols, 2 * cols + _WARPGROUP_LATENCY)
 
 
-def clocks(blocks: Blocks, step: WarpStep, target: TargetView) -> int:
-    """From the kernel's begin to its end."""
+def estimate(blocks: Blocks, step: WarpStep, target: TargetView) -> Estimate:
+    """The time of a kernel of such blocks, whose warps do `step` in each step."""
     own = -(-blocks.count // (target.multiprocessors or 108))
     together = min(own, _resident(blocks, target))
     issue = step.issue + _STEP + _COPY * blocks.copies
-    throughput = own * blocks.warps * issue * blocks.steps // _SCHEDULERS
-    traffic = own * blocks.stage_bytes * blocks.steps // _BYTES_PER_CLOCK
+    bounds = {"issue": own * blocks.warps * issue * blocks.steps // _SCHEDULERS}
+    bounds["traffic"] = own * blocks.stage_bytes * blocks.steps // _BYTES_PER_CLOCK
     ahead = max(1, min(blocks.ahead, blocks.steps))
     rounds = -(-own // together)
-    latency = blocks.steps * max(step.alone + _STEP + _COPY * blocks.copies, _GLOBAL_LATENCY // ahead)
+    bounds["latency"] = rounds * blocks.steps * max(step.alone + _STEP + _COPY * blocks.copies, _GLOBAL_LATENCY // ahead)
     once = _GLOBAL_LATENCY + _BEGIN_AND_END + (_ADDED * (1 + blocks.sharing) if blocks.sharing > 1 else 0)
-    bounds = throughput, traffic, rounds * latency
-    return max(bounds) + (sum(bounds) - max(bounds)) // _EXPOSED + rounds * once
+    bound = max(bounds, key=lambda each: bounds[each])
+    hidden = sum(bounds.values()) - bounds[bound]
+    return Estimate(bounds[bound] + hidden // _EXPOSED + rounds * once, bound)
 
 
 def _resident(blocks: Blocks, target: TargetView) -> int:
