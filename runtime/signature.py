@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class TensorSpec:
     shape: tuple[int, ...]
     order: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def numpy_dtype(self) -> np.dtype:
         return numpy_dtype(self.dtype)
 
@@ -30,7 +31,7 @@ class TensorSpec:
     def stored_dtype(self) -> np.dtype:
         return stored_dtype(self.dtype)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         return math.prod(self.shape) * self.numpy_dtype.itemsize
 

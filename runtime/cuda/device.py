@@ -8,7 +8,6 @@ of the host go in or come out.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_re
 from .driver import default_driver
 from .graphs import Addresses, GraphCache, recording
 from .kinds import profile
+from .launch_list import is_short
 from .layout import Allocation, StaticLayout
 from .libraries import Libraries
 from .order import Held, follow
@@ -46,11 +46,13 @@ class CudaDevice:
         self._launched_ns = 0
         self._staging: dict[int, int] = {}
         self._held = Held(self._driver)
-        self._graphs = GraphCache(self._driver)
+        self._graphs = GraphCache(self._driver.recorder)
         self._libraries = libraries or Libraries()
         needs = Needs(program.manifest.get("kernels", {}), self._libraries)
         with self._driver.current():
             self._load(needs)
+        if is_short(self._steps["main"].steps):
+            self._graphs = GraphCache(self._driver.launches)
         slots = program.slots["main"]
         self._read = [slot for slot in slots if slot[0] == "argument" and slot not in self._static]
         self._written = [slot for slot in slots if slot[0] == "result"]
@@ -182,7 +184,7 @@ class CudaDevice:
         if init.waits:
             init.execute(self._driver.enqueuer(stream), buffers)
         else:
-            with recording(self._driver) as recorder:
+            with recording(self._driver.recorder) as recorder:
                 init.execute(recorder, buffers)
                 graph = recorder.finish()
             graph.launch(stream)
@@ -211,6 +213,8 @@ class CudaDevice:
                 used.append(locate(spec, value, driver, stream))
             found = used[:]
             addresses = [self._input(place, found[place], specs[place], stream) for place in self._places]
+            if any(located.host is not None for located in found):
+                driver.synchronise(stream)  # the caller may change what it gave
             if outputs is None:
                 return self._call_fresh(found, addresses, stream)
             self._call_into(outputs, addresses, found, stream, used)
@@ -274,8 +278,9 @@ class CudaDevice:
         return self._staging[place]
 
     def _copy_in(self, target: int, located: Located, spec: TensorSpec, stream: int) -> None:
+        """Not over when this returns."""
         if located.host is not None:
-            self._driver.upload(target, located.host, stream)
+            self._driver.upload(target, located.host, stream, wait=False)
         else:
             self._driver.copy(target, located.address, spec.nbytes, stream)
 
@@ -305,10 +310,13 @@ class CudaDevice:
 
     def __del__(self) -> None:
         """What the program's code, graphs, memory and libraries go with: nothing may still run."""
-        with contextlib.suppress(Exception), self._driver.current():
-            if self._has_worked:
-                self._driver.await_event(self._done)
-            self._libraries.close()
+        try:
+            with self._driver.current():
+                if self._has_worked:
+                    self._driver.await_event(self._done)
+                self._libraries.close()
+        except Exception:  # no contextlib: at exit it may be gone
+            pass
         for address in getattr(self, "_staging", {}).values():
             self._driver.free(address)
         if done := getattr(self, "_done", 0):

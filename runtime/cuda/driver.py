@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..artifact import Buffer
 from ..errors import CudaError, MissingDriverError, MissingLibraryError
 from .direct import Direct
 from .enqueuer import Enqueuer
+from .launch_list import LaunchList
 from .libraries import checked
 from .recorder import Recorder
 from .requirements import INSTALL_DRIVER, require_driver
@@ -138,15 +140,19 @@ class Driver:
 
     def _release(self, function: str, *arguments: Any) -> None:
         """Frees something, from whichever thread the garbage collector runs in, at exit too, when the driver may be gone."""
-        with contextlib.suppress(Exception), self.current():
-            self._call(function, *arguments)
+        try:
+            with self.current():
+                self._call(function, *arguments)
+        except Exception:  # no contextlib: at exit it may be gone
+            pass
 
-    def upload(self, address: int, data: Buffer | np.ndarray, stream: int) -> None:
-        """From host memory, which may be reused when this returns."""
+    def upload(self, address: int, data: Buffer | np.ndarray, stream: int, wait: bool = True) -> None:
+        """From host memory, which may be reused when this returns; without `wait`, once the stream has been waited for."""
         array = np.frombuffer(data, np.uint8) if not isinstance(data, np.ndarray) else data
         if array.nbytes:
             self._call("cuMemcpyHtoDAsync", address, array.ctypes.data, array.nbytes, self._stream(stream))
-            self.synchronise(stream)
+            if wait:
+                self.synchronise(stream)
 
     def download(self, array: np.ndarray, address: int, stream: int) -> None:
         """Fills a host array; waits for the stream."""
@@ -238,6 +244,14 @@ class Driver:
     def enqueuer(self, stream: int) -> Enqueuer:
         """For work that no graph holds."""
         return Enqueuer(self, stream)
+
+    def launches(self) -> LaunchList:
+        """Starts to take down launches that no graph holds."""
+        return LaunchList(self)
+
+    def launch_kernel(self, kernel: int, sizes: Sequence[int], stream: int, parameters: int) -> None:
+        """For Launches, as Direct has it."""
+        self._direct.launch_kernel(kernel, sizes, stream, parameters)
 
     def launch(self, graph: int, stream: int) -> None:
         """Enqueues a graph that is ready to be launched."""

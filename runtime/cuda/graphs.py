@@ -17,8 +17,10 @@ CAPACITY = 8
 
 
 class GraphCache:
-    def __init__(self, driver: Any, capacity: int = CAPACITY):
-        self._driver, self._capacity = driver, capacity
+    """`begin` gives a recorder."""
+
+    def __init__(self, begin: Callable[[], Any], capacity: int = CAPACITY):
+        self._begin, self._capacity = begin, capacity
         self._graphs: OrderedDict[Addresses, Any] = OrderedDict()
 
     def __len__(self) -> int:
@@ -34,7 +36,7 @@ class GraphCache:
         return graph
 
     def _make(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
-        with recording(self._driver) as recorder:
+        with recording(self._begin) as recorder:
             record(recorder, addresses)
             if len(self._graphs) < self._capacity:
                 return recorder.finish()
@@ -43,9 +45,9 @@ class GraphCache:
 
 
 @contextlib.contextmanager
-def recording(driver: Any) -> Iterator[Any]:
+def recording(begin: Callable[[], Any]) -> Iterator[Any]:
     """A recorder, which is given up where something fails."""
-    recorder = driver.recorder()
+    recorder = begin()
     try:
         yield recorder
     except BaseException:
