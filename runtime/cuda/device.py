@@ -21,7 +21,7 @@ from ..program import LoadedProgram, Slot
 from ..signature import TensorSpec
 from ..tensors import TO_KIND, refuse_overlap
 from ..thunks import read_program
-from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_result
+from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_result, torch_addresses
 from .driver import default_driver
 from .graphs import Addresses, GraphCache, recording
 from .kinds import profile
@@ -209,6 +209,8 @@ class CudaDevice:
     def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, *, in_place: bool = False) -> list[Any]:
         with self._turn([*inputs, *(outputs or ())]) as (stream, used):
             specs, driver = self.program.signature.inputs, self._driver
+            if outputs is not None and self._call_again(inputs, outputs, stream):
+                return list(outputs)
             for spec, value in zip(specs, inputs):
                 used.append(locate(spec, value, driver, stream))
             found = used[:]
@@ -219,6 +221,21 @@ class CudaDevice:
                 return self._call_fresh(found, addresses, stream)
             self._call_into(outputs, addresses, found, stream, used)
             return list(outputs)
+
+    def _call_again(self, inputs: Sequence[Any], outputs: Sequence[Any], stream: int) -> bool:
+        """A call on tensors of torch's where a graph was kept for their addresses, so that nothing is left to be looked at: whether it is
+        one. The call that made the graph saw that outputs overlap nothing."""
+        signature, index = self.program.signature, self._driver.index
+        found = torch_addresses(signature.inputs, inputs, index)
+        results = torch_addresses(signature.outputs, outputs, index) if found is not None else None
+        if found is None or results is None:
+            return False
+        graph = self._graphs.kept((*[found[place] for place in self._places], *[results[number] for _, number in self._written]))
+        if graph is None or len(self._places) != len(found):
+            return False
+        self._launched_ns = time.monotonic_ns()
+        graph.launch(stream)
+        return True
 
     def _call_fresh(self, found: Sequence[Located], addresses: Sequence[int], stream: int) -> list[Any]:
         kind, on_gpu = self._results_kind(found)

@@ -26,13 +26,18 @@ class GraphCache:
     def __len__(self) -> int:
         return len(self._graphs)
 
-    def get(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
-        """The graph for these addresses; where it is not there, `record` records the program with the recorder that it is given."""
+    def kept(self, addresses: Addresses) -> Any:
+        """The graph for these addresses, or None."""
         graph = self._graphs.get(addresses)
         if graph is not None:
             self._graphs.move_to_end(addresses)
-            return graph
-        graph = self._graphs[addresses] = self._make(addresses, record)
+        return graph
+
+    def get(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
+        """The graph for these addresses; where it is not there, `record` records the program with the recorder that it is given."""
+        graph = self.kept(addresses)
+        if graph is None:
+            graph = self._graphs[addresses] = self._make(addresses, record)
         return graph
 
     def _make(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .kinds.kernel import KernelStep
-from .recorder import EncodedMap, Recorder
+from .recorder import EncodedMap, Recorder, packed
 from .step import Step
 
 MOST = 3
@@ -42,12 +42,9 @@ class LaunchList(Recorder):
         cooperative: bool = False,
     ) -> None:
         assert not cooperative
-        values = (ctypes.c_uint64 * len(arguments))(*arguments)
-        first, size = ctypes.addressof(values), ctypes.sizeof(ctypes.c_uint64)
-        pointers = [first + size * i for i in range(len(arguments))] + [encoded.address for encoded in maps]
-        parameters = (ctypes.c_void_p * len(pointers))(*pointers)
+        parameters, kept = packed(arguments, maps)
         self._launches.append((int(kernel.handle), *grid, *block, shared_bytes, ctypes.addressof(parameters)))
-        self._kept += [kernel, values, parameters, maps]
+        self._kept += [kernel, parameters, kept]
 
     def finish(self) -> Launches:
         return Launches(self._driver, self._launches, self._kept)

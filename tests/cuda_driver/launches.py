@@ -95,6 +95,13 @@ def cuLaunchKernel(
     _launch(machine, function, (gx, gy, gz), (bx, by, bz), shared, stream, given)
 
 
+@driver_call("puuuuuuupp")
+def cuLaunchCooperativeKernel(
+    machine: Machine, function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int, given: int
+) -> None:
+    _launch(machine, function, (gx, gy, gz), (bx, by, bz), shared, stream, given, cooperative=True)
+
+
 @driver_call("pppp")
 def cuLaunchKernelEx(machine: Machine, config: int, function: int, given: int, extra: int) -> None:
     require(not extra, Code.NOT_SUPPORTED, "parameters in a buffer")

@@ -17,7 +17,7 @@ from without_compiler import output_without_compiler
 from hloom.runtime.cuda import driver as driver_module
 from hloom.runtime.cuda.conditions import PTX
 from hloom.runtime.cuda.driver import Driver
-from hloom.runtime.cuda.recorder import EncodedMap, Recorder
+from hloom.runtime.cuda.recorder import EncodedMap, Recorder, packed
 from hloom.runtime.cuda.tensor_maps import TensorMap
 from hloom.runtime.errors import CudaError, MissingDriverError, MissingLibraryError
 
@@ -132,8 +132,6 @@ def counted(monkeypatch):
     assert all(hasattr(core.Device, name) for name in vars(device))
     fake_core = SimpleNamespace(
         Device=lambda index: device,
-        LaunchConfig=lambda **sizes: sizes,
-        launch=lambda builder, config, kernel, *arguments: log.append(("launch", config, kernel, arguments)),
         ObjectCode=core.ObjectCode,
         Linker=core.Linker,
         LinkerOptions=core.LinkerOptions,
@@ -186,7 +184,7 @@ def test_the_kernels_of_conditions_link_into_a_cubin(counted):
 def test_recordings_are_made_with_the_names_that_builders_have(counted):
     driver, api, log = counted
     recorder = driver.recorder()
-    recorder.launch("kernel", (2, 1, 1), [32, 1, 1], 16, [64, 128])
+    recorder.launch(SimpleNamespace(handle=3), (2, 1, 1), [32, 1, 1], 16, [64, 128])
     recorder.copy(64, 128, 16)
     recorder.fill(64, 1, 4, 8)
     recorder.fill_column(64, 1, pitch=8, count=2)
@@ -206,10 +204,10 @@ def test_recordings_are_made_with_the_names_that_builders_have(counted):
     names = [entry if isinstance(entry, str) else entry[0] for entry in log]
     bodies = ["begin_building", "end_building"]
     assert names == [
-        "begin_building", "launch", "create_condition", "while_loop", *bodies, "switch", *bodies, *bodies, "end_building", "complete",
+        "begin_building", "create_condition", "while_loop", *bodies, "switch", *bodies, *bodies, "end_building", "complete",
         "begin_building", "end_building", "update",
     ]  # fmt: skip
-    assert log[1][1:] == ({"grid": (2, 1, 1), "block": (32, 1, 1), "shmem_size": 16, "is_cooperative": False}, "kernel", (64, 128))
+    assert [*map(int, api.given["cuLaunchKernel"][:9])] == [3, 2, 1, 1, 32, 1, 1, 16, 77]
     assert {"cuGraphLaunch", "cuEventRecordWithFlags"} <= set(api.called)
 
 
@@ -251,7 +249,7 @@ def test_tensor_maps_are_aligned_and_go_innermost_first(counted):
 
 
 def test_launches_take_tensor_maps_by_value(counted):
-    driver, api, log = counted
+    driver, api, _ = counted
     recorder = driver.recorder()
     encoded = (ctypes.c_uint64 * 16)()
     seen = []
@@ -264,7 +262,19 @@ def test_launches_take_tensor_maps_by_value(counted):
     api.cuLaunchKernel = launch
     maps = [EncodedMap(ctypes.addressof(encoded), encoded)]
     recorder.launch(SimpleNamespace(handle=3), (2, 1, 1), (128, 1, 1), 16, [64, 128], maps)
-    assert seen == [[64, 128, ctypes.addressof(encoded)]] and not any(entry[0] == "launch" for entry in log)
+    assert seen == [[64, 128, ctypes.addressof(encoded)]]
+
+
+def test_parameters_are_as_wide_as_they_are_given():
+    places, _kept = packed([1 << 40, np.uint32(7), np.uint8(3)])
+    read = [ctypes.c_uint64.from_address(places[0]), ctypes.c_uint32.from_address(places[1]), ctypes.c_uint8.from_address(places[2])]
+    assert [each.value for each in read] == [1 << 40, 7, 3]
+
+
+def test_cooperative_launches_are_that(counted):
+    driver, api, _ = counted
+    driver.recorder().launch(SimpleNamespace(handle=3), (2, 1, 1), (32, 1, 1), 0, [64], cooperative=True)
+    assert "cuLaunchCooperativeKernel" in api.called
 
 
 def test_an_update_that_is_refused_instantiates_instead(counted):
