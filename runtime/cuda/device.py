@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_re
 from .driver import default_driver
 from .graphs import Addresses, GraphCache, recording
 from .kinds import profile
-from .launch_list import is_short
 from .layout import Allocation, StaticLayout
 from .libraries import Libraries
 from .order import Held, follow
@@ -46,13 +45,11 @@ class CudaDevice:
         self._launched_ns = 0
         self._staging: dict[int, int] = {}
         self._held = Held(self._driver)
-        self._graphs = GraphCache(self._driver.recorder)
+        self._graphs = GraphCache(self._recorder("main"))
         self._libraries = libraries or Libraries()
         needs = Needs(program.manifest.get("kernels", {}), self._libraries)
         with self._driver.current():
             self._load(needs)
-        if is_short(self._steps["main"].steps):
-            self._graphs = GraphCache(self._driver.launches)
         slots = program.slots["main"]
         self._read = [slot for slot in slots if slot[0] == "argument" and slot not in self._static]
         self._written = [slot for slot in slots if slot[0] == "result"]
@@ -103,6 +100,11 @@ class CudaDevice:
         )
         for steps in self._steps.values():
             steps.initialise(context)
+
+    def _recorder(self, entry: str) -> Callable[[], Any]:
+        """What begins to record the entry's graph."""
+        turns = any(step.inside for step in self._steps[entry].steps)
+        return self._driver.recorder if turns else self._driver.capture  # type: ignore[no-any-return]
 
     # Order.
 
@@ -184,7 +186,7 @@ class CudaDevice:
         if init.waits:
             init.execute(self._driver.enqueuer(stream), buffers)
         else:
-            with recording(self._driver.recorder) as recorder:
+            with recording(self._recorder("init")) as recorder:
                 init.execute(recorder, buffers)
                 graph = recorder.finish()
             graph.launch(stream)

@@ -5,7 +5,7 @@ cuda-python's bindings take one to two microseconds for a call (arguments and st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_uint, c_void_p
 from typing import Any
 
@@ -17,7 +17,6 @@ _FUNCTIONS: dict[str, tuple[int, tuple[Any, ...]]] = {
     "cuStreamWaitEvent": (3020, (_POINTER, _POINTER, c_uint)),
     "cuEventRecord": (2000, (_POINTER, _POINTER)),
     "cuGraphLaunch": (10000, (_POINTER, _POINTER)),
-    "cuLaunchKernel": (4000, (_POINTER, *[c_uint] * 7, _POINTER, _POINTER, _POINTER)),
 }
 """By name the CUDA version of which it is, and its parameters."""
 
@@ -36,7 +35,6 @@ class Direct:
         self._context, self._exchange = function("cuCtxGetCurrent"), function("cuThreadExchangeStreamCaptureMode")
         self._is_capturing, self._wait = function("cuStreamIsCapturing"), function("cuStreamWaitEvent")
         self._record, self._launch = function("cuEventRecord"), function("cuGraphLaunch")
-        self._launch_kernel = function("cuLaunchKernel")
 
     def current_context(self) -> int:
         found = c_void_p()
@@ -68,8 +66,3 @@ class Direct:
     def launch(self, graph: int, stream: int) -> None:
         if status := self._launch(graph, stream):
             self._check("cuGraphLaunch", status)
-
-    def launch_kernel(self, kernel: int, sizes: Sequence[int], stream: int, parameters: int) -> None:
-        """`sizes`: of the grid, of a block, and the bytes of dynamic shared memory; `parameters`: where the addresses of all stand."""
-        if status := self._launch_kernel(kernel, *sizes, stream, parameters, None):
-            self._check("cuLaunchKernel", status)

@@ -11,16 +11,15 @@ import importlib
 import os
 import sys
 from collections import deque
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..artifact import Buffer
 from ..errors import CudaError, MissingDriverError, MissingLibraryError
+from .capture import Capture
 from .direct import Direct
 from .enqueuer import Enqueuer
-from .launch_list import LaunchList
 from .libraries import checked
 from .recorder import Recorder
 from .requirements import INSTALL_DRIVER, require_driver
@@ -50,9 +49,9 @@ class Driver:
             self.name: str = self._device.name
             major, minor = self._device.compute_capability
             self.capability: int = 10 * major + minor
-            self.stream: int = self._new_stream()
+            self.stream: int = self.new_stream()
             """For callers who bring none, as old as the process: results that outlive their program are freed on it."""
-            self._last_stream = self._new_stream()
+            self._last_stream = self.new_stream()
             self._waiting: deque[int] = deque()
             """Memory that is freed there, behind all that may still use it."""
 
@@ -166,8 +165,11 @@ class Driver:
 
     # Streams and events.
 
-    def _new_stream(self) -> int:
+    def new_stream(self) -> int:
         return int(self._call("cuStreamCreate", self._api.CUstream_flags.CU_STREAM_NON_BLOCKING.value))
+
+    def free_stream(self, stream: int) -> None:
+        self._release("cuStreamDestroy", self._stream(stream))
 
     def is_captured(self, stream: int) -> bool:
         """Whether what is enqueued on the stream becomes part of somebody's graph instead of running."""
@@ -245,13 +247,13 @@ class Driver:
         """For work that no graph holds."""
         return Enqueuer(self, stream)
 
-    def launches(self) -> LaunchList:
-        """Starts to take down launches that no graph holds."""
-        return LaunchList(self)
+    def capture(self) -> Capture:
+        """The same for a program without loops and branches."""
+        return Capture(self)
 
-    def launch_kernel(self, kernel: int, sizes: Sequence[int], stream: int, parameters: int) -> None:
-        """For Launches, as Direct has it."""
-        self._direct.launch_kernel(kernel, sizes, stream, parameters)
+    def free_graph(self, handle: int) -> None:
+        """One that Capture made; what of it runs still does."""
+        self._release("cuGraphExecDestroy", self._api.CUgraphExec(handle))
 
     def launch(self, graph: int, stream: int) -> None:
         """Enqueues a graph that is ready to be launched."""

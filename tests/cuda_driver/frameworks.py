@@ -23,7 +23,7 @@ class Lent:
     def __init__(self, driver: Driver, values: np.ndarray, stream: int = 0, offset: int = 0):
         self.driver, self.values = driver, np.ascontiguousarray(values)
         with driver.current():
-            self.stream = stream or driver._new_stream()
+            self.stream = stream or driver.new_stream()
             self._memory = driver.allocate_on(self.stream, values.nbytes + offset)
             self.address = self._memory + offset
             driver._call("cuMemcpyHtoDAsync", self.address, self.values.ctypes.data, values.nbytes, driver._stream(self.stream))
@@ -47,7 +47,7 @@ class Reader:
     def __init__(self, driver: Driver):
         self.driver = driver
         with driver.current():
-            self.stream = driver._new_stream()
+            self.stream = driver.new_stream()
 
     def take(self, array: Any) -> tuple[Any, np.ndarray]:
         """What holds the array, and what will be read of it."""

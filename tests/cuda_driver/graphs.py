@@ -172,6 +172,14 @@ def cuGraphInstantiateWithParams(machine: Machine, executable: int, graph: int, 
     put_int(result, 0)
 
 
+@driver_call("ppp")
+def cuGraphInstantiateWithFlags(machine: Machine, executable: int, graph: int, flags: int) -> None:
+    require(flags == 0, Code.NOT_SUPPORTED, f"flags {flags}")
+    found = machine.object(graph, Graph)
+    require(not found.conditions and found.inside is None, Code.INVALID_VALUE, "conditions, which cuda.core makes")
+    put(executable, machine.new_handle(Executable(found)))
+
+
 @driver_call("p")
 def cuGraphExecDestroy(machine: Machine, executable: int) -> None:
     """What its launches use goes when they have run."""

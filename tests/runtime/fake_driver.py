@@ -219,8 +219,7 @@ class FakeDriver:
         self._called("capture")
         return FakeRecorder(self)
 
-    def launches(self) -> FakeRecorder:
-        """Launches that no graph holds are one here as well."""
+    def capture(self) -> FakeRecorder:
         return self.recorder()
 
     def enqueuer(self, stream: int) -> FakeEnqueuer:

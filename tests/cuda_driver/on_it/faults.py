@@ -12,11 +12,11 @@ from cuda_driver.frameworks import Lent, Reader, outcome
 from cuda_driver.stub_kernels import run_by
 from cuda_programs import BYTES, KERNELS, N, artifact, chain, kernel, loaded, tensor
 
-from hloom.runtime.cuda import arrays, device, launch_list, order
+from hloom.runtime.cuda import arrays, device, order
+from hloom.runtime.cuda.capture import Capture
 from hloom.runtime.cuda.conditions import Conditions
 from hloom.runtime.cuda.driver import Driver
 from hloom.runtime.cuda.graphs import CAPACITY
-from hloom.runtime.cuda.launch_list import LaunchList
 from hloom.runtime.cuda.recorder import Recorder
 
 ONES = np.ones(N, np.float32)
@@ -37,11 +37,11 @@ def machine(request, driver):
     machine.begin_again(0)
 
 
-@pytest.fixture(params=["a graph", "launches"], autouse=True)
-def road(request, monkeypatch):
-    """Programs of few kernels are launched as they are, longer ones are a graph: all faults are tried on both."""
-    if request.param == "a graph":
-        monkeypatch.setattr(launch_list, "MOST", -1)
+@pytest.fixture(params=[Recorder, Capture], autouse=True)
+def kind(request, monkeypatch):
+    """Programs with loops are recorded by cuda.core's builder, others by the driver's capture: all faults are tried on both."""
+    if request.param is Recorder:
+        monkeypatch.setattr(Driver, "capture", Driver.recorder)
     return request.param
 
 
@@ -106,21 +106,16 @@ def test_memory_that_is_freed_at_once(machine, driver, monkeypatch):
     is_caught(machine, lent_call(machine, driver), "were given back", "a wrong result")
 
 
-def changed_launch(launch, change):
-    """A recorder's `launch`, with other addresses."""
-    return lambda self, *given: launch(self, *given[:4], change(given[4]), *given[5:])
-
-
 def test_arguments_in_another_order(machine, driver, monkeypatch):
     holds(machine, host_call(machine, driver))
-    for kind in (Recorder, LaunchList):
-        monkeypatch.setattr(kind, "launch", changed_launch(kind.launch, lambda addresses: addresses[::-1]))
+    launch = Recorder.launch
+    monkeypatch.setattr(Recorder, "launch", lambda self, *before: launch(self, *before[:4], before[4][::-1], *before[5:]))
     is_caught(machine, host_call(machine, driver), "a wrong result")
 
 
 def test_an_argument_too_few(machine, driver, monkeypatch):
-    for kind in (Recorder, LaunchList):
-        monkeypatch.setattr(kind, "launch", changed_launch(kind.launch, lambda addresses: addresses[:-1]))
+    launch = Recorder.launch
+    monkeypatch.setattr(Recorder, "launch", lambda self, *before: launch(self, *before[:4], before[4][:-1], *before[5:]))
     is_caught(machine, host_call(machine, driver), "failed", "a wrong result")
 
 
@@ -138,11 +133,9 @@ def many_addresses(machine, driver):
     return attempt
 
 
-def test_addresses_of_before_an_update(machine, driver, monkeypatch, road):
-    if road != "a graph":
-        pytest.skip("launches are not updated")
+def test_addresses_of_before_an_update(machine, driver, monkeypatch, kind):
     holds(machine, many_addresses(machine, driver))
-    monkeypatch.setattr(Recorder, "update", lambda self, graph: self._end() is not None)
+    monkeypatch.setattr(kind, "update", lambda self, graph: self._end() is not None)
     is_caught(machine, many_addresses(machine, driver), "a wrong result", "were given back")
 
 
