@@ -77,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     measuring.add_argument("--seconds", type=float, default=0.5, help="of samples, of each time")
     measuring.add_argument("--deadline", type=float, default=float("inf"), help="seconds after which nothing is begun or waited for")
     measuring.add_argument("--check-only", action="store_true")
+    measuring.add_argument("--no-kernels", action="store_true", help="no times of single thunks")
     measuring.add_argument("--time-only", action="store_true")
     parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -193,7 +194,8 @@ class Run:
         self.found.write(self.options.out)
         chosen = [case for case in self.index.cases if not self.options.names or case.name in self.options.names]
         rows = [case.row for case in chosen if case.row and not case.error]
-        self._measure_kernels(chosen)
+        if not self.options.no_kernels:
+            self._measure_kernels(chosen)
         self._measure_programs([case for case in chosen if not case.row])
         for peer in self.options.peers.split(","):
             for row in rows:

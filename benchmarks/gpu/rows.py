@@ -80,4 +80,4 @@ _OWN = [
     Row("max_pool_bf16", "max pool 3×3, stride 2, 32×56×56×64, bf16", "max_pool", partial(_half, _IMAGES)),
 ]
 
-ROWS = EVERYWHERE | {row.name: row for row in _OWN}
+ROWS = {row.name: row for row in _OWN} | EVERYWHERE

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_COPIES = 8
-_MOST_LAUNCHES = 64
+_MOST_LAUNCHES = 24
+"""A stream takes so many graphs ahead, if cuda.core's builder made them; then the host waits, and its speed counts."""
 _SAMPLE_SECONDS = 0.02
 """What a sample may hold, but one turn of all copies it holds at least."""
 _MOST_WAIT = 0.5
