@@ -40,7 +40,17 @@ from ..contraction.cp_async import TileCopy, TileShape, commit, tile_shape, wait
 from ..contraction.pipeline import show_to_async_proxy
 from ..contraction.tile_results import TileResults
 from ..contraction.tma import BARRIER_BYTES, StageBarriers, TensorMapParameter, TmaCopy, tensor_map
-from ..contraction.wgmma import GROUP_ROWS, WIDEST_SWIZZLE, WarpGroups, fence_registers, held, pinned, registers_of, wait_for_products
+from ..contraction.wgmma import (
+    GROUP_ROWS,
+    GROUP_THREADS,
+    WIDEST_SWIZZLE,
+    WarpGroups,
+    fence_registers,
+    held,
+    pinned,
+    registers_of,
+    wait_for_products,
+)
 from ..support.emit import barrier, remainder, thread_id
 from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import power_above
@@ -48,10 +58,15 @@ from .blocks import place
 from .group import AttentionGroup, operands_of
 from .strip import Block, Strip, Weights
 
-_COLUMNS = 64
-_STAGES = 4
 _LEAST_ROWS = 64
+_STEPS = 128, 64
+"""Columns of a step; so few where there are no more."""
 _NARROW = 64
+_STAGES = {True: (2, 4), False: (2, 3)}
+"""Of keys and of values, of heads up to _NARROW, and of wider ones, where they fill the shared memory."""
+_GROUPS = {True: (3, 2, 1), False: (2, 1)}
+"""Warp groups of a block, and of a multiprocessor: as many as have registers for their accumulators."""
+_PADDING = 1.15
 
 
 @dataclass(frozen=True)
@@ -63,49 +78,68 @@ class _Plan:
     shapes: tuple[TileShape, TileShape, TileShape]
     maps: tuple[TensorMapParameter | None, TensorMapParameter, TensorMapParameter]
 
+    @property
+    def narrow(self) -> bool:
+        return max(self.scores.depth, self.values.cols) <= _NARROW
+
+    @property
+    def columns(self) -> int:
+        """Of a step."""
+        return self.scores.cols
+
 
 def try_emit(group: AttentionGroup, target: TargetView) -> bool:
     """Emits the kernel of `group`, if it can be one."""
     first, second = group.first, group.second
     if target.cpu != "sm_90a" or first.rows.extent < _LEAST_ROWS:
         return False
-    plan = _plan(group)
+    plan = _plan(group, target)
     if plan is None:
         return False
     rows, threads = plan.scores.rows, plan.scores.threads
     row_tiles = -(-first.rows.extent // rows)
     layout: dict[str, str | int] = {
-        "tile": f"{rows}x{_COLUMNS}",
+        "tile": f"{rows}x{plan.columns}",
         "heads": f"{plan.scores.depth}, {plan.values.cols}",
         "warps": f"{plan.scores.warp_rows}x1",
-        "stages": _STAGES,
+        "stages": f"{plan.scores.stages}, {plan.values.stages}",
     }
     maps = [tensor for tensor in plan.maps if tensor is not None]
     kernel = open_kernel(first.function, first.batch.extent * row_tiles, threads, layout, maps)
-    if max(plan.scores.depth, second.cols.extent) <= _NARROW:
-        kernel.keep_resident(2 * threads)
+    if plan.narrow:
+        kernel.keep_resident(max(_GROUPS[True]) * GROUP_THREADS)
     with kernel.body:
         _Kernel(group, kernel, plan, row_tiles, target).emit()
     return True
 
 
-def _plan(group: AttentionGroup) -> _Plan | None:
+def _plan(group: AttentionGroup, target: TargetView) -> _Plan | None:
     first, second = group.first, group.second
     depth, width = (max(16, power_above(extent)) for extent in (first.inner.extent, second.cols.extent))
-    groups = 1 if first.rows.extent <= GROUP_ROWS else 2
-    scores = TileSchedule(GROUP_ROWS * groups, _COLUMNS, depth, _STAGES, 4 * groups, 1)
-    values = TileSchedule(GROUP_ROWS * groups, width, _COLUMNS, _STAGES, 4 * groups, 1)
+    narrow = max(depth, width) <= _NARROW
+    columns, stages = next((n for n in _STEPS if first.cols.extent >= n), _STEPS[-1]), _STAGES[narrow]
+    groups = _groups(first.rows.extent, first.batch.extent, _GROUPS[narrow], target)
+    scores = TileSchedule(GROUP_ROWS * groups, columns, depth, stages[0], 4 * groups, 1)
+    values = TileSchedule(GROUP_ROWS * groups, width, columns, stages[1], 4 * groups, 1)
     q, k, v = operands_of(group)
     longest = WIDEST_SWIZZLE // element_bytes(q.element)
     shapes = (
         tile_shape(q, (first.rows, first.inner), scores.rows, depth, scores.threads, longest=longest),
-        tile_shape(k, (first.cols, first.inner), _COLUMNS, depth, scores.threads, longest=longest),
-        tile_shape(v, (second.cols, second.inner), width, _COLUMNS, scores.threads, longest=longest),
+        tile_shape(k, (first.cols, first.inner), columns, depth, scores.threads, longest=longest),
+        tile_shape(v, (second.cols, second.inner), width, columns, scores.threads, longest=longest),
     )
     query, key, value = (
         tensor_map(contraction, operand, shape) for contraction, operand, shape in zip((first, first, second), (q, k, v), shapes)
     )
     return None if key is None or value is None else _Plan(scores, values, shapes, (query, key, value))
+
+
+def _groups(rows: int, batches: int, choices: Sequence[int], target: TargetView) -> int:
+    """The most warp groups of a block with which few rows are padding, and every multiprocessor has a block."""
+    tiles = {groups: -(-rows // (GROUP_ROWS * groups)) for groups in choices}
+    least = min(count * groups for groups, count in tiles.items())
+    fitting = [n for n, count in tiles.items() if count * n <= _PADDING * least and count * batches >= target.multiprocessors]
+    return max(fitting, default=1)
 
 
 @dataclass(frozen=True)
@@ -129,19 +163,20 @@ class _Kernel:
     """A kernel while it is emitted."""
 
     def __init__(self, group: AttentionGroup, kernel: OpenKernel, plan: _Plan, row_tiles: int, target: TargetView):
-        first, second = group.first, group.second
+        first, second, self.columns = group.first, group.second, plan.columns
+        stages = self.stages = plan.scores.stages, plan.values.stages
         thread = self.thread = thread_id()
         self.batch, row_tile = place(group, row_tiles, target)
         self.row = LinearIndex.of(row_tile) * plan.scores.rows
-        self.strip = Strip(group, kernel.buffers, Block(self.batch, self.row, plan.scores.rows, _COLUMNS), thread)
-        rings = [[stages, shape.lines, shape.length] for stages, shape in zip((1, _STAGES, _STAGES), plan.shapes)]
+        self.strip = Strip(group, kernel.buffers, Block(self.batch, self.row, plan.scores.rows, plan.columns), thread)
+        rings = [[count, shape.lines, shape.length] for count, shape in zip((1, *stages), plan.shapes)]
         sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(rings, plan.shapes)]
         places = [sum(sizes[:n]) for n in range(3)]
         self.results = TileResults(second, plan.values, sum(sizes))
         room = max(sum(sizes), self.results.staging_bytes)
         row_values = [2, plan.scores.rows]
         at = room + shared_bytes(row_values, ir.F32Type.get())
-        self.arena = kernel.arena(at + BARRIER_BYTES * (1 + 2 * _STAGES), SWIZZLE_ALIGNMENT)
+        self.arena = kernel.arena(at + BARRIER_BYTES * (1 + sum(stages)), SWIZZLE_ALIGNMENT)
         self.row_values = shared_view(self.arena, room, row_values, ir.F32Type.get())
         self.rings = [shared_view(self.arena, at, ring, shape.element) for at, ring, shape in zip(places, rings, plan.shapes)]
         q, *_ = operands_of(group)
@@ -155,7 +190,7 @@ class _Kernel:
             self.asked = StageBarriers(self.arena, at, 1, 1, thread)
             self.query = TmaCopy(first, query, next(parameters), plan.shapes[0], (self.arena, places[0]), self.asked)
         at += BARRIER_BYTES
-        self.barriers = [StageBarriers(self.arena, at + n * BARRIER_BYTES * _STAGES, _STAGES, 1, thread) for n in (0, 1)]
+        self.barriers = [StageBarriers(self.arena, at + n * BARRIER_BYTES * stages[0], stages[n], 1, thread) for n in (0, 1)]
         self.copies = [
             TmaCopy(contraction, tensor, next(parameters), shape, (self.arena, begin), barriers)
             for contraction, tensor, shape, begin, barriers in zip(
@@ -171,7 +206,7 @@ class _Kernel:
         steps = self.strip.steps()
         asked = self.query.fetch(self.batch, self.row, zero, index_constant(0))
         for which in (0, 1):
-            for step in range(_STAGES - 2 * which):
+            for step in range(self.stages[which] - 2 * which):
                 self._fetch(which, LinearIndex(constant=step), steps)
         self._queries_arrive(asked)
         self.barriers[0].wait(index_constant(0))
@@ -208,11 +243,11 @@ class _Kernel:
     def _fetch(self, which: int, step: LinearIndex, steps: ir.Value) -> None:
         """Starts the copy of the keys (0) or values (1) of a step, if there is such a step."""
         inside = None if step.is_constant and not step.constant else arith.cmpi(CmpIPredicate.ult, step.value(), steps)
-        place = (step * _COLUMNS, LinearIndex()) if which == 0 else (LinearIndex(), step * _COLUMNS)
-        self.copies[which].fetch(self.batch, *place, remainder(step.value(), _STAGES), inside)
+        place = (step * self.columns, LinearIndex()) if which == 0 else (LinearIndex(), step * self.columns)
+        self.copies[which].fetch(self.batch, *place, remainder(step.value(), self.stages[which]), inside)
 
     def _start_scores(self, step: ir.Value, zeros: ir.Value) -> ir.Value:
-        return self.score.start(self.rings[0], self.rings[1], (index_constant(0), remainder(step, _STAGES)), zeros, begins=True)
+        return self.score.start(self.rings[0], self.rings[1], (index_constant(0), remainder(step, self.stages[0])), zeros, begins=True)
 
     def _weigh(
         self, scores: ir.Value, column: LinearIndex, largest: Sequence[ir.Value], total: Sequence[ir.Value]
@@ -233,7 +268,7 @@ class _Kernel:
         scores = self._start_scores(step, zeros)
         sums = self._start_values(words, before, carried.sums)
         wait_for_products(1)
-        found, others = self._weigh(scores, index * _COLUMNS, carried.largest, carried.total)
+        found, others = self._weigh(scores, index * self.columns, carried.largest, carried.total)
         others = held(others)  # or LLVM would compute them behind the wait
         self._next(index, steps)
         wait_for_products(0)
@@ -245,12 +280,12 @@ class _Kernel:
     def _next(self, index: LinearIndex, steps: ir.Value) -> None:
         """Asks for keys and values where all threads have done with those of this step, and of two steps before."""
         barrier()
-        self._fetch(0, index + _STAGES, steps)
-        self._fetch(1, index + (_STAGES - 2), steps)
+        self._fetch(0, index + self.stages[0], steps)
+        self._fetch(1, index + (self.stages[1] - 2), steps)
 
     def _start_values(self, words: list[ir.Value], step: ir.Value, sums: ir.Value) -> ir.Value:
         fragments = [words[at : at + 4] for at in range(0, len(words), 4)]
-        return self.value.start_on_registers(fragments, self.rings[2], remainder(step, _STAGES), sums)
+        return self.value.start_on_registers(fragments, self.rings[2], remainder(step, self.stages[1]), sums)
 
     def _finish(self, steps: ir.Value, carried: _Carried) -> None:
         last = (LinearIndex.of(steps) - 1).value()

@@ -41,7 +41,7 @@ from .pipeline import emit_tiled
 from .tile_results import Results
 
 GROUP_ROWS = 64
-_GROUP_THREADS = 128
+GROUP_THREADS = 128
 _UNIT_BYTES = 16
 _CLEARLY = 3
 _STEP_BYTES = 32
@@ -104,7 +104,7 @@ class WarpGroups:
         self.shapes, self.cols, self.in_flight, self.accumulator = shapes, schedule.cols, schedule.in_flight, accumulator
         self.steps = schedule.depth * element_bytes(shapes[0].element) // _STEP_BYTES
         self.warp_row, self.warp_inner = divide(thread, 32), None
-        self._lane, self._group = remainder(thread, 32), divide(thread, _GROUP_THREADS)
+        self._lane, self._group = remainder(thread, 32), divide(thread, GROUP_THREADS)
         self.kinds, self._sums = kinds, "s32" if str(accumulator) == "i32" else str(accumulator)
         inner = _STEP_BYTES // element_bytes(shapes[0].element)
         orders = ("row" if shapes[0].along_inner else "col", "col" if shapes[1].along_inner else "row")
