@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import hloom
+from hloom.compiler.compile import Compilation
+from hloom.compiler.cuda.assemble import assembler
+from hloom.compiler.frontend import load_program
+from hloom.passes.gpu.attention import warpgroups
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -55,9 +59,9 @@ def joined(exe):
     return [each for each in exe.report.data["decisions"] if each["code"] == "FUSED_ATTENTION"]
 
 
-def same(function, *inputs, tolerance=2e-3):
+def same(function, *inputs, tolerance=2e-3, target=SIMULATED):
     """Runs on the simulator, like torch in f32; returns the executable."""
-    exe = hloom.compile(function, *inputs, target=SIMULATED)
+    exe = hloom.compile(function, *inputs, target=target)
     assert len(joined(exe)) == 1
     expected = function(*(x.float() if x.is_floating_point() else x for x in inputs))
     torch.testing.assert_close(exe(*inputs).float(), expected, atol=tolerance, rtol=2e-2, equal_nan=True)
@@ -84,6 +88,28 @@ def test_like_torch(name):
     function, shapes, options = CASES[name]
     torch.manual_seed(0)
     same(function, *(numbers(*shape, **options) for shape in shapes), tolerance=2e-2 if options else 2e-3)
+
+
+@pytest.mark.parametrize("name", ["two batches", "an odd number of tokens", "bf16, heads of 128", "a diagonal that begins later"])
+def test_before_wgmma(name):
+    function, shapes, options = CASES[name]
+    torch.manual_seed(0)
+    same(function, *(numbers(*shape, **options) for shape in shapes), tolerance=2e-2 if options else 2e-3, target="sim:sm_80")
+
+
+@pytest.fixture
+def large_blocks(monkeypatch):
+    """Blocks of as many warp groups as there may be, which few rows do not get."""
+    monkeypatch.setattr(warpgroups, "_groups", lambda rows, batches, choices, target: max(choices))
+
+
+@pytest.mark.parametrize("target", [SIMULATED, f"{SIMULATED}+ptx"])
+@pytest.mark.parametrize(("function", "tokens", "depth", "threads"), [(causal, 330, 64, 384), (attention, 200, 128, 256)])
+@pytest.mark.usefixtures("large_blocks")
+def test_warp_groups(function, tokens, depth, threads, target):
+    torch.manual_seed(0)
+    exe = same(function, *(numbers(1, 2, tokens, depth) for _ in range(3)), target=target)
+    assert [each["block"] for each in exe.report.data["kernels"] if each["name"].startswith("attention")] == [[threads, 1, 1]]
 
 
 def test_masks_that_are_arguments():
@@ -165,6 +191,14 @@ def test_one_kernel_without_spills_and_no_bytes_of_scores(target, tokens, depth)
     tensor = 16 * tokens * depth * 2
     assert kernels[0]["written"] == tensor
     assert kernels[0]["least"] <= 4 * tensor + tokens * tokens  # q, k, v, the result, and at most a mask for all heads
+
+
+@pytest.mark.parametrize("depth", [64, 128])
+def test_wgmma_is_waited_for_where_the_program_does(depth):
+    ptx = Compilation(load_program(text(2048, depth)), target="sm_90a").text("ptx")
+    _, report = assembler().run(ptx, "sm_90a")
+    assert "wgmma.mma_async" in ptx
+    assert "(C75" not in report  # what the assembler says where it waits earlier; a division's call makes it
 
 
 def test_what_keeps_kernels_of_its_own():

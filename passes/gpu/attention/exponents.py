@@ -117,14 +117,10 @@ class Exponents:
         if op.name == "arith.select":
             return [(n, None) for n in (1, 2) if numbers[3 - n] == -inf]
         if op.name == "arith.divf":
-            return [(0, 1 / c) for c in numbers[1:] if _is_positive(c)]
+            return [(0, 1 / c) for c in numbers[1:] if c is not None and 0 < c < inf]
         if op.name == "arith.mulf":
-            return [(n, numbers[1 - n]) for n in (0, 1) if _is_positive(numbers[1 - n])]
+            return [(n, c) for n, c in ((0, numbers[1]), (1, numbers[0])) if c is not None and 0 < c < inf]
         return []
-
-
-def _is_positive(number: float | None) -> bool:
-    return number is not None and 0 < number < inf
 
 
 def _factors(steps: Sequence[Step]) -> list[tuple[str, float]]:

@@ -90,7 +90,7 @@ class _Plan:
 
 def try_emit(group: AttentionGroup, target: TargetView) -> bool:
     """Emits the kernel of `group`, if it can be one."""
-    first, second = group.first, group.second
+    first = group.first
     if target.cpu != "sm_90a" or first.rows.extent < _LEAST_ROWS:
         return False
     plan = _plan(group, target)
