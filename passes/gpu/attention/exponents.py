@@ -19,7 +19,8 @@ from math import e as EULER
 from math import inf, isfinite, log2
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
+from torch_mlir.dialects import arith, math
+from torch_mlir.dialects.arith import CmpFPredicate
 
 from ...common.axes import TileOp
 from ...common.rewriting import defining_op, is_block_argument, ops_in, value_of
@@ -30,6 +31,9 @@ from .forms import VIEWS
 
 Scalars = Callable[[TileOp, ir.Value], ir.Value]
 """The value of an op's body at the point."""
+
+
+_SMALL = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,27 @@ class Exponents:
                 carried = clone_on(step.op, [carried, constant] if step.scaled == 0 else [constant, carried])[0]
         return carried
 
-    def against(self, value: ir.Value, carried: ir.Value) -> ir.Value:
-        """exp(f(s) - m), by what stands for both."""
-        if is_vector(value):
-            carried = broadcast(carried, len(elements(value)))
-        exponent = arith.mulf(arith.subf(value, carried), splat(value.type, self.factor))
+    def against(self, value: ir.Value, carried: ir.Value, small: bool = False) -> ir.Value:
+        """exp(f(s) - m), by what stands for both; times what rounding makes of m, the same for all s, where that is `small`."""
+        factor = splat(value.type, self.factor)
+        if small:
+            less = arith.negf(arith.mulf(carried, splat(carried.type, self.factor)))
+            exponent = math.fma(value, factor, broadcast(less, len(elements(value))) if is_vector(value) else less)
+        else:
+            exponent = arith.mulf(arith.subf(value, broadcast(carried, len(elements(value))) if is_vector(value) else carried), factor)
         return from_lanes([_power_of_2(each) for each in elements(exponent)]) if is_vector(exponent) else _power_of_2(exponent)
+
+    def shift(self, old: ir.Value, new: ir.Value, small: bool) -> ir.Value:
+        """What multiplies sums against one maximum to be those against another."""
+        if not small:
+            return self.against(old, new)
+        factor = splat(old.type, self.factor)
+        return _power_of_2(arith.subf(arith.mulf(old, factor), arith.mulf(new, factor)))
+
+    def is_small(self, carried: ir.Value) -> ir.Value:
+        """Whether rounding the maximum's exponent changes results by less than halves can tell."""
+        size = math.absf(arith.mulf(carried, splat(carried.type, self.factor)))
+        return arith.cmpf(CmpFPredicate.OLT, size, splat(carried.type, _SMALL))
 
     def _steps(self, tile: TileOp, value: ir.Value) -> list[Step] | None:
         """The ops from the score to a value, innermost first; None where there are others on the way."""

@@ -33,6 +33,7 @@ class Between(EpilogueEmitter):
         self._scalars: dict[ir.Value, ir.Value] = {}
         self._carried: ir.Value | None = None
         self._inside = False
+        self.small = False
 
     def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int, inside: bool) -> None:
         """Goes to a point, or to `length` neighbours along the columns, with the score there and the row's maximum as it is carried.
@@ -105,7 +106,7 @@ class Between(EpilogueEmitter):
         if self._scalar(tile, difference.operands[1]) != self._made[(self.group.largest.op.results[0], ())]:
             return None
         found = self._exponent(tile, difference.operands[0])
-        return None if found is None else self.exponents.against(found, self._carried)
+        return None if found is None else self.exponents.against(found, self._carried, self.small)
 
     def _exponent(self, tile: TileOp, value: ir.Value) -> ir.Value | None:
         known = self.diagonals if self._inside else ()

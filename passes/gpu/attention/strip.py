@@ -15,7 +15,7 @@ from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpFPredicate, CmpIPredicate
 
 from ...common.contraction import LIVE
-from ...common.control_flow import if_then
+from ...common.control_flow import if_else, if_then
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.vectors import elements, from_lanes, splat
@@ -92,14 +92,33 @@ class Strip:
         return LinearIndex.of(remainder(self.block.row.value(), rows.last_extent)) if rows.last_extent % self.block.rows == 0 else None
 
     def weigh(
-        self, pieces: Sequence[Sequence[ir.Value]], column: LinearIndex, before: Sequence[ir.Value], total: Sequence[ir.Value]
+        self,
+        pieces: Sequence[Sequence[ir.Value]],
+        column: LinearIndex,
+        before: Sequence[ir.Value],
+        total: Sequence[ir.Value],
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> Weights:
-        """With the scores of the columns from `column` on, pair by pair for each row; `before` and `total` are maxima and sums so far."""
+        """With the scores of the columns from `column` on, pair by pair for each row; `before` and `total` are maxima and sums so far.
+
+        What is to happen `meanwhile` stands between the maxima and the weights.
+        """
         largest = [self._largest(half, pieces[half], column, before[half]) for half in (0, 1)]
         safe = [_finite_or_zero(each) for each in largest]
-        factors = [self.between.exponents.against(old, new) for old, new in zip(before, safe)]
-        terms, weights = zip(*(self._weights(half, pieces[half], column, safe[half]) for half in (0, 1)))
-        sums = [_sum([arith.mulf(total[half], factors[half]), *terms[half]]) for half in (0, 1)]
+        meanwhile()
+        exponents, count = self.between.exponents, len(pieces[0])
+
+        def made(small: bool) -> list[ir.Value]:
+            self.between.small = small
+            factors = [exponents.shift(old, new, small) for old, new in zip(before, safe)]
+            found = [self._weights(half, pieces[half], column, safe[half]) for half in (0, 1)]
+            return [*factors, *(_sum(terms) for terms, _ in found), *(each for _, weights in found for each in weights)]
+
+        f32, weight = ir.F32Type.get(), ir.VectorType.get([2], self.group.weights[1].type)
+        small = arith.andi(*(exponents.is_small(each) for each in safe))
+        values = if_else(small, [f32] * 4 + [weight] * (2 * count), lambda: made(True), lambda: made(False))
+        factors, parts, weights = values[:2], values[2:4], [values[4 : 4 + count], values[4 + count :]]
+        sums = [arith.addf(arith.mulf(total[half], factors[half]), parts[half]) for half in (0, 1)]
         return Weights(largest, sums, factors, list(weights))
 
     def _largest(self, half: int, pieces: Sequence[ir.Value], column: LinearIndex, before: ir.Value) -> ir.Value:

@@ -215,8 +215,7 @@ class _Kernel:
         scores = self._start_scores(index_constant(0), zeros)
         wait_for_products(0)
         f32 = ir.F32Type.get()
-        found, words = self._weigh(scores, zero, [splat(f32, -inf)] * 2, [splat(f32, 0)] * 2)
-        self._next(zero, steps)
+        found, words = self._weigh(scores, zero, steps, [splat(f32, -inf)] * 2, [splat(f32, 0)] * 2)
         values = _Carried(found.largest, found.total, words, self.value.zeros()[0]).flat()
 
         def body(index: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
@@ -250,12 +249,12 @@ class _Kernel:
         return self.score.start(self.rings[0], self.rings[1], (index_constant(0), remainder(step, self.stages[0])), zeros, begins=True)
 
     def _weigh(
-        self, scores: ir.Value, column: LinearIndex, largest: Sequence[ir.Value], total: Sequence[ir.Value]
+        self, scores: ir.Value, index: LinearIndex, steps: ir.Value, largest: Sequence[ir.Value], total: Sequence[ir.Value]
     ) -> tuple[Weights, list[ir.Value]]:
         """What a step makes of its scores, and the weights as words, those of each instruction together."""
         numbers = held(registers_of(scores))
         pieces = [[from_elements(numbers[at : at + 2]) for at in range(2 * half, len(numbers), 4)] for half in (0, 1)]
-        found = self.strip.weigh(pieces, column, largest, total)
+        found = self.strip.weigh(pieces, index * self.columns, largest, total, lambda: self._next(index, steps))
         return found, [_word(found.weights[half][piece]) for piece in range(len(pieces[0])) for half in (0, 1)]
 
     def _step(self, index: LinearIndex, steps: ir.Value, carried: _Carried) -> _Carried:
@@ -268,9 +267,8 @@ class _Kernel:
         scores = self._start_scores(step, zeros)
         sums = self._start_values(words, before, carried.sums)
         wait_for_products(1)
-        found, others = self._weigh(scores, index * self.columns, carried.largest, carried.total)
+        found, others = self._weigh(scores, index, steps, carried.largest, carried.total)
         others = held(others)  # or LLVM would compute them behind the wait
-        self._next(index, steps)
         wait_for_products(0)
         held(words)  # until here the tensor cores read them
         numbers = held(registers_of(sums))
