@@ -15,8 +15,9 @@ After:
     }
 
 A block has 64 rows and 4 warps, and goes through the columns 64 at a time: what lies between the two contractions stays in registers
-(attention/kernel.py). On sm_90a, from 64 rows on, a block has up to three warp groups of 64 rows, whose products are nvvm.wgmma.mma_async and
-inline assembly, and takes tensor maps behind its buffers (attention/warpgroups.py). Where `hloom.live` tells that a mask leaves columns out, a block goes as far as its last row sees.
+(attention/kernel.py). On sm_90a, from 64 rows on, a block has up to three warp groups of 64 rows, whose products are nvvm.wgmma.mma_async
+and inline assembly, and takes tensor maps behind its buffers (attention/warpgroups.py). Where `hloom.live` tells that a mask leaves columns
+out, a block goes as far as its last row sees.
 
 Must hold: the linalg stage; `hloom.online` tells that the sum can be rescaled (join-contractions). Declined: groups without it, targets
 that are no GPUs, and groups whose values are not indexed linearly by the loops of the first contraction (attention/forms.py): they are

@@ -174,9 +174,13 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capabil
 // CHECK: scf.for
 // CHECK-NOT: arith.select {{.*}} vector<2xf32>
 // CHECK: arith.maximumf
-// CHECK: %[[D:.*]] = arith.subf {{.*}} : vector<2xf32>
+// CHECK: scf.if
 // CHECK: %[[FACTOR:.*]] = arith.constant dense<0.180336878> : vector<2xf32>
-// CHECK: arith.mulf %[[D]], %[[FACTOR]] : vector<2xf32>
+// CHECK: math.fma %{{.*}}, %[[FACTOR]], %{{.*}} : vector<2xf32>
+// CHECK: math.exp2 {{.*}} fastmath<afn> : f32
+// CHECK: } else {
+// CHECK: %[[D:.*]] = arith.subf {{.*}} : vector<2xf32>
+// CHECK: arith.mulf %[[D]], %{{.*}} : vector<2xf32>
 // CHECK: math.exp2 {{.*}} fastmath<afn> : f32
 // CHECK: scf.yield
 // CHECK: scf.for
