@@ -7,9 +7,9 @@ A product by a positive constant keeps the order of scores, rounding does too: t
 the bit. So g(s) is what a kernel carries the maximum of. Divisions by a constant are such products. Where scores are not scaled like that,
 g is f and c is 1.
 
-Where |m| log2(e) is below 4096, that is one fused multiply-add, exp2(g(s) k - (r k)) with k = c log2(e), and what rounding makes of r k is a
-factor of all that is summed of the row: it cancels. Elsewhere such a factor might be no float, and equal scores must not differ from their
-maximum. The two forms meet where a row's maximum crosses 4096: its factor, within 1.0001, then stays on the one side of it.
+Where |m| log2(e) is below 4096, that is one fused multiply-add, exp2(g(s) k - (r k)) with k = c log2(e), and what rounding makes of r k
+is a factor of all that is summed of the row: it cancels. Elsewhere such a factor might be no float, and equal scores must not differ from
+their maximum. The two forms meet where a row's maximum crosses 4096: its factor, within 1.0001, then stays on the one side of it.
 
 Errors: exp2 as the hardware has it is within 2 ulp, and the rounded exponent adds |f(s) - m| / 2^24 of the result: at most 0.4 ulp of the
 largest in the row, which is 1. What is below 2^-126 is 0.
