@@ -116,6 +116,7 @@ NVVM = [
     "tensor-map-parameters",
     # kernels alone: the host program beside them stays as it is
     "gpu.module(canonicalize,cse)",
+    "expect-branches",
     "gpu.module(convert-nvgpu-to-nvvm)",
     "gpu.module(convert-vector-to-scf,lower-affine,convert-scf-to-cf,expand-strided-metadata,lower-affine)",
     "gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=true has-redux=true})",
@@ -124,5 +125,6 @@ NVVM = [
     "gpu.module(convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse)",
     "external-shared-memory",
     "relax-atomics",
+    "widen-bf16",
     "verify-nvvm",
 ]

@@ -103,11 +103,23 @@ def if_then(condition: ir.Value | None) -> Iterator[None]:
         scf.yield_([])
 
 
+LIKELY = "hloom.likely"
+"""On an scf.if: its condition holds but in rare cases (expect-branches)."""
+
+
 def if_else(
-    condition: ir.Value, types: Sequence[ir.Type], then: Callable[[], Sequence[ir.Value]], otherwise: Callable[[], Sequence[ir.Value]]
+    condition: ir.Value,
+    types: Sequence[ir.Type],
+    then: Callable[[], Sequence[ir.Value]],
+    otherwise: Callable[[], Sequence[ir.Value]],
+    *,
+    likely: bool = False,
 ) -> list[ir.Value]:
-    """The values of `types` that `then` emits where `condition` holds, those of `otherwise` elsewhere; only one of them runs."""
+    """The values of `types` that `then` emits where `condition` holds, those of `otherwise` elsewhere; only one of them runs. `likely`: it
+    holds but in rare cases."""
     branch = scf.IfOp(condition, types, has_else=True)
+    if likely:
+        branch.operation.attributes[LIKELY] = ir.UnitAttr.get()
     for block, side in ((branch.then_block, then), (branch.else_block, otherwise)):
         with ir.InsertionPoint(block):
             scf.yield_(side())

@@ -10,8 +10,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpIPredicate
 
+from hloom.dialects.target import target_of
+
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
+from ...common.quotients import is_multiplied, quotient
 from ...common.scalar_body import Rep, ScalarBody
 from ...common.vectors import is_vector, widened
 from .indices import Indices, Memo
@@ -58,6 +61,14 @@ class ThreadBody(ScalarBody):
 
     def wide(self, rep: Rep) -> ir.Value:
         return widened(self.tile.materialise(rep, self.lanes), self.lanes)
+
+    def emit(self, op: ir.Operation, operands: list[Rep]) -> list[ir.Value]:
+        if op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1]):
+            x, divisor = self.values(operands)
+            target = target_of(op)
+            if is_multiplied(divisor.type, target):
+                return [quotient(x, divisor, target, lambda: super(ThreadBody, self).emit(op, operands)[0])]
+        return super().emit(op, operands)
 
     def inside(self) -> AbstractContextManager[None]:
         return self.tile.memo.scope()

@@ -21,7 +21,7 @@ from ...common.vectors import is_vector, reduced
 from .comparisons import clamped, compared
 from .lanes import Lanes, Rep
 from .places import Places
-from .quotients import is_multiplied, quotient
+from ...common.quotients import is_multiplied, quotient
 
 Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""

@@ -223,6 +223,41 @@ module {
 
 // -----
 
+// A row by its sum: a product with the reciprocal, corrected to the quotient; where that could leave the normal numbers, a division.
+// CHECK-LABEL: gpu.func @quotients
+// CHECK: %[[ONE:.*]] = arith.divf %{{.*}}, %[[SUM:.*]] : f32
+// CHECK: arith.mulf
+// CHECK: math.fma
+// CHECK: %[[Q:.*]] = math.fma
+// CHECK: scf.if
+// CHECK-NEXT: scf.yield %[[Q]]
+// CHECK: arith.divf %{{.*}} : vector<4xf32>
+// CHECK: {hloom.likely}
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+module attributes {hloom.target = {kind = "cuda"}} {
+  func.func private @quotients(%x: tensor<8x128xf32>, %y: tensor<8xf32>) -> tensor<8x128xf32> attributes {hloom.kind = "loop", hloom.threads = 32 : i64} {
+    %e = tensor.empty() : tensor<8x128xf32>
+    %r = scf.forall (%i) in (8) shared_outs(%o = %e) -> (tensor<8x128xf32>) {
+      %t = tensor.extract_slice %x[%i, 0] [1, 128] [1, 1] : tensor<8x128xf32> to tensor<1x128xf32>
+      %s = tensor.extract_slice %y[%i] [1] [1] : tensor<8xf32> to tensor<1xf32>
+      %d = tensor.extract_slice %o[%i, 0] [1, 128] [1, 1] : tensor<8x128xf32> to tensor<1x128xf32>
+      %q = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+          ins(%t, %s : tensor<1x128xf32>, tensor<1xf32>) outs(%d : tensor<1x128xf32>) {
+      ^bb0(%a: f32, %b: f32, %out: f32):
+        %v = arith.divf %a, %b : f32
+        linalg.yield %v : f32
+      } -> tensor<1x128xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %q into %o[%i, 0] [1, 128] [1, 1] : tensor<1x128xf32> into tensor<8x128xf32>
+      }
+    }
+    return %r : tensor<8x128xf32>
+  }
+}
+
+// -----
+
 // Declined: Library groups.
 // Unchanged: Functions without a tile loop.
 // CHECK-LABEL: func.func private @library

@@ -11,15 +11,17 @@ from torch_mlir.dialects.vector import CombiningKind
 
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import if_else
-from ...common.vectors import broadcast, is_vector, part, reduced
+from .control_flow import if_else
+from .vectors import broadcast, is_vector, part, reduced
 
 _RANGES = {32: (2.0**-24, 2.0**-76, 2.0**100), 64: (2.0**-200, 2.0**-700, 2.0**700)}
 """By the bits of an element: the least divisor (the greatest is one by it), the least and the greatest quotient."""
 
 
 def is_multiplied(element: ir.Type, target: TargetView) -> bool:
-    """Whether the reciprocal takes less."""
+    """Whether the reciprocal takes less: f64's takes a GPU as many steps as a division."""
+    if target.kind == "cuda":
+        return isinstance(element, ir.F32Type)
     return isinstance(element, (ir.F32Type, ir.F64Type)) and element.width > target.divided_bits
 
 
@@ -38,7 +40,7 @@ def quotient(x: ir.Value, divisor: ir.Value, target: TargetView, divided: Callab
     corrected = math.fma(arith.negf(excess), reciprocal, first)
     quotients = _all_usual(arith.bitcast(_integers(x.type), math.absf(corrected)), least, most, target)
     usual = arith.andi(_within(arith.bitcast(_integers(divisor.type), divisor), least_divisor, 1 / least_divisor), quotients)
-    return if_else(usual, [x.type], lambda: [corrected], lambda: [divided()])[0]
+    return if_else(usual, [x.type], lambda: [corrected], lambda: [divided()], likely=target.kind == "cuda")[0]
 
 
 def _all_usual(size: ir.Value, least: float, most: float, target: TargetView) -> ir.Value:
@@ -47,7 +49,7 @@ def _all_usual(size: ir.Value, least: float, most: float, target: TargetView) ->
     The bits of positive floats are in the order of the floats, those of NaN after all of them. One less than a zero is the greatest number.
     Registers are combined before they are compared: a mask takes longer than a minimum.
     """
-    one = target.vector_bits // _width(size)
+    one = 1 if target.kind == "cuda" else target.vector_bits // _width(size)
     above = _combined(arith.subi(size, _constant(size, 1)), one, arith.minui)
     below = _combined(size, one, arith.maxui)
     high_enough = arith.cmpi(arith.CmpIPredicate.uge, above, _constant(above, _bits(above, least) - 1))
