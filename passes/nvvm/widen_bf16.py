@@ -7,8 +7,8 @@ After:
     %w = llvm.bitcast (llvm.call_intrinsic "llvm.nvvm.ff2bf16x2.rn"(%x[1], %x[0])) : i32
     %y = llvm.shufflevector (%w << 16), (%w & 0xffff0000) : vector<2xf32>
 
-A single bf16 that is read again is rounded in the unit of square roots, at a quarter of the rate; a pair is not. What is read from memory is
-widened from its words, too, which are not taken apart before.
+A single bf16 that is read again is rounded in the unit of square roots, at a quarter of the rate; a pair is not. What is read from memory
+is widened from its words, too, which are not taken apart before.
 
 Must hold: the LLVM dialect. Declined: scalars, vectors of an odd number of elements, other types.
 """

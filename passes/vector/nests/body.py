@@ -14,6 +14,7 @@ from hloom.dialects.target import target_of
 
 from ...common.control_flow import if_else
 from ...common.linear_index import LinearIndex
+from ...common.quotients import is_multiplied, quotient
 from ...common.rewriting import defining_op, value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
 from ...common.storage import Storage
@@ -21,7 +22,6 @@ from ...common.vectors import is_vector, reduced
 from .comparisons import clamped, compared
 from .lanes import Lanes, Rep
 from .places import Places
-from ...common.quotients import is_multiplied, quotient
 
 Captured = Callable[[ir.Value], Any]
 """The storage of a tensor or the value of a scalar that a body uses from outside."""
