@@ -9,8 +9,8 @@ After:
     }
 
 Rows up to 2048 elements are sorted in the registers of a block, several short ones in one (sorting/block.py); of longer rows split-sorts
-has made runs, which are sorted so, and merges (sorting/merge.py). All are stable: where the comparator tells no difference, elements stay as
-they stood. A comparator that compares one integer or float of each element is taken by its key, as on the CPU.
+has made runs, which are sorted so, and merges (sorting/merge.py). All are stable: where the comparator tells no difference, elements stay
+as they stood. A comparator that compares one integer or float of each element is taken by its key, as on the CPU.
 
 Must hold: the tiled stage, for a CUDA target; the sort is along the last dimension, and split-sorts has run. Declined: groups without a
 sort. A group that is not so is refused.
