@@ -116,7 +116,8 @@ def split_scan(block: ir.Block, inputs: int, count: int) -> Combiner | None:
     if SEQUENTIAL in block.owner.attributes or not all(op is not None and op.name == "arith.select" and _is_first(op) for op in chosen):
         return split(block, inputs, count)
     known = set(list(block.arguments)[inputs : inputs + count])
-    before, combining = [], []
+    before: list[ir.Operation] = []
+    combining: list[ir.Operation] = []
     for op in ops_in(block)[:-1]:
         dependent = not known.isdisjoint(op.operands)
         (combining if dependent else before).append(op)
