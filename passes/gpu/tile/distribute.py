@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import TileOp, read_tile_op
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import attributes_of, mixed, value_of
+from ...common.rewriting import attributes_of, element_of, mixed, value_of
 from ...common.storage import Storage
 from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
-from ..support.emit import block_id, thread_id
+from ..support.emit import WARP, block_id, thread_id
 from ..support.launch import open_kernel
 from .extents import Extent, loop_extents, shape_of
 from .indices import Indices, Memo
@@ -36,6 +38,8 @@ from .values import Elsewhere, Empty, Lazy, Output, Part, Recomputed, Reduced, S
 from .warps import choose_warps
 
 _GLOBAL_ALIGNMENT = 16
+RESIDENT_THREADS, HELD_WORDS = 1024, range(16, 40)
+"""Threads of a multiprocessor that reductions leave registers for, where a thread holds so many words of the inputs: those of a row."""
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
@@ -71,6 +75,15 @@ class _Distribution:
     def _describe(self) -> None:
         layouts = {name: ir.StringAttr.get(str(layout)) for name, layout in self.roots.layouts.items()}
         self.kernel.op.attributes["hloom.layouts"] = ir.DictAttr.get(layouts)
+        if any(name.startswith("reduction") for name in layouts) and self._held() in HELD_WORDS:
+            self.kernel.keep_resident(RESIDENT_THREADS)
+
+    def _held(self) -> int:
+        """Words of the inputs' parts in the tile, by threads."""
+        arguments = list(self.function.block.arguments)
+        cuts = {op.operands[0]: op.results[0] for op in self.function.ops if op.name == "tensor.extract_slice" and op.operands[0] in arguments}
+        words = [prod(e.bound for e in shape_of(part)) * -(-element_bytes(element_of(part)) // 4) for part in cuts.values()]
+        return sum(words) // (WARP * self.warps)
 
     def _size(self, value: ir.Value) -> LinearIndex:
         size = self.tile.scalars[value]
