@@ -81,7 +81,9 @@ class _Distribution:
     def _held(self) -> int:
         """Words of the inputs' parts in the tile, by threads."""
         arguments = list(self.function.block.arguments)
-        cuts = {op.operands[0]: op.results[0] for op in self.function.ops if op.name == "tensor.extract_slice" and op.operands[0] in arguments}
+        cuts = {
+            op.operands[0]: op.results[0] for op in self.function.ops if op.name == "tensor.extract_slice" and op.operands[0] in arguments
+        }
         words = [prod(e.bound for e in shape_of(part)) * -(-element_bytes(element_of(part)) // 4) for part in cuts.values()]
         return sum(words) // (WARP * self.warps)
 

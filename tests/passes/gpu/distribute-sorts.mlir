@@ -72,12 +72,20 @@ func.func private @short(%x: tensor<100x7xi32>, %y: tensor<100x7xi8>) -> (tensor
   return %0#0, %0#1 : tensor<100x7xi32>, tensor<100x7xi8>
 }
 
-// Changed: A merge: a thread finds where its elements begin, and makes eight of them.
+// Changed: A merge: two warps find where the elements of a block begin and end, 32 places at a time; these come to shared memory, where a
+// thread finds where its eight begin, and makes them.
 // CHECK-LABEL: gpu.func @merge
 // CHECK-SAME: hloom.layouts = {kernel = "merge path", run = 2048 : i64}
-// CHECK-NOT: gpu.barrier
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 4, 1, 1>
 // CHECK: scf.while
-// CHECK: scf.for %{{.*}} = %c0 to %c8
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK: memref.load %arg0
+// CHECK: gpu.barrier
+// CHECK: scf.while
+// CHECK: gpu.barrier
+// CHECK: gpu.barrier
+// CHECK-COUNT-8: memref.store %{{.*}}, %arg1
 func.func private @merge(%x: tensor<5000xi16>) -> tensor<5000xi16> attributes {hloom.kind = "sort"} {
   %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
   ^bb0(%a: tensor<i16>, %b: tensor<i16>):
@@ -90,10 +98,11 @@ func.func private @merge(%x: tensor<5000xi16>) -> tensor<5000xi16> attributes {h
   return %0 : tensor<5000xi16>
 }
 
-// Changed: Forty elements are read: a merge makes no more, by five threads.
+// Changed: Forty elements are read: a merge makes no more, of forty of each run.
 // CHECK-LABEL: gpu.func @few
 // CHECK-SAME: hloom.updated = array<i64: 1>
-// CHECK: arith.cmpi ult, %{{.*}}, %c5 : index
+// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
+// CHECK: arith.minui %{{.*}}, %c40 : index
 func.func private @few(%x: tensor<4096xi16>) -> tensor<4096xi16> attributes {hloom.kind = "sort"} {
   %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
   ^bb0(%a: tensor<i16>, %b: tensor<i16>):
