@@ -38,8 +38,9 @@ from .values import Elsewhere, Empty, Lazy, Output, Part, Recomputed, Reduced, S
 from .warps import choose_warps
 
 _GLOBAL_ALIGNMENT = 16
-RESIDENT_THREADS, HELD_WORDS = 1024, range(16, 40)
-"""Threads of a multiprocessor that reductions leave registers for, where a thread holds so many words of the inputs: those of a row."""
+RESIDENT_THREADS, HELD_WORDS, WAVES = 1024, range(16, 40), 4
+"""Threads of a multiprocessor that reductions leave registers for, where a thread holds so many words of the inputs, those of a row, and
+each multiprocessor has so many blocks."""
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
@@ -51,7 +52,7 @@ def distribute(function: ir.Operation, target: TargetView) -> None:
 class _Distribution:
     def __init__(self, function: ir.Operation, target: TargetView):
         self.function = TiledFunction(function)
-        self.warps = choose_warps(self.function, target)
+        self.warps, self.multiprocessors = choose_warps(self.function, target), target.multiprocessors
         self.kernel = open_kernel(function, self.function.tiles, 32 * self.warps, {})
         self.body = self.kernel.op.regions[0].blocks[0]
 
@@ -75,7 +76,8 @@ class _Distribution:
     def _describe(self) -> None:
         layouts = {name: ir.StringAttr.get(str(layout)) for name, layout in self.roots.layouts.items()}
         self.kernel.op.attributes["hloom.layouts"] = ir.DictAttr.get(layouts)
-        if any(name.startswith("reduction") for name in layouts) and self._held() in HELD_WORDS:
+        several = self.function.tiles >= WAVES * self.multiprocessors
+        if several and any(name.startswith("reduction") for name in layouts) and self._held() in HELD_WORDS:
             self.kernel.keep_resident(RESIDENT_THREADS)
 
     def _held(self) -> int:

@@ -258,6 +258,35 @@ module attributes {hloom.target = {kind = "cuda"}} {
 
 // -----
 
+// Rows of several blocks a multiprocessor, of 32 elements a thread: registers are left for 1024 threads.
+// CHECK-LABEL: gpu.func @many_rows
+// CHECK-SAME: nvvm.minctasm = 32 : i32
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 2 : i64}} {
+  func.func private @many_rows(%x: tensor<8x1024xf32>) -> tensor<8xf32> attributes {hloom.kind = "reduce", hloom.threads = 32 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8xf32>
+    %r = scf.forall (%i) in (8) shared_outs(%o = %e) -> (tensor<8xf32>) {
+      %t = tensor.extract_slice %x[%i, 0] [1, 1024] [1, 1] : tensor<8x1024xf32> to tensor<1x1024xf32>
+      %d = tensor.extract_slice %o[%i] [1] [1] : tensor<8xf32> to tensor<1xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%d : tensor<1xf32>) -> tensor<1xf32>
+      %s = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+          ins(%t : tensor<1x1024xf32>) outs(%f : tensor<1xf32>) {
+      ^bb0(%in: f32, %total: f32):
+        %v = arith.addf %total, %in : f32
+        linalg.yield %v : f32
+      } -> tensor<1xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %s into %o[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
+      }
+    }
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
 // Declined: Library groups.
 // Unchanged: Functions without a tile loop.
 // CHECK-LABEL: func.func private @library
