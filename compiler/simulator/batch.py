@@ -26,6 +26,16 @@ class Batch(Accesses):
         self.clock.tick()
         self.counters.barriers += blocks
 
+    def barrier_of(self, threads: int, mask: Any, at: int) -> None:
+        """So many threads of a block, or none of it, may come here: whole warps. No others' accesses are seen as unordered by it."""
+        self.whole_warps(mask, "a barrier", at)
+        arrived = self.full(True if mask is None else mask).sum(axis=1)
+        if (wrong := (arrived > 0) & (arrived != threads)).any():
+            block = int(np.nonzero(wrong)[0][0])
+            self.fail(f"a barrier of {threads} threads, to which {int(arrived[block])} came", at, block * self.threads)
+        self.clock.tick()
+        self.counters.barriers += int((arrived > 0).sum())
+
     def grid_barrier(self, mask: Any, at: int) -> None:
         """All threads of all blocks come here. What it counts is what expand-grid-barriers makes of it."""
         if mask is not None and not (here := self.full(mask)).all():

@@ -48,6 +48,12 @@ def _barrier(t: Translator, op: ir.Operation) -> None:
     t.line(f"R.barrier({t.mask}, {t.site(op)})")
 
 
+@emits("nvvm.barrier")
+def _barrier_of_some(t: Translator, op: ir.Operation) -> None:
+    _, threads = t.operands(op)
+    t.line(f"R.barrier_of(int({threads}), {t.mask}, {t.site(op)})")
+
+
 @emits("grid.barrier")
 def _grid_barrier(t: Translator, op: ir.Operation) -> None:
     t.line(f"R.grid_barrier({t.mask}, {t.site(op)})")

@@ -19,10 +19,10 @@ single block nearly nothing. Blocks that wait for each other must be there at on
 at most, and is launched cooperatively. Buffers lie where they lay: what a kernel frees a later one may overwrite. A buffer that one
 kernel writes and another accesses loses llvm.noalias and llvm.readonly, for its loads must not go past the barrier.
 
-Must hold: stage gpu, after join-kernels; each group a gpu.func. Declined, with a record (OCCUPANCY): kernels that synchronise in blocks
-of other sizes. Declined without: kernels of more blocks than multiprocessors, or that take longer than two launches; tensor maps,
-scatters; those that a policy's rule keeps alone; what reads a buffer otherwise than it was written; @init, which runs once; whatever is
-no kernel, such as a library call, ends a chain.
+Must hold: stage gpu, after join-kernels; each group a gpu.func. Declined, with a record (OCCUPANCY): kernels that synchronise parts of
+warps in larger blocks; whole warps have a barrier of their own (nvvm.barrier). Declined without: kernels of more blocks than
+multiprocessors, or that take longer than two launches; tensor maps, scatters; those that a policy's rule keeps alone; what reads a buffer
+otherwise than it was written; @init, which runs once; whatever is no kernel, such as a library call, ends a chain.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..registry import register_pass
 from .joining.chain import Chain
-from .joining.joint import joint_kernel, together_ps
+from .joining.joint import in_turn_ps, joint_kernel
 from .joining.members import Kernel
 
 _TRANSPARENT = ("memref.view", "memref.get_global", "lhlo.ref", "arith.constant")
@@ -100,10 +100,10 @@ def _is_tiny(kernel: Kernel, target: TargetView) -> bool:
 
 
 def _fits(module: ir.Operation, chain: Chain, kernel: Kernel) -> bool:
-    """Whether all of them that synchronise have blocks of the largest size."""
+    """Whether all of them that synchronise have blocks of whole warps, or of the largest size."""
     union = [*chain.kernels, kernel]
     threads = max(each.threads for each in union)
-    other = next((each for each in union if each.synchronises and each.threads != threads), None)
+    other = next((each for each in union if not each.may_be_part_of(threads)), None)
     if other is not None:
         reason = f"blocks of {threads} threads, and of {other.threads} that synchronise"
         append_note(module, Code.OCCUPANCY, [chain.kernels[-1].name, kernel.name], reason, "")
@@ -116,4 +116,4 @@ def _before(kernels: Sequence[Kernel]) -> int:
 
 def _after(chain: Chain, target: TargetView) -> int:
     barrier = target.grid_barrier_ps if max(each.blocks for each in chain.kernels) > 1 else 0
-    return together_ps(chain.kernels, target.launch_ps) + len(chain.waits) * barrier
+    return in_turn_ps(chain.kernels, target) + len(chain.waits) * barrier

@@ -13,12 +13,12 @@ After:
     }
 
 A block finds its kernel by a tree of comparisons, which are the same for all its threads. Shared memory is that of the kernel that needs
-most: the others' lies in the same place. Threads that a smaller kernel has not are idle. Buffers are passed as they are: none is copied,
-shapes may differ. What several kernels read is one parameter.
+most: the others' lies in the same place. Threads that a smaller kernel has not are idle, and its barriers wait for its own alone
+(nvvm.barrier). Buffers are passed as they are: none is copied, shapes may differ. What several kernels read is one parameter.
 
 Must hold: stage gpu, each group a gpu.func. Declined, with a record (OCCUPANCY): blocks of which one has more than twice another's
-threads, or other than equally many where they synchronise; a kernel that would lose a tenth of its resident blocks to what others need;
-kernels with tensor maps. These keep launches of their own.
+threads, where they are more than the multiprocessors; parts of warps that synchronise in larger blocks; a kernel that would lose a tenth
+of its resident blocks to what others need; kernels with tensor maps. These keep launches of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..common.rewriting import symbol_name, top_level, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..registry import register_pass
-from .joining.joint import joint_kernel, together_ps
+from .joining.joint import joint_kernel, side_by_side_ps
 from .joining.members import Kernel, together
 
 
@@ -52,7 +52,7 @@ def join_kernels(module: ir.Operation) -> None:
                 if call.key not in made:
                     made[call.key] = f"launch_{len(made)}"
                     joined_kernels = [known[number] for number in members]
-                    joint_kernel(made[call.key], call, joined_kernels, together_ps(joined_kernels, target.launch_ps))
+                    joint_kernel(made[call.key], call, joined_kernels, side_by_side_ps(joined_kernels, target))
                 call.write(made[call.key])
         left = walk(module, "lhlo.fusion")
         for call in left:

@@ -105,7 +105,7 @@ def emit_tiled(
 
 
 def _tell(function: ir.Operation, kernel: OpenKernel, schedule: TileSchedule, target: TargetView) -> None:
-    """Why these tiles, as a record; and the kernel's price, which is what they are estimated to take where that is more than the planner's."""
+    """Why these tiles, as a record; and the kernel's price, which is their estimate where that is more than the planner's."""
     price = max(integer(function, _PRICE, 0), target.launch_ps + schedule.estimate.ps)
     kernel.op.attributes[_PRICE] = i64_attr(price)
     blocks = next(iter(ir.DenseI32ArrayAttr(kernel.op.attributes["known_grid_size"])))

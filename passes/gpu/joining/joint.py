@@ -9,11 +9,13 @@ from itertools import accumulate
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf
 
+from hloom.dialects.target import TargetView
+
 from ...common.control_flow import if_then
 from ...common.launches import ALONE, IN_TURN, MEMBERS, JoinedCall
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import clone_with, create, i64_attr, index_constant, integer, ops_in, replace, walk
-from ..support.emit import barrier, block_id, grid_barrier, less_than, thread_id
+from ..support.emit import barrier, barrier_of, block_id, grid_barrier, less_than, thread_id
 from ..support.launch import OpenKernel, shared_view
 from .members import Kernel, is_shared, padded
 
@@ -60,9 +62,20 @@ def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], cost_ps
         joint.side_by_side() if waits is None else joint.in_turn(waits)
 
 
-def together_ps(kernels: Sequence[Kernel], launch_ps: int) -> int:
-    """What they take in one launch: their launches are most of the time of small kernels."""
-    return launch_ps + sum(max(0, integer(each.op, "hloom.cost_ps", 0) - launch_ps) for each in kernels)
+def in_turn_ps(kernels: Sequence[Kernel], target: TargetView) -> int:
+    """What they take one after the other in one launch: their launches are most of the time of small kernels."""
+    return target.launch_ps + sum(_work_ps(kernels, target))
+
+
+def side_by_side_ps(kernels: Sequence[Kernel], target: TargetView) -> int:
+    """The same of blocks that run beside each other: on multiprocessors of their own as far as there are so many."""
+    work = _work_ps(kernels, target)
+    together = sum(each.blocks for each in kernels) <= target.multiprocessors
+    return target.launch_ps + (max(work) if together else sum(work))
+
+
+def _work_ps(kernels: Sequence[Kernel], target: TargetView) -> list[int]:
+    return [max(0, integer(each.op, "hloom.cost_ps", 0) - target.launch_ps) for each in kernels]
 
 
 def _figures(kernels: Sequence[Kernel], cost_ps: int) -> dict[str, ir.Attribute]:
@@ -71,9 +84,10 @@ def _figures(kernels: Sequence[Kernel], cost_ps: int) -> dict[str, ir.Attribute]
     figures: dict[str, ir.Attribute] = {"hloom.layouts": ir.DictAttr.get(layouts)}
     figures |= {name: i64_attr(sum(integer(each.op, name, 0) for each in kernels)) for name in _SUMS}
     figures["hloom.cost_ps"] = i64_attr(cost_ps)
-    resident = [integer(each.op, _MOST) for each in kernels if _MOST in each.op.attributes]
+    resident = [integer(each.op, _MOST) * each.threads for each in kernels if _MOST in each.op.attributes]
     if resident:
-        figures[_MOST] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), max(resident))
+        blocks = max(1, max(resident) // max(each.threads for each in kernels))
+        figures[_MOST] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
     return figures
 
 
@@ -131,8 +145,14 @@ class _Joint:
                 mapping[op.results[0]] = self._shared(op.results[0].type, used)
                 used += padded(op.results[0].type)
             else:
-                for inner in walk(clone_with(op, mapping), "gpu.block_id"):
+                made = clone_with(op, mapping)
+                for inner in walk(made, "gpu.block_id"):
                     replace(inner, [own])
+                if kernel.threads < self.threads:
+                    for inner in walk(made, "gpu.barrier"):
+                        with ir.InsertionPoint(inner):
+                            barrier_of(kernel.threads)
+                        inner.erase()
 
     def _shared(self, kind: ir.Type, offset: int) -> ir.Value:
         """A kernel's buffer in shared memory, in the common room."""

@@ -51,6 +51,10 @@ class Kernel:
         """The kernels that it was made of, or itself."""
         return members_of(self.op) or [self.name]
 
+    def may_be_part_of(self, threads: int) -> bool:
+        """Whether it runs on the first threads of blocks of so many: barriers of some of a block's threads are of whole warps."""
+        return not self.synchronises or self.threads == threads or self.threads % WARP == 0
+
     @property
     def obstacle(self) -> str:
         """Why it shares its launch with no other; empty if it may."""
@@ -74,7 +78,7 @@ def _names_shared(op: ir.Operation) -> bool:
 
 def together(kernels: Sequence[Kernel], target: TargetView) -> tuple[list[list[int]], str]:
     """The numbers of the kernels in sets that may become one each, and why they are several, if they are: by the size of their blocks, at
-    most twice another's, and equal where they synchronise."""
+    most twice another's, and of whole warps where they synchronise."""
     sets: list[list[int]] = []
     why = ""
     for number in sorted(range(len(kernels)), key=lambda each: -kernels[each].threads):
@@ -94,7 +98,8 @@ def together(kernels: Sequence[Kernel], target: TargetView) -> tuple[list[list[i
 def _apart(members: Sequence[Kernel], kernel: Kernel, target: TargetView) -> str:
     """Why a kernel of smaller, or equal, blocks does not join the others."""
     threads = members[0].threads
-    if 2 * kernel.threads < threads or (kernel.synchronises and kernel.threads != threads):
+    few = sum(each.blocks for each in [*members, kernel]) <= target.multiprocessors
+    if (2 * kernel.threads < threads and not few) or not kernel.may_be_part_of(threads):
         return f"blocks of {threads} threads and of {kernel.threads}"
     union = [*members, kernel]
     shared, dynamic = max(each.shared for each in union), max(each.dynamic for each in union)

@@ -37,6 +37,13 @@ def barrier() -> None:
     gpu.barrier()
 
 
+def barrier_of(threads: int) -> None:
+    """Waits for the first `threads` threads of the block, whole warps, of which alone it is run; gpu.barrier has number 0."""
+    i32 = ir.IntegerType.get_signless(32)
+    operands = [arith.constant(i32, 1), arith.constant(i32, threads)]
+    create("nvvm.barrier", operands=operands, operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1]))
+
+
 def grid_barrier() -> None:
     """Waits for all threads of all blocks."""
     create("grid.barrier")

@@ -13,7 +13,7 @@ from itertools import product
 
 from hloom.dialects.target import TargetView
 
-from .gpu_time import Blocks, Estimate, WarpStep, estimate, simt_step, tensor_core_step, warpgroup_step
+from .gpu_time import UNKNOWN, Blocks, Estimate, WarpStep, estimate, simt_step, tensor_core_step, warpgroup_step
 
 STATIC_SHARED_BYTES = 48 << 10
 """What a kernel may have of shared memory without asking for more at launch."""
@@ -49,7 +49,7 @@ class TileSchedule:
     """How many threads of such blocks a multiprocessor is to hold."""
     warp_inner: int = 1
     """How many warps share each part of the tile: each takes as many steps of the inner loop, and their sums are added at the end."""
-    estimate: Estimate = Estimate(0, "")
+    estimate: Estimate = UNKNOWN
     """How long it takes, as it was chosen by."""
 
     @property

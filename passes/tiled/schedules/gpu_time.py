@@ -75,6 +75,9 @@ class Estimate:
         return self.clocks * _CLOCK_PS
 
 
+UNKNOWN = Estimate(0, "")
+
+
 def simt_step(rows: int, cols: int, inner: int, element_bytes: int) -> WarpStep:
     """A thread multiplies `rows` x `cols` elements, `inner` times. Four elements are read at once, and hide behind what is multiplied."""
     multiplied, read = rows * cols * (2 if element_bytes == 8 else 1), rows + cols
