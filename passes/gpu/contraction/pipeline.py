@@ -5,6 +5,8 @@
     for step:  wait for the oldest; barrier; start the copy stages-1 steps ahead; multiply
     the epilogue (tile_results.py)
 
+Where a few stages hold all steps, all copies are started at once, and there is no loop.
+
 What a multiplier does with two tiles in shared memory is its own: mma.py, simt.py, wgmma.py. One that goes on while the next step begins
 (`schedule.in_flight`) keeps its stage for that long: copies are as many steps less ahead.
 """
@@ -128,7 +130,7 @@ def _accumulate(
 ) -> list[ir.Value]:
     batch, row, col = tile
     steps, stages = -(-contraction.inner.extent // schedule.depth), schedule.stages
-    lead = stages - 1 - schedule.in_flight
+    lead = schedule.ahead(steps)
 
     def fetch(step: LinearIndex, stage: ir.Value, inside: ir.Value | None) -> ir.Value | None:
         tokens = [t for copy, at in zip(copies, (row, col)) for t in copy.fetch(batch, at, step * schedule.depth, stage, inside)]
@@ -138,20 +140,30 @@ def _accumulate(
     for ahead in range(lead):
         group = fetch(LinearIndex(constant=ahead), index_constant(ahead), None) or group
 
-    def body(index: LinearIndex, accumulators: list[ir.Value]) -> list[ir.Value]:
-        step = index.value()
+    def arrive(step: ir.Value, pending: int) -> None:
         if group is not None:
-            wait(group, lead - 1)
+            wait(group, pending)
         if barriers is not None:
             barriers.wait(step)
         if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
             show_to_async_proxy()
         barrier()
+
+    def body(index: LinearIndex, accumulators: list[ir.Value]) -> list[ir.Value]:
+        step = index.value()
+        arrive(step, lead - 1)
         ahead = index + lead
         inside = arith.cmpi(CmpIPredicate.ult, ahead.value(), index_constant(steps))
         fetch(ahead, remainder(ahead.value(), stages), inside)
         return multiplier.step(rings[0], rings[1], remainder(step, stages), accumulators)
 
+    if lead == steps:
+        sums = multiplier.zeros()
+        for number in range(steps):
+            stage = index_constant(number)
+            arrive(stage, steps - 1 - number)
+            sums = multiplier.step(rings[0], rings[1], stage, sums)
+        return sums
     sums = loop(0, steps, 1, multiplier.zeros(), body)
     if group is not None:
         wait(group, 0)

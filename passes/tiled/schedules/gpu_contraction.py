@@ -52,6 +52,10 @@ class TileSchedule:
     estimate: Estimate = UNKNOWN
     """How long it takes, as it was chosen by."""
 
+    def ahead(self, steps: int) -> int:
+        """How many of the steps are copied before the first is multiplied: all, where there are a few and each has its stage."""
+        return steps if steps <= min(self.stages, _MOST_STAGES[0]) else self.stages - 1 - self.in_flight
+
     @property
     def strip(self) -> tuple[int, int]:
         """Rows and columns of a warp."""
@@ -189,14 +193,14 @@ def warpgroup_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> 
 
 def _timed(schedule: TileSchedule, sizes: Sizes, element_bytes: int, step: WarpStep, target: TargetView) -> TileSchedule:
     rows, cols = schedule.strip
-    stage_bytes = _stage_bytes(schedule, element_bytes)
+    stage_bytes, steps = _stage_bytes(schedule, element_bytes), -(-sizes.inner // schedule.depth)
     blocks = Blocks(
         count=sizes.batch * -(-sizes.rows // schedule.rows) * -(-sizes.cols // schedule.cols),
         warps=schedule.warps,
         stage_bytes=stage_bytes,
         stages=schedule.stages,
-        ahead=schedule.stages - 1 - schedule.in_flight,
-        steps=-(-sizes.inner // schedule.depth),
+        ahead=schedule.ahead(steps),
+        steps=steps,
         copies=0 if schedule.in_flight else -(-stage_bytes // (_COPY_BYTES * schedule.threads)),
         sharing=schedule.warp_inner,
         sums=rows * cols // 32,

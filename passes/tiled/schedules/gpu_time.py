@@ -104,9 +104,9 @@ def estimate(blocks: Blocks, step: WarpStep, target: TargetView) -> Estimate:
     issue = step.issue + _STEP + _COPY * blocks.copies
     bounds = {"issue": own * blocks.warps * issue * blocks.steps // _SCHEDULERS}
     bounds["traffic"] = own * blocks.stage_bytes * blocks.steps // _BYTES_PER_CLOCK
-    ahead = max(1, min(blocks.ahead, blocks.steps))
     rounds = -(-own // together)
-    bounds["latency"] = rounds * blocks.steps * max(step.alone + _STEP + _COPY * blocks.copies, _GLOBAL_LATENCY // ahead)
+    waiting = _GLOBAL_LATENCY // blocks.ahead if blocks.ahead < blocks.steps else 0
+    bounds["latency"] = rounds * blocks.steps * max(step.alone + _STEP + _COPY * blocks.copies, waiting)
     once = _GLOBAL_LATENCY + _BEGIN_AND_END + (_ADDED * (1 + blocks.sharing) if blocks.sharing > 1 else 0)
     bound = max(bounds, key=lambda each: bounds[each])
     hidden = sum(bounds.values()) - bounds[bound]

@@ -4,7 +4,7 @@
 // through shared memory, and whoever stores a result adds them in the warps' order. The record tells why, the price is the estimate.
 // CHECK: code = "TILE_CHOSEN"
 // CHECK-SAME: groups = [@fma]
-// CHECK-SAME: reason = "128 blocks of 8 x 32 results and 8 warps, 8 of which share the inner loop, {{[0-9]}} stages of 128 of it: bound by latency"
+// CHECK-SAME: reason = "128 blocks of 8 x 32 results and 8 warps, 8 of which share the inner loop, {{[0-9]}} stages of 128 of it: bound by issue"
 // CHECK: gpu.func @fma
 // CHECK-SAME: hloom.cost_ps = 4{{[0-9]*}} : i64
 // CHECK-SAME: tile = "8x32x128", warps = "1x1x8"

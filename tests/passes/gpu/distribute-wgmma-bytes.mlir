@@ -3,8 +3,8 @@
 // Changed: bytes that lie along the inner loop on both sides, by TMA: instructions of 32 of them, four a step, whose sums are integers that wrap.
 // CHECK-LABEL: gpu.func @integers
 // CHECK-SAME: hloom.tensor_maps = [{argument = 0 : i64, extents = array<i64: 128, 256>, offset = 0 : i64, strides = array<i64: 256, 1>}, {argument = 1 : i64,
-// CHECK: llvm.inline_asm has_side_effects {{.*}}"=r,
 // CHECK: nvgpu.tma.async.load
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"=r,
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}, <m = 64, n = 32, k = 32>, D[<s32>, <one>, <wrapped>], A[<s8>, <one>, <row>], B[<u8>, <one>, <col>]
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, shared_bytes_per_multiprocessor = 233472 : i64, shared_bytes_per_block = 232448 : i64}} {

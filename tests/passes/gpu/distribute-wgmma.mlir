@@ -64,8 +64,9 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 // CHECK-SAME: hloom.tensor_maps = [{argument = 0 : i64, extents = array<i64: 84, 72>, offset = 0 : i64, strides = array<i64: 144, 2>}]
 // CHECK: nvgpu.tma.async.load %arg3
 // CHECK: nvgpu.device_async_copy %arg1[{{.*}}], {{.*}}, 4, %{{.*}}
-// CHECK: scf.for
-// CHECK-NEXT: nvgpu.device_async_wait {{.*}} {numGroups = 0 : i32}
+// Two steps, each with a stage of its own: both are copied at once, and there is no loop.
+// CHECK-NOT: scf.for
+// CHECK: nvgpu.device_async_wait {{.*}} {numGroups = 1 : i32}
 // CHECK: nvgpu.mbarrier.try_wait.parity
 // CHECK-NEXT: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK-NEXT: gpu.barrier
