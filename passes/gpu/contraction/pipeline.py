@@ -140,18 +140,11 @@ def _accumulate(
     for ahead in range(lead):
         group = fetch(LinearIndex(constant=ahead), index_constant(ahead), None) or group
 
-    def arrive(step: ir.Value, pending: int) -> None:
-        if group is not None:
-            wait(group, pending)
-        if barriers is not None:
-            barriers.wait(step)
-        if schedule.in_flight and any(isinstance(copy, TileCopy) for copy in copies):
-            show_to_async_proxy()
-        barrier()
+    shown = schedule.in_flight > 0 and any(isinstance(copy, TileCopy) for copy in copies)
 
     def body(index: LinearIndex, accumulators: list[ir.Value]) -> list[ir.Value]:
         step = index.value()
-        arrive(step, lead - 1)
+        _await(group, lead - 1, barriers, step, shown)
         ahead = index + lead
         inside = arith.cmpi(CmpIPredicate.ult, ahead.value(), index_constant(steps))
         fetch(ahead, remainder(ahead.value(), stages), inside)
@@ -161,13 +154,24 @@ def _accumulate(
         sums = multiplier.zeros()
         for number in range(steps):
             stage = index_constant(number)
-            arrive(stage, steps - 1 - number)
+            _await(group, steps - 1 - number, barriers, stage, shown)
             sums = multiplier.step(rings[0], rings[1], stage, sums)
         return sums
     sums = loop(0, steps, 1, multiplier.zeros(), body)
     if group is not None:
         wait(group, 0)
     return sums
+
+
+def _await(group: ir.Value | None, pending: int, barriers: StageBarriers | None, step: ir.Value, shown: bool) -> None:
+    """Until the tiles of a step are there for all threads, `pending` later ones still on their way; `shown` to the async proxy too."""
+    if group is not None:
+        wait(group, pending)
+    if barriers is not None:
+        barriers.wait(step)
+    if shown:
+        show_to_async_proxy()
+    barrier()
 
 
 def show_to_async_proxy() -> None:
