@@ -10,7 +10,8 @@ After:
 
 On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache.
 `hloom.live` is [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py),
-so that a tile computes no columns behind those of its last row.
+so that a tile computes no columns behind those of its last row. What weights of a row are divided by divides the results there too, where
+these are fewer than the weights.
 
 On a GPU (f16, bf16) a block of the group's kernel has 64 rows and goes through the columns 64 at a time (distribute-attention). So the
 group is marked `hloom.online`, and what is of a row alone (the sum that weights are divided by) stands behind the second contraction:
@@ -35,7 +36,7 @@ from ..common.attention import ONLINE
 from ..common.contraction import LIVE
 from ..common.rewriting import i64_array, i64_attr, integer, walk
 from ..registry import register_pass
-from ..stablehlo.support.build import shape_of
+from ..stablehlo.support.build import count_of, shape_of
 from .chains.bodies import call_in_place, function_of, named
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
 from .chains.masks import Masks
@@ -108,6 +109,7 @@ def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView
             function.erase()
             return refusal[0], [callee(call) for call in chain.calls], refusal[1], edge
     else:
+        _divide_results(function, second)
         after = _figures(function, functions_of, target, share)
     name = named(module, function, joined, "attention")  # after which an equal function is gone
     call_in_place(chain.calls[-1], name, operands)
@@ -129,6 +131,13 @@ def _made_online(function: ir.Operation, second: ir.Operation) -> tuple[Decision
         return Code.NOT_TILEABLE, f"the kernel does not evaluate {unknown} at a row and a column"
     function.attributes[ONLINE] = ir.UnitAttr.get()
     return None
+
+
+def _divide_results(function: ir.Operation, second: ir.Operation) -> None:
+    """Has the results of the second contraction divided, and not the weights, where these are more."""
+    found = online(function, second) if count_of(second.operands[0]) > count_of(second.results[0]) else None
+    if found is not None:
+        apply(found)
 
 
 def _share(rows: int, columns: int, ahead: int) -> float:

@@ -87,17 +87,22 @@ def apply(found: Online) -> None:
 
 
 def _applied(op: ir.Operation, row: int, scaled: int, value: ir.Value, second: ir.Operation) -> ir.Value:
-    """What an op makes of the results of whole rows of the second contraction."""
+    """What an op makes of the results of whole rows of the second contraction; in the op's own shape, where the rows lie as its do."""
     spread = defining_op(op.operands[row])
     assert spread is not None
-    each = broadcast(spread.operands[0], shape_of(op.results[0])[:-1], integers(spread, "broadcast_dimensions"))
-    dims, rows = DotDims.of(second), shape_of(second.operands[0])[:-1]
+    own = shape_of(op.results[0])[:-1]
+    dims, rows, made = DotDims.of(second), shape_of(second.operands[0])[:-1], shape_of(value)
     order = [*dims.batch[0], *dims.free(0)]
-    each = broadcast(reshape(each, rows), shape_of(value), [order.index(d) for d in range(len(rows))])
+    if order == sorted(order):
+        value = reshape(value, [*own, *made[len(rows) :]])
+        each = broadcast(spread.operands[0], shape_of(value), integers(spread, "broadcast_dimensions"))
+    else:
+        each = broadcast(spread.operands[0], own, integers(spread, "broadcast_dimensions"))
+        each = broadcast(reshape(each, rows), made, [order.index(d) for d in range(len(rows))])
     if op.name != "stablehlo.select":
-        return elementwise(op.name.removeprefix("stablehlo."), value, convert(each, element_of(value)))
+        return reshape(elementwise(op.name.removeprefix("stablehlo."), value, convert(each, element_of(value))), made)
     zero = full_like(value, 0.0)
-    return elementwise("select", each, *((value, zero) if scaled == 1 else (zero, value)), result=value.type)
+    return reshape(elementwise("select", each, *((value, zero) if scaled == 1 else (zero, value)), result=value.type), made)
 
 
 def _kind(op: ir.Operation) -> tuple[str, float | int | bool | None] | None:

@@ -9,7 +9,10 @@
 // CHECK-NEXT: return %[[O]]
 // CHECK: func.func private @attention_0
 // CHECK-SAME: hloom.kind = "matmul", hloom.live = array<i64: 64, 64, 1>
-// CHECK-COUNT-2: stablehlo.dot_general
+// CHECK: stablehlo.dot_general
+// CHECK: %[[E:.*]] = stablehlo.exponential
+// CHECK: %[[O:.*]] = stablehlo.dot_general %[[E]]
+// CHECK: stablehlo.divide %[[O]], %{{.*}} : tensor<4x64x32xf32>
 func.func @causal(%q: tensor<4x64x32xf32>, %k: tensor<4x64x32xf32>, %v: tensor<4x64x32xf32>) -> tensor<4x64x32xf32> {
   %column = stablehlo.iota dim = 1 : tensor<64x64xi32>
   %row = stablehlo.iota dim = 0 : tensor<64x64xi32>

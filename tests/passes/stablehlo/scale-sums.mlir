@@ -114,3 +114,35 @@ func.func @main(%q: tensor<4x8xf32>, %p: tensor<1x8xf32>, %k: tensor<64x8xf32>, 
   %3 = stablehlo.dot_general %p, %v, contracting_dims = [1] x [1] : (tensor<1x8xf32>, tensor<64x8xf32>) -> tensor<1x64xf32>
   return %0, %1, %t, %2, %3 : tensor<4x64xf32>, tensor<1x64xf32>, tensor<64x8xf32>, tensor<1x64xf32>, tensor<1x64xf32>
 }
+
+// -----
+
+// Changed: Both operands are times a number, as torch scales queries and keys: the smaller one is times the product, on GPUs too.
+// CHECK-LABEL: func.func @both_scaled
+// CHECK: %[[C:.*]] = stablehlo.constant dense<1.250000e-01> : tensor<8x64x16xf32>
+// CHECK: %[[Q:.*]] = stablehlo.multiply %arg0, %[[C]]
+// CHECK: stablehlo.dot_general %[[Q]], %arg1
+module attributes {hloom.target = {kind = "cuda"}} {
+  func.func @both_scaled(%q: tensor<8x64x16xf32>, %k: tensor<8x64x16xf32>) -> tensor<8x64x64xf32> {
+    %a = stablehlo.constant dense<0.5> : tensor<8x64x16xf32>
+    %b = stablehlo.constant dense<0.25> : tensor<8x64x16xf32>
+    %s = stablehlo.multiply %q, %a : tensor<8x64x16xf32>
+    %t = stablehlo.multiply %k, %b : tensor<8x64x16xf32>
+    %0 = stablehlo.dot_general %s, %t, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x64x16xf32>, tensor<8x64x16xf32>) -> tensor<8x64x64xf32>
+    return %0 : tensor<8x64x64xf32>
+  }
+}
+
+// -----
+
+// Declined: Numbers whose product a half cannot hold with all of its digits.
+// CHECK-LABEL: func.func @tiny
+// CHECK-COUNT-2: stablehlo.multiply
+// CHECK: stablehlo.dot_general
+func.func @tiny(%q: tensor<8x64x16xf16>, %k: tensor<8x64x16xf16>) -> tensor<8x64x64xf16> {
+  %a = stablehlo.constant dense<0.001> : tensor<8x64x16xf16>
+  %s = stablehlo.multiply %q, %a : tensor<8x64x16xf16>
+  %t = stablehlo.multiply %k, %a : tensor<8x64x16xf16>
+  %0 = stablehlo.dot_general %s, %t, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x64x16xf16>, tensor<8x64x16xf16>) -> tensor<8x64x64xf16>
+  return %0 : tensor<8x64x64xf16>
+}
