@@ -22,7 +22,7 @@ from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
 from .memory import Scratch, result_factory
 from .program import LoadedProgram, Slot
-from .tensors import TO_KIND, address_of, refuse_overlap, share_memory, torch_address, torch_factory, view
+from .tensors import TO_KIND, TorchAddresses, address_of, refuse_overlap, share_memory, torch_factory, view
 
 
 class _Frame:
@@ -31,7 +31,7 @@ class _Frame:
     __slots__ = ("address", "arena", "pointers")
 
     def __init__(self, fixed: Sequence[int], arena: tuple[int, int] | None):
-        self.pointers = (ctypes.c_uint64 * max(1, len(fixed)))(*fixed)
+        self.pointers = (ctypes.c_uint64 * (len(fixed) + 1))(*fixed)  # the last one is for arguments that the entry does not read
         self.address = ctypes.addressof(self.pointers)
         self.arena = None
         if arena is not None:
@@ -71,6 +71,8 @@ class CpuDevice:
         self._functions = self._link(program)
         self._kept: dict[str, Buffer] = {}
         self._main: _Entry | None = None
+        self._slots: list[int] = []
+        """Where the inputs' pointers go."""
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
         places = {position: number for number, position in enumerate(program.positions)}
@@ -93,6 +95,10 @@ class CpuDevice:
         return {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
 
     # Calling.
+
+    @functools.cached_property
+    def _torch_addresses(self) -> TorchAddresses:
+        return TorchAddresses(self.signature.inputs)
 
     @functools.cached_property
     def _torch_factories(self) -> list[Callable[[], tuple[Any, int]]]:
@@ -162,21 +168,22 @@ class CpuDevice:
         """Sets the arguments' pointers; returns what must outlive the call beside the inputs, by their numbers, and the arrays' kind."""
         owners: dict[int, Any] = {}
         kind = "numpy" if inputs else self._own_kind
-        slots = main.arguments
-        for number, (position, value, (dtype, shape, spec)) in enumerate(zip(self.program.positions, inputs, self._fast)):
-            if type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
-                address = address_of(value)
-            elif (place := torch_address(spec, value)) is not None:
-                address = place
+        places: list[int | None] = self._torch_addresses.of(inputs) if "torch" in sys.modules else [None] * len(inputs)
+        if None not in places and places:
+            kind = "torch"
+        for number, (value, (dtype, shape, spec)) in enumerate(zip(inputs, self._fast)) if kind != "torch" else ():
+            if places[number] is not None:
                 kind = "torch" if kind == "numpy" else kind
+            elif type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
+                places[number] = address_of(value)
             else:
                 found = view(spec, value)
-                address = found.address
+                places[number] = found.address
                 owners[number] = found.owner
                 if kind == "numpy":
                     kind = found.kind
-            if position in slots:
-                pointers[slots[position]] = address
+        for slot, address in zip(self._slots, places):
+            pointers[slot] = address
         return owners, kind
 
     def is_native(self) -> bool:
@@ -217,6 +224,8 @@ class CpuDevice:
         arrays = {slot: _array(self.program.kept_blob(slot, kept)) for slot in self.program.kept_slots()}
         fixed = {slot: array.ctypes.data for slot, array in arrays.items()}
         self._kept, self._main = dict(kept), self._entry("main", fixed, arrays)
+        unread = len(self._main.fixed)
+        self._slots = [self._main.arguments.get(position, unread) for position in self.program.positions]
 
     def kept(self) -> Mapping[str, Buffer]:
         return self._kept

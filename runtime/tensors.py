@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,18 +98,31 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
         raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
 
 
-def torch_address(spec: TensorSpec, value: Any) -> int | None:
-    """Where a plain torch tensor lies that is what the spec says and dense; None of any other value, at which `view` must look."""
-    torch = sys.modules.get("torch")
-    if torch is None or type(value) not in (torch.Tensor, torch.nn.Parameter):
-        return None
-    if value.shape != spec.shape or torch_name(value.dtype) != spec.dtype:
-        return None
-    try:
-        plain = value.is_contiguous() and value.is_cpu and not value.is_neg() and not is_conjugate(spec, value)
-        return value.data_ptr() if plain else None
-    except (RuntimeError, NotImplementedError):
-        return None
+class TorchAddresses:
+    """Where plain torch tensors lie that are what the specs say and dense; None of any other value, at which `view` must look.
+
+    A program may take a thousand of them, so what a spec asks for is looked up once.
+    """
+
+    def __init__(self, specs: Sequence[TensorSpec]):
+        torch = sys.modules["torch"]
+        self._plain = torch.Tensor, torch.nn.Parameter
+        types = {name: getattr(torch, own, None) for own, name in TORCH_NAMES.items()}
+        self._wanted = [(spec.shape, types.get(spec.dtype), spec.dtype.startswith("complex")) for spec in specs]
+
+    def of(self, values: Sequence[Any]) -> list[int | None]:
+        tensor, parameter = self._plain
+        found: list[int | None] = []
+        for value, (shape, dtype, may_be_conjugate) in zip(values, self._wanted):
+            address = None
+            if (type(value) is tensor or type(value) is parameter) and value.dtype is dtype and value.shape == shape:
+                try:
+                    plain = value.is_contiguous() and value.is_cpu and not value.is_neg()
+                    address = value.data_ptr() if plain and not (may_be_conjugate and value.is_conj()) else None
+                except (RuntimeError, NotImplementedError):
+                    pass
+            found.append(address)
+        return found
 
 
 def is_conjugate(spec: TensorSpec, tensor: Any) -> bool:
