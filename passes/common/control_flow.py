@@ -9,6 +9,7 @@ from typing import TypeAlias
 from torch_mlir import ir
 from torch_mlir.dialects import scf
 
+from .index_emitter import emitting
 from .linear_index import LinearIndex
 from .rewriting import create, index_constant
 
@@ -22,7 +23,7 @@ NestBody = Callable[[list[LinearIndex], list[ir.Value]], list[ir.Value]]
 def loop(lower: LoopBound, upper: LoopBound, step: int, carried: Sequence[ir.Value], body: Body) -> list[ir.Value]:
     """An scf.for over lower, lower + step, … below `upper`; returns the values carried last."""
     made = scf.ForOp(LinearIndex.of(lower).value(), LinearIndex.of(upper).value(), LinearIndex(constant=step).value(), carried)
-    with ir.InsertionPoint(made.body):
+    with emitting(made.body):
         scf.yield_(body(LinearIndex.of(made.induction_variable), list(made.inner_iter_args)))
     return list(made.results_)
 
@@ -75,7 +76,7 @@ def nest_each(extents: Sequence[LoopBound], body: Callable[[list[LinearIndex]], 
 def each_value(lower: ir.Value, upper: ir.Value, body: Callable[[ir.Value], None], step: ir.Value | None = None) -> None:
     """An scf.for whose bounds and index are plain values, for a body that carries nothing on; the step is 1 where none is given."""
     made = scf.ForOp(lower, upper, index_constant(1) if step is None else step)
-    with ir.InsertionPoint(made.body):
+    with emitting(made.body):
         body(made.induction_variable)
         scf.yield_([])
 
@@ -85,9 +86,9 @@ def while_loop(starts: Sequence[ir.Value], goes_on: Callable[..., ir.Value], bod
     types = [value.type for value in starts]
     made = create("scf.while", types, starts, regions=2)
     before, after = (region.blocks.append(*types) for region in made.regions)
-    with ir.InsertionPoint(before):
+    with emitting(before):
         create("scf.condition", [], [goes_on(*before.arguments), *before.arguments])
-    with ir.InsertionPoint(after):
+    with emitting(after):
         scf.yield_(body(*after.arguments))
     return list(made.results)
 
@@ -98,7 +99,7 @@ def if_then(condition: ir.Value | None) -> Iterator[None]:
     if condition is None:
         yield
         return
-    with ir.InsertionPoint(scf.IfOp(condition).then_block):
+    with emitting(scf.IfOp(condition).then_block):
         yield
         scf.yield_([])
 
@@ -121,6 +122,6 @@ def if_else(
     if likely:
         branch.operation.attributes[LIKELY] = ir.UnitAttr.get()
     for block, side in ((branch.then_block, then), (branch.else_block, otherwise)):
-        with ir.InsertionPoint(block):
+        with emitting(block):
             scf.yield_(side())
     return list(branch.results_)

@@ -1,8 +1,15 @@
-"""Emits index arithmetic at the insertion point: sums of multiples of values, and index expressions."""
+"""Emits index arithmetic at the insertion point: sums of multiples of values, and index expressions.
+
+Operands of a tile lie at addresses that differ by a constant: without more, most of a kernel's ops would be the same sums again. So what is
+emitted in a block that is entered by `emitting` is emitted once in it, and not again in the loops inside of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
@@ -37,6 +44,63 @@ class IndexEmitter:
         if total is None:
             return self.constant(constant)
         return self.emit("addi", total, self.constant(constant)) if constant else total
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What was emitted at the end of a block so far."""
+
+    block: ir.Block
+    outer: _Scope | None
+    """Of the block around it."""
+    made: dict[object, ir.Value] = field(default_factory=dict)
+
+    def find(self, key: object) -> ir.Value | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            if key in scope.made:
+                return scope.made[key]
+            scope = scope.outer
+        return None
+
+
+class _Here(threading.local):
+    scope: _Scope | None = None
+
+
+_here = _Here()
+
+
+@contextmanager
+def emitting(block: ir.Block) -> Iterator[None]:
+    """Emits what follows at the end of the block, from which nothing is erased meanwhile."""
+    outer = _here.scope
+    is_inside = outer is not None and outer.block == ir.InsertionPoint.current.block
+    _here.scope = _Scope(block, outer if is_inside else None)
+    try:
+        with ir.InsertionPoint(block):
+            yield
+    finally:
+        _here.scope = outer
+
+
+class OnceEmitter(IndexEmitter):
+    """Emits each product, sum and constant once where `emitting` tells of the block."""
+
+    def constant(self, number: int) -> ir.Value:
+        return self._once(number, lambda: index_constant(number))
+
+    def emit(self, name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+        return self._once((name, x, y), lambda: super(OnceEmitter, self).emit(name, x, y))
+
+    def _once(self, key: object, make: Callable[[], ir.Value]) -> ir.Value:
+        scope, point = _here.scope, ir.InsertionPoint.current
+        if scope is None or point.ref_operation is not None or point.block != scope.block:
+            return make()
+        value = scope.find(key)
+        if value is None:
+            value = scope.made[key] = make()
+        return value
 
 
 class ExpressionEmitter(IndexEmitter):

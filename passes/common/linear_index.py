@@ -13,9 +13,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from .affine import evaluate
-from .index_emitter import IndexEmitter
+from .index_emitter import OnceEmitter
 
-_EMITTER = IndexEmitter()
+_EMITTER = OnceEmitter()
 
 
 class Loop(int):

@@ -18,6 +18,7 @@ from torch_mlir.dialects import scf
 from ..errors import PassFailure
 from .affine import fold
 from .control_flow import while_loop
+from .index_emitter import emitting
 from .linear_index import LinearIndex
 from .rewriting import attributes_of, captured_values, ops_in
 from .vectors import broadcast, is_vector, vector_of
@@ -72,7 +73,7 @@ class ScalarBody(ABC):
             made = scf.ForOp(*(LinearIndex.of(self.rep(bound)).value() for bound in list(op.operands)[:3]), carried)
             number, *arguments = op.regions[0].blocks[0].arguments
             given = {number: LinearIndex.of(made.induction_variable), **dict(zip(arguments, made.inner_iter_args))}
-            with ir.InsertionPoint(made.body):
+            with emitting(made.body):
                 scf.yield_(self._turn(op.regions[0].blocks[0], given, differ))
             return list(made.results_)
         condition, body = (region.blocks[0] for region in op.regions)

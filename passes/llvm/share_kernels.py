@@ -104,16 +104,14 @@ def _share(family: list[_Kernel]) -> None:
     first = family[0]
     columns = list(zip(*(kernel.numbers for kernel in family)))
     differing = [column for column in dict.fromkeys(columns) if len(set(column)) > 1]
+    if len(differing) > APART:
+        return
     given = _independent(differing)
     constants = dict[tuple[int, ...], list[ir.Value]]()
     for column, constant in zip(columns, first.constants()):
         constants.setdefault(column, []).append(constant)
     few = "hloom.effort" in first.body.attributes
-    if (
-        len(given) > MOST
-        or len(differing) > APART
-        or not all(_may_differ(constant, few) for column in differing for constant in constants[column])
-    ):
+    if len(given) > MOST or not all(_may_differ(constant, few) for column in differing for constant in constants[column]):
         return
     block = first.body.regions[0].blocks[0]
     numbers = {column: block.add_argument(ir.IndexType.get(), first.body.location) for column in given}

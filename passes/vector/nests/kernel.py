@@ -17,6 +17,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import read_tile_op
 from ...common.control_flow import if_then
+from ...common.index_emitter import emitting
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, integers, mixed, ops_in, symbol_name, value_of
 from ...common.storage import Storage, stack_buffer
@@ -80,7 +81,7 @@ class _Kernel:
             self._emit_same_in_all_tiles(*entry.arguments[:2])
             self.stack_point = scf.ForOp(entry.arguments[0], entry.arguments[1], index_constant(1))
             create("func.return")
-        with ir.InsertionPoint(self.stack_point.body):
+        with emitting(self.stack_point.body):
             self._bind_numbers(self.stack_point.induction_variable)
             self._emit_tile()
             scf.yield_([])
@@ -201,7 +202,7 @@ class _Kernel:
         self.storage |= zip(carried, places)
         loop = scf.ForOp(*(LinearIndex.of(self._scalar(bound)).value() for bound in list(op.operands)[:3]))
         self.scalars[number] = LinearIndex.of(loop.induction_variable)
-        with ir.InsertionPoint(loop.body):
+        with emitting(loop.body):
             self._emit_updates(block, places)
             scf.yield_([])
         self.storage |= zip(op.results, places)
