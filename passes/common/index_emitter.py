@@ -1,7 +1,9 @@
 """Emits index arithmetic at the insertion point: sums of multiples of values, and index expressions.
 
-Operands of a tile lie at addresses that differ by a constant: without more, most of a kernel's ops would be the same sums again. So what is
-emitted in a block that is entered by `emitting` is emitted once in it, and not again in the loops inside of it.
+A tile reads an operand at addresses that differ by a constant: without more, most of a kernel's ops would be the same sums again. So where
+a block is entered by `emitting`, the sums of the addresses of an operand are emitted once in it, and not again in the loops inside of it.
+What addresses of two operands have in common is emitted for each: kernels that are equal but for numbers have the same ops, though numbers
+of one of them may happen to be equal (share-kernels).
 """
 
 from __future__ import annotations
@@ -55,13 +57,15 @@ class _Scope:
     """Of the block around it."""
     made: dict[object, ir.Value] = field(default_factory=dict)
 
-    def find(self, key: object) -> ir.Value | None:
+    def once(self, key: object, make: Callable[[], ir.Value]) -> ir.Value:
+        """What was made for that key here or around here, or else is now."""
         scope: _Scope | None = self
         while scope is not None:
             if key in scope.made:
                 return scope.made[key]
             scope = scope.outer
-        return None
+        self.made[key] = make()
+        return self.made[key]
 
 
 class _Here(threading.local):
@@ -84,23 +88,23 @@ def emitting(block: ir.Block) -> Iterator[None]:
         _here.scope = outer
 
 
-class OnceEmitter(IndexEmitter):
-    """Emits each product, sum and constant once where `emitting` tells of the block."""
+class AddressEmitter(IndexEmitter):
+    """Emits the products and sums of an address once where `emitting` tells of the block; `operand` is whose address it is."""
 
-    def constant(self, number: int) -> ir.Value:
-        return self._once(number, lambda: index_constant(number))
-
-    def emit(self, name: str, x: ir.Value, y: ir.Value) -> ir.Value:
-        return self._once((name, x, y), lambda: super(OnceEmitter, self).emit(name, x, y))
-
-    def _once(self, key: object, make: Callable[[], ir.Value]) -> ir.Value:
+    def address(self, operand: ir.Value, terms: Iterable[tuple[ir.Value, int]], constant: int) -> ir.Value:
+        """What `sum` emits."""
         scope, point = _here.scope, ir.InsertionPoint.current
         if scope is None or point.ref_operation is not None or point.block != scope.block:
-            return make()
-        value = scope.find(key)
-        if value is None:
-            value = scope.made[key] = make()
-        return value
+            return self.sum(terms, constant)
+        total = None
+        for value, k in terms:
+            term = value if k == 1 else scope.once((operand, value, k, "muli"), lambda: self.scaled(value, k))
+            total = term if total is None else scope.once((operand, total, term), lambda: self.emit("addi", total, term))
+        if total is None:
+            return scope.once((operand, constant), lambda: self.constant(constant))
+        if not constant:
+            return total
+        return scope.once((operand, total, constant, "addi"), lambda: self.emit("addi", total, self.constant(constant)))
 
 
 class ExpressionEmitter(IndexEmitter):

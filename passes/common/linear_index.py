@@ -13,9 +13,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from .affine import evaluate
-from .index_emitter import OnceEmitter
+from .index_emitter import AddressEmitter
 
-_EMITTER = OnceEmitter()
+_EMITTER = AddressEmitter()
 
 
 class Loop(int):
@@ -126,6 +126,10 @@ class LinearIndex:
     def value(self) -> ir.Value:
         """Emits the index at lane 0. The constant comes last, so that neighbours share the sum before it."""
         return _EMITTER.sum(self.terms.items(), self.constant)
+
+    def address_in(self, operand: ir.Value) -> ir.Value:
+        """The same, as an address in the buffer `operand`: what addresses there have in common is emitted once."""
+        return _EMITTER.address(operand, self.terms.items(), self.constant)
 
 
 def linear_at(expression: ir.AffineExpr, point: Sequence[LinearIndex]) -> LinearIndex | None:

@@ -56,7 +56,7 @@ class Lanes:
     def load(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         """Each lane's element; `address` is linear, or a vector of indices into the base."""
         if isinstance(address, LinearIndex) and (address.lanes == 0 or self.count == 1):
-            read = memref.load(storage.base, [address.value()])
+            read = memref.load(storage.base, [address.address_in(storage.base)])
         elif isinstance(address, LinearIndex) and address.lanes == 1:
             read = self._load_contiguous(storage, address)
         elif isinstance(address, LinearIndex) and address.lanes == -1 and (live := self._live()):
@@ -69,7 +69,7 @@ class Lanes:
 
     def _load_contiguous(self, storage: Storage, address: LinearIndex) -> ir.Value:
         kind = self.type(storage_element(storage.element))
-        start = address.uniform().value()
+        start = address.uniform().address_in(storage.base)
         if storage.ahead and not storage.writable:
             self.prefetch(storage, address)
         if self.mask is None:
@@ -113,23 +113,23 @@ class Lanes:
     def prefetch(self, storage: Storage, address: LinearIndex) -> None:
         """Prefetches what all lanes read, or write, `storage.ahead` elements further on."""
         for first in range(0, self.count, _LINE_BYTES // element_bytes(storage.element)):
-            place = (address.uniform() + (storage.ahead + first)).value()
+            place = (address.uniform() + (storage.ahead + first)).address_in(storage.base)
             memref.prefetch(storage.base, [place], storage.writable, _KEEP_IN_ALL_CACHES, True)
 
     def _gather(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         kind = self.type(storage_element(storage.element))
         start, indices = LinearIndex().value(), address
         if isinstance(address, LinearIndex):
-            start, indices = address.uniform().value(), steps(self.count, address.lanes)
+            start, indices = address.uniform().address_in(storage.base), steps(self.count, address.lanes)
         return vector.gather(kind, storage.base, [start], indices, self._full_mask(), splat(kind, 0))
 
     def store(self, value: Rep, storage: Storage, address: LinearIndex) -> None:
         """Stores each live lane's element."""
         value = stored(self.widen(value), storage.element)
         if self.count == 1:
-            memref.store(value, storage.base, [address.value()])
+            memref.store(value, storage.base, [address.address_in(storage.base)])
         elif address.lanes == 1:
-            start = address.uniform().value()
+            start = address.uniform().address_in(storage.base)
             if storage.ahead:
                 self.prefetch(storage, address)
             if self.even_first:
@@ -139,7 +139,7 @@ class Lanes:
             else:
                 vector.maskedstore(storage.base, [start], self.mask, value)
         else:
-            places = [address.uniform().value()], steps(self.count, address.lanes)
+            places = [address.uniform().address_in(storage.base)], steps(self.count, address.lanes)
             vector.scatter(None, storage.base, *places, self._full_mask(), value)
 
     def select(self, condition: ir.Value | None, yes: ir.Value, no: ir.Value) -> ir.Value:

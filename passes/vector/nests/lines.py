@@ -253,7 +253,7 @@ class _Reader:
         address = storage.address(places)
         terms = frozenset(address.terms.items())
         if terms not in self.begun:
-            self.begun[terms] = LinearIndex(address.terms).value()
+            self.begun[terms] = LinearIndex(address.terms).address_in(storage.base)
         near = LinearIndex({self.begun[terms]: 1}, address.constant, int(lanes.count > 1))
         key = number, terms, address.constant
         if key not in self.read:

@@ -48,4 +48,4 @@ def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: dict[
         each = ceil(rows * wide / height)
         first = address.uniform() + steps * wide + point.indices[jam] * share + step * (each - wide)
         for behind in range(0, each, target.cache_line_bytes // size):
-            memref.prefetch(source.base, [(first + behind).value()], False, _KEEP_IN_ALL_CACHES, True)
+            memref.prefetch(source.base, [(first + behind).address_in(source.base)], False, _KEEP_IN_ALL_CACHES, True)

@@ -73,7 +73,7 @@ class Places:
         first, width = int(max(0, min(places.min(), size - width))), min(width, size)
         point = iter(uniform)
         start = storage.address([LinearIndex(constant=first) if d == dim else next(point) for d in range(len(indices))])
-        row = vector.load(vector_of(width, storage_element(storage.element)), storage.base, [start.value()])
+        row = vector.load(vector_of(width, storage_element(storage.element)), storage.base, [start.address_in(storage.base)])
         return loaded(vector.shuffle(row, row, [int(place) - first for place in places]), storage.element)
 
     def _numbers(self, operand: Rep) -> np.ndarray | None:

@@ -242,7 +242,7 @@ class Pool:
         begin = line.address([(first + (column - part)).uniform()])
         key = line.base, begin
         if key not in loaded or not column.is_constant:
-            loaded[key] = vector.load(lanes_of(step * count, line.element), line.base, [begin.value()])
+            loaded[key] = vector.load(lanes_of(step * count, line.element), line.base, [begin.address_in(line.base)])
         return loaded[key] if step == 1 else vector.shuffle(loaded[key], loaded[key], [step * lane + part for lane in range(count)])
 
 
