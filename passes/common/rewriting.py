@@ -52,6 +52,11 @@ def functions(module: ir.Operation) -> list[ir.Operation]:
     return top_level(module, "func.func")
 
 
+def all_functions(module: ir.Operation) -> list[ir.Operation]:
+    """The func.func ops of the module, and those of the modules in it."""
+    return [*functions(module), *(function for inner in top_level(module, "builtin.module") for function in functions(inner))]
+
+
 def groups_of_kind(module: ir.Operation, kind: str) -> list[ir.Operation]:
     """The group functions whose `hloom.kind` is that."""
     groups = (function for function in functions(module) if "hloom.kind" in function.attributes)

@@ -21,15 +21,15 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, scf
 
-from ..common.rewriting import integer, ops_in, walk
+from ..common.rewriting import all_functions, integer, ops_in
 from ..common.scalars import constant_integer
 from ..registry import register_pass
 
 
 @register_pass("branch-single-tiles", "makes the loop over one tile a branch")
 def branch_single_tiles(module: ir.Operation) -> None:
-    for kernel in walk(module, lambda op: op.name == "func.func" and "hloom.tiles" in op.attributes):
-        if integer(kernel, "hloom.tiles") != 1:
+    for kernel in all_functions(module):
+        if integer(kernel, "hloom.tiles", 0) != 1:
             continue
         entry = kernel.regions[0].blocks[0]
         for loop in [op for op in ops_in(entry) if op.name == "scf.for" and _is_over_tiles(op, entry)]:

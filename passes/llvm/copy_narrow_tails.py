@@ -27,7 +27,7 @@ from torch_mlir.dialects import arith, memref, vector
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.control_flow import each_value
-from ..common.rewriting import defining_op, index_constant, walk
+from ..common.rewriting import all_functions, defining_op, index_constant, walk
 from ..registry import register_pass
 
 _OPS = ("vector.maskedload", "vector.maskedstore")
@@ -36,7 +36,7 @@ _OPS = ("vector.maskedload", "vector.maskedstore")
 @register_pass("copy-narrow-tails", "loads and stores the first lanes of narrow elements by way of the stack", ops=_OPS)
 def copy_narrow_tails(module: ir.Operation) -> None:
     target = target_of(module)
-    for function in walk(module, "func.func"):
+    for function in all_functions(module):
         rooms: dict[ir.Type, ir.Value] = {}
         for op in walk(function, lambda op: op.name in _OPS):
             live = _live_lanes(op, target)

@@ -43,7 +43,7 @@ from hloom.dialects.target import target_of
 
 from ..common.bf16 import integers, is_of, with_element
 from ..common.control_flow import if_else
-from ..common.rewriting import attributes_of, intrinsic, replace, value_of, walk
+from ..common.rewriting import all_functions, attributes_of, intrinsic, replace, value_of, walk
 from ..common.vectors import joined, part, reduced, splat, vector_of
 from ..registry import register_pass
 from .support.short_nans import has_short_nans
@@ -62,7 +62,7 @@ _ALL = _ROUNDING | {"arith.truncf", "arith.sitofp", "arith.uitofp"}
 def round_to_bf16(module: ir.Operation) -> None:
     target = target_of(module)
     has_instruction = target.machine == "x86_64" and target.vector_bits == 512 and target.bf16_dot
-    for function in walk(module, "func.func"):
+    for function in all_functions(module):
         ops = [op for op in walk(function, lambda op: op.name in _ALL) if _is_rounded(op)]
         short = bool(ops) and has_short_nans(function)
         for op in ops:

@@ -49,7 +49,7 @@ _FORMATS = {
 }
 
 
-@register_pass("scale-to-avx512", "turns scaling by powers of two into AVX-512 vscalef")
+@register_pass("scale-to-avx512", "turns scaling by powers of two into AVX-512 vscalef", ops=("arith.shli",))
 def scale_to_avx512(module: ir.Operation) -> None:
     target = target_of(module)
     if target.machine != "x86_64" or target.vector_bits != 512:

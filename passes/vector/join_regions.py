@@ -38,8 +38,10 @@ def join_regions(module: ir.Operation) -> None:
                 made[call.key] = f"launch_{len(made)}"
                 _declare(made[call.key], call, [kernels[kernel_of(each)] for each in calls])
             call.write(made[call.key])
-        for left in walk(module, lambda op: op.name == "lhlo.fusion" and LAUNCH in op.attributes):
-            del left.attributes[LAUNCH]
+        for host in functions(module):
+            if "hloom.tiles" not in host.attributes:
+                for left in walk(host, lambda op: op.name == "lhlo.fusion" and LAUNCH in op.attributes):
+                    del left.attributes[LAUNCH]
 
 
 def _declare(name: str, call: JoinedCall, kernels: list[ir.Operation]) -> None:
