@@ -5,7 +5,9 @@ The variables are SSA values where code is emitted, and loop numbers where an op
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import gcd
 from typing import Any
 
@@ -116,12 +118,17 @@ class LinearIndex:
         """The largest divisor of `limit` that divides this index, whatever the variables are."""
         return gcd(limit, self.constant, *self.terms.values())
 
-    def at(self, point: Mapping[Any, LinearIndex]) -> LinearIndex:
+    def at(self, point: Mapping[Any, LinearIndex] | Sequence[LinearIndex]) -> LinearIndex:
         """The index where the variables are what `point` says."""
-        total: LinearIndex = LinearIndex(constant=self.constant)
+        terms: dict[Any, int] = {}
+        constant, lanes = self.constant, 0
         for variable, coefficient in self.terms.items():
-            total = total + point[variable] * coefficient
-        return total
+            index = point[variable]
+            for each, k in index.terms.items():
+                terms[each] = terms.get(each, 0) + k * coefficient
+            constant += index.constant * coefficient
+            lanes += index.lanes * coefficient
+        return LinearIndex(terms, constant, lanes)
 
     def value(self) -> ir.Value:
         """Emits the index at lane 0. The constant comes last, so that neighbours share the sum before it."""
@@ -140,8 +147,44 @@ def linear_at(expression: ir.AffineExpr, point: Sequence[LinearIndex]) -> Linear
         return None
 
 
+class _Seen(threading.local):
+    forms: dict[ir.AffineMap, tuple[LinearIndex, ...] | None] | None = None
+
+
+_seen = _Seen()
+
+
+@contextmanager
+def forms_remembered() -> Iterator[None]:
+    """Reads each map once: a pass that emits code asks for the same few maps at every element."""
+    before, _seen.forms = _seen.forms, {}
+    try:
+        yield
+    finally:
+        _seen.forms = before
+
+
+def linear_form(affine_map: ir.AffineMap) -> tuple[LinearIndex, ...] | None:
+    """The results of the map as indices whose variables are the numbers of its dims, or None where one is not linear everywhere."""
+    forms = _seen.forms
+    if forms is None:
+        return _form(affine_map)
+    if affine_map not in forms:
+        forms[affine_map] = _form(affine_map)
+    return forms[affine_map]
+
+
+def _form(affine_map: ir.AffineMap) -> tuple[LinearIndex, ...] | None:
+    dims = [LinearIndex({dim: 1}) for dim in range(affine_map.n_dims)]
+    found = [linear_at(e, dims) for e in affine_map.results]
+    return None if None in found else tuple(index for index in found if index is not None)
+
+
 def linear_results(affine_map: ir.AffineMap, point: Sequence[LinearIndex]) -> list[LinearIndex] | None:
     """The results of the map where its dims have the values `point`, or None where one is not linear."""
+    form = linear_form(affine_map)
+    if form is not None:
+        return [index.at(point) for index in form]
     found = [linear_at(e, point) for e in affine_map.results]
     return None if None in found else [index for index in found if index is not None]
 

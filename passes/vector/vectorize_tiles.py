@@ -25,6 +25,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from ..common.linear_index import forms_remembered
 from ..common.rewriting import functions, walk
 from ..registry import register_pass
 from .nests.kernel import build_kernel
@@ -36,6 +37,6 @@ def vectorize_tiles(module: ir.Operation) -> None:
     for function in functions(module):
         if "hloom.library" in function.attributes or not walk(function, "scf.forall"):
             continue
-        with module.context, function.location:
+        with module.context, function.location, forms_remembered():
             build_kernel(function, target)
             function.erase()

@@ -13,7 +13,7 @@ from torch_mlir.dialects.vector import CombiningKind
 from hloom.dialects.target import target_of
 
 from ...common.control_flow import if_else
-from ...common.linear_index import LinearIndex
+from ...common.linear_index import LinearIndex, linear_form
 from ...common.quotients import is_multiplied, quotient
 from ...common.rewriting import defining_op, value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
@@ -67,6 +67,9 @@ class LanesBody(ScalarBody):
 
     def at(self, m: ir.AffineMap) -> list[Rep]:
         """The results of an indexing map at the body's point."""
+        form, indices = linear_form(m), [index for index in self.indices if isinstance(index, LinearIndex)]
+        if form is not None and len(indices) == len(self.indices):
+            return [index.at(indices) for index in form]
         return [affine(e, self.indices, self._arithmetic) for e in m.results]
 
     def _arithmetic(self, name: str, a: Rep, b: Rep) -> Rep:

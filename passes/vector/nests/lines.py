@@ -198,13 +198,14 @@ class Lines:
     def _taps(self, row: LinearIndex, rows: int) -> list[tuple[int, int, dict[int, LinearIndex]]]:
         """The products of a block: which pixels, row and taps, the same pixels one after the other; none of rows in padding."""
         found = []
+        steps = {d: self._step(d) for d in self.unrolled}
+        row_step = 0 if self.jam is None else self._step(self.jam)
         for tap, u in product(product(*(range(self._extent(d)) for d in self.unrolled)), range(rows)):
             at = dict(zip(self.unrolled, tap))
             if row.is_constant and not all(w.exists(row.constant + u, at[w.tap]) for w in self.across):
                 continue
-            offset = sum(index * self._step(d) for d, index in at.items())
-            offset += 0 if self.jam is None else u * self._step(self.jam)
-            found.append((offset, u, {d: LinearIndex(constant=index) for d, index in at.items()}))
+            offset = sum(index * steps[d] for d, index in at.items())
+            found.append((offset + u * row_step, u, {d: LinearIndex(constant=index) for d, index in at.items()}))
         return sorted(found, key=lambda each: each[:2])
 
     def _indices(self, fixed: dict[int, LinearIndex], row: LinearIndex, start: LinearIndex, lanes: Lanes) -> list[LinearIndex]:
