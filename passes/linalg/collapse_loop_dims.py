@@ -25,6 +25,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import prod
 
 from torch_mlir import ir
@@ -309,11 +310,12 @@ def _reshape_back(old: ir.Value, value: ir.Value) -> None:
     outside = [user for user in users if user.name != "linalg.generic"]
     if not outside:
         return
-    with ir.InsertionPoint(min(outside, key=_place)), old.owner.location:
+    with ir.InsertionPoint(_first(outside)), old.owner.location:
         view = reshape(value, shape_of(old))
     for user in outside:
         user.replace_uses_of_with(old, view)
 
 
-def _place(op: ir.Operation) -> int:
-    return ops_in(op.block).index(op)
+def _first(ops: Sequence[ir.Operation]) -> ir.Operation:
+    """The one that comes before the others in their block."""
+    return reduce(lambda found, op: op if op.is_before_in_block(found) else found, ops)
