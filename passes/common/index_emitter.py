@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from torch_mlir import ir
 
@@ -98,8 +99,8 @@ class AddressEmitter(IndexEmitter):
             return self.sum(terms, constant)
         total = None
         for value, k in terms:
-            term = value if k == 1 else scope.once((operand, value, k, "muli"), lambda: self.scaled(value, k))
-            total = term if total is None else scope.once((operand, total, term), lambda: self.emit("addi", total, term))
+            term = value if k == 1 else scope.once((operand, value, k, "muli"), partial(self.scaled, value, k))
+            total = term if total is None else scope.once((operand, total, term), partial(self.emit, "addi", total, term))
         if total is None:
             return scope.once((operand, constant), lambda: self.constant(constant))
         if not constant:

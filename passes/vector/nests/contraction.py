@@ -228,7 +228,7 @@ class _Contraction:
         extent = self.work.extents[self.jam]
         if isinstance(extent, int):
             for lower, upper, rows in self._blocks(lanes, extent):
-                for_each(0, upper - lower, rows, lambda ahead: block(rows, ahead + lower))
+                self._each_block(lower, upper, rows, block)
             return
         done: int | ir.Value = 0
         for rows in self._falling_sizes(lanes):
@@ -236,6 +236,10 @@ class _Contraction:
             upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
             for_each(done, upper, rows, partial(block, rows))
             done = upper
+
+    @staticmethod
+    def _each_block(lower: int, upper: int, rows: int, block: Callable[[int, LinearIndex], None]) -> None:
+        for_each(0, upper - lower, rows, lambda ahead: block(rows, ahead + lower))
 
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
         """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that leave the same taps out
