@@ -32,7 +32,7 @@ class Capture(Recorder):
         finally:
             self._driver.call("cuGraphDestroy", graph)
 
-    def update(self, graph: CapturedGraph) -> bool:
+    def update(self, graph: Any) -> bool:
         made = self._end()
         status, *_ = self._api.cuGraphExecUpdate(self._api.CUgraphExec(graph.handle), made)
         self._driver.call("cuGraphDestroy", made)
