@@ -4,7 +4,7 @@
 // before are started together, and only the scores are waited for before the softmax; all are there before the sums are rescaled.
 // CHECK-LABEL: gpu.func @scaled
 // CHECK-SAME: !nvgpu.tensormap.descriptor{{.*}}!nvgpu.tensormap.descriptor{{.*}}!nvgpu.tensormap.descriptor
-// CHECK-SAME: hloom.layouts = {heads = "64, 64", stages = "2, 4", tile = "128x64", warps = "8x1"}
+// CHECK-SAME: hloom.layouts = {heads = "64, 64", stages = "4, 4", tile = "128x64", warps = "8x1"}
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 4, 1, 1>
 // CHECK: nvgpu.tma.async.load
 // CHECK: nvvm.wgmma.fence.aligned
