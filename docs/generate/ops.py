@@ -57,7 +57,7 @@ compile for both. The routines, of f32, f64 and their complex numbers, in batche
 are calls of cuSOLVER and cuBLAS: gesdd is gesvd, of the transpose where there are fewer rows than columns. Right eigenvectors alone (geev)
 are cuSOLVER's Xgeev, solutions alone of gtsv cuSPARSE's gtsv2, which says of no matrix that it has no inverse. The rest
 ({", ".join(ON_HOST)}: left eigenvectors, `schur`, `sqrtm`, `hessenberg`, pivoted `qr` in JAX)
-LAPACK computes on the host, which takes copies both ways. None of it has run on a GPU ([cuda.md](cuda.md)). A complex Schur form is
+LAPACK computes on the host, which takes copies both ways. What runs on the GPU ran on an H200 ([cuda.md](cuda.md)). A complex Schur form is
 determined up to the phases of its vectors: LAPACKs of different versions, such as JAX's and hloom's, choose others.
 Where the specification leaves it open, a factor's other triangle is zero, and a matrix that is not positive definite has a factor of NaN.
 In JAX's calls of gesdd, gesvd, syevd, geev and gees, on a CPU, a matrix that is not finite is not computed: `info` is -4, from which JAX
