@@ -86,6 +86,7 @@ def _widen(op: ir.Operation, target: TargetView, wide: dict[ir.Value, ir.Value])
             old.replace_all_uses_with(half)
     op.erase()
     for each in rounded:
+        wide.pop(each.results[0], None)  # what is made later may lie where it lay
         each.erase()
 
 

@@ -40,6 +40,22 @@ func.func @clamp(%a: bf16, %b: bf16, %c: bf16) -> bf16 {
 
 // -----
 
+// Changed: a clamp of f16 drops the rounding between its halves; what is made behind it is not taken for that.
+// CHECK-LABEL: func.func @beside_a_clamp
+// CHECK: %[[LESS:.*]] = arith.subf
+// CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[LESS]] : f32 to f16
+// CHECK-NEXT: %[[EXTENDED:.*]] = arith.extf %[[ROUNDED]] : f16 to f32
+// CHECK-NEXT: math.floor %[[EXTENDED]] : f32
+func.func @beside_a_clamp(%a: f16, %b: f16, %c: f16) -> (f16, f16) {
+  %0 = arith.maximumf %a, %b : f16
+  %1 = arith.minimumf %0, %b : f16
+  %2 = arith.subf %c, %a : f16
+  %3 = math.floor %2 : f16
+  return %1, %3 : f16, f16
+}
+
+// -----
+
 // Changed: Not even a selection of bf16 is left.
 // CHECK-LABEL: func.func @select
 // CHECK: arith.select %arg0, %{{.*}}, %{{.*}} : f32
