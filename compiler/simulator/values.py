@@ -14,6 +14,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from . import floats
+
 DTYPES: dict[str, Any] = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
@@ -157,8 +159,9 @@ def rsqrt(x: np.ndarray) -> np.ndarray:
     return 1.0 / np.sqrt(x)
 
 
-def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    return a * b + c
+def fma(a: Any, b: Any, c: Any) -> np.ndarray:
+    """a * b + c, rounded once: a sum in f64 is a rounding more, which shows where it is half-way between two f32."""
+    return np.asarray(floats.fma(*map(np.asarray, (a, b, c))))
 
 
 def round_half_away(x: np.ndarray) -> np.ndarray:

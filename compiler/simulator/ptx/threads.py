@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import atomics
+from ..floats import maximum, minimum
 from ..lockstep import WARP
 from ..runs import gather, scatter
 from ..values import planes, select
-from .floats import maximum, minimum
 from .spaces import Spaces
 
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 import ml_dtypes
 import numpy as np
 
-from .. import wgmma
+from .. import floats, wgmma
 from ..errors import SimulationError
-from . import bits, conversions, floats, matrices, mbarriers
+from . import bits, conversions, matrices, mbarriers
 from .flow import ARRIVES, LOOKS, Block, Flow, flow_of, registers_of
 from .spaces import RESERVED, WINDOWS
 from .syntax import Address, Entry, Group, Immediate, Instruction, Negated, Operand, Register, Symbol, Variable, place

@@ -1,4 +1,4 @@
-"""Floating-point arithmetic as PTX defines it: each rounding mode, fused multiply-add, subnormals flushed to zero.
+"""Floating-point arithmetic as PTX defines it, for both simulators: each rounding mode, fused multiply-add, subnormals flushed to zero.
 
 A result is first computed in f64, *rounded to odd* (where it is inexact its last bit is set). From that any narrower type can be rounded in
 any way as if from the exact value: f64 has more than twice the bits of f32 and two.
