@@ -161,7 +161,7 @@ def rsqrt(x: np.ndarray) -> np.ndarray:
 
 def fma(a: Any, b: Any, c: Any) -> np.ndarray:
     """a * b + c, rounded once: a sum in f64 is a rounding more, which shows where it is half-way between two f32."""
-    return np.asarray(floats.fma(*map(np.asarray, (a, b, c))))
+    return np.asarray(floats.fma(np.asarray(a), np.asarray(b), np.asarray(c)))
 
 
 def round_half_away(x: np.ndarray) -> np.ndarray:
