@@ -21,8 +21,8 @@ kernel writes and another accesses loses llvm.noalias and llvm.readonly, for its
 
 Must hold: stage gpu, after join-kernels; each group a gpu.func. Declined, with a record (OCCUPANCY): kernels that synchronise parts of
 warps in larger blocks; whole warps have a barrier of their own (nvvm.barrier). Declined without: kernels of more blocks than
-multiprocessors, or that take longer than two launches; tensor maps, scatters; those that a policy's rule keeps alone; what reads a buffer
-otherwise than it was written; @init, which runs once; whatever is no kernel, such as a library call, ends a chain.
+multiprocessors, or that take longer than two launches; tensor maps, wgmma, scatters; those that a policy's rule keeps alone; what reads a
+buffer otherwise than it was written; @init, which runs once; whatever is no kernel, such as a library call, ends a chain.
 """
 
 from __future__ import annotations

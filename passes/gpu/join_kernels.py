@@ -18,7 +18,7 @@ most: the others' lies in the same place. Threads that a smaller kernel has not 
 
 Must hold: stage gpu, each group a gpu.func. Declined, with a record (OCCUPANCY): blocks of which one has more than twice another's
 threads, where they are more than the multiprocessors; parts of warps that synchronise in larger blocks; a kernel that would lose a tenth
-of its resident blocks to what others need; kernels with tensor maps. These keep launches of their own.
+of its resident blocks to what others need; kernels with tensor maps or wgmma. These keep launches of their own.
 """
 
 from __future__ import annotations

@@ -60,6 +60,8 @@ class Kernel:
         """Why it shares its launch with no other; empty if it may."""
         if TENSOR_MAPS in self.op.attributes or UPDATED in self.op.attributes:
             return "it has tensor maps of its buffers, or updates parts of them"
+        if walk(self.op, lambda each: each.name.startswith("nvvm.wgmma")):
+            return "its warp groups multiply together, which other kernels' blocks and threads would not do"
         return ""
 
 
