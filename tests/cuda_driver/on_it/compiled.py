@@ -109,5 +109,5 @@ def test_more_blocks_than_may_be_there_at_once(gpu):
     artifact = loaded(gpu, BLOCK, policy=GENERATED).artifact()
     artifact.manifest["kernels"]["chain_0"]["grid"] = [1 << 12, 1, 1]
     artifact.manifest["made_for"] = made_for(artifact.manifest, artifact.blobs)
-    with pytest.raises(Exception, match="exceeds the limit"):
+    with pytest.raises(Exception, match="COOPERATIVE_LAUNCH_TOO_LARGE"):
         Executable(artifact, CudaDevice)(*block_inputs())
