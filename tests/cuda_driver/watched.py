@@ -15,6 +15,7 @@ import fake_driver
 import numpy as np
 import pytest
 
+from hloom.runtime.cuda.capture import Capture, CapturedGraph
 from hloom.runtime.cuda.driver import Driver
 from hloom.runtime.cuda.recorder import Graph, Recorder
 from hloom.runtime.errors import CudaError
@@ -106,10 +107,10 @@ class WatchedDriver(Driver):
         self._called("allocate", nbytes)
         return self._given(super().allocate_on(stream, nbytes), nbytes)
 
-    def upload(self, address: int, data: Any, stream: int) -> None:
+    def upload(self, address: int, data: Any, stream: int, wait: bool = True) -> None:
         self._called("upload", data.nbytes if hasattr(data, "nbytes") else len(data), stream)
         with self._uncounted():
-            super().upload(address, data, stream)
+            super().upload(address, data, stream, wait)
 
     def download(self, array: np.ndarray, address: int, stream: int) -> None:
         self._called("download", array.nbytes, stream)
@@ -146,6 +147,10 @@ class WatchedDriver(Driver):
         self._called("capture")
         return WatchedRecorder(self, self._device.create_graph_builder().begin_building("relaxed"))
 
+    def capture(self) -> Capture:
+        self._called("capture")
+        return WatchedCapture(self)
+
 
 def _logged(name: str) -> None:
     """For what is logged with its arguments."""
@@ -162,16 +167,21 @@ for _name in ("synchronise", "record", "wait", "has_happened", "await_event"):
     _logged(_name)
 
 
-class WatchedRecorder(Recorder):
-    def finish(self) -> Graph:
+class _Watched:
+    """What both recorders tell."""
+
+    _kind: type
+
+    def finish(self) -> Any:
         if self._driver.fail_finish:
             raise CudaError("cuGraphInstantiate: CUDA_ERROR_OUT_OF_MEMORY")
-        made = WatchedGraph(self._driver, super().finish().object)
+        made = super().finish()
+        made.__class__ = self._kind
         self._driver.graphs.append(made)
         self._driver.log.append(("instantiate",))
         return made
 
-    def update(self, graph: Graph) -> bool:
+    def update(self, graph: Any) -> bool:
         same = not self._driver.fail_update and super().update(graph)
         self._driver.log.append(("update", same))
         return same
@@ -185,14 +195,31 @@ class WatchedRecorder(Recorder):
         super().abandon()
 
 
-class WatchedGraph(Graph):
+class _WatchedGraph:
     def launch(self, stream: int) -> None:
         self._driver._called("launch", self._driver.graphs.index(self), stream)
         super().launch(stream)
 
     @property
     def nodes(self) -> list[tuple]:
-        return [_told(node) for node in self._driver.machine.objects[int(self.object.handle)].nodes]
+        handle = self.handle if isinstance(self, CapturedGraph) else int(self.object.handle)
+        return [_told(node) for node in self._driver.machine.objects[handle].nodes]
+
+
+class WatchedGraph(_WatchedGraph, Graph):
+    pass
+
+
+class WatchedCapturedGraph(_WatchedGraph, CapturedGraph):
+    pass
+
+
+class WatchedRecorder(_Watched, Recorder):
+    _kind = WatchedGraph
+
+
+class WatchedCapture(_Watched, Capture):
+    _kind = WatchedCapturedGraph
 
 
 def _told(node: Node) -> tuple:
