@@ -158,6 +158,8 @@ def _unit(code: Translator, space: str) -> int:
             least = min(least, BYTES.get(parts[-1], 4))
         if parts[:2] == ["cp", "async"] and len(instruction.operands) == 4:
             least = min(least, 1 if parts[2] in ("ca", "cg") else 4)
+        if parts[0] == "ldmatrix":
+            least = min(least, 2)
         if parts[0] == "wgmma" and parts[-1] in _ELEMENT_BYTES:
             least = min(least, _ELEMENT_BYTES[parts[-1]])
     return least
