@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class Driver:
         return int(self._call("cuMemAlloc", nbytes))
 
     def free(self, address: int) -> None:
-        self._release("cuMemFree", address)
+        self._release(lambda: self._call("cuMemFree", address))
 
     def allocate_on(self, stream: int, nbytes: int) -> int:
         """Memory that work enqueued on the stream from now on may use."""
@@ -104,7 +105,7 @@ class Driver:
 
     def free_on(self, stream: int, address: int) -> None:
         """Gives the memory back once what is enqueued on the stream by now has run."""
-        self._release("cuMemFreeAsync", address, self._stream(stream))
+        self._release(lambda: self._call("cuMemFreeAsync", address, self._stream(stream)))
 
     def free_later(self, address: int) -> None:
         """As `free_on`, for memory that others use on streams that are not known, or are gone by now: `free_waiting` frees it.
@@ -137,11 +138,11 @@ class Driver:
         torch = sys.modules.get("torch")
         return torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
-    def _release(self, function: str, *arguments: Any) -> None:
+    def _release(self, free: Callable[[], Any]) -> None:
         """Frees something, from whichever thread the garbage collector runs in, at exit too, when the driver may be gone."""
         try:
             with self.current():
-                self._call(function, *arguments)
+                free()
         except Exception:  # no contextlib: at exit it may be gone
             pass
 
@@ -169,7 +170,7 @@ class Driver:
         return int(self._call("cuStreamCreate", self._api.CUstream_flags.CU_STREAM_NON_BLOCKING.value))
 
     def free_stream(self, stream: int) -> None:
-        self._release("cuStreamDestroy", self._stream(stream))
+        self._release(lambda: self._call("cuStreamDestroy", self._stream(stream)))
 
     def is_captured(self, stream: int) -> bool:
         """Whether what is enqueued on the stream becomes part of somebody's graph instead of running."""
@@ -184,7 +185,7 @@ class Driver:
 
     def free_event(self, event: int) -> None:
         """The event may still be waited for: the driver lets it go when that is over."""
-        self._release("cuEventDestroy", self._api.CUevent(event))
+        self._release(lambda: self._call("cuEventDestroy", self._api.CUevent(event)))
 
     def record(self, event: int, stream: int) -> None:
         self._direct.record(event, stream)
@@ -253,7 +254,7 @@ class Driver:
 
     def free_graph(self, handle: int) -> None:
         """One that Capture made; what of it runs still does."""
-        self._release("cuGraphExecDestroy", self._api.CUgraphExec(handle))
+        self._release(lambda: self._call("cuGraphExecDestroy", self._api.CUgraphExec(handle)))
 
     def launch(self, graph: int, stream: int) -> None:
         """Enqueues a graph that is ready to be launched."""
