@@ -195,30 +195,22 @@ class Run:
         chosen = [case for case in self.index.cases if not self.options.names or case.name in self.options.names]
         rows = [case.row for case in chosen if case.row and not case.error]
         if not self.options.no_kernels:
-            self._measure_kernels(chosen)
-        self._measure_programs([case for case in chosen if not case.row])
+            self._each("kernels", chosen, self.found.kernels)
+        self._each("program", [case for case in chosen if not case.row], self.found.programs, seconds=self.options.seconds)
         for peer in self.options.peers.split(","):
             for row in rows:
                 if PEERS[peer].takes(ROWS[row]) and time.monotonic() < self._end:
                     self._measure(row, peer)
             self.worker(peer).stop()
 
-    def _measure_kernels(self, cases: Sequence[Case]) -> None:
+    def _each(self, what: str, cases: Sequence[Case], found: dict[str, dict[str, Any]], **more: Any) -> None:
+        """Asks for `what` of each case, in a process for all."""
         folder = str(self.options.folder.resolve())
         for case in cases:
             if not case.error and time.monotonic() < self._end:
-                self.found.kernels[case.name] = self.ask("kernels", _CHECK_SECONDS, do="kernels", folder=folder, name=case.name)
+                found[case.name] = self.ask(what, _CHECK_SECONDS, do=what, folder=folder, name=case.name, **more)
                 self.found.write(self.options.out)
-        self.worker("kernels").stop()
-
-    def _measure_programs(self, cases: Sequence[Case]) -> None:
-        folder = str(self.options.folder.resolve())
-        for case in cases:
-            if not case.error and time.monotonic() < self._end:
-                request = {"do": "program", "folder": folder, "name": case.name, "seconds": self.options.seconds}
-                self.found.programs[case.name] = self.ask("programs", _CHECK_SECONDS, **request)
-                self.found.write(self.options.out)
-        self.worker("programs").stop()
+        self.worker(what).stop()
 
     def _measure(self, row: str, peer: str) -> None:
         folder = str(self.options.folder.resolve())

@@ -16,8 +16,7 @@ from hloom.runtime.cuda.arrays import DeviceArray
 from hloom.runtime.cuda.driver import default_driver
 from hloom.runtime.signature import TensorSpec
 
-from ..rows import Row
-from .cases import Index
+from .cases import Case
 from .check import load_case
 from .timing import Launch, Times, call_times, sampled
 
@@ -37,9 +36,9 @@ def facts() -> dict[str, Any]:
     }
 
 
-def copies_ready(row: Row, copies: int, folder: Path) -> tuple[list[np.ndarray], list[Launch]]:
+def copies_ready(case: Case, copies: int, folder: Path) -> tuple[list[np.ndarray], list[Launch]]:
     """The first copy's results, and a call of each copy on arrays of its own."""
-    case, driver = Index.read(folder).case(row.name), default_driver()
+    driver = default_driver()
     launches: list[Launch] = []
     first: list[np.ndarray] = []
     for _ in range(copies):

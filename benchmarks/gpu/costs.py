@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from .cuda_programs import bind, compile_cuda, on_current_stream
+from .peers import captured
 from .timing import device_facts, device_times
 
 _FEW, _MANY = 64, 512
@@ -35,22 +36,12 @@ def costs(seconds: float) -> dict[str, float]:
 
     turn = slope("launch_fmas", 4096, 16384)
     return {
-        "node of a graph, one after the other, us": slope("launch_nothing", _FEW, _MANY, _captured),
+        "node of a graph, one after the other, us": slope("launch_nothing", _FEW, _MANY, captured),
         "launch, one after the other, us": slope("launch_nothing", _FEW, _MANY),
         "barrier of all blocks, us": slope("launch_barriers", _FEW, _MANY),
         "f32 fused multiply-adds, TFLOP/s": _FMAS * facts["multiprocessors"] / turn * 1e-6,
         "copy within the L2, GB/s": _copy_in_l2(seconds),
     }
-
-
-def _captured(call: Callable[[], None]) -> Callable[[], None]:
-    import torch
-
-    call()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    return graph.replay
 
 
 def _copy_in_l2(seconds: float) -> float:
@@ -61,8 +52,9 @@ def _copy_in_l2(seconds: float) -> float:
     source, target = (torch.zeros(_L2_BYTES // 4, device="cuda") for _ in range(2))
     copy = partial(on_current_stream, bind(library.copy, (source.data_ptr(), target.data_ptr()), (_L2_BYTES,)))
 
-    def repeated(count: int) -> Callable[[], None]:
-        return _captured(lambda: [copy() for _ in range(count)] and None)
+    def repeated(count: int) -> None:
+        for _ in range(count):
+            copy()
 
-    few, many = (device_times([repeated(count)], seconds).median for count in (8, 40))
+    few, many = (device_times([captured(partial(repeated, count))], seconds).median for count in (8, 40))
     return 2 * _L2_BYTES * 32 / (many - few) * 1e-3

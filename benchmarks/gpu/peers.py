@@ -44,11 +44,14 @@ class Peer:
 
 
 def _hloom(row: Row, copies: int, folder: Path) -> Ready:
+    return hloom_ready(Index.read(folder).case(row.name), copies, folder)
+
+
+def hloom_ready(case: Case, copies: int, folder: Path) -> Ready:
     """Each copy an executable of its own, for weights are bound; a call is one graph launch, on torch's stream where there is torch."""
     if not has_torch():
-        first, launches = alone.copies_ready(row, copies, folder)
+        first, launches = alone.copies_ready(case, copies, folder)
         return Ready(first, partial(alone.device_times, launches), partial(alone.times_of_calls, launches))
-    case = Index.read(folder).case(row.name)
     launches, first = [], []
     for _ in range(copies):
         exe, inputs = load_case(case, folder)
@@ -58,15 +61,6 @@ def _hloom(row: Row, copies: int, folder: Path) -> Ready:
         launches[-1]()
         first = first or _to_numpy(outputs)
     return _on_torch_stream(first, launches, launches)
-
-
-def program_ready(case: Case, folder: Path) -> Ready:
-    """A program that is no workload, alone: its arrays stay where they are, and may lie in the L2."""
-    exe, inputs = load_case(case, folder)
-    given = _on_gpu(inputs)
-    outputs = _on_gpu([np.empty(spec.shape, spec.numpy_dtype) for spec in exe.signature.outputs])
-    launches = [partial(exe.flat, given, outputs)]
-    return _on_torch_stream([], launches, launches)
 
 
 def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
@@ -90,7 +84,7 @@ def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
             kept.append(parameter.data)
             parameter.data = parameter.data.clone()
         calls.append(partial(function, *given))
-        replays.append(_captured(calls[-1], kept))
+        replays.append(captured(calls[-1], kept))
     return _on_torch_stream(_to_numpy(_listed(calls[0]())), replays, calls)
 
 
@@ -114,7 +108,7 @@ def _cuda(row: Row, copies: int, folder: Path) -> Ready:
         kept += [given, outputs]
         addresses = [array.data_ptr() for array in (*given, *outputs)]
         calls.append(partial(on_current_stream, bind_cuda(row.program, architecture, addresses, sizes)))
-        replays.append(_captured(calls[-1], kept))
+        replays.append(captured(calls[-1], kept))
         first = first or outputs
     calls[0]()
     return _on_torch_stream(_to_numpy(first), replays, calls)
@@ -163,8 +157,8 @@ def _on_torch_stream(results: list[np.ndarray], replays: list[Launch], calls: li
     )
 
 
-def _captured(call: Launch, kept: list[Any]) -> Launch:
-    """A replay of what the call enqueues. What it works on stays in `kept`."""
+def captured(call: Launch, kept: list[Any] | None = None) -> Launch:
+    """A replay of what the call enqueues. What it works on stays in `kept`, where it gives something."""
     import torch
 
     stream = torch.cuda.Stream()
@@ -176,7 +170,8 @@ def _captured(call: Launch, kept: list[Any]) -> Launch:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         results = call()
-    kept += [graph, results]
+    if kept is not None:
+        kept += [graph, results]
     return graph.replay
 
 
@@ -189,7 +184,7 @@ def _listed(results: Any) -> list[Any]:
 
 
 def _to_numpy(tensors: Any) -> list[np.ndarray]:
-    return [(tensor if tensor.is_complex() else tensor.float()).cpu().numpy() for tensor in tensors]
+    return [(tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy() for tensor in tensors]
 
 
 PEERS = {

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.gpu import alone
-from benchmarks.gpu.cases import Case, Index, checksum, random_inputs
-from benchmarks.rows import Row
+from benchmarks.gpu.cases import Case, checksum, random_inputs
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
 from hloom.runtime.executable import load
@@ -22,8 +21,7 @@ TANH = """func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 def test_copies_take_turns(gpu, tmp_path):
     Compilation(load_program(TANH), target="sm_90a").artifact().save(tmp_path / "tanh.hloom")
     inputs = random_inputs(load(tmp_path / "tanh.hloom").signature.inputs, seed=0)
-    Index("sm_90a", "today", [Case("tanh", checksum=checksum(inputs, {}))]).write(tmp_path)
-    results, launches = alone.copies_ready(Row("tanh", "tanh", "", list), 2, tmp_path)
+    results, launches = alone.copies_ready(Case("tanh", checksum=checksum(inputs, {})), 2, tmp_path)
     np.testing.assert_allclose(results[0], np.tanh(inputs[0]), rtol=1e-5, atol=1e-6)
     on_device, calls = alone.device_times(launches, 0.01), alone.times_of_calls(launches, 0.01)
     assert len(launches) == 2 and on_device.samples >= 5 and on_device.median > 0 and calls.median > 0
