@@ -99,25 +99,28 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
 
 
 class TorchAddresses:
-    """Where plain torch tensors lie that are what the specs say and dense; None of any other value, at which `view` must look.
+    """Where plain torch tensors lie that are what the specs say and dense; None of any other value, at which `view` must look (on a GPU
+    `locate`). They are to lie on the CPU, or on the GPU of that index.
 
     A program may take a thousand of them, so what a spec asks for is looked up once.
     """
 
-    def __init__(self, specs: Sequence[TensorSpec]):
-        torch = sys.modules["torch"]
+    def __init__(self, specs: Sequence[TensorSpec], gpu: int | None = None):
+        torch, self._gpu = sys.modules["torch"], gpu
         self._plain = torch.Tensor, torch.nn.Parameter
         types = {name: getattr(torch, own, None) for own, name in TORCH_NAMES.items()}
         self._wanted = [(spec.shape, types.get(spec.dtype), spec.dtype.startswith("complex")) for spec in specs]
 
     def of(self, values: Sequence[Any]) -> list[int | None]:
         tensor, parameter = self._plain
+        gpu = self._gpu
         found: list[int | None] = []
         for value, (shape, dtype, may_be_conjugate) in zip(values, self._wanted):
             address = None
             if (type(value) is tensor or type(value) is parameter) and value.dtype is dtype and value.shape == shape:
                 try:
-                    plain = value.is_contiguous() and value.is_cpu and not value.is_neg()
+                    there = value.is_cpu if gpu is None else value.is_cuda and value.get_device() == gpu
+                    plain = there and value.is_contiguous() and not value.is_neg()
                     address = value.data_ptr() if plain and not (may_be_conjugate and value.is_conj()) else None
                 except (RuntimeError, NotImplementedError):
                     pass

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,22 +56,6 @@ def caller_streams(values: Iterable[Any], index: int) -> list[int]:
             with cupy.cuda.Device(index):
                 found.append(cupy.cuda.get_current_stream().ptr)
     return found if len(found) < 2 or found[0] != found[1] else found[:1]
-
-
-def torch_addresses(specs: Sequence[TensorSpec], values: Sequence[Any], index: int) -> list[int] | None:
-    """Where tensors of torch's lie that a program uses as they are; None where one is anything else, which `locate` looks into."""
-    torch = sys.modules.get("torch")
-    if torch is None or len(specs) != len(values):
-        return None
-    kind, found = torch.Tensor, []
-    for spec, value in zip(specs, values):
-        if not isinstance(value, kind) or not value.is_cuda or value.shape != spec.shape or torch_name(value.dtype) != spec.dtype:
-            return None
-        address = value.data_ptr() if value.get_device() == index else 1
-        if address % ALIGNMENT or not value.is_contiguous() or value.is_neg() or is_conjugate(spec, value):
-            return None
-        found.append(address)
-    return found
 
 
 def locate(spec: TensorSpec, value: Any, driver: Any, stream: int, *, writable: bool = False) -> Located:

@@ -8,6 +8,8 @@ of the host go in or come out.
 
 from __future__ import annotations
 
+import functools
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +21,9 @@ from ..artifact import Buffer
 from ..errors import ArityError, CudaError, DamagedFileError
 from ..program import LoadedProgram, Slot
 from ..signature import TensorSpec
-from ..tensors import TO_KIND, refuse_overlap
+from ..tensors import TO_KIND, TorchAddresses, refuse_overlap
 from ..thunks import read_program
-from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_result, torch_addresses
+from .arrays import ALIGNMENT, Located, caller_streams, finished, locate, new_result
 from .driver import default_driver
 from .graphs import Addresses, GraphCache, recording
 from .kinds import profile
@@ -208,17 +210,20 @@ class CudaDevice:
 
     # Calling.
 
+    @functools.cached_property
+    def _torch_addresses(self) -> tuple[TorchAddresses, TorchAddresses]:
+        signature, index = self.program.signature, self._driver.index
+        return TorchAddresses(signature.inputs, index), TorchAddresses(signature.outputs, index)
+
     def call(self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, *, in_place: bool = False) -> list[Any]:
         with self._turn([*inputs, *(outputs or ())]) as (stream, used):
-            specs, driver = self.program.signature.inputs, self._driver
             if outputs is not None and self._call_again(inputs, outputs, stream):
                 return list(outputs)
-            for spec, value in zip(specs, inputs):
-                used.append(locate(spec, value, driver, stream))
-            found = used[:]
+            specs = self.program.signature.inputs
+            found = [self._locate(spec, value, stream, used) for spec, value in zip(specs, inputs)]
             addresses = [self._input(place, found[place], specs[place], stream) for place in self._places]
             if any(located.host is not None for located in found):
-                driver.synchronise(stream)  # the caller may change what it gave
+                self._driver.synchronise(stream)  # the caller may change what it gave
             if outputs is None:
                 return self._call_fresh(found, addresses, stream)
             self._call_into(outputs, addresses, found, stream, used)
@@ -227,13 +232,14 @@ class CudaDevice:
     def _call_again(self, inputs: Sequence[Any], outputs: Sequence[Any], stream: int) -> bool:
         """A call on tensors of torch's where a graph was kept for their addresses, so that nothing is left to be looked at: whether it is
         one. The call that made the graph saw that outputs overlap nothing."""
-        signature, index = self.program.signature, self._driver.index
-        found = torch_addresses(signature.inputs, inputs, index)
-        results = torch_addresses(signature.outputs, outputs, index) if found is not None else None
-        if found is None or results is None:
+        if "torch" not in sys.modules or len(self._places) != len(inputs) or len(outputs) != len(self.program.signature.outputs):
             return False
-        graph = self._graphs.kept((*[found[place] for place in self._places], *[results[number] for _, number in self._written]))
-        if graph is None or len(self._places) != len(found):
+        given, results = (lookup.of(values) for lookup, values in zip(self._torch_addresses, (inputs, outputs)))
+        if None in given or None in results:
+            return False
+        places = (*[given[place] for place in self._places], *[results[number] for _, number in self._written])
+        graph = self._graphs.kept(places)  # type: ignore[arg-type]
+        if graph is None:
             return False
         self._launched_ns = time.monotonic_ns()
         graph.launch(stream)

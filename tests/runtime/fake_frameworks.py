@@ -23,7 +23,7 @@ class Tensor(FakeGpuArray):
 
     def __init__(self, array: Any):
         super().__init__(array)
-        self.dtype, self.shape, self.stream = "torch.float32", self.host.shape, Torch.stream
+        self.dtype, self.shape, self.stream = Torch.float32, self.host.shape, Torch.stream
 
     def __del__(self) -> None:
         memory = self._raw
@@ -66,16 +66,18 @@ class Torch:
     """The module `torch`, which works on stream 21."""
 
     Tensor = Tensor
+    nn = SimpleNamespace(Parameter=Tensor)
     stream = 21
     gpu = Gpu()
-    float32 = np.float32
+    float32 = "torch.float32"
 
     def __init__(self) -> None:
         self._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda index: self.stream)
 
     def empty(self, shape: Any, dtype: Any, device: str) -> Tensor:
         assert device == "cuda:0"
-        return Tensor(np.zeros(shape, dtype))
+        assert dtype == self.float32
+        return Tensor(np.zeros(shape, np.float32))
 
 
 class Cupy:

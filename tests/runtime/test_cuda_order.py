@@ -17,6 +17,7 @@ from cuda_programs import KERNELS, N, chain, leaves_nothing_behind, loaded
 from fake_driver import FakeDriver, FakeGpuArray, at, check_used
 from fake_frameworks import Cupy, Tensor, Torch, ndarray
 
+from hloom.runtime.cuda import device
 from hloom.runtime.cuda.arrays import DeviceArray
 from hloom.runtime.dlpack import take
 from hloom.runtime.errors import CudaError, InputError
@@ -263,6 +264,19 @@ def test_a_new_stream_at_the_place_of_an_old_one_waits_too(chained):
     before = len(driver.calls("wait"))
     exe(x, x)
     assert ("wait", Torch.stream, exe.device._done) in driver.calls("wait")[before:]
+
+
+def test_a_call_on_tensors_of_before_looks_at_their_addresses_alone(chained, monkeypatch):
+    exe, driver = chained
+    x, y, out = Tensor(ONES), Tensor(2 * ONES), Tensor(0 * ONES)
+    exe.run((x, y), out)
+    monkeypatch.setattr(device, "locate", lambda *_, **__: pytest.fail("looked at"))
+    exe.run((x, y), out)
+    driver.gpu.finish(Torch.stream)
+    assert out.host.tolist() == [6] * N and len(driver.calls("launch")) == 2
+    x.is_dense = False  # as a transposition in place makes it
+    with pytest.raises(pytest.fail.Exception, match="looked at"):
+        exe.run((x, y), out)
 
 
 def test_a_stream_that_is_captured_is_refused(chained):
