@@ -27,6 +27,7 @@ from typing import Any
 from ..report import DOCUMENT, write_section
 from ..settings import BUILD
 from .cases import INDEX, Case, Index
+from .models import PEERS as MODEL_PEERS
 from .one_page import write_page
 from .peers import PEERS
 from .processes import Worker
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     compiling = argparse.ArgumentParser(add_help=False)
     compiling.add_argument("--target", default=None, help="by default that of the GPU that is there")
     compiling.add_argument("--programs", type=Path, action="append", default=[], metavar="FOLDER", help="of .mlir files; again for more")
+    compiling.add_argument("--models", type=_names, default=[], metavar="NAME,NAME", help="of models.txt; * stands for anything")
     measuring = argparse.ArgumentParser(add_help=False)
     measuring.add_argument("--device", choices=("cuda", "simulator"), default="cuda")
     measuring.add_argument("--seconds", type=float, default=0.5, help="of samples, of each time")
@@ -108,11 +110,12 @@ def _target_here() -> str:
 
 def _prepare(options: argparse.Namespace) -> None:
     from .pack import pack
-    from .prepare import EXAMPLES, prepare
+    from .prepare import EXAMPLES, prepare, prepare_models
 
     given = [Path(folder) for folder in os.environ.get("HLOOM_PROGRAMS", "").split(os.pathsep) if folder]
     target = options.target or _target_here()
     index = prepare(options.folder, target, options.names, [EXAMPLES, *given, *options.programs])
+    prepare_models(options.folder, target, options.models, index)
     pack(options.folder, target)
     size = sum(path.stat().st_size for path in options.folder.rglob("*"))
     failed = [case.name for case in index.cases if case.error]
@@ -197,10 +200,13 @@ class Run:
         if not self.options.no_kernels:
             self._each("kernels", chosen, self.found.kernels)
         self._each("program", [case for case in chosen if not case.row], self.found.programs, seconds=self.options.seconds)
+        models = [name for name in self.index.models if not self.options.names or name in self.options.names]
         for peer in self.options.peers.split(","):
             for row in rows:
-                if PEERS[peer].takes(ROWS[row]) and time.monotonic() < self._end:
-                    self._measure(row, peer)
+                if PEERS[peer].takes(ROWS[row]):
+                    self._measure("measure", self.found.times, peer, row)
+            for model in models if peer in MODEL_PEERS else ():
+                self._measure("model", self.found.models, peer, model)
             self.worker(peer).stop()
 
     def _each(self, what: str, cases: Sequence[Case], found: dict[str, dict[str, Any]], **more: Any) -> None:
@@ -212,13 +218,14 @@ class Run:
                 self.found.write(self.options.out)
         self.worker(what).stop()
 
-    def _measure(self, row: str, peer: str) -> None:
-        folder = str(self.options.folder.resolve())
-        request = {"do": "measure", "folder": folder, "row": row, "peer": peer, "seconds": self.options.seconds}
+    def _measure(self, what: str, found: dict[str, dict[str, Any]], peer: str, name: str) -> None:
+        if time.monotonic() > self._end:
+            return
+        request = {"do": what, "folder": str(self.options.folder.resolve()), "name": name, "peer": peer, "seconds": self.options.seconds}
         answer = self.ask(peer, _MEASURE_SECONDS, **request)
-        self.found.times.setdefault(row, {})[peer] = answer
+        found.setdefault(name, {})[peer] = answer
         times = [f"{answer[what]['median']:.1f} us {words}" for what, words in _TIMES.items() if what in answer]
-        print(f"{row}, {peer}: {', '.join(times)} {problem(answer)}".rstrip(), flush=True)
+        print(f"{name}, {peer}: {', '.join(times)} {problem(answer)}".rstrip(), flush=True)
         self.found.write(self.options.out)
 
 

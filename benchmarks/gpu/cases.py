@@ -6,12 +6,13 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..rows import rounded
+from ..rows import Row, rounded
 from .rows import ROWS
 
 INDEX = "index.json"
@@ -41,6 +42,8 @@ class Index:
     target: str
     prepared_on: str
     cases: list[Case] = field(default_factory=list)
+    models: dict[str, float] = field(default_factory=dict)
+    """Name → seconds of its compilation (models.py)."""
 
     def write(self, folder: Path) -> None:
         (folder / INDEX).write_text(json.dumps(asdict(self), indent=1) + "\n")
@@ -48,7 +51,7 @@ class Index:
     @staticmethod
     def read(folder: Path) -> Index:
         data: dict[str, Any] = json.loads((folder / INDEX).read_text())
-        return Index(data["target"], data["prepared_on"], [Case(**case) for case in data["cases"]])
+        return Index(**{**data, "cases": [Case(**case) for case in data["cases"]]})
 
     def case(self, name: str) -> Case:
         return next(case for case in self.cases if case.name == name)
@@ -57,14 +60,19 @@ class Index:
 def values(case: Case, folder: Path, signature: Any) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
     """The inputs of a call, and the bound values by index."""
     if case.row:
-        row = ROWS[case.row]
-        inputs, weights = row.inputs(), row.weights()
+        inputs, weights = drawn(ROWS[case.row])
         return inputs, {len(inputs) + index: weight for index, weight in enumerate(weights)}
     specs = signature.inputs
     if not case.stored:
         return random_inputs(specs, case.seed), {}
     with np.load(folder / f"{case.name}.npz") as arrays:
         return [from_bytes(arrays[f"in{index}"], spec) for index, spec in enumerate(specs)], {}
+
+
+@lru_cache(1)
+def drawn(row: Row) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Inputs and weights of a workload, which its copies share until they are on the GPU."""
+    return list(row.inputs()), list(row.weights())
 
 
 def from_bytes(data: np.ndarray, spec: Any) -> np.ndarray:

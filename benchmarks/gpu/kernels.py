@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,10 @@ def kernel_times(folder: Path, name: str) -> list[dict[str, Any]]:
     An event before and one behind each keep neighbours from overlapping, and take a microsecond or so themselves. Inputs are copied before
     each call, so small ones lie in the L2.
     """
-    exe, inputs = load_case(Index.read(folder).case(name), folder, ending=MEASURED)
+    return thunk_times(*load_case(Index.read(folder).case(name), folder, ending=MEASURED))
+
+
+def thunk_times(exe: Any, inputs: Sequence[Any]) -> list[dict[str, Any]]:
     times: dict[int, float] = {}
     for _ in range(_CALLS):
         exe.flat(inputs)

@@ -17,7 +17,7 @@ import numpy as np
 from ..peers import to_torch
 from ..rows import Row
 from . import alone
-from .cases import Case, Index
+from .cases import Case, Index, drawn
 from .check import load_case
 from .cuda_programs import FUNCTIONS, STEPS, bind_cuda, on_current_stream
 from .timing import Launch, Times, call_times, device_facts, device_times, has_torch
@@ -63,8 +63,8 @@ def hloom_ready(case: Case, copies: int, folder: Path) -> Ready:
     return _on_torch_stream(first, launches, launches)
 
 
-def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
-    """Compiled once; the calls of each copy, with parameters of its own, are captured in a CUDA graph."""
+def _torch(compiles: bool, row: Row, copies: int, folder: Path) -> Ready:
+    """Compiled once, or eager; the calls of each copy, with parameters of its own, are captured in a CUDA graph."""
     import torch
 
     from ..torch_programs import PROGRAMS
@@ -73,13 +73,14 @@ def _torch_compile(row: Row, copies: int, folder: Path) -> Ready:
     torch.set_default_device("cuda")
     torch.set_grad_enabled(False)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    function = PROGRAMS[row.program](_on_gpu(row.weights()), torch.compile)
+    inputs, weights = drawn(row)
+    function = PROGRAMS[row.program](_on_gpu(weights), torch.compile if compiles else lambda function: function)
     parameters = list(function.parameters()) if isinstance(function, torch.nn.Module) else []
     calls: list[Launch] = []
     replays: list[Launch] = []
     kept: list[Any] = []
     for _ in range(copies):
-        given = _on_gpu(row.inputs())
+        given = _on_gpu(inputs)
         for parameter in parameters:
             kept.append(parameter.data)
             parameter.data = parameter.data.clone()
@@ -97,8 +98,8 @@ def _cuda(row: Row, copies: int, folder: Path) -> Ready:
     replays: list[Launch] = []
     kept: list[Any] = []
     first: list[Any] = []
+    inputs = drawn(row)[0]
     for _ in range(copies):
-        inputs = row.inputs()
         given = _on_gpu(inputs)
         if row.program.startswith("cartpole"):
             outputs = [torch.empty_like(given[0]), torch.empty(inputs[0].shape[1], device="cuda")]
@@ -122,7 +123,8 @@ def _jax(row: Row, copies: int, folder: Path) -> Ready:
 
     jax.config.update("jax_default_matmul_precision", "highest")
     function = getattr(importlib.import_module("benchmarks.jax_programs"), row.program)
-    sets = [[jax.device_put(array) for array in (*row.inputs(), *row.weights())] for _ in range(copies)]
+    inputs, weights = drawn(row)
+    sets = [[jax.device_put(array) for array in (*inputs, *weights)] for _ in range(copies)]
 
     def one_after_the_other(sets: Any) -> Any:
         results: list[Any] = []
@@ -193,6 +195,7 @@ PEERS = {
         Peer("hloom", "hloom", _hloom, lambda row: True),
         Peer("cuda", "CUDA", _cuda, lambda row: row.program in FUNCTIONS),
         Peer("jax", "JAX", _jax, modules=("jax",)),
-        Peer("compile", "torch.compile", _torch_compile),
+        Peer("compile", "torch.compile", partial(_torch, True)),
+        Peer("eager", "torch, eager", partial(_torch, False), lambda row: not row.policy and not row.program.startswith("cartpole")),
     ]
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import fnmatch
 import importlib
 import io
 import os
@@ -28,6 +29,7 @@ from ..settings import ROOT
 from .cases import Case, Index, checksum, from_bytes, random_inputs
 from .expected import difference, keep
 from .kernels import MEASURED
+from .models import MODELS
 from .rows import ROWS
 
 EXAMPLES = ROOT / "examples"
@@ -50,6 +52,22 @@ def prepare(folder: Path, target: str, names: Sequence[str], sources: Sequence[P
         index.write(folder)
         print(f"{case.name}: {case.error or f'{case.compile_seconds:.2f} s'}", flush=True)
     return index
+
+
+def prepare_models(folder: Path, target: str, patterns: Sequence[str], index: Index) -> None:
+    """Adds the models that a pattern names to the folder."""
+    from ..layers import modules
+
+    for name in [name for name in MODELS if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]:
+        module, tensors = modules.make(MODELS[name]), modules.tensors(MODELS[name])
+        start = time.perf_counter()
+        for ending, profile in ((".hloom", False), (MEASURED, True)):
+            program = load_program(module, tensors)
+            compilation = Compilation.of_program(program, name, target=target, profile=profile)
+            compilation.artifact().save(folder / f"{name}{ending}")
+            index.models.setdefault(name, time.perf_counter() - start)
+        index.write(folder)
+        print(f"{name}: {index.models[name]:.1f} s", flush=True)
 
 
 def _programs(sources: Sequence[Path]) -> dict[str, Path]:

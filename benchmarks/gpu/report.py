@@ -26,6 +26,9 @@ GB/s count inputs, weights and results once. Bold: hloom is slower. Numbers are 
 
 KERNELS = """The dearest thunks of each program, by events in its graph, which take a microsecond or so themselves; beside it the least that
 the compiler thinks possible, and what bounds it."""
+MODELS = """Public models with random weights, compiled without them and bound on the GPU. Microseconds, medians: on the device (torch's
+calls captured in a graph), and of a call from Python. Ratio: hloom's time on the device over torch.compile's, or eager's. Off: the norm of
+the difference from eager's results in f32 (of an f32 model in f64) over their norm."""
 PROGRAMS = "Examples and model programs, hloom alone: their arrays stay where they are. Microseconds, median / least."
 _DEAREST = 3
 
@@ -48,6 +51,8 @@ class Found:
     """By case what kernels.py found; or `error`."""
     programs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By case that is no workload `device` and `call`, as in `times`; or `error`."""
+    models: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """By model and peer what models.py found; or `error`."""
     times: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By workload and peer: `device` and `call` in microseconds, `copies`, `bytes`, `differs`; or `error`."""
 
@@ -66,7 +71,7 @@ class Found:
 
     def failed(self) -> list[str]:
         """The cases that did not pass, and the workloads on which hloom could not be timed or was wrong."""
-        timed = [row for row, peers in self.times.items() if problem(peers.get("hloom", {}))]
+        timed = [row for row, peers in (*self.times.items(), *self.models.items()) if problem(peers.get("hloom", {}))]
         return [*(name for name, found in self.checks.items() if problem(found)), *timed]
 
 
@@ -87,21 +92,38 @@ def section(found: Found) -> str:
         parts += ["### Run time", HOW, "On the device:", _times(found, "device")]
         parts += ["hloom's median over each peer's:", _ratios(found)] if len(_peers(found)) > 1 else []
         parts += ["A call:", _times(found, "call")]
+    if found.models:
+        parts += ["### Models", MODELS, _models(found)]
     if found.programs:
         parts += ["### Programs", PROGRAMS, _programs(found)]
-    if found.kernels:
+    if found.kernels or found.models:
         parts += ["### Kernels", KERNELS, _kernels(found)]
     if found.checks:
         parts += ["### Correctness", _checks(found)]
-    notes = [
-        f"- {ROWS[row].title}, {PEERS[peer].title}: {problem(one)}"
-        for row, peers in found.times.items()
-        for peer, one in peers.items()
-        if problem(one)
-    ]
+    timed = {ROWS[row].title: peers for row, peers in found.times.items()} | found.models
+    failures = [(title, peer, problem(one)) for title, peers in timed.items() for peer, one in peers.items() if problem(one)]
+    notes = [f"- {title}, {PEERS[peer].title}: {words}" for title, peer, words in failures]
     if notes:
         parts += ["### Failures and differences", "\n".join(notes)]
     return "\n\n".join(parts)
+
+
+def _models(found: Found) -> str:
+    peers = [peer for peer in PEERS if any(peer in one for one in found.models.values())]
+    lines = []
+    for name, one in found.models.items():
+        cells = [_model_cell(one.get(peer, {})) for peer in peers]
+        ours, *theirs = (one.get(peer, {}).get("device") for peer in ("hloom", "compile", "eager"))
+        ratios = [_ratio(ours["median"] / other["median"]) if ours and other else "–" for other in theirs]
+        off = [f"{one['hloom'][of]:.0e}" if of in one.get("hloom", {}) else "–" for of in ("off", "eager_off")]
+        lines.append([name, *cells, *ratios, *off])
+    return table(["model", *(PEERS[peer].title for peer in peers), "beside compiled", "beside eager", "off", "eager off"], lines)
+
+
+def _model_cell(one: dict[str, Any]) -> str:
+    if "device" not in one:
+        return "failed" if "error" in one else "–"
+    return f"{_number(one['device']['median'])}, {_number(one['call']['median'])}" + " differs" * bool(one.get("differs"))
 
 
 def _programs(found: Found) -> str:
@@ -114,7 +136,8 @@ def _programs(found: Found) -> str:
 
 def _kernels(found: Found) -> str:
     lines = []
-    for name, answer in found.kernels.items():
+    of_models = {name: one["hloom"] for name, one in found.models.items() if "kernels" in one.get("hloom", {})}
+    for name, answer in (found.kernels | of_models).items():
         if "error" in answer:
             lines.append([name, "failed", answer["error"].replace("|", "/"), "", "", ""])
         for kernel in sorted(answer.get("kernels", ()), key=lambda one: -one["us"])[:_DEAREST]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..rows import Row
-from .cases import Index
+from .cases import Index, drawn
 from .check import check, simulator
 from .costs import costs
 from .expected import difference
@@ -44,12 +44,12 @@ def measure_ceilings(seconds: float) -> dict[str, Any]:
     return {"ceilings": ceilings(seconds)}
 
 
-def measure(folder: str, row: str, peer: str, seconds: float) -> dict[str, Any]:
+def measure(folder: str, name: str, peer: str, seconds: float) -> dict[str, Any]:
     from .timing import copies_for
 
     for module in PEERS[peer].modules:
         importlib.import_module(module)
-    workload = ROWS[row]
+    workload = ROWS[name]
     nbytes = least_bytes(workload, Path(folder))
     copies = copies_for(nbytes, facts()["l2_bytes"])
     ready = PEERS[peer].prepare(workload, copies, Path(folder))
@@ -76,10 +76,17 @@ def measure_program(folder: str, name: str, seconds: float) -> dict[str, Any]:
     return {"device": asdict(ready.device(seconds)), "call": asdict(ready.call(seconds))}
 
 
+def measure_one_model(folder: str, name: str, peer: str, seconds: float) -> dict[str, Any]:
+    from .models import measure_model
+
+    return measure_model(Path(folder), name, peer, seconds)
+
+
 def least_bytes(row: Row, folder: Path) -> int:
     """What a call must move at least: inputs, weights and results, each once."""
-    given = sum(array.nbytes for array in (*row.inputs(), *row.weights()))
-    width = row.inputs()[0].dtype.itemsize
+    inputs, weights = drawn(row)
+    given = sum(array.nbytes for array in (*inputs, *weights))
+    width = inputs[0].dtype.itemsize
     with np.load(folder / f"{row.name}.npz") as kept:
         return given + sum(int(np.prod(kept[name])) * width for name in kept if name.endswith(".shape"))
 
@@ -97,6 +104,7 @@ COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "ceilings": measure_ceilings,
     "measure": measure,
     "program": measure_program,
+    "model": measure_one_model,
     "kernels": measure_kernels,
     "costs": measure_costs,
 }

@@ -49,6 +49,17 @@ def test_kernels_programs_and_costs(found):
     assert "| kmeans | 20 / 19 | 25 / 24 |" in text and "| lstm | failed | no |" in text
 
 
+def test_models(found):
+    measured = {"off": 2e-3, "eager_off": 3e-3, **_one(10.0)}
+    found.models = {
+        "net": {"hloom": measured, "compile": {**_one(20.0)}, "eager": {"error": "no memory"}},
+        "other": {"hloom": {"error": "no"}},
+    }
+    text = section(found)
+    assert "| net | 10, 30 | 20, 40 | failed | 0.50 | – | 2e-03 | 3e-03 |" in text
+    assert "- net, torch, eager: no memory" in text and "- other, hloom: no" in text and "other" in found.failed()
+
+
 def test_what_failed(found):
     assert found.failed() == ["chain", "mlp_bf16"]
 
