@@ -50,6 +50,7 @@ STABLEHLO = [
     "channels-last",
     # what the above has opened up
     "cse",
+    "fold-indices",
     "simplify-stablehlo",
     "simplify-loops",
     "hoist-products",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..peers import to_torch
+from ..rows import ROWS as OF_F32
 from ..rows import Row
 from . import alone
 from .cases import Case, Index, drawn
@@ -32,6 +33,8 @@ class Ready:
     results: list[np.ndarray]
     device: Callable[[float], Times]
     call: Callable[[float], Times]
+    kept: Any = None
+    """What the launches work on, where they do not hold it themselves."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def _torch(compiles: bool, row: Row, copies: int, folder: Path) -> Ready:
             parameter.data = parameter.data.clone()
         calls.append(partial(function, *given))
         replays.append(captured(calls[-1], kept))
-    return _on_torch_stream(_to_numpy(_listed(calls[0]())), replays, calls)
+    return _on_torch_stream(_to_numpy(_listed(calls[0]())), replays, calls, kept)
 
 
 def _cuda(row: Row, copies: int, folder: Path) -> Ready:
@@ -112,7 +115,7 @@ def _cuda(row: Row, copies: int, folder: Path) -> Ready:
         replays.append(captured(calls[-1], kept))
         first = first or outputs
     calls[0]()
-    return _on_torch_stream(_to_numpy(first), replays, calls)
+    return _on_torch_stream(_to_numpy(first), replays, calls, kept)
 
 
 def _jax(row: Row, copies: int, folder: Path) -> Ready:
@@ -149,13 +152,14 @@ def _jax(row: Row, copies: int, folder: Path) -> Ready:
     return Ready(first, device, lambda seconds: call_times(calls, lambda: jax.block_until_ready(last[0]), seconds))
 
 
-def _on_torch_stream(results: list[np.ndarray], replays: list[Launch], calls: list[Launch]) -> Ready:
+def _on_torch_stream(results: list[np.ndarray], replays: list[Launch], calls: list[Launch], kept: Any = None) -> Ready:
     import torch
 
     return Ready(
         results,
         lambda seconds: device_times(replays, seconds),
         lambda seconds: call_times(calls, torch.cuda.synchronize, seconds),
+        kept,
     )
 
 
@@ -193,7 +197,7 @@ PEERS = {
     peer.name: peer
     for peer in [
         Peer("hloom", "hloom", _hloom, lambda row: True),
-        Peer("cuda", "CUDA", _cuda, lambda row: row.program in FUNCTIONS),
+        Peer("cuda", "CUDA", _cuda, lambda row: row.program in FUNCTIONS and row.name in OF_F32),
         Peer("jax", "JAX", _jax, modules=("jax",)),
         Peer("compile", "torch.compile", partial(_torch, True)),
         Peer("eager", "torch, eager", partial(_torch, False), lambda row: not row.policy and not row.program.startswith("cartpole")),

@@ -157,9 +157,11 @@ def splats(op: ir.Operation, args: Arrays) -> np.ndarray | None:
 
 
 def broadcast(op: ir.Operation, args: Arrays) -> np.ndarray:
-    """Only where the result has no more elements than the operand: unit dimensions come and dimensions change places."""
     dimensions = integers(op, "broadcast_dimensions")
-    return reshape(op, [args[0].transpose(sorted(range(len(dimensions)), key=dimensions.__getitem__))])
+    shape = ir.RankedTensorType(op.results[0].type).shape
+    turned = args[0].transpose(sorted(range(len(dimensions)), key=dimensions.__getitem__))
+    sizes = dict(zip(sorted(dimensions), turned.shape))
+    return np.broadcast_to(turned.reshape([sizes.get(d, 1) for d in range(len(shape))]), shape)
 
 
 def concatenate(op: ir.Operation, args: Arrays) -> np.ndarray:

@@ -18,6 +18,9 @@ group is marked `hloom.online`, and what is of a row alone (the sum that weights
 
     dot_general(softmax(s), v)      becomes      dot_general(exp(s - max), v) / sum
 
+Its kernel finds operands by any strides, and knows its rows and columns: calls before and behind that only move elements (heads out of a
+projection, and back) go into the dimension numbers of the contractions, and masks made of indices into the group (chains/moves.py).
+
 Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, a policy's `use = "apart"` for either
 contraction; on CPUs right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs other types, heads wider than 128, rows
 that are no maximum and a sum which can be rescaled (chains/online.py), what is not evaluated at a row and a column, and no gain in price.
@@ -34,12 +37,13 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.attention import ONLINE
 from ..common.contraction import LIVE
-from ..common.rewriting import i64_array, i64_attr, integer, walk
+from ..common.rewriting import erase_unused, i64_array, i64_attr, integer, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
 from .chains.bodies import call_in_place, function_of, named
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
 from .chains.masks import Masks
+from .chains.moves import fold_moves, made_of_indices, moves_around
 from .chains.on_gpu import obstacle as on_gpu_obstacle
 from .chains.on_gpu import price, unknown_op
 from .chains.online import apply, online
@@ -50,74 +54,121 @@ from .planner.policy import APART, Choice, policy_of
 
 Refusal = tuple[DecisionCode, list[str], str, str]
 """A record: code, groups, reason and edge."""
+Joined = tuple[list[ir.Operation], ir.Operation, ir.Operation, list[ir.Value]]
+"""Calls, the function that does what they do, the second contraction in it, and its operands."""
 
 
 @register_pass("join-contractions", "makes one group of two contractions and the reductions of rows between them", ops=("func.call",))
 def join_contractions(module: ir.Operation) -> None:
-    target = target_of(module)
-    on_gpu = target.kind == "cuda"
-    groups, policy = groups_of(module, libraries=on_gpu), policy_of(module)
-    joined: dict[str, str] = {}
-    parts: set[str] = set()
-    notes = Notes(module)
     with module.context:
-        for call in walk(module, "func.call"):
-            chain = chain_ending_at(call, groups)
-            if chain is None:
-                continue
-            names, kind = [callee(each) for each in chain.calls], str(chain.between.type)
-            choice = next((c for c in map(policy.kernel_for, (chain.first, chain.second)) if c.use == APART), Choice())
-            obstacle = on_gpu_obstacle(chain, target) if on_gpu else chain.obstacle(target)
-            if choice.use == APART:
-                notes.add(Code.POLICY_FORBIDDEN, names, "the contractions have kernels of their own", kind, rule=choice.rule)
-            elif obstacle is not None:
-                notes.add(obstacle[0], names, obstacle[1], kind)
-            elif (refusal := _join(module, chain, groups, target, joined, notes)) is not None:
-                notes.add(*refusal)
-            else:
-                parts.update(names)
-        called = {callee(call) for call in walk(module, "func.call")}
+        _Joiner(module).run()
+
+
+class _Joiner:
+    def __init__(self, module: ir.Operation):
+        self.module, self.target, self.policy = module, target_of(module), policy_of(module)
+        self.on_gpu = self.target.kind == "cuda"
+        self.groups = groups_of(module, libraries=self.on_gpu)
+        self.notes = Notes(module)
+        self.waiting = walk(module, "func.call")[::-1]
+        """The calls that are not yet looked at, the next one last."""
+        self.masks: list[ir.Operation] = []
+        """Calls that are done in the groups too."""
+        self.made: dict[str, str] = {}
+
+    def run(self) -> None:
+        parts: set[str] = set()
+        while self.waiting:
+            chain = chain_ending_at(self.waiting.pop(), self.groups)
+            if chain is not None:
+                parts.update(self._join_if_it_pays(chain))
+        parts.update(callee(call) for call in self.masks)
+        erase_unused(self.masks)
+        called = {callee(call) for call in walk(self.module, "func.call")}
         for name in sorted(parts - called):
-            groups[name].erase()
-        notes.write()
+            self.groups[name].erase()
+        self.notes.write()
+
+    def _join_if_it_pays(self, chain: Chain) -> list[str]:
+        """The names of the groups that are joined; none where they stay apart, of which there is a record."""
+        names, kind = [callee(each) for each in chain.calls], str(chain.between.type)
+        choice = next((c for c in map(self.policy.kernel_for, (chain.first, chain.second)) if c.use == APART), Choice())
+        obstacle = on_gpu_obstacle(chain, self.target) if self.on_gpu else chain.obstacle(self.target)
+        if choice.use == APART:
+            self.notes.add(Code.POLICY_FORBIDDEN, names, "the contractions have kernels of their own", kind, rule=choice.rule)
+            return []
+        if obstacle is not None:
+            self.notes.add(obstacle[0], names, obstacle[1], kind)
+            return []
+        found = self._join(chain)
+        if isinstance(found, list):
+            return found
+        self.notes.add(*found)
+        return []
+
+    def _join(self, chain: Chain) -> Refusal | list[str]:
+        """Calls one group in place of the chain's three, and of moves around it, and tells of it; or why not, and nothing is changed."""
+        masks = list(dict.fromkeys(m for call in chain.calls for m in made_of_indices(call, self.groups))) if self.on_gpu else []
+        calls, function, second, operands = (_with_moves(chain, self.groups, masks) if self.on_gpu else None) or _function(
+            list(chain.calls), chain, self.groups, masks
+        )
+        names = [callee(call) for call in calls]
+        ahead = Masks(self.groups, function, operands).ahead(second, function)
+        rows, columns = shape_of(second.operands[0])[
+            -2:
+        ]  # those that the mask goes by: the first contraction may have rows in another order
+        reason, share = "what lies between two contractions stays in the tile", 1.0
+        if ahead is not None and ahead < columns and chain.row_extents.count(rows) == 1:
+            function.attributes[LIVE] = i64_array([rows, columns, ahead])
+            reason += f"; columns from row + {ahead} on are masked, and left out"
+            share = _share(rows, columns, ahead)
+        saved = 2 * sum(byte_size(value.type) for call in calls[:-1] for value in call.results)
+        before = sum(integer(self.groups[name], "hloom.cost_ps") for name in names)
+        edge = str(second.operands[0].type)
+        parts = [self.groups[callee(call)] for call in chain.calls]
+        if self.on_gpu:
+            refusal = _made_online(function, second)
+            after = _priced(function, price(function, parts, chain, self.target, share))
+            if refusal is None and before - after < self.target.min_gain_ps:
+                refusal = Code.NO_GAIN, f"one kernel takes {after} ps, those of today {before} ps"
+            if refusal is not None:
+                function.erase()
+                return refusal[0], names, refusal[1], edge
+        else:
+            _divide_results(function, second)
+            after = _figures(function, parts, self.target, share)
+        name = named(self.module, function, self.made, "attention")  # after which an equal function is gone
+        if calls[-1] != chain.calls[-1]:
+            self.waiting.remove(calls[-1])
+        self.masks += [mask for mask in masks if mask not in self.masks]
+        call_in_place(calls[-1], name, operands)
+        for each in reversed(calls[:-1]):
+            each.erase()
+        figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
+        self.notes.add(Code.FUSED_ATTENTION, [name], reason, edge, figures)
+        return names
 
 
-def _join(module: ir.Operation, chain: Chain, groups: Groups, target: TargetView, joined: dict[str, str], notes: Notes) -> Refusal | None:
-    """Calls one group in place of the chain's three, and tells of it; or why not, and nothing is changed."""
-    functions_of = [groups[callee(call)] for call in chain.calls]
-    made = {value for call in chain.calls for value in call.results}
-    operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands if value not in made))
-    function, copies = function_of(chain.calls, groups, operands)
-    second = copies[chain.second]
-    on_gpu = target.kind == "cuda"
-    ahead = Masks(groups, function, operands).ahead(second, function)
-    rows, columns = shape_of(second.operands[0])[-2:]  # those that the mask goes by: the first contraction may have rows in another order
-    reason, share = "what lies between two contractions stays in the tile", 1.0
-    if ahead is not None and ahead < columns and chain.row_extents.count(rows) == 1:
-        function.attributes[LIVE] = i64_array([rows, columns, ahead])
-        reason += f"; columns from row + {ahead} on are masked, and left out"
-        share = _share(rows, columns, ahead)
-    saved = 2 * sum(byte_size(value.type) for call in chain.calls[:-1] for value in call.results)
-    before = sum(integer(each, "hloom.cost_ps") for each in functions_of)
-    edge = str(second.operands[0].type)
-    if on_gpu:
-        refusal = _made_online(function, second)
-        after = _priced(function, price(function, functions_of, chain, target, share))
-        if refusal is None and before - after < target.min_gain_ps:
-            refusal = Code.NO_GAIN, f"one kernel takes {after} ps, those of today {before} ps"
-        if refusal is not None:
-            function.erase()
-            return refusal[0], [callee(call) for call in chain.calls], refusal[1], edge
-    else:
-        _divide_results(function, second)
-        after = _figures(function, functions_of, target, share)
-    name = named(module, function, joined, "attention")  # after which an equal function is gone
-    call_in_place(chain.calls[-1], name, operands)
-    for each in reversed(chain.calls[:-1]):
-        each.erase()
-    figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
-    notes.add(Code.FUSED_ATTENTION, [name], reason, edge, figures)
-    return None
+def _function(calls: list[ir.Operation], chain: Chain, groups: Groups, masks: list[ir.Operation]) -> Joined:
+    """`masks` are calls that go on being there, and are done in the function too."""
+    all_of_them = [*masks, *calls]
+    made = {value for call in all_of_them for value in call.results}
+    operands = list(dict.fromkeys(value for call in all_of_them for value in call.operands if value not in made))
+    function, copies = function_of(all_of_them, groups, operands)
+    return calls, function, copies[chain.second], operands
+
+
+def _with_moves(chain: Chain, groups: Groups, masks: list[ir.Operation]) -> Joined | None:
+    """The chain with moves before and behind it, which the kernel does by its indices; None where there are none that it can do."""
+    before, behind = moves_around(chain, groups)
+    if not before and not behind:
+        return None
+    calls, function, second, operands = _function([*before, *chain.calls, *behind], chain, groups, masks)
+    folded = fold_moves(function, second)
+    if folded is None:
+        function.erase()
+        return None
+    return calls, function, folded, operands
 
 
 def _made_online(function: ir.Operation, second: ir.Operation) -> tuple[DecisionCode, str] | None:

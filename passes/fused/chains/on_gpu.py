@@ -22,10 +22,10 @@ from ..planner.library import GENERATED_PERCENT
 from .chain import Chain, dimensions, returned
 
 _LEAST_ROWS = 16
-_EVALUATED = frozenset(
+EVALUATED = frozenset(
     "abs add and ceil compare constant convert cosine divide exponential exponential_minus_one floor iota log log_plus_one logistic maximum"
     " minimum multiply negate not or power reduce remainder rsqrt select sine sqrt subtract tanh xor"
-    " broadcast_in_dim dot_general reshape transpose".split()
+    " broadcast_in_dim dot_general reshape slice transpose".split()
 )
 """What the kernel evaluates at a row and a column, and what it is made of."""
 
@@ -52,7 +52,7 @@ def obstacle(chain: Chain, target: TargetView) -> tuple[DecisionCode, str] | Non
 def unknown_op(function: ir.Operation) -> str | None:
     """An op of the group that the kernel does not evaluate at a row and a column."""
     *ops, _ = ops_in(function.regions[0].blocks[0])
-    return next((op.name for op in ops if op.name.removeprefix("stablehlo.") not in _EVALUATED), None)
+    return next((op.name for op in ops if op.name.removeprefix("stablehlo.") not in EVALUATED), None)
 
 
 def price(function: ir.Operation, parts: list[ir.Operation], chain: Chain, target: TargetView, share: float) -> tuple[int, int, int]:

@@ -174,3 +174,56 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
     return %o : tensor<4x128x64xf16>
   }
 }
+
+// -----
+
+// Changed: parts of one projection are read where they lie, by batches and heads; results are written as the tokens come; a mask of indices is
+// made in the group.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-LABEL: func.func @one_projection
+// CHECK-NEXT: call @attention_0(%arg0) : (tensor<128x384xf16>) -> tensor<2x64x2x64xf16>
+// CHECK-NEXT: return
+// CHECK: func.func private @attention_0(%[[X:.*]]: tensor<128x384xf16>)
+// CHECK: stablehlo.iota
+// CHECK-DAG: %[[QS:.*]] = stablehlo.slice %{{.*}} [0:2, 0:64, 0:2, 0:64] : (tensor<2x64x6x64xf16>)
+// CHECK-DAG: %[[KS:.*]] = stablehlo.slice %{{.*}} [0:2, 0:64, 2:4, 0:64] : (tensor<2x64x6x64xf16>)
+// CHECK: stablehlo.dot_general %[[QS]], %[[KS]], batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]
+// CHECK: %[[VS:.*]] = stablehlo.slice %{{.*}} [0:2, 0:64, 4:6, 0:64] : (tensor<2x64x6x64xf16>)
+// CHECK: stablehlo.dot_general %{{.*}}, %[[VS]], batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1]
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @one_projection(%x: tensor<128x384xf16>) -> tensor<2x64x2x64xf16> {
+    %five = stablehlo.reshape %x : (tensor<128x384xf16>) -> tensor<2x64x3x2x64xf16>
+    %parts = stablehlo.transpose %five, dims = [2, 0, 3, 1, 4] : (tensor<2x64x3x2x64xf16>) -> tensor<3x2x2x64x64xf16>
+    %q1 = stablehlo.slice %parts [0:1, 0:2, 0:2, 0:64, 0:64] : (tensor<3x2x2x64x64xf16>) -> tensor<1x2x2x64x64xf16>
+    %k1 = stablehlo.slice %parts [1:2, 0:2, 0:2, 0:64, 0:64] : (tensor<3x2x2x64x64xf16>) -> tensor<1x2x2x64x64xf16>
+    %v1 = stablehlo.slice %parts [2:3, 0:2, 0:2, 0:64, 0:64] : (tensor<3x2x2x64x64xf16>) -> tensor<1x2x2x64x64xf16>
+    %q = stablehlo.reshape %q1 : (tensor<1x2x2x64x64xf16>) -> tensor<4x64x64xf16>
+    %k = stablehlo.reshape %k1 : (tensor<1x2x2x64x64xf16>) -> tensor<4x64x64xf16>
+    %v = stablehlo.reshape %v1 : (tensor<1x2x2x64x64xf16>) -> tensor<4x64x64xf16>
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x64x64xf16>, tensor<4x64x64xf16>) -> tensor<4x64x64xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x64x64xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x64x64xf32>
+    %column = stablehlo.iota dim = 1 : tensor<64x64xi32>
+    %row = stablehlo.iota dim = 0 : tensor<64x64xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+    %zeros = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<64x64xf32>
+    %bias = stablehlo.select %seen, %zeros, %least : tensor<64x64xi1>, tensor<64x64xf32>
+    %biases = stablehlo.broadcast_in_dim %bias, dims = [1, 2] : (tensor<64x64xf32>) -> tensor<4x64x64xf32>
+    %x1 = stablehlo.add %x0, %biases : tensor<4x64x64xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x1 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+    %d = stablehlo.subtract %x1, %mb : tensor<4x64x64xf32>
+    %e = stablehlo.exponential %d : tensor<4x64x64xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x64x64xf32>
+    %h = stablehlo.convert %w : (tensor<4x64x64xf32>) -> tensor<4x64x64xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x64x64xf16>, tensor<4x64x64xf16>) -> tensor<4x64x64xf16>
+    %o4 = stablehlo.reshape %o : (tensor<4x64x64xf16>) -> tensor<2x2x64x64xf16>
+    %back = stablehlo.transpose %o4, dims = [0, 2, 1, 3] : (tensor<2x2x64x64xf16>) -> tensor<2x64x2x64xf16>
+    return %back : tensor<2x64x2x64xf16>
+  }
+}

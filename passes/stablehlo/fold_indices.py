@@ -1,0 +1,122 @@
+"""fold-indices: what is computed of indices alone becomes an index or one number, where it is that.
+
+Before:
+    %i = stablehlo.iota dim = 0 : tensor<2048xi64>
+    %n = stablehlo.compare LT, %i, %zeros;  %w = stablehlo.add %i, %sizes
+    %j = stablehlo.select %n, %w, %i                                    // an index from the end, which there is none of
+    %d = stablehlo.subtract %i, %before                                 // 1 everywhere
+    %b = stablehlo.compare NE, %d, %ones;  %s = cumulative sum of %b    // no packed sequence begins
+    %p = gather %s, %j
+After:
+    %j = stablehlo.iota dim = 0 : tensor<2048xi64>
+    %p = stablehlo.constant dense<0> : tensor<2048xi64>
+
+Masks of attention come like this from frameworks: of what is left the kernels know where it holds, and compute it where they need it.
+
+Integers and truth values of at most `max-elements` are computed here, by the folding of constants and, of what leads to indices, gathers of
+elements of an array and windows (cumulative sums). Must hold: nothing. Declined: larger arrays, floats, results that are neither; these
+stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from ..common.folding import dtype_of
+from ..common.ops import OPS
+from ..common.rewriting import integer, integers, ops_in, padding_pairs, replace, walk
+from ..registry import register_pass
+from .support import build, constants
+
+Known = dict[ir.Value, np.ndarray]
+_MOST_STEPS = 1 << 25
+"""Of a window's elements over all results."""
+_COMBINED: dict[str, np.ufunc] = {"stablehlo.add": np.add, "stablehlo.maximum": np.maximum, "stablehlo.minimum": np.minimum}
+
+
+@register_pass("fold-indices", "makes an index or a number of what is computed of indices alone")
+def fold_indices(module: ir.Operation, *, max_elements: int = 1 << 16) -> None:
+    known: Known = {}
+    for op in walk(module, lambda o: o.name.startswith("stablehlo.") and len(o.results) == 1):
+        array = _computed(op, known, max_elements)
+        if array is None:
+            continue
+        value = _simple(op, array)
+        if value is not None:
+            replace(op, [value])
+        known[op.results[0] if value is None else value] = array
+
+
+def _computed(op: ir.Operation, known: Known, limit: int) -> np.ndarray | None:
+    """The elements of an op's result that depend on indices, if that is known."""
+    kind = op.results[0].type
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape or not 0 < prod(kind.shape) <= limit:
+        return None
+    if not isinstance(kind.element_type, ir.IntegerType) or (dtype := dtype_of(kind.element_type)) is None:
+        return None
+    if op.name == "stablehlo.iota":
+        along = integer(op, "iota_dimension")
+        indices = np.arange(kind.shape[along], dtype=dtype).reshape([-1 if d == along else 1 for d in range(len(kind.shape))])
+        return np.broadcast_to(indices, kind.shape)
+    evaluate = _EVALUATED.get(op.name) or getattr(OPS.get(op.name), "fold", None)
+    if evaluate is None or not any(value in known for value in op.operands):
+        return None
+    found = [known[value] if value in known else constants.read(value, limit) for value in op.operands]
+    arrays = [array for array in found if array is not None]
+    if len(arrays) < len(found):
+        return None
+    with np.errstate(all="ignore"):
+        made = evaluate(op, arrays)
+    return None if made is None else np.broadcast_to(np.asarray(made).astype(dtype), kind.shape)
+
+
+def _simple(op: ir.Operation, array: np.ndarray) -> ir.Value | None:
+    """The array as one number or an index."""
+    kind = ir.RankedTensorType(op.results[0].type)
+    with ir.InsertionPoint(op), op.location:
+        first = array.flat[0]
+        if (array == first).all():
+            return build.full(kind, first)
+        if op.name == "stablehlo.iota":
+            return None
+        for d, extent in enumerate(kind.shape):
+            line = np.arange(extent).reshape([-1 if n == d else 1 for n in range(array.ndim)])
+            if extent > 1 and array.dtype != np.bool_ and (array == line).all():
+                return build.iota(kind.shape, kind.element_type, d)
+    return None
+
+
+def _looked_up(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:
+    """A gather of elements of a one-dimensional array, whose indices are moved to within it."""
+    table, indices = arrays
+    numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    if table.ndim != 1 or list(numbers.offset_dims) or numbers.index_vector_dim != indices.ndim or integers(op, "slice_sizes") != [1]:
+        return None
+    return table[np.clip(indices, 0, table.size - 1)]
+
+
+def _windows(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:
+    """A reduction of windows one after the other."""
+    if len(arrays) != 2:
+        return None
+    array, initial = arrays
+    sizes, ones = integers(op, "window_dimensions"), [1] * array.ndim
+    body = ops_in(op.regions[0].blocks[0])
+    combine = _COMBINED.get(body[0].name) if len(body) == 2 else None
+    strides, *dilations = (integers(op, name, ones) for name in ("window_strides", "window_dilations", "base_dilations"))
+    if combine is None or strides != ones or any(each != ones for each in dilations) or array.size * prod(sizes) > _MOST_STEPS:
+        return None
+    padded = np.pad(array, padding_pairs(op, array.ndim), constant_values=initial.flat[0])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, sizes)
+    return combine.reduce(windows, axis=tuple(range(array.ndim, 2 * array.ndim)))
+
+
+_EVALUATED: dict[str, Callable[[ir.Operation, list[np.ndarray]], np.ndarray | None]] = {
+    "stablehlo.gather": _looked_up,
+    "stablehlo.reduce_window": _windows,
+}
