@@ -224,6 +224,8 @@ def test_batches(element):
         Case(60, 4, 33, "f32", left_transposed=True, right_transposed=True),
         Case(2, 33, 40, "f64", "f64", "f64", batch=2),
         Case(3, 50, 40, "i8", "i32", "i32"),
+        Case(1, 2500, 72, "bf16", right_transposed=True, batch=2),  # short lines, several a warp, and as many a lane
+        Case(2, 2500, 40, "f32", right_transposed=True, batch=2),
     ],
     ids=str,
 )

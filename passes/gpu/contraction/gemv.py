@@ -5,8 +5,9 @@
     a warp:   xor shuffles over the lanes that share their results, which deal the sums out among them
     a block:  partial sums of its warps through shared memory, then one thread a result adds them, runs the epilogue and stores
 
-Contiguous along the inner loop, the lanes of a warp run along it and each holds some whole lines; otherwise the lanes run along the large
-operand's index, some of them along the inner loop where there would be too few blocks. Warps share the inner loop for the same reason.
+Contiguous along the inner loop, the lanes of a warp run along it and each holds some whole lines; of short ones a warp has several at once.
+Otherwise the lanes run along the large operand's index, some of them along the inner loop where there would be too few blocks. Warps share
+the inner loop for the same reason.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from .factors import add, add_lanes, factor_of, multiply_add, read_stored
 from .runs import Run
 
 _LOADS_IN_FLIGHT = 4
+"""Of a lane; twice as many where a multiprocessor has one block, for memory wants some 20 KB of them in flight."""
 _ACCUMULATORS = 32
 _HELD = 64
 """Elements that a lane holds at once of the small operand, or sums of a vector of lines: more would not fit the registers."""
@@ -63,13 +65,13 @@ class _Problem:
 def emit(contraction: ContractionGroup, target: TargetView) -> None:
     """The kernel of `contraction`."""
     problem = _problem(contraction)
-    schedule = skinny_schedule(
-        contraction.batch.extent, problem.lines.extent, contraction.inner.extent, problem.width, problem.along_lines, target
-    )
-    blocks = -(-problem.lines.extent // schedule.block_cols)
+    batches, lines, rows, inner = (each.extent for each in (contraction.batch, problem.lines, problem.rows, contraction.inner))
+    schedule = skinny_schedule(batches, rows, lines, inner, problem.width, problem.along_lines, target)
+    blocks = -(-lines // schedule.block_cols)
+    in_flight = _LOADS_IN_FLIGHT * (2 if rows == 1 and batches * blocks < 2 * target.multiprocessors else 1)
     kernel = open_kernel(
         contraction.function,
-        contraction.batch.extent * blocks,
+        batches * blocks,
         schedule.threads,
         {
             "lanes": f"{schedule.lane_inner}x{schedule.lane_cols}",
@@ -82,8 +84,8 @@ def emit(contraction: ContractionGroup, target: TargetView) -> None:
     with kernel.body:
         batch, block = digits(block_id(), [0, blocks])
         block_line = LinearIndex.of(block) * schedule.block_cols
-        batch_index = LinearIndex.of(batch) if contraction.batch.extent > 1 else LinearIndex()
-        _Skinny(problem, schedule, kernel, batch_index, block_line).emit()
+        batch_index = LinearIndex.of(batch) if batches > 1 else LinearIndex()
+        _Skinny(problem, schedule, kernel, batch_index, block_line, in_flight).emit()
 
 
 def _problem(contraction: ContractionGroup) -> _Problem:
@@ -103,8 +105,17 @@ def _problem(contraction: ContractionGroup) -> _Problem:
 class _Skinny:
     """Emits one kernel."""
 
-    def __init__(self, problem: _Problem, schedule: SkinnySchedule, kernel: OpenKernel, batch: LinearIndex, block_line: LinearIndex):
+    def __init__(
+        self,
+        problem: _Problem,
+        schedule: SkinnySchedule,
+        kernel: OpenKernel,
+        batch: LinearIndex,
+        block_line: LinearIndex,
+        in_flight: int,
+    ):
         self.problem, self.schedule, self.kernel, self.batch, self.block_line = problem, schedule, kernel, batch, block_line
+        self.in_flight = in_flight
         self.thread = thread_id()
         self.warp_inner, warp_line, lane_inner, lane_line = digits(
             self.thread, [0, schedule.warp_cols, schedule.lane_inner, schedule.lane_cols]
@@ -121,7 +132,7 @@ class _Skinny:
         problem, schedule = self.problem, self.schedule
         accumulator = problem.contraction.accumulator
         with_inner = problem.contraction.inner.extent
-        unroll = _LOADS_IN_FLIGHT if problem.along_lines else max(1, _LOADS_IN_FLIGHT // schedule.lane_width)
+        unroll = self.in_flight if problem.along_lines else max(1, self.in_flight // schedule.lane_width)
         unroll = max(1, min(unroll, with_inner // self.turn))
         stride = self.turn * unroll
         sums = self._sums()

@@ -99,6 +99,8 @@ BlockTile = tuple[int, int, int, int]
 """Rows and columns of a block's tile; rows and columns of its warps."""
 
 _SKINNY_WARPS = 8
+_LANE_LINES = 8
+"""Lines of a lane, of one row: as many accesses in flight."""
 _STAGES_OF_DEEP_STEPS = 3
 _MOST_STAGES = (4, 8)
 """The second where few blocks wait for memory."""
@@ -237,16 +239,17 @@ def _room(block: int, threads: int, target: TargetView) -> int:
     return max(STATIC_SHARED_BYTES, min(share, target.shared_bytes_per_block))
 
 
-def skinny_schedule(batch: int, cols: int, inner: int, width: int, along_cols: bool, target: TargetView) -> SkinnySchedule:
+def skinny_schedule(batch: int, rows: int, cols: int, inner: int, width: int, along_cols: bool, target: TargetView) -> SkinnySchedule:
     """`width` elements of the large operand are one access, along its columns or along the inner loop."""
     processors = target.multiprocessors or 108
-    lane_cols = 1
     if along_cols:
         lane_cols = 32
         while lane_cols > 4 and batch * -(-cols // (lane_cols * width)) < 2 * processors:
             lane_cols //= 2
-    lane_width = width if along_cols else 4
-    while not along_cols and lane_width > 1 and batch * -(-cols // (lane_width * 4)) < 2 * processors:
+    else:
+        lane_cols = max(1, 32 // (1 << (-(-inner // width) - 1).bit_length()))  # no lane stands beyond the end of a short line
+    lane_width = width if along_cols else _LANE_LINES if rows == 1 else _LANE_LINES // 2
+    while not along_cols and lane_width > 1 and batch * -(-cols // (lane_width * lane_cols * 4)) < 2 * processors:
         lane_width //= 2
     lane_inner = 32 // lane_cols
     share = lane_inner * (1 if along_cols else width)
