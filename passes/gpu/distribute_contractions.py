@@ -36,6 +36,7 @@ from hloom.dialects.target import target_of
 from ..common.rewriting import functions
 from ..registry import register_pass
 from .contraction.choose_kernel import try_distribute
+from .support.padding import spell_out_padding
 
 
 @register_pass("distribute-contractions", "makes contractions GPU kernels: tensor cores, fused multiply-adds, or few rows")
@@ -45,4 +46,5 @@ def distribute_contractions(module: ir.Operation) -> None:
         return
     for function in functions(module):
         if "hloom.kind" in function.attributes and "hloom.library" not in function.attributes:
-            try_distribute(function, target)
+            if not try_distribute(function, target):
+                spell_out_padding(function)

@@ -14,9 +14,9 @@ of it.
 
 Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out or takes their batch groups
 (support/direct_convolution.py, support/line_convolution.py), windowed reductions padded with what changes nothing
-(support/neutral_padding.py) and scans (common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions that a
-library can take (library_calls/conv.py) and that are padded alike on both sides; should the planner choose a generated kernel for one
-after all, it comes back here.
+(support/neutral_padding.py) and scans (common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions of
+single channels (support/depthwise.py), whose kernel leaves padding out, and those that a library can take (library_calls/conv.py) and
+that are padded alike on both sides; should the planner choose a generated kernel for one of these after all, it comes back here.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ..common.scans import scan_dim
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
+from .support.depthwise import depthwise_convolution
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, pads_in_kernel
 from .support.driver import rewrite, with_region
@@ -49,7 +50,7 @@ Values = list[ir.Value] | None
 )
 def extract_padding(module: ir.Operation) -> None:
     target = target_of(module)
-    convolution = _unless_a_library_pads if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
+    convolution = partial(_unless_a_gpu_pads, target) if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
     window = _unless_a_scan if target.kind == "cuda" else _unless_left_out
     rewrite(module, {"stablehlo.convolution": [partial(_batch_groups, target), convolution], "stablehlo.reduce_window": [window]})
 
@@ -67,8 +68,10 @@ def _unless_its_kernel_pads(target: TargetView, op: ir.Operation) -> Values:
     return without_padding(op) if conv is None or not pads_in_kernel(conv) else None
 
 
-def _unless_a_library_pads(op: ir.Operation) -> Values:
+def _unless_a_gpu_pads(target: TargetView, op: ir.Operation) -> Values:
     conv = conv_of(op)
+    if depthwise_convolution(op, target) is not None:
+        return None
     return without_padding(op) if conv is None or conv.padding_low != conv.padding_high else None
 
 

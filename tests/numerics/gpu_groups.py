@@ -25,7 +25,9 @@ from hloom.dialects.target import attach_target
 from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.runtime.dtypes import numpy_dtype
 
-ROAD = "lower-to-linalg,canonicalize-ingress,widen-half-floats,tile-and-fuse"
+ROAD = "lower-to-linalg,canonicalize-ingress,widen-half-floats"
+TILES = "tile-and-fuse,distribute-tiles"
+CONTRACTIONS = f"distribute-contractions,{TILES}"
 TOLERANCE = {"f64": 1e-12, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}
 """Relative to the largest expected value."""
 
@@ -41,7 +43,7 @@ class Group:
     inplace: dict[int, int]
 
 
-def gpu_kernels(text: str, target: str = "sm_90a", passes: str = "distribute-tiles") -> tuple[ir.Module, list[Group]]:
+def gpu_kernels(text: str, target: str = "sm_90a", passes: str = TILES) -> tuple[ir.Module, list[Group]]:
     """The module at stage `gpu`, and its groups as they were before."""
     module = load_program(text).module
     attach_target(module.operation, resolve(target))
@@ -79,10 +81,16 @@ def random_array(tensor: ir.RankedTensorType, rng: np.random.Generator) -> np.nd
 
 
 def check_program(
-    text: str, interpreter: Interpreter, target: str = "sm_90a", make: Callable = random_array, only: str = "", seed: int = 0
+    text: str,
+    interpreter: Interpreter,
+    target: str = "sm_90a",
+    make: Callable = random_array,
+    only: str = "",
+    seed: int = 0,
+    passes: str = TILES,
 ) -> dict[str, Counters]:
     """Compares every group of the program with the interpreter. Returns what the simulator counted, by group."""
-    module, groups = gpu_kernels(text, target)
+    module, groups = gpu_kernels(text, target, passes)
     kernels = Kernels(module)
     counters = {}
     for group in groups:

@@ -306,21 +306,21 @@ def test_pools_are_spread_over_blocks(interpreter):
 
 
 DEPTHWISE = program(
-    [tensor((1, 30, 30, 96)), tensor((96, 3, 3, 1)), tensor((96,))],
-    [("%r", tensor((1, 28, 28, 96)))],
+    [tensor((1, 30, 30, 96), "f64"), tensor((96, 3, 3, 1), "f64"), tensor((96,), "f64")],
+    [("%r", tensor((1, 28, 28, 96), "f64"))],
     """%c = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {}
             {feature_group_count = 96 : i64, batch_group_count = 1 : i64} :
-            (tensor<1x30x30x96xf32>, tensor<96x3x3x1xf32>) -> tensor<1x28x28x96xf32>
-        %b = stablehlo.broadcast_in_dim %2, dims = [3] : (tensor<96xf32>) -> tensor<1x28x28x96xf32>
-        %r = stablehlo.add %c, %b : tensor<1x28x28x96xf32>""",
+            (tensor<1x30x30x96xf64>, tensor<96x3x3x1xf64>) -> tensor<1x28x28x96xf64>
+        %b = stablehlo.broadcast_in_dim %2, dims = [3] : (tensor<96xf64>) -> tensor<1x28x28x96xf64>
+        %r = stablehlo.add %c, %b : tensor<1x28x28x96xf64>""",
 )
 
 
-def test_depthwise_convolutions_read_whole_sectors(interpreter):
+def test_filters_that_lie_across_are_read_in_whole_sectors(interpreter):
     """Lanes run along the channels, 16 bytes each, and the filter goes through shared memory: a line of memory is read by one request."""
     module, _ = gpu_kernels(DEPTHWISE)
     (kernel,) = walk(module.operation, "gpu.func")
-    assert "vector<4xf32>" in str(kernel) and "gpu.barrier" in str(kernel)
+    assert "vector<2xf64>" in str(kernel) and "gpu.barrier" in str(kernel)
     (counters,) = check_program(DEPTHWISE, interpreter).values()
     assert counters.sectors_per_write == 16 and counters.sectors_per_read <= 16
 

@@ -19,7 +19,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...tiled.schedules.gpu_contraction import SKINNY
-from . import gemv, mma, mma_bytes, simt, wgmma
+from . import gemv, mma, mma_bytes, simt, wgmma, window
 from .contraction import ContractionGroup, read_contraction
 from .decode_floats import decode_floats
 from .epilogue import EpilogueEmitter
@@ -36,8 +36,11 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             return False
         rows, cols = contraction.rows.extent, contraction.cols.extent
         if min(rows, cols) == 1 and (rows == cols or _has_batches_innermost(contraction)):
+            if rows == cols or not window.try_emit(contraction, target):
+                return False
+        elif _is_padded(contraction):
             return False
-        if min(rows, cols) <= SKINNY:
+        elif min(rows, cols) <= SKINNY:
             gemv.emit(contraction, target)
         elif wgmma.try_emit(contraction, target) or mma_bytes.try_emit(contraction, target):
             pass
@@ -53,6 +56,11 @@ def _has_batches_innermost(contraction: ContractionGroup) -> bool:
     """Whether neighbours in memory are of different products, as the channels of a depthwise convolution are: tiles read them together."""
     result = contraction.results[0][1].index
     return any(result.coefficient(loop) == 1 for loop, _ in contraction.batch.loops)
+
+
+def _is_padded(contraction: ContractionGroup) -> bool:
+    """Whether an operand has padding that is nowhere in memory."""
+    return any(leaf.access.edges for operand in (contraction.left, contraction.right) for leaf in operand.leaves)
 
 
 def _takes_codes(contraction: ContractionGroup | None, target: TargetView) -> bool:

@@ -32,12 +32,22 @@ _MULTIPLY_ADDS = (("arith.addf", "arith.mulf"), ("arith.addi", "arith.muli"))
 
 
 @dataclass(frozen=True)
+class Edge:
+    """An index that lies on padding unless it is at least 0 and less than `extent`."""
+
+    index: LinearIndex
+    extent: int
+
+
+@dataclass(frozen=True)
 class ElementAccess:
-    """An element of a buffer of the kernel (inputs first, then outputs) at a linear index."""
+    """An element of a buffer of the kernel (inputs first, then outputs) at a linear index; a zero that is nowhere in memory beyond one of
+    the `edges`."""
 
     buffer: int
     index: LinearIndex
     element: ir.Type
+    edges: tuple[Edge, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -219,13 +229,39 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
         source = op
         while source is not None and source.name in _VIEWS:
             value, source = source.operands[0], defining_op(source.operands[0])
+        if source is not None and source.name == "tensor.pad" and value == op.operands[0]:
+            inside = _without_units(op, indices)
+            return None if inside is None else _padded_access(source, inside)
         return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element) if is_block_argument(value) else None
+    if op.name == "tensor.pad":
+        return _padded_access(op, indices)
     if op.name != "tensor.extract_slice" or len(op.operands) != 1:
         return None
     if len(ir.RankedTensorType(op.operands[0].type).shape) != len(shape):
         return None
     offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
     return element_access(op.operands[0], [i * s + o for i, o, s in zip(indices, offsets, strides)])
+
+
+def _without_units(op: ir.Operation, indices: Sequence[LinearIndex]) -> list[LinearIndex] | None:
+    """The indices of what `op` reshapes, if it only drops dimensions of extent 1."""
+    extents = list(ir.RankedTensorType(op.operands[0].type).shape)
+    if [n for n in extents if n > 1] != [n for n in ir.RankedTensorType(op.results[0].type).shape if n > 1]:
+        return None
+    long = iter(i for i, n in zip(indices, ir.RankedTensorType(op.results[0].type).shape) if n > 1)
+    return [next(long) if extent > 1 else LinearIndex() for extent in extents]
+
+
+def _padded_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> ElementAccess | None:
+    """The access of what is padded with zeros."""
+    low, high = (list(ir.DenseI64ArrayAttr(op.attributes[f"static_{side}"])) for side in ("low", "high"))
+    extents = list(ir.RankedTensorType(op.operands[0].type).shape)
+    inside = [index - before for index, before in zip(indices, low)]
+    access = element_access(op.operands[0], inside)
+    if access is None:
+        return None
+    edges = [Edge(index, extent) for index, extent, *more in zip(inside, extents, low, high) if any(more)]
+    return replace(access, edges=(*access.edges, *edges))
 
 
 def address_of(shape: Sequence[int], indices: Sequence[LinearIndex]) -> LinearIndex:
@@ -359,6 +395,7 @@ def split_loops(
 def _all_accesses(read: ContractionGroup, ops: Mapping[ir.Value, TileOp]) -> list[LinearIndex] | None:
     """Every linear index of the group; None if one is not linear."""
     found = [leaf.access.index for operand in (read.left, read.right) for leaf in operand.leaves]
+    found += [edge.index for operand in (read.left, read.right) for leaf in operand.leaves for edge in leaf.access.edges]
     found += [access.index for _, access in read.results]
     for value, forms in read.forms.items():
         tile = ops[value]

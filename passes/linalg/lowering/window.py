@@ -15,6 +15,7 @@ from hloom.dialects.target import target_of
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scalars import signless
 from ...common.scans import scan_dim
+from ...stablehlo.support.depthwise import depthwise_convolution
 from ...stablehlo.support.dimensions import ConvDims
 from ...stablehlo.support.direct_convolution import direct_convolution, direct_dims, pads_in_kernel
 from ...stablehlo.support.line_convolution import line_convolution
@@ -117,8 +118,10 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
 
 
 def _pads_in_kernel(op: ir.Operation) -> bool:
-    """Whether the CPU's kernel leaves the padding out of what it sums."""
+    """Whether the kernel leaves the padding out of what it sums: one of a CPU's, or a GPU's of windows."""
     target, dims = target_of(op), ConvDims.of(op)
+    if target.kind == "cuda":
+        return depthwise_convolution(op, target) is not None
     conv = direct_convolution(op, target)
     if conv is None or dims != direct_dims(op, conv):
         conv = line_convolution(op, target)

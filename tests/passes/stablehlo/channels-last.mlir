@@ -39,6 +39,21 @@ module attributes {hloom.target = {kind = "cuda"}} {
 // -----
 
 module attributes {hloom.target = {kind = "cuda"}} {
+  // Changed: Where each channel has taps of its own, the weights have the channels last as well; padding stays.
+  // CHECK-LABEL: func.func @depthwise(
+  // CHECK-DAG: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1]
+  // CHECK-DAG: %[[W:.*]] = stablehlo.transpose %arg1, dims = [2, 3, 1, 0] : (tensor<4x1x3x5xf16>) -> tensor<3x5x1x4xf16>
+  // CHECK: stablehlo.convolution(%[[X]], %[[W]]) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{.*}}pad = {{\[}}[1, 1], [2, 1]]
+  func.func @depthwise(%x: tensor<2x4x8x8xf16>, %w: tensor<4x1x3x5xf16>) -> tensor<2x4x8x7xf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [2, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<2x4x8x8xf16>, tensor<4x1x3x5xf16>) -> tensor<2x4x8x7xf16>
+    return %0 : tensor<2x4x8x7xf16>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda"}} {
   // Changed: Concatenation, padding, slicing and the mean over an image follow; the mean has its dimensions in the same order either way.
   // CHECK-LABEL: func.func @moves(
   // CHECK: %[[C:.*]] = stablehlo.convolution({{.*}} -> tensor<2x8x8x4xf16>

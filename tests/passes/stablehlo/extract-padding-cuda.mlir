@@ -10,6 +10,15 @@ module attributes {hloom.target = {kind = "cuda"}} {
     return %0 : tensor<1x4x8x8xf16>
   }
 
+  // Declined: The kernel of windows of single channels leaves padding out, also where the sides differ.
+  // CHECK-LABEL: func.func @depthwise
+  // CHECK-NEXT: stablehlo.convolution(%arg0, %arg1) {{.*}}pad = {{\[}}[0, 1], [2, 0]]
+  func.func @depthwise(%x: tensor<1x8x8x4xf16>, %w: tensor<2x3x1x4xf16>) -> tensor<1x8x8x4xf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [2, 0]]}
+      {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<1x8x8x4xf16>, tensor<2x3x1x4xf16>) -> tensor<1x8x8x4xf16>
+    return %0 : tensor<1x8x8x4xf16>
+  }
+
   // Changed: Not where the sides differ, nor where no library takes the convolution: base dilation, f64.
   // CHECK-LABEL: func.func @declined
   // CHECK: stablehlo.pad %arg0, {{.*}}low = [0, 0, 0], high = [0, 0, 1]

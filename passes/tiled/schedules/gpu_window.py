@@ -1,0 +1,162 @@
+"""Schedules of sums over windows on GPUs whose channels are apart (depthwise convolutions): what a thread computes for itself.
+
+A thread has `vector` channels of `rows` x `cols` neighbouring results. Each element that its windows cover is loaded and converted once, so
+large blocks load less; small ones are more threads, and hold fewer registers. The choice is by an estimate of the clocks of a multiprocessor:
+
+    issue     what its warps issue, four a clock
+    loads     what its warps load, 128 bytes a clock
+    traffic   what comes from the L2, where rows that several lines of a block cover come once
+    latency   a warp alone goes through its rows one after the other
+    memory    elements and results, once each
+
+The largest counts whole, an eighth of the others is not hidden behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from hloom.dialects.target import TargetView
+
+_SCHEDULERS = 4
+_LINE, _SECTORS = 128, 64
+"""Bytes that a multiprocessor loads in a clock, and that neighbouring threads should read side by side."""
+_BYTES_PER_CLOCK, _MEMORY_BYTES_PER_CLOCK = 24, 16
+"""Into one multiprocessor from the L2, and from memory, all of them reading."""
+_EXPOSED = 8
+_LATENCY = 500
+"""Until the elements of a row of windows are there."""
+_FIXED = 100
+"""Instructions of a thread besides: where it is, its epilogue's inputs."""
+_STORED = 3
+"""Instructions to finish a result."""
+_HELD = 40
+"""Registers of a thread beside sums, elements and weights."""
+_MOST_REGISTERS = 112
+"""By this count; the assembler holds some more, of 128."""
+_UNROLLED = 3000
+"""Multiply-adds of a thread that are written one after the other; more do not fit the caches of instructions."""
+_VECTORS, _ROWS, _COLS = (1, 2, 4, 8), (1, 2, 4), (1, 2, 4, 5, 6, 7, 8)
+_BLOCKS = (256, 128, 64)
+_WARP, _WORD = 32, 4
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Of a kernel: the channels, the results along the last two dimensions before these (rows, columns) and along all else, the windows'
+    taps and by how many elements neighbouring results and taps are apart, outer and last dimension each, and the bytes of an element."""
+
+    channels: int
+    rows: int
+    cols: int
+    others: int
+    taps: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    element_bytes: int
+
+
+@dataclass(frozen=True)
+class WindowSchedule:
+    """A thread's channels, rows and columns. `unrolled`: whether all rows of its windows are written out, or a loop goes through them."""
+
+    windows: Windows
+    multiprocessors: int
+    vector: int
+    rows: int
+    cols: int
+
+    @property
+    def unrolled(self) -> bool:
+        return self._multiplied <= _UNROLLED
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Threads along the rows, the columns and the channels."""
+        of = self.windows
+        return -(-of.rows // self.rows), -(-of.cols // self.cols), of.channels // self.vector
+
+    @property
+    def total(self) -> int:
+        """All threads."""
+        rows, cols, channels = self.counts
+        return self.windows.others * rows * cols * channels
+
+    @cached_property
+    def threads(self) -> int:
+        """Threads of a block: the most with which multiprocessors get about the same."""
+        best = _BLOCKS[0]
+        for size in _BLOCKS[1:]:
+            if 10 * self._own(size) <= 9 * self._own(best):
+                best = size
+        return best
+
+    @cached_property
+    def block(self) -> tuple[int, int]:
+        """(lines, channels) of a block, about: all columns of so many threads along the rows and channels."""
+        rows, cols, channels = self.counts
+        wide = -(-_SECTORS // (self.vector * self.windows.element_bytes))
+        parts = [n for n in range(1, min(channels, _WARP) + 1) if channels % n == 0 and n >= min(wide, channels)] or [channels]
+        part = max([n for n in parts if 2 * n * cols <= self.threads], default=min(parts))
+        lines = max(n for n in range(1, min(rows, max(1, self.threads // (cols * part))) + 1) if rows % n == 0)
+        return lines, part
+
+    @property
+    def registers(self) -> int:
+        """What a thread holds: sums, a row of elements, and the weights that its next rows take again."""
+        of = self.windows
+        word = -(-self.vector * of.element_bytes // 4)
+        again = -(-(self.rows - 1) * of.strides[0] // max(1, of.dilations[0])) + 1
+        weights = of.taps[1] * self.vector * min(again, of.taps[0])
+        return self.rows * self.cols * self.vector + self._covered(self.cols, 1) * word + weights + _HELD
+
+    @cached_property
+    def clocks(self) -> int:
+        """From the kernel's begin to its end."""
+        of = self.windows
+        taps = of.taps[0] * of.taps[1]
+        lines, elements = self._covered(self.rows, 0), self._covered(self.rows, 0) * self._covered(self.cols, 1)
+        converted = self.vector if of.element_bytes < 4 else 0
+        issued = self._multiplied + (elements + taps) * (1 + converted) + self.rows * self.cols * self.vector * _STORED + _FIXED
+        warps = self._own(self.threads) / _WARP
+        loaded = (elements + taps) * max(1, _WARP * self.vector * of.element_bytes // _LINE)
+        read = self._covered(self.rows * self.block[0], 0) / self.block[0] * self.cols * min(of.strides[1], of.taps[1])
+        rounds = max(1.0, warps * _WARP * self.registers / 65536)
+        traffic = warps * _WARP * read * self.vector * of.element_bytes / _BYTES_PER_CLOCK
+        results = of.others * of.rows * of.cols * of.channels
+        moved = results * (1 + min(of.strides[0], of.taps[0]) * min(of.strides[1], of.taps[1])) * of.element_bytes
+        memory = moved / self.multiprocessors / _MEMORY_BYTES_PER_CLOCK
+        bounds = [warps * issued / _SCHEDULERS, warps * loaded, traffic, rounds * (issued + lines * _LATENCY), memory]
+        return int(max(bounds) + (sum(bounds) - max(bounds)) / _EXPOSED)
+
+    @property
+    def _multiplied(self) -> int:
+        return self.windows.taps[0] * self.windows.taps[1] * self.rows * self.cols * self.vector
+
+    def _own(self, size: int) -> int:
+        """Threads that the multiprocessor with the most of them gets, of blocks of that size."""
+        return size * -(-self.total // (size * self.multiprocessors))
+
+    def _covered(self, count: int, dim: int) -> int:
+        """How many elements along a dimension the windows of `count` neighbouring results cover."""
+        stride, dilation = self.windows.strides[dim], self.windows.dilations[dim]
+        return len({o * stride + tap * dilation for o in range(count) for tap in range(self.windows.taps[dim])})
+
+    def fits(self) -> bool:
+        """Whether it divides the channels, holds no more than there are registers, and is not too long to be written out."""
+        of = self.windows
+        if self.vector == self.rows == self.cols == 1:
+            return True
+        word = self.vector * of.element_bytes >= _WORD or of.channels % (2 * self.vector)
+        whole = of.channels % self.vector == 0 and word and self.vector * of.element_bytes <= 16
+        whole = whole and self.rows <= of.rows and self.cols <= of.cols
+        return whole and self.registers <= _MOST_REGISTERS and (self.unrolled or self.rows == 1)
+
+
+def window_schedule(windows: Windows, target: TargetView) -> WindowSchedule:
+    """The schedule of the fewest clocks; of several that of the smallest blocks of results."""
+    sizes = product(_VECTORS, _ROWS, _COLS)
+    found = (WindowSchedule(windows, target.multiprocessors or 108, *each) for each in sizes)
+    return min((each for each in found if each.fits()), key=lambda s: (s.clocks, s.vector * s.rows * s.cols))

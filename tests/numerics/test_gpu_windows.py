@@ -1,0 +1,85 @@
+"""Depthwise convolutions as GPU kernels on the simulator, against the reference interpreter: windows, strides, padding, edges, types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from numerics.gpu_groups import CONTRACTIONS, check_program, gpu_kernels
+
+from hloom.compiler.interpreter import Interpreter
+from hloom.passes.common.rewriting import symbol_name, walk
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    with Interpreter() as process:
+        yield process
+
+
+@dataclass(frozen=True)
+class Case:
+    """A depthwise convolution with its channels last: images, extents, channels; the window, and what it ends in."""
+
+    name: str
+    images: int
+    extents: tuple[int, ...]
+    channels: int
+    taps: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    pads: tuple[tuple[int, int], ...] = ()
+    dilations: tuple[int, ...] = ()
+    element: str = "bf16"
+    relu: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def text(self) -> str:
+        rank = len(self.extents)
+        ones = (1,) * rank
+        strides, pads, dilations = self.strides or ones, self.pads or ((0, 0),) * rank, self.dilations or ones
+        outs = [
+            (low + extent + high - (taps - 1) * apart - 1) // step + 1
+            for extent, taps, step, (low, high), apart in zip(self.extents, self.taps, strides, pads, dilations)
+        ]
+        inside = ", ".join(map(str, range(rank)))
+        x, w, y = (
+            f"tensor<{'x'.join(map(str, shape))}x{self.element}>"
+            for shape in ((self.images, *self.extents, self.channels), (*self.taps, 1, self.channels), (self.images, *outs, self.channels))
+        )
+        bias = f"tensor<{self.channels}x{self.element}>"
+        window = f"stride = {list(strides)}, pad = {[list(pair) for pair in pads]}, rhs_dilate = {list(dilations)}"
+        tail = f"""%z = stablehlo.constant dense<0.0> : {y}
+  %b = stablehlo.broadcast_in_dim %bias, dims = [{rank + 1}] : ({bias}) -> {y}
+  %s = stablehlo.add %c, %b : {y}
+  %r = stablehlo.maximum %s, %z : {y}""" if self.relu else f"%r = stablehlo.convert %c : {y}"
+        return f"""func.func @main(%x: {x}, %w: {w}, %bias: {bias}) -> {y} {{
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, {inside}, f]x[{inside}, i, o]->[b, {inside}, f], window = {{{window}}}
+    {{batch_group_count = 1 : i64, feature_group_count = {self.channels} : i64}} : ({x}, {w}) -> {y}
+  {tail}
+  return %r : {y}
+}}"""
+
+
+CASES = [
+    Case("3x3", 2, (13, 17), 48, (3, 3), pads=((1, 1), (1, 1)), relu=True),
+    Case("7x7", 1, (15, 11), 32, (7, 7), pads=((3, 3), (3, 3))),
+    Case("stride", 2, (14, 19), 24, (3, 3), (2, 2), ((0, 1), (1, 0)), element="f16"),
+    Case("dilated", 1, (16, 15), 6, (3, 3), dilations=(2, 3), pads=((2, 1), (3, 5)), element="f32", relu=True),
+    Case("all_padding", 1, (4, 3), 8, (5, 5), pads=((6, 4), (4, 7)), element="f32"),
+    Case("odd_channels", 1, (9, 8), 7, (3, 5), (1, 3), ((1, 1), (2, 2))),
+    Case("line", 2, (50,), 16, (4,), pads=((3, 0),), relu=True),
+    Case("volume", 1, (5, 6, 7), 8, (3, 3, 3), pads=((1, 1), (0, 2), (1, 1)), element="f32"),
+    Case("plain", 1, (12, 12), 64, (5, 5)),
+    Case("large_window", 1, (40, 9), 4, (31, 31), pads=((15, 15), (15, 15)), element="f32"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_windows(case: Case, interpreter) -> None:
+    module, _ = gpu_kernels(case.text, passes=CONTRACTIONS)
+    (kernel,) = walk(module.operation, "gpu.func")
+    assert "thread" in str(kernel.attributes["hloom.layouts"]), symbol_name(kernel)
+    check_program(case.text, interpreter, passes=CONTRACTIONS)
