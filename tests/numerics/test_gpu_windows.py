@@ -83,3 +83,27 @@ def test_windows(case: Case, interpreter) -> None:
     (kernel,) = walk(module.operation, "gpu.func")
     assert "thread" in str(kernel.attributes["hloom.layouts"]), symbol_name(kernel)
     check_program(case.text, interpreter, passes=CONTRACTIONS)
+
+
+CHANNELS_FIRST = """
+func.func @main(%x: tensor<2x6x11x9xbf16>, %w: tensor<6x1x3x3xbf16>, %y: tensor<2x6x11x8xbf16>) -> tensor<2x6x11x8xbf16> {
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [0, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 6 : i64} : (tensor<2x6x11x9xbf16>, tensor<6x1x3x3xbf16>) -> tensor<2x6x11x8xbf16>
+  %s = stablehlo.add %c, %y : tensor<2x6x11x8xbf16>
+  return %s : tensor<2x6x11x8xbf16>
+}"""
+
+
+def test_a_result_with_the_channels_first_is_no_window_of_neighbours(interpreter) -> None:
+    """What the kernel declines reads its padding at computed indices."""
+    check_program(CHANNELS_FIRST, interpreter, passes=CONTRACTIONS)
+
+
+def test_elements_are_loaded_once_for_all_taps() -> None:
+    """Two rows of seven windows of 7 x 7 cover 8 x 13 elements, whose 49 taps are loaded once as well; padding takes no kernel."""
+    case = Case("large", 32, (56, 56), 96, (7, 7), pads=((3, 3), (3, 3)))
+    module, _ = gpu_kernels(case.text, passes=CONTRACTIONS)
+    (kernel,) = walk(module.operation, "gpu.func")
+    assert 'thread = "2x7x2"' in str(kernel.attributes["hloom.layouts"])
+    buffers = [load.operands[0] for load in walk(kernel, "vector.load")]
+    assert [buffers.count(kernel.regions[0].blocks[0].arguments[i]) for i in range(2)] == [8 * 13, 49]

@@ -26,6 +26,8 @@ STRIDED, TRANSPOSED = 4, 2
 EXPOSED = 4
 """The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
 
+WINDOWS_PERCENT = 50
+"""What a GPU's kernel of windows reaches of the rate of fused multiply-adds: elements and weights are converted beside."""
 EXACT = 64
 """A group with no more reads, signatures and results than this is priced anew after each merge; a larger one by what a merge changes."""
 
@@ -101,8 +103,10 @@ class CostModel:
         return self._whole[value]
 
     def contraction(self, op: Op) -> int:
-        """Picoseconds of the generated kernel's arithmetic."""
+        """Picoseconds of the generated kernel's arithmetic. No tensor core multiplies what has a channel of its own for each result."""
         flops = contraction_flops(op, self.values)
+        if self.target.kind == "cuda" and _has_single_channels(op):
+            return flops * SECOND * 100 // (WINDOWS_PERCENT * self.target.f32_flops)
         return flops * SECOND // max(1, self.target.peak_flops(self.values[op.reads[0].value].element if op.reads else "f32"))
 
     def touched(self, value: int, signatures: tuple[Signature, ...], group: Group) -> int:
@@ -141,6 +145,13 @@ def across(signature: Signature, lane: int | None) -> bool:
     """A read whose contiguous dimension is not the one along the lanes."""
     moving: list[Expr] = [expr for expr in signature if expr.dims]
     return lane is not None and any(lane in expr.dims for expr in moving) and lane not in moving[-1].dims
+
+
+def _has_single_channels(op: Op) -> bool:
+    """Whether it is a convolution whose groups have one input channel each."""
+    index = op.reads[0].map.index if op.reads else None
+    grouped = index is not None and any(e.atom is not None and e.atom.kind == "opaque" for e in index)
+    return op.kind is Kind.CONV and grouped and op.ranges[-1] == 1
 
 
 def contraction_flops(op: Op, values: tuple[Value, ...]) -> int:
