@@ -21,6 +21,8 @@ its buffers (contraction/wgmma.py, contraction/tma.py).
 Other bytes are multiplied by nvvm.mma.sync (contraction/mma_bytes.py). Floats of 8 bits that no tensor core takes are decoded, whatever the
 group becomes.
 
+Windows of single channels leave padding out (contraction/window.py); a tensor.pad in any other group is spelled out (support/padding.py).
+
 Which kernel a contraction gets: contraction/choose_kernel.py. Tile sizes: tiled/schedules/gpu_contraction.py.
 
 Must hold: the linalg stage. Declined: targets that are no GPUs, library groups, and groups that are no contraction with an elementwise

@@ -51,10 +51,14 @@ class Case:
         )
         bias = f"tensor<{self.channels}x{self.element}>"
         window = f"stride = {list(strides)}, pad = {[list(pair) for pair in pads]}, rhs_dilate = {list(dilations)}"
-        tail = f"""%z = stablehlo.constant dense<0.0> : {y}
+        tail = (
+            f"""%z = stablehlo.constant dense<0.0> : {y}
   %b = stablehlo.broadcast_in_dim %bias, dims = [{rank + 1}] : ({bias}) -> {y}
   %s = stablehlo.add %c, %b : {y}
-  %r = stablehlo.maximum %s, %z : {y}""" if self.relu else f"%r = stablehlo.convert %c : {y}"
+  %r = stablehlo.maximum %s, %z : {y}"""
+            if self.relu
+            else f"%r = stablehlo.convert %c : {y}"
+        )
         return f"""func.func @main(%x: {x}, %w: {w}, %bias: {bias}) -> {y} {{
   %c = stablehlo.convolution(%x, %w) dim_numbers = [b, {inside}, f]x[{inside}, i, o]->[b, {inside}, f], window = {{{window}}}
     {{batch_group_count = 1 : i64, feature_group_count = {self.channels} : i64}} : ({x}, {w}) -> {y}

@@ -4,12 +4,14 @@
 - f16, bf16, and f32 where the program allows tf32: tensor cores, wgmma.py on sm_90a from 64 rows on where mma.py is not clearly
   faster by the estimate of both, else mma.py;
 - integers of 8 bits summed in i32, floats of 8 bits: tensor cores, wgmma.py likewise, else mma_bytes.py;
+- windows of single channels that lie last (depthwise convolutions): window.py;
 - all else (f32, f64, integers, mixed types): simt.py.
 
 Floats of 8 bits that none of them multiplies (few rows) are decoded where they are read (decode_floats.py).
 
 Must hold: the function is at stage linalg. Declined (False, the function is untouched): what contraction.py does not read as one
-contraction with an elementwise epilogue; depthwise convolutions whose channels are neighbours.
+contraction with an elementwise epilogue; other products of which neighbours in memory are of different ones; padding that no kernel
+leaves out.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
 
 
 def _has_batches_innermost(contraction: ContractionGroup) -> bool:
-    """Whether neighbours in memory are of different products, as the channels of a depthwise convolution are: tiles read them together."""
+    """Whether neighbours in memory are of different products, as the channels of a depthwise convolution are."""
     result = contraction.results[0][1].index
     return any(result.coefficient(loop) == 1 for loop, _ in contraction.batch.loops)
 

@@ -9,8 +9,8 @@ Where the columns (rows) are no multiple of a thread's, the last threads start e
 
 Sizes: tiled/schedules/gpu_window.py.
 
-Declined: elements, weights or results that do not lie with the channels last; windows of more than 64 taps along the last dimension; padding
-of an operand that is computed.
+Declined: elements, weights or results that do not lie with the channels last; windows of more than 64 taps along the last dimension;
+padding of an operand that is computed.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ class _Problem:
         taps = self.outer.extent, self.tap[1] if self.tap else 1
         others = self.outs.extent // (rows * self.across[1]) * self.contraction.batch.extent
         size = element_bytes(self.elements.access.element)
-        return Windows(
-            self.channels[1], rows, self.across[1], others, taps, (strides[0], strides[1]), (dilations[0], dilations[1]), size
-        )
+        return Windows(self.channels[1], rows, self.across[1], others, taps, (strides[0], strides[1]), (dilations[0], dilations[1]), size)
 
 
 def _problem(contraction: ContractionGroup) -> _Problem | None:
@@ -266,31 +264,31 @@ class _Kernel:
 
     def _elements(self, base: Point) -> dict[tuple[int, int], ir.Value]:
         """The factors of a row by column of results and tap, each element loaded once."""
-        problem, vector = self.problem, self.schedule.vector
-        across = self.along.loop
+        problem, across = self.problem, self.along.loop
         assert across is not None
         places: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        points = {}
+        points: dict[tuple[int, ...], Point] = {}
         for tap, col in product(range(problem.tap[1] if problem.tap else 1), range(self.schedule.cols)):
             point = {**base, across: self.along.first + col, **self._tap(tap)}
             key = self._offsets(point)
             places.setdefault(key, []).append((col, tap))
             points[key] = point
-        groups: dict[tuple[bool, ...], list[tuple[int, ...]]] = {}
+        alike: dict[tuple[bool, ...], list[tuple[int, ...]]] = {}
         for key in sorted(places):
-            groups.setdefault(self._strips_inside(points[key]), []).append(key)
-        found = {}
-        kind = lanes_of(vector, problem.elements.element)
-        for inside, keys in groups.items():
-            if not any(inside):
-                values = [splat(kind, 0)] * len(keys)
-            else:
-                condition = None if all(inside) else self._inside(points[keys[0]], self._edges_along(True))
-                values = choose(condition, [kind] * len(keys), lambda keys=keys: [self._load(points[key]) for key in keys])
-            for key, value in zip(keys, values):
-                factor = factor_of(problem.elements, value)
-                found |= dict.fromkeys(places[key], factor)
+            alike.setdefault(self._strips_inside(points[key]), []).append(key)
+        found: dict[tuple[int, int], ir.Value] = {}
+        for inside, keys in alike.items():
+            for key, value in zip(keys, self._loaded(inside, [points[key] for key in keys])):
+                found |= dict.fromkeys(places[key], factor_of(problem.elements, value))
         return found
+
+    def _loaded(self, inside: Sequence[bool], points: Sequence[Point]) -> list[ir.Value]:
+        """The elements at these points, which are `inside` the edges along the columns in the same strips; zeros beyond these."""
+        kind = lanes_of(self.schedule.vector, self.problem.elements.element)
+        if not any(inside):
+            return [splat(kind, 0)] * len(points)
+        condition = None if all(inside) else self._inside(points[0], self._edges_along(True))
+        return choose(condition, [kind] * len(points), lambda: [self._load(point) for point in points])
 
     def _load(self, point: Point) -> ir.Value:
         problem, vector = self.problem, self.schedule.vector

@@ -22,7 +22,7 @@ _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def spell_out_padding(function: ir.Operation) -> None:
-    """What reads a tensor.pad of the function, or a reshaped one, reads a generic instead, that takes its source where it has an element."""
+    """What reads a tensor.pad of the function, or a reshaped one, reads a generic instead, which takes its source where it has one."""
     pads = walk(function, "tensor.pad")
     for op in pads:
         scalars = Scalars(function.operation)

@@ -18,5 +18,6 @@ from ...library_calls.conv import Conv, conv_of
 def depthwise_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the kernel computes; None for others."""
     conv = conv_of(op) if target.kind == "cuda" else None
-    several = conv is not None and conv.output[0] * prod(conv.output[2:]) > 1
-    return conv if several and 1 < conv.groups == conv.input[1] == conv.output[1] and conv.filter[-1] <= MOST_TAPS else None
+    if conv is None or conv.output[0] * prod(conv.output[2:]) == 1:
+        return None
+    return conv if 1 < conv.groups == conv.input[1] == conv.output[1] and conv.filter[-1] <= MOST_TAPS else None

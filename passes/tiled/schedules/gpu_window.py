@@ -1,7 +1,8 @@
 """Schedules of sums over windows on GPUs whose channels are apart (depthwise convolutions): what a thread computes for itself.
 
-A thread has `vector` channels of `rows` x `cols` neighbouring results. Each element that its windows cover is loaded and converted once, so
-large blocks load less; small ones are more threads, and hold fewer registers. The choice is by an estimate of the clocks of a multiprocessor:
+A thread has `vector` channels of `rows` x `cols` neighbouring results. Each element that its windows cover is loaded and converted once,
+so large blocks load less; small ones are more threads, and hold fewer registers. The choice is by an estimate of the clocks of a
+multiprocessor:
 
     issue     what its warps issue, four a clock
     loads     what its warps load, 128 bytes a clock
@@ -149,7 +150,7 @@ class WindowSchedule:
         of = self.windows
         if self.vector == self.rows == self.cols == 1:
             return True
-        word = self.vector * of.element_bytes >= _WORD or of.channels % (2 * self.vector)
+        word = self.vector * of.element_bytes >= _WORD or of.channels % (2 * self.vector) > 0
         whole = of.channels % self.vector == 0 and word and self.vector * of.element_bytes <= 16
         whole = whole and self.rows <= of.rows and self.cols <= of.cols
         return whole and self.registers <= _MOST_REGISTERS and (self.unrolled or self.rows == 1)
