@@ -9,6 +9,8 @@
     %0 = scatter(%x, %i, %u) <inserted_window_dims = [0], input_batching_dims = [1], scatter_indices_batching_dims = [1]>
     →  scatter(%x, %y, %u) <update_window_dims = [1], inserted_window_dims = [0]>
 
+    gather(%x, iota) <offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]>  →  slice %x
+
 A row that moves as a whole is read by vectors, and its index once.
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
@@ -114,6 +117,26 @@ def _same_index(op: ir.Operation) -> Values:
         )
         return _again(op, _without(indices, k), new, {}, {d: build.shape_of(op.operands[0])[d]})
     return None
+
+
+def _slice(op: ir.Operation) -> Values:
+    """A gather of the first elements along the first dimension, one after the other (the positions that tokens have)."""
+    numbers, indices, x = _Numbers.of(op), _indices(op), op.operands[0]
+    shape, result = build.shape_of(x), build.shape_of(op.results[0])
+    own = [n for d, n in enumerate(build.shape_of(indices)) if d != numbers.component]
+    last = tuple(range(len(result) - len(shape) + 1, len(result)))
+    if (
+        numbers.batch
+        or numbers.dropped != (0,)
+        or numbers.moved != (0,)
+        or numbers.windows != last
+        or integers(op, "slice_sizes")[1:] != shape[1:]
+    ):
+        return None
+    k = _counted(indices)
+    if k is None or k == numbers.component or prod(own) != build.shape_of(indices)[k] or prod(own) > shape[0]:
+        return None
+    return [build.reshape(build.slice_(x, [0] * len(shape), [prod(own), *shape[1:]]), result)]
 
 
 def _indices(op: ir.Operation) -> ir.Value:
@@ -223,3 +246,4 @@ def _without(value: ir.Value, k: int) -> ir.Value:
 
 
 INDICES = {name: [_own_dimension, _same_index] for name in ("stablehlo.gather", "stablehlo.scatter")}
+INDICES["stablehlo.gather"].append(_slice)

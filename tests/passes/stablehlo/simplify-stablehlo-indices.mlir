@@ -122,3 +122,27 @@ func.func @each(%x: tensor<9x4xf32>, %i: tensor<7x4x1xi64>, %u: tensor<7x4xf32>)
   }) : (tensor<9x4xf32>, tensor<7x4x1xi64>, tensor<7x4xf32>) -> tensor<9x4xf32>
   return %0 : tensor<9x4xf32>
 }
+
+// -----
+
+// Changed: the first rows one after the other are a slice.
+// CHECK-LABEL: func.func @positions
+// CHECK: %[[S:.*]] = stablehlo.slice %arg0 [0:8, 0:4]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[S]] : (tensor<8x4xf32>) -> tensor<1x8x4xf32>
+// CHECK: return %[[R]]
+func.func @positions(%x: tensor<16x4xf32>) -> tensor<1x8x4xf32> {
+  %i = stablehlo.iota dim = 1 : tensor<1x8xi64>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 4>}> : (tensor<16x4xf32>, tensor<1x8xi64>) -> tensor<1x8x4xf32>
+  return %0 : tensor<1x8x4xf32>
+}
+
+// -----
+
+// Declined: more rows than there are, of which the last comes again.
+// CHECK-LABEL: func.func @more_positions
+// CHECK: stablehlo.gather
+func.func @more_positions(%x: tensor<6x4xf32>) -> tensor<8x4xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<8x1xi64>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<8x1xi64>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
