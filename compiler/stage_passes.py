@@ -114,6 +114,7 @@ NVVM = [
     "expand-atomics",
     "approximate-powers",
     f"expand-math{{only={_NOT_FROM_LIBDEVICE}}}",
+    "divide-inline",
     "tensor-map-parameters",
     # kernels alone: the host program beside them stays as it is
     "gpu.module(canonicalize,cse)",
