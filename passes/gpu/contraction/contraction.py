@@ -24,6 +24,7 @@ from ...common.contraction import summed_product
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, index_constant, is_block_argument, walk
 from ...common.storage import row_major
+from ...linalg.inlining.costs import op_cost
 from ...tiled.schedules.gpu_contraction import Sizes
 
 _VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
@@ -165,6 +166,13 @@ class ContractionGroup:
     def sizes(self) -> Sizes:
         """The extents of the four groups of loops."""
         return Sizes(self.batch.extent, self.rows.extent, self.cols.extent, self.inner.extent)
+
+    @property
+    def work(self) -> int:
+        """Scalar operations of the epilogue, for each result."""
+        ops = {defining_op(value) for value in self.forms} - {self.op}
+        bodies = [op.regions[0].blocks[0] for op in ops if op is not None]
+        return sum(op_cost(op.operation) for body in bodies for op in body.operations)
 
     @property
     def is_float(self) -> bool:

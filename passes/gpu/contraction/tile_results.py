@@ -18,7 +18,7 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.control_flow import if_then
+from ...common.control_flow import for_each, if_then
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.vectors import elements, from_elements, is_vector
@@ -35,6 +35,8 @@ _WARP_ROW = 8
 _VECTORS, _ACCESS = (8, 4), 4
 _VECTORS_OF_SUMS = (4, 2, 1)
 _BANKS = 32
+_MOST_CODE = 600
+"""Operations of an epilogue, of all elements, that follow each other."""
 _PADDING = 8
 """Elements after each staged row: rows that are written together then lie in different banks."""
 
@@ -126,14 +128,32 @@ class TileResults:
         self, epilogue: EpilogueEmitter, tile: tuple[LinearIndex, LinearIndex, LinearIndex], slab: ir.Value, thread: ir.Value, first: int
     ) -> None:
         vectors = self.schedule.cols // self.vector
-        for start in range(0, self.slab * self.schedule.warp_rows * vectors, self.schedule.threads):
-            strip, row, vector = digits((LinearIndex.of(thread) + start).value(), [0, self.slab, vectors])
+        turns = self.slab * self.schedule.warp_rows * vectors // self.schedule.threads
+
+        def turn(number: LinearIndex) -> None:
+            start = number * self.schedule.threads + thread
+            strip, row, vector = digits(start.value(), [0, self.slab, vectors])
             col = LinearIndex.of(vector) * self.vector
             line = LinearIndex.of(strip) * self.slab + row
             values = self._staged(slab, line, col)
-            for number in range(1, self.slices):
-                values = add(values, self._staged(slab, line + number * self.slab * self.schedule.warp_rows, col))
+            for share in range(1, self.slices):
+                values = add(values, self._staged(slab, line + share * self.slab * self.schedule.warp_rows, col))
             self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
+
+        at_once = self._at_once(turns, self.contraction.work)
+
+        def some(number: LinearIndex) -> None:
+            for more in range(at_once):
+                turn(number + more)
+
+        for_each(0, turns, at_once, some)
+
+    def _at_once(self, turns: int, work: int) -> int:
+        """How many turns follow each other without a loop: all of a light epilogue, whose loads are then under way together; of one that
+        computes much few, for code that runs once comes slower from memory than it is executed."""
+        while turns % 2 == 0 and turns * self.vector * work > _MOST_CODE:
+            turns //= 2
+        return turns
 
     def _staged(self, slab: ir.Value, line: LinearIndex, col: LinearIndex) -> ir.Value:
         """The thread's neighbours in a line of the slab: a vector, or one element."""

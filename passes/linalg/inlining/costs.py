@@ -16,10 +16,11 @@ CAP = 1000
 
 
 def body_cost(source: Generic) -> int:
-    return min(CAP, sum(_op_cost(op.operation) for op in source.block.operations))
+    return min(CAP, sum(op_cost(op.operation) for op in source.block.operations))
 
 
-def _op_cost(op: ir.Operation) -> int:
+def op_cost(op: ir.Operation) -> int:
+    """What one scalar op costs."""
     if op.name in _FREE or sees_float(op):
         return 0
     if op.name.startswith("math."):
