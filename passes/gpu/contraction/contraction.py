@@ -165,13 +165,13 @@ class ContractionGroup:
     @property
     def sizes(self) -> Sizes:
         """The extents of the four groups of loops."""
-        return Sizes(self.batch.extent, self.rows.extent, self.cols.extent, self.inner.extent)
+        return Sizes(self.batch.extent, self.rows.extent, self.cols.extent, self.inner.extent, self.work)
 
     @property
     def work(self) -> int:
         """Scalar operations of the epilogue, for each result."""
         ops = {defining_op(value) for value in self.forms} - {self.op}
-        bodies = [op.regions[0].blocks[0] for op in ops if op is not None]
+        bodies = [op.regions[0].blocks[0] for op in ops if op is not None and op.name == "linalg.generic"]
         return sum(op_cost(op.operation) for body in bodies for op in body.operations)
 
     @property

@@ -67,15 +67,10 @@ def emit_tiled(
         contraction.function,
         contraction.batch.extent * row_tiles * col_tiles,
         schedule.threads,
-        {
-            "accumulators": str(accumulators),
-            "tile": f"{schedule.rows}x{schedule.cols}x{schedule.depth}",
-            "warps": f"{schedule.warp_rows}x{schedule.warp_cols}" + (f"x{schedule.warp_inner}" if schedule.warp_inner > 1 else ""),
-            "stages": schedule.stages,
-        },
+        layout_of(schedule, accumulators),
         maps,
     )
-    _tell(contraction.function, kernel, schedule, target)
+    tell(contraction.function, kernel, schedule, target)
     if resident:
         kernel.keep_resident(resident)
     with kernel.body:
@@ -106,7 +101,17 @@ def emit_tiled(
         results.finish(EpilogueEmitter(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
 
 
-def _tell(function: ir.Operation, kernel: OpenKernel, schedule: TileSchedule, target: TargetView) -> None:
+def layout_of(schedule: TileSchedule, accumulators: Layout) -> dict[str, str | int]:
+    """What a kernel's attributes say of its schedule."""
+    return {
+        "accumulators": str(accumulators),
+        "tile": f"{schedule.rows}x{schedule.cols}x{schedule.depth}",
+        "warps": f"{schedule.warp_rows}x{schedule.warp_cols}" + (f"x{schedule.warp_inner}" if schedule.warp_inner > 1 else ""),
+        "stages": schedule.stages,
+    }
+
+
+def tell(function: ir.Operation, kernel: OpenKernel, schedule: TileSchedule, target: TargetView) -> None:
     """Why these tiles, as a record; and the kernel's price, which is their estimate where that is more than the planner's."""
     price = max(integer(function, _PRICE, 0), target.launch_ps + schedule.estimate.ps)
     kernel.op.attributes[_PRICE] = i64_attr(price)

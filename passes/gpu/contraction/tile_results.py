@@ -107,46 +107,76 @@ class TileResults:
         arena: ir.Value,
     ) -> None:
         """Runs the epilogue on the tile at (batch, row, col)."""
-        results = multiplier.results(accumulators)
         if not self.vector:
-            for result in results:
+            for result in multiplier.results(accumulators):
                 self._emit(epilogue, tile, LinearIndex.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
             return
-        slab = shared_view(arena, 0, self._slab_shape(self.slab), self.contraction.accumulator)
+        slab = self.slab_in(arena, 0)
+        results = multiplier.results(accumulators)
+        for first in range(0, self.strip, self.slab):
+            barrier()
+            self.keep(multiplier, results, slab, first)
+            barrier()
+            self.read_back(epilogue, tile, slab, thread, first)
+
+    def slab_in(self, arena: ir.Value, offset: int) -> ir.Value:
+        """The buffer that a slab passes through, at a byte offset of the arena."""
+        return shared_view(arena, offset, self._slab_shape(self.slab), self.contraction.accumulator)
+
+    def keep(self, multiplier: Multiplier, results: Sequence[Results], slab: ir.Value, first: int = 0) -> None:
+        """Stores the accumulators of each warp's rows from `first` on to the slab."""
         own = LinearIndex.of(multiplier.warp_row) * self.slab
         if multiplier.warp_inner is not None:
             own = own + LinearIndex.of(multiplier.warp_inner) * (self.slab * self.schedule.warp_rows)
-        for first in range(0, self.strip, self.slab):
-            barrier()
-            for result in results:
-                if first <= result.row.constant < first + self.slab:
-                    store(result.values, slab, self._place(own + result.row + -first, result.col))
-            barrier()
-            self._read_back(epilogue, tile, slab, thread, first)
+        for result in results:
+            if first <= result.row.constant < first + self.slab:
+                store(result.values, slab, self._place(own + result.row + -first, result.col))
 
-    def _read_back(
-        self, epilogue: EpilogueEmitter, tile: tuple[LinearIndex, LinearIndex, LinearIndex], slab: ir.Value, thread: ir.Value, first: int
+    @property
+    def turns(self) -> int:
+        """How many times all threads read one vector each, until they have read a slab."""
+        return self.slab * self.schedule.warp_rows * (self.schedule.cols // self.vector) // self.schedule.threads
+
+    def read_back(
+        self,
+        epilogue: EpilogueEmitter,
+        tile: tuple[LinearIndex, LinearIndex, LinearIndex],
+        slab: ir.Value,
+        thread: ir.Value,
+        first: int = 0,
     ) -> None:
-        vectors = self.schedule.cols // self.vector
-        turns = self.slab * self.schedule.warp_rows * vectors // self.schedule.threads
-
-        def turn(number: LinearIndex) -> None:
-            start = number * self.schedule.threads + thread
-            strip, row, vector = digits(start.value(), [0, self.slab, vectors])
-            col = LinearIndex.of(vector) * self.vector
-            line = LinearIndex.of(strip) * self.slab + row
-            values = self._staged(slab, line, col)
-            for share in range(1, self.slices):
-                values = add(values, self._staged(slab, line + share * self.slab * self.schedule.warp_rows, col))
-            self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
-
-        at_once = self._at_once(turns, self.contraction.work)
+        """The epilogue of all that the slab holds."""
+        at_once = self._at_once(self.turns, self.contraction.work)
 
         def some(number: LinearIndex) -> None:
             for more in range(at_once):
-                turn(number + more)
+                self.turn(number + more, epilogue, tile, slab, thread, first)
 
-        for_each(0, turns, at_once, some)
+        for_each(0, self.turns, at_once, some)
+
+    def turn(
+        self,
+        number: LinearIndex,
+        epilogue: EpilogueEmitter,
+        tile: tuple[LinearIndex, LinearIndex, LinearIndex],
+        slab: ir.Value,
+        thread: ir.Value,
+        first: int = 0,
+    ) -> None:
+        """The epilogue of one vector of each thread. Neighbours along a row are of as many threads as divide its vectors."""
+        vectors = self.schedule.cols // self.vector
+        across = vectors & -vectors
+        lines, part = number, LinearIndex()
+        if across < vectors:
+            lines, part = map(LinearIndex.of, digits(number.value(), [0, vectors // across]))
+        at = LinearIndex.of(divide(thread, across)) + lines * (self.schedule.threads // across)
+        strip, row = digits(at.value(), [0, self.slab])
+        col = (LinearIndex.of(remainder(thread, across)) + part * across) * self.vector
+        line = LinearIndex.of(strip) * self.slab + row
+        values = self._staged(slab, line, col)
+        for share in range(1, self.slices):
+            values = add(values, self._staged(slab, line + share * self.slab * self.schedule.warp_rows, col))
+        self._emit(epilogue, tile, LinearIndex.of(strip) * self.strip + row + first, col, values)
 
     def _at_once(self, turns: int, work: int) -> int:
         """How many turns follow each other without a loop: all of a light epilogue, whose loads are then under way together; of one that

@@ -19,7 +19,7 @@ along the inner loop (wgmma transposes 16-bit types only), and targets without s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from torch_mlir import ir
@@ -31,12 +31,13 @@ from hloom.dialects.target import TargetView
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, value_of
 from ...common.vectors import from_elements, splat
-from ...tiled.schedules.gpu_contraction import TileSchedule, tensor_core_schedule, warpgroup_schedule
+from ...tiled.schedules.gpu_contraction import TileSchedule, overlapped_schedules, tensor_core_schedule, warpgroup_schedule
 from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
 from . import mma, mma_bytes
 from .contraction import ContractionGroup
 from .cp_async import TileShape, is_asynchronous, tile_shape
+from .overlapped import try_overlap
 from .pipeline import emit_tiled
 from .tile_results import Results
 
@@ -47,6 +48,8 @@ _STEP_BYTES = 32
 """How far one instruction runs along the inner loop."""
 WIDEST_SWIZZLE = 128
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
+_GAIN = 1.1
+"""By how much the estimate of blocks that stay must be better."""
 _INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 
 
@@ -65,20 +68,32 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     schedule = warpgroup_schedule(contraction.sizes, nbytes, target)
     if schedule is None or _much_faster(tensor_core_schedule(contraction.sizes, nbytes, target), schedule):
         return False
-    sides = (contraction.left, contraction.rows, schedule.rows), (contraction.right, contraction.cols, schedule.cols)
-    left, right = (
-        tile_shape(operand, (group, contraction.inner), free, schedule.depth, schedule.threads, longest=WIDEST_SWIZZLE // nbytes)
-        for operand, group, free in sides
-    )
+    left, right = _shapes(contraction, schedule)
     if nbytes != 2 and not (left.along_inner and right.along_inner):
         return False
 
     def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> WarpGroups:
         return WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
 
+    for staying in overlapped_schedules(contraction.sizes, nbytes, target):
+        if _GAIN * staying.estimate.clocks < schedule.estimate.clocks and try_overlap(
+            contraction, staying, _shapes(contraction, staying), multiplier, _accumulators(staying), target
+        ):
+            return True
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
     emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), target, schedule.resident if asynchronous else 0)
     return True
+
+
+def _shapes(contraction: ContractionGroup, schedule: TileSchedule) -> tuple[TileShape, TileShape]:
+    """How the tiles of the two operands lie."""
+    sides = (contraction.left, contraction.rows, schedule.rows), (contraction.right, contraction.cols, schedule.cols)
+    longest = WIDEST_SWIZZLE // element_bytes(contraction.left.element)
+    left, right = (
+        tile_shape(operand, (group, contraction.inner), free, schedule.depth, schedule.threads, longest=longest)
+        for operand, group, free in sides
+    )
+    return left, right
 
 
 def _much_faster(other: TileSchedule, schedule: TileSchedule) -> bool:
@@ -123,10 +138,15 @@ class WarpGroups:
     def zeros(self) -> list[ir.Value]:
         return [pinned([splat(self.accumulator, 0)] * (self.cols // 2))]
 
-    def step(self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value]) -> list[ir.Value]:
+    def step(
+        self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value], meanwhile: Callable[[], None] | None = None
+    ) -> list[ir.Value]:
+        """`meanwhile` emits what the threads do while the tensor cores multiply."""
         (sums,) = accumulators
         fence_registers()
         sums = self.start(left, right, (stage, stage), sums)
+        if meanwhile is not None:
+            meanwhile()
         # The step before is over: its stage may be filled again once all warp groups have come this far, at the next barrier.
         wait_for_products(self.in_flight)
         return [sums]

@@ -13,7 +13,7 @@ from itertools import product
 
 from hloom.dialects.target import TargetView
 
-from .gpu_time import UNKNOWN, Blocks, Estimate, WarpStep, estimate, simt_step, tensor_core_step, warpgroup_step
+from .gpu_time import UNKNOWN, Blocks, Estimate, WarpStep, estimate, overlapped, simt_step, tensor_core_step, warpgroup_step
 
 STATIC_SHARED_BYTES = 48 << 10
 """What a kernel may have of shared memory without asking for more at launch."""
@@ -25,12 +25,13 @@ SKINNY = 8
 
 @dataclass(frozen=True)
 class Sizes:
-    """A contraction's extents: batch x rows x cols sums over inner."""
+    """A contraction's extents: batch x rows x cols sums over inner; and the scalar operations of its epilogue for each result."""
 
     batch: int
     rows: int
     cols: int
     inner: int
+    work: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,9 @@ _TENSOR_CORE_TILES = (
     (64, 16, 2, 1),
 )
 _WARPGROUP_TILES = ((128, 256, 8, 1), (128, 128, 8, 1), (128, 64, 8, 1), (64, 128, 4, 1), (64, 64, 4, 1), (64, 32, 4, 1))
+_OVERLAPPED_TILES = ((128, 192, 8, 1), (128, 128, 8, 1))
+_SUM_BYTES = 4
+_SLAB_PADDING = 8
 _SHARED_TENSOR_CORE_TILES = (
     ((64, 64, 2, 2), 2),
     ((32, 64, 1, 2), 4),
@@ -193,10 +197,34 @@ def warpgroup_schedule(sizes: Sizes, element_bytes: int, target: TargetView) -> 
     return _fastest(found) if found else None
 
 
+def overlapped_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -> list[TileSchedule]:
+    """Tiles for wgmma whose epilogue runs beside the next tile's products, the fastest first.
+
+    The rings and the sums of a tile fill a multiprocessor's shared memory.
+    """
+    depth, least = _WIDEST_SWIZZLE // element_bytes, _IN_FLIGHT + 2
+    found = []
+    for tile in _OVERLAPPED_TILES:
+        rows, cols, *_ = tile
+        room = target.shared_bytes_per_block - rows * (cols + _SLAB_PADDING) * _SUM_BYTES - _RESERVED_BYTES
+        staged = replace(_staged(tile, 1, depth, sizes, element_bytes, room), in_flight=_IN_FLIGHT, resident=_threads(tile, 1))
+        if least * _stage_bytes(staged, element_bytes) > room:
+            continue
+        staged = replace(staged, stages=max(least, staged.stages))
+        blocks = _blocks(staged, sizes, element_bytes)
+        found.append(replace(staged, estimate=overlapped(blocks, warpgroup_step(cols), sizes.work, target)))
+    return sorted(found, key=lambda each: each.estimate.clocks)
+
+
 def _timed(schedule: TileSchedule, sizes: Sizes, element_bytes: int, step: WarpStep, target: TargetView) -> TileSchedule:
+    blocks = _blocks(schedule, sizes, element_bytes)
+    return replace(schedule, estimate=estimate(blocks, step, sizes.work, target))
+
+
+def _blocks(schedule: TileSchedule, sizes: Sizes, element_bytes: int) -> Blocks:
     rows, cols = schedule.strip
     stage_bytes, steps = _stage_bytes(schedule, element_bytes), -(-sizes.inner // schedule.depth)
-    blocks = Blocks(
+    return Blocks(
         count=sizes.batch * -(-sizes.rows // schedule.rows) * -(-sizes.cols // schedule.cols),
         warps=schedule.warps,
         stage_bytes=stage_bytes,
@@ -207,7 +235,6 @@ def _timed(schedule: TileSchedule, sizes: Sizes, element_bytes: int, step: WarpS
         sharing=schedule.warp_inner,
         sums=rows * cols // 32,
     )
-    return replace(schedule, estimate=estimate(blocks, step, target))
 
 
 def _fastest(schedules: Sequence[TileSchedule]) -> TileSchedule:

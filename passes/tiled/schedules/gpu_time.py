@@ -34,6 +34,9 @@ _ADDED = 40
 """Where warps share the inner loop: sums to shared memory and a barrier, and for each of those a sum read and added."""
 _EXPOSED = 8
 """The part of the lesser bounds that is not hidden behind the largest: one in so many."""
+_SHARED_BYTES_PER_CLOCK = 128
+_LIGHT = 4
+"""Operations of an epilogue for each result that its beginning and end hide."""
 _REGISTERS_HELD = 40
 """Registers of a thread beside its sums."""
 
@@ -97,8 +100,11 @@ def warpgroup_step(cols: int) -> WarpStep:
     return WarpStep(2 * cols, 2 * cols + _WARPGROUP_LATENCY)
 
 
-def estimate(blocks: Blocks, step: WarpStep, target: TargetView) -> Estimate:
-    """The time of a kernel of such blocks, whose warps do `step` in each step."""
+def estimate(blocks: Blocks, step: WarpStep, work: int, target: TargetView) -> Estimate:
+    """The time of a kernel of such blocks, whose warps do `step` in each step, and `work` operations for each result at the end.
+
+    Epilogues count in full: blocks that begin together also end together, so that nothing is multiplied while they compute.
+    """
     own = -(-blocks.count // (target.multiprocessors or 108))
     together = min(own, _resident(blocks, target))
     issue = step.issue + _STEP + _COPY * blocks.copies
@@ -110,7 +116,28 @@ def estimate(blocks: Blocks, step: WarpStep, target: TargetView) -> Estimate:
     once = _GLOBAL_LATENCY + _BEGIN_AND_END + (_ADDED * (1 + blocks.sharing) if blocks.sharing > 1 else 0)
     bound = max(bounds, key=lambda each: bounds[each])
     hidden = sum(bounds.values()) - bounds[bound]
-    return Estimate(bounds[bound] + hidden // _EXPOSED + rounds * once, bound)
+    return Estimate(bounds[bound] + hidden // _EXPOSED + rounds * once + own * _finish(blocks, work), bound)
+
+
+def overlapped(blocks: Blocks, step: WarpStep, work: int, target: TargetView) -> Estimate:
+    """The time where a block stays for all tiles of its multiprocessor (`blocks.count` tiles), and a tile's epilogue runs beside the
+    products of the next."""
+    own = -(-blocks.count // (target.multiprocessors or 108))
+    finish = _finish(blocks, work)
+    bounds = {
+        "issue": blocks.steps * (blocks.warps * step.issue // _SCHEDULERS + _STEP),
+        "traffic": blocks.steps * blocks.stage_bytes // _BYTES_PER_CLOCK,
+        "epilogue": finish + blocks.steps * _STEP,
+    }
+    bound = max(bounds, key=lambda each: bounds[each])
+    hidden = sum(bounds.values()) - bounds[bound]
+    kept = _WARPGROUP_LATENCY + blocks.sums * 32 * blocks.warps * 4 // _SHARED_BYTES_PER_CLOCK
+    return Estimate(own * (bounds[bound] + hidden // _EXPOSED + kept) + finish + _GLOBAL_LATENCY + _BEGIN_AND_END, bound)
+
+
+def _finish(blocks: Blocks, work: int) -> int:
+    """The epilogue of one block whose warps have the schedulers to themselves."""
+    return blocks.warps * blocks.sums * (work - min(work, _LIGHT)) // _SCHEDULERS
 
 
 def _resident(blocks: Blocks, target: TargetView) -> int:
