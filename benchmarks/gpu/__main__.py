@@ -34,6 +34,7 @@ from .processes import Worker
 from .report import RESULTS, SECTION, Found, problem, section
 from .rows import ROWS
 from .tests import PAGE, run_tests
+from .together import Job, measure_together, split
 
 LOG = "log.txt"
 _CHECK_SECONDS, _MEASURE_SECONDS = 60.0, 120.0
@@ -184,7 +185,7 @@ class Run:
         self.worker("check").stop()
 
     def measure(self) -> None:
-        """hloom and CUDA before the peers that take long to compile, so that a short lease has the most from it."""
+        """What hloom takes alone before what the peers take, so that a short lease has the most from it."""
         facts = self.ask("ceilings", _MEASURE_SECONDS, do="facts")
         if "error" in facts:
             raise SystemExit(f"nothing is timed: {facts['error']}")
@@ -201,13 +202,18 @@ class Run:
             self._each("kernels", chosen, self.found.kernels)
         self._each("program", [case for case in chosen if not case.row], self.found.programs, seconds=self.options.seconds)
         models = [name for name in self.index.models if not self.options.names or name in self.options.names]
+        jobs: list[Job] = []
         for peer in self.options.peers.split(","):
-            for row in rows:
-                if PEERS[peer].takes(ROWS[row]):
-                    self._measure("measure", self.found.times, peer, row)
-            for model in models if peer in MODEL_PEERS else ():
-                self._measure("model", self.found.models, peer, model)
-            self.worker(peer).stop()
+            jobs += split("row", peer, [row for row in rows if PEERS[peer].takes(ROWS[row])], PEERS[peer].processes)
+            jobs += split("model", peer, models if peer in MODEL_PEERS else [], PEERS[peer].processes)
+        folder = str(self.options.folder.resolve())
+        measure_together(jobs, lambda: Worker(self.options.out / LOG), folder, self.options.seconds, self._end, self._told)
+        for model in models if not self.options.no_kernels else []:
+            if time.monotonic() < self._end and model in self.found.models:
+                answer = self.ask("kernels", _CHECK_SECONDS, do="model_kernels", folder=folder, name=model)
+                self.found.models[model].setdefault("hloom", {}).update(answer)
+                self.found.write(self.options.out)
+        self.worker("kernels").stop()
 
     def _each(self, what: str, cases: Sequence[Case], found: dict[str, dict[str, Any]], **more: Any) -> None:
         """Asks for `what` of each case, in a process for all."""
@@ -218,14 +224,11 @@ class Run:
                 self.found.write(self.options.out)
         self.worker(what).stop()
 
-    def _measure(self, what: str, found: dict[str, dict[str, Any]], peer: str, name: str) -> None:
-        if time.monotonic() > self._end:
-            return
-        request = {"do": what, "folder": str(self.options.folder.resolve()), "name": name, "peer": peer, "seconds": self.options.seconds}
-        answer = self.ask(peer, _MEASURE_SECONDS, **request)
-        found.setdefault(name, {})[peer] = answer
+    def _told(self, job: Job, name: str, answer: dict[str, Any]) -> None:
+        found = self.found.times if job.what == "row" else self.found.models
+        found.setdefault(name, {})[job.peer] = answer
         times = [f"{answer[what]['median']:.1f} us {words}" for what, words in _TIMES.items() if what in answer]
-        print(f"{name}, {peer}: {', '.join(times)} {problem(answer)}".rstrip(), flush=True)
+        print(f"{name}, {job.peer}: {', '.join(times)} {problem(answer)}".rstrip(), flush=True)
         self.found.write(self.options.out)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import hloom
 
 from ..layers.table import Layer, read
 from .kernels import MEASURED, thunk_times
-from .peers import Ready, captured
+from .peers import Ready, captured, set_up_torch
 from .timing import Launch, call_times, device_times
 
 DEVICE = "cuda"
@@ -29,17 +28,9 @@ _ROWS = read(Path(__file__).parent / "models.txt", _BATCH)
 MODELS = {row.name: row for plain in _ROWS.values() for row in (plain.of_type("bf16"), plain)}
 
 
-def measure_model(folder: Path, name: str, peer: str, seconds: float) -> dict[str, Any]:
-    """What `model_ready` tells, and times as of a workload, but of one copy: what of a model fits may lie in the L2. `kernels`, of hloom:
-    what its thunks take (kernels.py)."""
-    answer, ready = model_ready(folder, name, peer)
-    answer |= {"device": asdict(ready.device(seconds)), "call": asdict(ready.call(seconds))}
-    return answer | ({"kernels": model_kernels(folder, name)} if peer == "hloom" else {})
-
-
 def model_ready(folder: Path, name: str, peer: str) -> tuple[dict[str, Any], Ready]:
-    """`off` and `eager_off` are the norms of the differences of this result, and of eager's, from eager's in finer numbers, over its norm;
-    `differs` tells a result that is wrong."""
+    """One copy: what of a model fits may lie in the L2. `off` and `eager_off` are the norms of the differences of this result, and of
+    eager's, from eager's in finer numbers, over its norm; `differs` tells a result that is wrong."""
     import torch
 
     module, inputs = _made(MODELS[name])
@@ -63,8 +54,7 @@ def _made(row: Layer) -> tuple[Any, list[Any]]:
 
     from ..layers import modules
 
-    torch.compiler.reset()
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    set_up_torch()
     with torch.device(DEVICE):
         module = modules.make(row)
     return module, [tensor.to(DEVICE) for tensor in modules.tensors(row)]

@@ -44,6 +44,8 @@ class Peer:
     prepare: Callable[[Row, int, Path], Ready]
     takes: Callable[[Row], bool] = lambda row: not row.policy
     modules: tuple[str, ...] = ()
+    processes: int = 1
+    """That make workloads ready at once: compiling takes some a long time."""
 
 
 def _hloom(row: Row, copies: int, folder: Path) -> Ready:
@@ -72,10 +74,9 @@ def _torch(compiles: bool, row: Row, copies: int, folder: Path) -> Ready:
 
     from ..torch_programs import PROGRAMS
 
-    torch.compiler.reset()  # or another workload's shapes would make this one's dynamic
+    set_up_torch()
     torch.set_default_device("cuda")
     torch.set_grad_enabled(False)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     inputs, weights = drawn(row)
     function = PROGRAMS[row.program](_on_gpu(weights), torch.compile if compiles else lambda function: function)
     parameters = list(function.parameters()) if isinstance(function, torch.nn.Module) else []
@@ -90,6 +91,15 @@ def _torch(compiles: bool, row: Row, copies: int, folder: Path) -> Ready:
         calls.append(partial(function, *given))
         replays.append(captured(calls[-1], kept))
     return _on_torch_stream(_to_numpy(_listed(calls[0]())), replays, calls, kept)
+
+
+def set_up_torch() -> None:
+    """No tf32, and shapes of one workload do not make those of another dynamic."""
+    import torch
+    import torch._dynamo.config as dynamo
+
+    dynamo.automatic_dynamic_shapes, dynamo.recompile_limit = False, 1000
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
 
 
 def _cuda(row: Row, copies: int, folder: Path) -> Ready:
@@ -198,8 +208,8 @@ PEERS = {
     for peer in [
         Peer("hloom", "hloom", _hloom, lambda row: True),
         Peer("cuda", "CUDA", _cuda, lambda row: row.program in FUNCTIONS and row.name in OF_F32),
-        Peer("jax", "JAX", _jax, modules=("jax",)),
-        Peer("compile", "torch.compile", partial(_torch, True)),
+        Peer("jax", "JAX", _jax, modules=("jax",), processes=2),
+        Peer("compile", "torch.compile", partial(_torch, True), processes=5),
         Peer("eager", "torch, eager", partial(_torch, False), lambda row: not row.policy and not row.program.startswith("cartpole")),
     ]
 }

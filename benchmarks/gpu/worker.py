@@ -22,7 +22,7 @@ from .check import check, simulator
 from .costs import costs
 from .expected import difference
 from .kernels import kernel_times
-from .peers import PEERS, hloom_ready
+from .peers import PEERS, Ready, hloom_ready
 from .rows import ROWS
 
 
@@ -44,22 +44,44 @@ def measure_ceilings(seconds: float) -> dict[str, Any]:
     return {"ceilings": ceilings(seconds)}
 
 
-def measure(folder: str, name: str, peer: str, seconds: float) -> dict[str, Any]:
+_READY: dict[tuple[str, str, str], tuple[dict[str, Any], Ready]] = {}
+"""By what it is ("row", "model"), name and peer."""
+
+
+def make_ready(folder: str, what: str, name: str, peer: str) -> dict[str, Any]:
+    """Has a workload or a model ready, beside others. What fails is told, and the others stay."""
+    try:
+        _READY[what, name, peer] = _MAKERS[what](Path(folder), name, peer)
+    except Exception as error:
+        return {"error": _words(error), "goes_on": True}
+    return {}
+
+
+def take_times(what: str, name: str, peer: str, seconds: float) -> dict[str, Any]:
+    """Of what is ready."""
+    answer, ready = _READY.pop((what, name, peer))
+    return answer | {"device": asdict(ready.device(seconds)), "call": asdict(ready.call(seconds))}
+
+
+def row_ready(folder: Path, name: str, peer: str) -> tuple[dict[str, Any], Ready]:
     from .timing import copies_for
 
     for module in PEERS[peer].modules:
         importlib.import_module(module)
     workload = ROWS[name]
-    nbytes = least_bytes(workload, Path(folder))
+    nbytes = least_bytes(workload, folder)
     copies = copies_for(nbytes, facts()["l2_bytes"])
-    ready = PEERS[peer].prepare(workload, copies, Path(folder))
-    return {
-        "differs": _differs(workload, peer, ready.results, Path(folder)),
-        "copies": copies,
-        "bytes": nbytes,
-        "device": asdict(ready.device(seconds)),
-        "call": asdict(ready.call(seconds)),
-    }
+    ready = PEERS[peer].prepare(workload, copies, folder)
+    return {"differs": _differs(workload, peer, ready.results, folder), "copies": copies, "bytes": nbytes}, ready
+
+
+def _model_ready(folder: Path, name: str, peer: str) -> tuple[dict[str, Any], Ready]:
+    from .models import model_ready
+
+    return model_ready(folder, name, peer)
+
+
+_MAKERS = {"row": row_ready, "model": _model_ready}
 
 
 def measure_kernels(folder: str, name: str) -> dict[str, Any]:
@@ -76,10 +98,10 @@ def measure_program(folder: str, name: str, seconds: float) -> dict[str, Any]:
     return {"device": asdict(ready.device(seconds)), "call": asdict(ready.call(seconds))}
 
 
-def measure_one_model(folder: str, name: str, peer: str, seconds: float) -> dict[str, Any]:
-    from .models import measure_model
+def measure_model_kernels(folder: str, name: str) -> dict[str, Any]:
+    from .models import model_kernels
 
-    return measure_model(Path(folder), name, peer, seconds)
+    return {"kernels": model_kernels(Path(folder), name)}
 
 
 def least_bytes(row: Row, folder: Path) -> int:
@@ -98,13 +120,19 @@ def _differs(row: Row, peer: str, results: list[np.ndarray], folder: Path) -> st
         return difference(results, {name: kept[name] for name in kept}, row.tolerance, row.chaotic)
 
 
+def _words(error: Exception) -> str:
+    lines = [text.strip() for text in f"{type(error).__name__}: {error}".splitlines() if text.strip()]
+    return " ".join(lines)[:300]
+
+
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "check": check_case,
     "facts": facts,
     "ceilings": measure_ceilings,
-    "measure": measure,
+    "ready": make_ready,
+    "time": take_times,
     "program": measure_program,
-    "model": measure_one_model,
+    "model_kernels": measure_model_kernels,
     "kernels": measure_kernels,
     "costs": measure_costs,
 }
@@ -118,8 +146,7 @@ def main() -> None:
         try:
             answer = COMMANDS[request.pop("do")](**request)
         except Exception as error:
-            lines = [text.strip() for text in f"{type(error).__name__}: {error}".splitlines() if text.strip()]
-            print(json.dumps({"error": " ".join(lines)[:300]}), file=answers, flush=True)
+            print(json.dumps({"error": _words(error)}), file=answers, flush=True)
             return
         print(json.dumps(answer), file=answers, flush=True)
 
