@@ -58,7 +58,7 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         program, handles = read_program(module)
         if target.kind == "cuda":
             _refuse_ops_of_a_cpu(program)
-        cost, limits = CostModel(target, program), Limits(max_instances, row_bytes=target.l2_bytes)
+        cost, limits = CostModel(target, program), Limits(max_instances, row_bytes=target.l2_bytes, linear_epilogues=target.kind == "cuda")
         wishes, tiles = Wishes(policy, program) if policy.fuse else None, Tiles(policy, program)
         blocks: dict[int, list[Item]] = {}
         decisions = []

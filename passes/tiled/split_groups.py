@@ -78,12 +78,12 @@ def _split(module: ir.Operation, group: ir.Operation, target: TargetView, hosts:
         while (found := _too_large(function, target)) is not None:
             value, size = found
             kind = str(value.type)
-            cut = _cut(function, value, f"{symbol_name(group)}_part_{parts}")
+            cut = cut_out(function, value, f"{symbol_name(group)}_part_{parts}")
             if cut is None:
                 break
             parts += 1
             for host in hosts:
-                _rewrite_calls(host, function, cut)
+                rewrite_calls(host, function, cut)
             pending.append(cut.first)
             names = [symbol_name(cut.first), symbol_name(function)]
             append_note(module, Code.SPLIT, names, f"a value of which every tile would hold {size} bytes has a buffer", kind)
@@ -104,7 +104,7 @@ def _too_large(function: ir.Operation, target: TargetView) -> tuple[ir.Value, in
 
 
 @dataclass
-class _Cut:
+class Cut:
     """The first part; which arguments of the group each part takes; and the types of the values between the two."""
 
     first: ir.Operation
@@ -113,7 +113,7 @@ class _Cut:
     types: list[ir.Type]
 
 
-def _cut(function: ir.Operation, value: ir.Value, name: str) -> _Cut | None:
+def cut_out(function: ir.Operation, value: ir.Value, name: str) -> Cut | None:
     """Leaves in `function` what does not make `value`; the new function of that name makes it. None where nothing would be left."""
     block = function.regions[0].blocks[0]
     ops = ops_in(block)
@@ -129,20 +129,35 @@ def _cut(function: ir.Operation, value: ir.Value, name: str) -> _Cut | None:
         return None
     values = [ops[i].results[r] for i, r in between]
     types = [v.type for v in values]
-    first = function.clone(ip=ir.InsertionPoint(function)).operation
+    first = _copy(function, between)
     first.attributes["sym_name"] = ir.StringAttr.get(name)
-    copies = ops_in(first.regions[0].blocks[0])
-    with ir.InsertionPoint(copies[-1]):
-        create("func.return", [], [copies[i].results[r] for i, r in between])
-    copies[-1].erase()
     arguments = len(block.arguments)
     for v in values:
         v.replace_all_uses_with(block.add_argument(v.type, v.owner.location))
-    cut = _Cut(first, _prune(first), _prune(function), types)
+    cut = Cut(first, _prune(first), _prune(function), types)
     cut.second_takes = [i for i in cut.second_takes if i < arguments]
     _set_sharing(first, [])
     _set_sharing(function, cut.second_takes)
     return cut
+
+
+def making(function: ir.Operation, value: ir.Value) -> ir.Operation:
+    """A copy of the group that returns `value`, a result of one of its ops, and does nothing else."""
+    op = defining_op(value)
+    ops = ops_in(function.regions[0].blocks[0])
+    copy = _copy(function, [(ops.index(op), list(op.results).index(value))])
+    _prune(copy)
+    return copy
+
+
+def _copy(function: ir.Operation, returned: list[tuple[int, int]]) -> ir.Operation:
+    """A copy that returns others of its values: pairs of an op's number and a result's."""
+    copy = function.clone(ip=ir.InsertionPoint(function)).operation
+    copies = ops_in(copy.regions[0].blocks[0])
+    with ir.InsertionPoint(copies[-1]):
+        create("func.return", [], [copies[i].results[r] for i, r in returned])
+    copies[-1].erase()
+    return copy
 
 
 def _above(ops: list[ir.Operation], value: ir.Value) -> list[int]:
@@ -202,7 +217,7 @@ def _renumbered(pairs: ir.Attribute, taken: list[int]) -> ir.Attribute:
     return i64_array(n for a, r in zip(flat[::2], flat[1::2]) if a in taken for n in (taken.index(a), r))
 
 
-def _rewrite_calls(host: Host, second: ir.Operation, cut: _Cut) -> None:
+def rewrite_calls(host: Host, second: ir.Operation, cut: Cut) -> None:
     """Calls both parts wherever the group was called."""
     name = symbol_name(second)
     calls = host.calls(name)

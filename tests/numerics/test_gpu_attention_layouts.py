@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from test_gpu_attention import attention, numbers, same, torch
 
+import hloom
+
 
 def heads(x, count):
     batch, tokens, width = x.shape
@@ -75,3 +77,30 @@ def test_like_torch(name, target):
     torch.manual_seed(0)
     exe = same(function, *(numbers(*shape) for shape in shapes), target=target)
     assert len(exe.report.data["kernels"]) <= kernels, [each["name"] for each in exe.report.data["kernels"]]
+
+
+def windows_back(x, w, residual):
+    """As a Swin ends a block: what a projection is added to lies in windows, rolled."""
+    batch, side, width = residual.shape[0], 8, residual.shape[-1]
+    rolled = torch.roll(residual, (3, 3), (1, 2)).view(batch, 2, 4, 2, 4, width).transpose(2, 3).reshape(batch, side * side, width)
+    return rolled + x @ w
+
+
+def classes_before(x, w, first, residual):
+    """As a ViT begins: what the first block is added to has a token more."""
+    return torch.cat((first.expand(len(x), -1, -1), residual), 1) + x @ w
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (windows_back, [(4, 64, 96), (96, 96), (4, 8, 8, 96)]),
+        (classes_before, [(4, 65, 96), (96, 96), (1, 1, 96), (4, 64, 96)]),
+    ],
+)
+def test_products_whose_residual_lies_otherwise(function, shapes):
+    torch.manual_seed(0)
+    inputs = [numbers(*shape) for shape in shapes]
+    exe = hloom.compile(function, *inputs, target="sim:sm_90a")
+    torch.testing.assert_close(exe(*inputs).float(), function(*(x.float() for x in inputs)), atol=2e-2, rtol=2e-2)
+    assert exe.device.last.counters.mma

@@ -59,4 +59,8 @@ class Code(DecisionCode):
     LOOP_ALIAS = "declined", "of fuse-loops: a carry is read while parts of it are overwritten"
     LOOP_COND = "declined", "of fuse-loops: whether the loop goes on needs values of all tiles"
     LOOP_BODY = "declined", "of fuse-loops: an op in it is no code of one element, or takes more registers than a thread has"
-    SPLIT = "note", "of split-groups (stage tiled): a value that no tile can hold got a buffer in the arena, and the group became two"
+    SPLIT = (
+        "note",
+        "of split-groups and split-contractions (stage tiled): a value that no tile can hold, or a contraction that no kernel takes with"
+        " its neighbours, got a buffer in the arena, and the group became two",
+    )

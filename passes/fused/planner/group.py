@@ -33,6 +33,7 @@ class Group:
     """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
     its contraction. `padded`: values around which a window leaves padding out. `phases`: how many reductions feed one another at most.
     `row`: its reductions are over the contiguous dimension. `alone`, `grows`: its op shares a kernel with no other.
+    `chooses`: it reads one value at some places and another at others (concatenations, pads).
     """
 
     axes: dict[int, Axis]
@@ -51,6 +52,7 @@ class Group:
     padded: frozenset[int] = frozenset()
     overwrites: frozenset[int] = frozenset()
     grows: bool = False
+    chooses: bool = False
 
     @property
     def parallel(self) -> list[int]:
@@ -128,6 +130,7 @@ def seed(op: Op, program: Program) -> Group:
         padded=frozenset(read.value for read in op.reads if op.kind is Kind.WINDOW and read.map.masked),
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
         grows=op.grows,
+        chooses=op.kind is Kind.INDEXING and any(read.map.masked for read in op.reads),
     )
 
 
@@ -178,6 +181,7 @@ def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group
         packed=group.packed | other.packed,
         padded=group.padded | other.padded,
         overwrites=group.overwrites | other.overwrites,
+        chooses=group.chooses or other.chooses,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ...common.index_expression import dims_of, substitute
+from ...common.index_expression import dims_of, linearise, substitute
 from .axes import Signature
 from .codes import Code, DecisionCode
 from .group import Group, Union
@@ -15,11 +15,13 @@ from .records import Value
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed."""
+    """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed. `linear_epilogues`: whether the
+    kernels of contractions (those of GPUs) read what their epilogue needs at indices that are linear in their rows and columns alone."""
 
     instances: int = 1024
     instances_per_op: int = 4
     row_bytes: int = 1 << 20
+    linear_epilogues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ def _unshared(p: Group, c: Group) -> Refusal | None:
 
 def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
-    if (refusal := _unshared(p, c)) is not None:
+    refusal = _unshared(p, c) or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
+    if refusal is not None:
         return refusal
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
         return Refusal(Code.INSTANCE_LIMIT, f"{union.instances} instances of {p.ops + c.ops} ops", union.instances / (p.ops + c.ops))
@@ -68,6 +71,32 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
         if len(signatures) > 1:
             return Refusal(Code.INPLACE_HAZARD, "the value would be overwritten in place and read at another index")
     return union
+
+
+def _no_epilogue(union: Union, p: Group, c: Group, values: Sequence[Value]) -> Refusal | None:
+    """Why a kernel of a contraction does not compute what the union has around it."""
+    if p.contraction is None and c.contraction is None:
+        return None
+    if p.chooses or c.chooses:
+        return Refusal(Code.NOT_TILEABLE, "a contraction's epilogue does not choose among values by their place")
+    if any(not _is_linear(signature, values[value]) for value, signature in _reads_of(union, p, c)):
+        return Refusal(Code.NOT_TILEABLE, "a contraction's epilogue reads where indices are linear in its rows and columns")
+    return None
+
+
+def _reads_of(union: Union, p: Group, c: Group) -> Iterator[tuple[int, Signature]]:
+    """What the union reads but as a contraction's operand, and where."""
+    for value, signatures in c.reads.items():
+        if value not in c.packed and value not in union.edge:
+            yield from ((value, signature) for signature in signatures)
+    for value, signatures in p.reads.items():
+        if value not in p.packed:
+            yield from ((value, substitute(signature, image)) for image in union.images for signature in signatures)
+
+
+def _is_linear(signature: Signature, value: Value) -> bool:
+    """Whether an element lies at a place that is linear in the axes, whatever reshapes lead there."""
+    return all(atom.kind == "dim" for atom, _ in linearise(signature, value.shape).terms)
 
 
 def _reads_after(value: int, union: Union, p: Group, c: Group) -> set[Signature]:
