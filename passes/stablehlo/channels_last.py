@@ -14,7 +14,7 @@ After:
     %3 = stablehlo.transpose %2, dims = [0, 3, 1, 2]
 
 For a CPU the weights are [0, 1, i, o]: output channels are the lanes of its kernel, and padding stays with the convolution; so they are
-on CUDA where each channel has taps of its own (support/depthwise.py). A gradient by
+on CUDA where each channel has taps of its own, or a window few elements (support/gpu_windows.py). A gradient by
 weights, which sums images over windows of more taps than results, is [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]: both operands have the
 channels last of the convolution that it belongs to.
 
@@ -44,10 +44,10 @@ from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .rules.shapes import SHAPES
 from .support import build, constants
-from .support.depthwise import depthwise_convolution
 from .support.dimensions import ConvDims
 from .support.direct_convolution import channels_last_dims, direct_convolution, direct_dims
 from .support.driver import Rule, merged, rewrite, with_region
+from .support.gpu_windows import window_convolution
 from .support.layouts import decide_layouts, keeps_channels
 
 Values = list[ir.Value] | None
@@ -119,7 +119,7 @@ def _convolution(target: TargetView, op: ir.Operation) -> Values:
     rank = len(dims.spatial[0]) + 2
     conv, spatial = direct_convolution(op, target), tuple(range(1, rank - 1))
     last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3) if conv is None else direct_dims(op, conv)
-    if depthwise_convolution(op, target) is not None:
+    if window_convolution(op, target) is not None:
         last = channels_last_dims(rank - 2)
     orders = [dims.order(side, last) for side in range(3)]
     if all(order == list(range(rank)) for order in orders):

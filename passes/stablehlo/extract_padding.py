@@ -15,7 +15,7 @@ of it.
 Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves padding out or takes their batch groups
 (support/direct_convolution.py, support/line_convolution.py), windowed reductions padded with what changes nothing
 (support/neutral_padding.py) and scans (common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions of
-single channels (support/depthwise.py), whose kernel leaves padding out, and those that a library can take (library_calls/conv.py) and
+single channels (support/gpu_windows.py), whose kernel leaves padding out, and those that a library can take (library_calls/conv.py) and
 that are padded alike on both sides; should the planner choose a generated kernel for one of these after all, it comes back here.
 """
 
@@ -33,10 +33,10 @@ from ..common.scans import scan_dim
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
 from .support import build
-from .support.depthwise import depthwise_convolution
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, pads_in_kernel
 from .support.driver import rewrite, with_region
+from .support.gpu_windows import depthwise_convolution, window_convolution
 from .support.line_convolution import line_convolution
 from .support.neutral_padding import pads_with_neutral
 
@@ -72,7 +72,8 @@ def _unless_a_gpu_pads(target: TargetView, op: ir.Operation) -> Values:
     conv = conv_of(op)
     if depthwise_convolution(op, target) is not None:
         return None
-    return without_padding(op) if conv is None or conv.padding_low != conv.padding_high else None
+    mine = conv is None or conv.padding_low != conv.padding_high or window_convolution(op, target) is not None
+    return without_padding(op) if mine else None
 
 
 def _no_padding(rank: int) -> ir.Attribute:

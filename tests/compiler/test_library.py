@@ -164,7 +164,7 @@ def test_simple_model_in_half_precision(context) -> None:
     run_stages(module.operation, from_="fused", to="lhlo")
     Pipeline("emit-thunks").run(module)
     convolutions = walk(module.operation, "thunk.conv")
-    assert len(convolutions) == 4
+    assert len(convolutions) == 3  # the first layer's windows of 27 elements have a kernel of ours
     for op in convolutions:
         flags = [ir.IntegerAttr(op.attributes[name]).value for name in ("bias", "residual", "relu")]
         assert flags == [1, 0, 1] and str(ir.TypeAttr(op.attributes["element"]).value) == "f16"

@@ -19,7 +19,8 @@ def interpreter():
 
 @dataclass(frozen=True)
 class Case:
-    """A depthwise convolution with its channels last: images, extents, channels; the window, and what it ends in."""
+    """A convolution with its channels last, depthwise where no features are told: images, extents, channels; the window, and what it ends
+    in."""
 
     name: str
     images: int
@@ -31,6 +32,7 @@ class Case:
     dilations: tuple[int, ...] = ()
     element: str = "bf16"
     relu: bool = False
+    features: int = 0
 
     def __str__(self) -> str:
         return self.name
@@ -45,11 +47,16 @@ class Case:
             for extent, taps, step, (low, high), apart in zip(self.extents, self.taps, strides, pads, dilations)
         ]
         inside = ", ".join(map(str, range(rank)))
-        x, w, y = (
+        features, depth = self.features or self.channels, self.channels if self.features else 1
+        x, w, y, bias = (
             f"tensor<{'x'.join(map(str, shape))}x{self.element}>"
-            for shape in ((self.images, *self.extents, self.channels), (*self.taps, 1, self.channels), (self.images, *outs, self.channels))
+            for shape in (
+                (self.images, *self.extents, self.channels),
+                (*self.taps, depth, features),
+                (self.images, *outs, features),
+                (features,),
+            )
         )
-        bias = f"tensor<{self.channels}x{self.element}>"
         window = f"stride = {list(strides)}, pad = {[list(pair) for pair in pads]}, rhs_dilate = {list(dilations)}"
         tail = (
             f"""%z = stablehlo.constant dense<0.0> : {y}
@@ -61,7 +68,7 @@ class Case:
         )
         return f"""func.func @main(%x: {x}, %w: {w}, %bias: {bias}) -> {y} {{
   %c = stablehlo.convolution(%x, %w) dim_numbers = [b, {inside}, f]x[{inside}, i, o]->[b, {inside}, f], window = {{{window}}}
-    {{batch_group_count = 1 : i64, feature_group_count = {self.channels} : i64}} : ({x}, {w}) -> {y}
+    {{batch_group_count = 1 : i64, feature_group_count = {self.channels // depth} : i64}} : ({x}, {w}) -> {y}
   {tail}
   return %r : {y}
 }}"""
@@ -77,6 +84,8 @@ CASES = [
     Case("line", 2, (50,), 16, (4,), pads=((3, 0),), relu=True),
     Case("volume", 1, (5, 6, 7), 8, (3, 3, 3), pads=((1, 1), (0, 2), (1, 1)), element="f32"),
     Case("plain", 1, (12, 12), 64, (5, 5)),
+    Case("first_layer", 2, (21, 18), 3, (3, 3), (2, 2), relu=True, features=32),
+    Case("first_layer_f16", 1, (12, 13), 1, (5, 5), element="f16", features=8),
     Case("large_window", 1, (40, 9), 4, (31, 31), pads=((15, 15), (15, 15)), element="f32"),
 ]
 

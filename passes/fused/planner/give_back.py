@@ -1,7 +1,7 @@
 """Undoes what the stage stablehlo did to convolutions for a library's sake, where the planner chose a generated kernel for them.
 
 extract-padding left them their padding and channels-last transposed their weights; a generated kernel wants neither, unless it is that of
-windows (stablehlo/support/depthwise.py), which wants both. The pads that come
+windows (stablehlo/support/gpu_windows.py). The pads that come
 out are ops of their own, so the program is planned again; the choice and its reason stay with the op.
 """
 
@@ -16,8 +16,8 @@ from hloom.dialects.target import target_of
 from ...common.rewriting import defining_op, replace
 from ...stablehlo.extract_padding import without_padding
 from ...stablehlo.fold_transposes import into_convolution
-from ...stablehlo.support.depthwise import depthwise_convolution
 from ...stablehlo.support.driver import is_dead
+from ...stablehlo.support.gpu_windows import window_convolution
 from .kernels import CHOSEN, Kernel
 from .reader import Handles
 from .records import Program
@@ -35,7 +35,7 @@ def give_back(kernels: Iterable[Kernel], reasons: Mapping[int, str], program: Pr
 
 
 def _restore(op: ir.Operation, reason: str) -> bool:
-    if depthwise_convolution(op, target_of(op)) is not None:
+    if window_convolution(op, target_of(op)) is not None:
         return False
     with op.location, ir.InsertionPoint(op):
         values = without_padding(op) or into_convolution(op, (1,))

@@ -42,6 +42,8 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
                 return False
         elif _is_padded(contraction):
             return False
+        elif window.try_emit(contraction, target):
+            pass
         elif min(rows, cols) <= SKINNY:
             gemv.emit(contraction, target)
         elif wgmma.try_emit(contraction, target) or mma_bytes.try_emit(contraction, target):

@@ -1,4 +1,4 @@
-"""Sums over windows whose channels are apart (depthwise convolutions): each thread computes neighbouring results for itself.
+"""Sums over windows whose channels are apart (depthwise convolutions), or of few elements each: a thread computes neighbouring results.
 
     a thread:  some channels (one access) of rows x columns of results; its sums stay in registers
     a row of what its windows cover:  weights of the row's taps, then each element loaded once, for all windows that cover it
@@ -28,7 +28,7 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import if_else, if_then, loop
 from ...common.linear_index import LinearIndex, least
 from ...common.vectors import lanes_of, splat
-from ...common.windows import MOST_TAPS
+from ...common.windows import FEATURES, MOST_FEATURES, MOST_TAPS, SHALLOW_TAPS
 from ...tiled.schedules.gpu_window import Windows, WindowSchedule, window_schedule
 from ..support.emit import all_of, block_id, choose, digits, less_than, thread_id
 from ..support.launch import OpenKernel, open_kernel
@@ -96,21 +96,39 @@ class _Problem:
         taps = self.outer.extent, self.tap[1] if self.tap else 1
         others = self.outs.extent // (rows * self.across[1]) * self.contraction.batch.extent
         size = element_bytes(self.elements.access.element)
-        return Windows(self.channels[1], rows, self.across[1], others, taps, (strides[0], strides[1]), (dilations[0], dilations[1]), size)
+        apart = (strides[0], strides[1]), (dilations[0], dilations[1])
+        return Windows(self.channels[1], rows, self.across[1], others, taps, *apart, size, not index.coefficient(self.channels[0]))
 
 
 def _problem(contraction: ContractionGroup) -> _Problem | None:
-    elements, weights, outs = contraction.left, contraction.right, contraction.rows
-    if contraction.cols.extent > 1:
+    elements, weights, outs, along = contraction.left, contraction.right, contraction.rows, contraction.batch
+    if contraction.batch.extent == 1:
+        along = contraction.cols
+    elif contraction.cols.extent > 1:
         elements, weights, outs = contraction.right, contraction.left, contraction.cols
-    *batch, channels = contraction.batch.loops
+    if along is contraction.cols and not _is_shallow(contraction):
+        return None
+    *batch, channels = along.loops
     (_, inner), results = (contraction.inner.loops or ((0, 1),))[-1], contraction.results
     plain = not weights.access.edges and not (elements.access.edges and (elements.is_computed or len(elements.leaves) > 1))
-    last = [*(leaf.access for leaf in (*elements.leaves, *weights.leaves)), *(access for _, access in results)]
+    last = [*(leaf.access for leaf in weights.leaves), *(access for _, access in results)]
+    last += [leaf.access for leaf in elements.leaves if along is contraction.batch]
     if inner > MOST_TAPS or not plain or not outs.loops or any(access.index.coefficient(channels[0]) != 1 for access in last):
         return None
     seen = replace(contraction, batch=LoopGroup(tuple(batch)), rows=LoopGroup(()), cols=LoopGroup((channels,)))
     return _Problem(seen, elements, weights, outs, channels, LoopGroup(contraction.inner.loops[:-1]))
+
+
+def _is_shallow(contraction: ContractionGroup) -> bool:
+    """Whether all channels see the same few elements of windows that overlap, of two bytes: by the time that tensor cores had gathered a
+    line of them, they are multiplied."""
+    elements, few = contraction.left, contraction.inner.extent <= SHALLOW_TAPS and len(contraction.cols.loops) == 1
+    halves = contraction.is_float and element_bytes(elements.access.element) == 2 and not elements.is_computed
+    if not few or not halves or not contraction.rows.loops or contraction.cols.extent not in range(FEATURES, MOST_FEATURES + 1, FEATURES):
+        return False
+    index = elements.access.index
+    step = index.coefficient(contraction.rows.loops[-1][0])
+    return any(0 < step < index.coefficient(loop) * extent for loop, extent in contraction.inner.loops)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from hloom.dialects.target import target_of
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scalars import signless
 from ...common.scans import scan_dim
-from ...stablehlo.support.depthwise import depthwise_convolution
 from ...stablehlo.support.dimensions import ConvDims
 from ...stablehlo.support.direct_convolution import direct_convolution, direct_dims, pads_in_kernel
+from ...stablehlo.support.gpu_windows import depthwise_convolution
 from ...stablehlo.support.line_convolution import line_convolution
 from ...stablehlo.support.neutral_padding import pads_with_neutral
 from . import generic

@@ -1,4 +1,4 @@
-"""Schedules of sums over windows on GPUs whose channels are apart (depthwise convolutions): what a thread computes for itself.
+"""Schedules of sums over windows on GPUs (depthwise convolutions, and those of few elements): what a thread computes for itself.
 
 A thread has `vector` channels of `rows` x `cols` neighbouring results. Each element that its windows cover is loaded and converted once,
 so large blocks load less; small ones are more threads, and hold fewer registers. The choice is by an estimate of the clocks of a
@@ -57,6 +57,8 @@ class Windows:
     strides: tuple[int, int]
     dilations: tuple[int, int]
     element_bytes: int
+    shared: bool = False
+    """Whether all channels see the same elements, one by one."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,15 @@ class WindowSchedule:
 
     @property
     def registers(self) -> int:
-        """What a thread holds: sums, a row of elements, and the weights that its next rows take again."""
+        """What a thread holds: sums, a row of elements (those that all channels see are used one by one), and the weights of a row, which
+        its next rows take again."""
         of = self.windows
         word = -(-self.vector * of.element_bytes // 4)
+        elements = 0 if of.shared else self._covered(self.cols, 1) * word
+        packed = self.rows == 1 or of.shared
         again = -(-(self.rows - 1) * of.strides[0] // max(1, of.dilations[0])) + 1
-        weights = of.taps[1] * self.vector * min(again, of.taps[0])
-        return self.rows * self.cols * self.vector + self._covered(self.cols, 1) * word + weights + _HELD
+        weights = of.taps[1] * min(again, of.taps[0]) * (word if packed else self.vector)
+        return self.rows * self.cols * self.vector + elements + weights + _HELD
 
     @cached_property
     def clocks(self) -> int:
@@ -119,18 +124,27 @@ class WindowSchedule:
         of = self.windows
         taps = of.taps[0] * of.taps[1]
         lines, elements = self._covered(self.rows, 0), self._covered(self.rows, 0) * self._covered(self.cols, 1)
-        converted = self.vector if of.element_bytes < 4 else 0
-        issued = self._multiplied + (elements + taps) * (1 + converted) + self.rows * self.cols * self.vector * _STORED + _FIXED
+        halves = of.element_bytes < 4
+        read = elements * (1 + self._wide * halves) + taps * (1 + self.vector * halves)
+        issued = self._multiplied + read + self.rows * self.cols * self.vector * _STORED + _FIXED
         warps = self._own(self.threads) / _WARP
-        loaded = (elements + taps) * max(1, _WARP * self.vector * of.element_bytes // _LINE)
-        read = self._covered(self.rows * self.block[0], 0) / self.block[0] * self.cols * min(of.strides[1], of.taps[1])
+        lines_of = [max(1, _WARP * width * of.element_bytes // _LINE) for width in (self._wide, self.vector)]
+        loaded = elements * lines_of[0] + taps * lines_of[1]
+        covered = self._covered(self.rows * self.block[0], 0) / self.block[0] * self.cols * min(of.strides[1], of.taps[1])
         rounds = max(1.0, warps * _WARP * self.registers / 65536)
-        traffic = warps * _WARP * read * self.vector * of.element_bytes / _BYTES_PER_CLOCK
+        sharing = self.block[1] if of.shared else 1
+        traffic = warps * _WARP * covered * self._wide * of.element_bytes / sharing / _BYTES_PER_CLOCK
         results = of.others * of.rows * of.cols * of.channels
-        moved = results * (1 + min(of.strides[0], of.taps[0]) * min(of.strides[1], of.taps[1])) * of.element_bytes
+        seen = 0 if of.shared else min(of.strides[0], of.taps[0]) * min(of.strides[1], of.taps[1])
+        moved = results * (1 + seen) * of.element_bytes
         memory = moved / self.multiprocessors / _MEMORY_BYTES_PER_CLOCK
         bounds = [warps * issued / _SCHEDULERS, warps * loaded, traffic, rounds * (issued + lines * _LATENCY), memory]
         return int(max(bounds) + (sum(bounds) - max(bounds)) / _EXPOSED)
+
+    @property
+    def _wide(self) -> int:
+        """Elements of an access."""
+        return 1 if self.windows.shared else self.vector
 
     @property
     def _multiplied(self) -> int:

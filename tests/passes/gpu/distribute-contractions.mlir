@@ -184,6 +184,48 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capabil
 
 // -----
 
+// Changed: Windows of few elements that all features see, and that overlap: an element is loaded for all of a thread's features, and once
+// for all windows that cover it. 128 features are left to tensor cores.
+// CHECK-LABEL: gpu.func @first_layer
+// CHECK-SAME: thread = "1x{{[0-9]+}}x8"
+// CHECK: vector.load %arg1[{{.*}}] {alignment = 16 : i64} : memref<864xbf16>, vector<8xbf16>
+// CHECK: memref.load %arg0
+// CHECK: math.fma {{.*}} : vector<8xf32>
+// CHECK-LABEL: gpu.func @many_features
+// CHECK: nvgpu.mma.sync
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
+  func.func private @first_layer(%x: tensor<449x449x3xbf16>, %w: tensor<3x3x3x32xbf16>) -> tensor<224x224x32xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<224x224x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<224x224x32xf32>) -> tensor<224x224x32xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(y, x, o, i, j, c) -> (y * 2 + i, x * 2 + j, c)>, affine_map<(y, x, o, i, j, c) -> (i, j, c, o)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<449x449x3xbf16>, tensor<3x3x3x32xbf16>) outs(%f : tensor<224x224x32xf32>) {
+    ^bb0(%p: bf16, %q: bf16, %o: f32):
+      %0 = arith.extf %p : bf16 to f32
+      %1 = arith.extf %q : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<224x224x32xf32>
+    return %c : tensor<224x224x32xf32>
+  }
+  func.func private @many_features(%x: tensor<449x449x3xbf16>, %w: tensor<3x3x3x128xbf16>) -> tensor<224x224x128xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<224x224x128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<224x224x128xf32>) -> tensor<224x224x128xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(y, x, o, i, j, c) -> (y * 2 + i, x * 2 + j, c)>, affine_map<(y, x, o, i, j, c) -> (i, j, c, o)>, affine_map<(y, x, o, i, j, c) -> (y, x, o)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<449x449x3xbf16>, tensor<3x3x3x128xbf16>) outs(%f : tensor<224x224x128xf32>) {
+    ^bb0(%p: bf16, %q: bf16, %o: f32):
+      %0 = arith.extf %p : bf16 to f32
+      %1 = arith.extf %q : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<224x224x128xf32>
+    return %c : tensor<224x224x128xf32>
+  }
+}
+
+// -----
+
 // Declined: Weights that lie across; the padding becomes an op that tiles read, reshaped as it is.
 // CHECK-LABEL: func.func private @padded
 // CHECK-NOT: gpu.func
