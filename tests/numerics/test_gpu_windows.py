@@ -86,6 +86,8 @@ CASES = [
     Case("plain", 1, (12, 12), 64, (5, 5)),
     Case("first_layer", 2, (21, 18), 3, (3, 3), (2, 2), relu=True, features=32),
     Case("first_layer_f16", 1, (12, 13), 1, (5, 5), element="f16", features=8),
+    Case("f64", 1, (9, 10), 6, (3, 3), (2, 1), element="f64"),
+    Case("integers", 1, (9, 10), 6, (3, 3), element="i32"),
     Case("large_window", 1, (40, 9), 4, (31, 31), pads=((15, 15), (15, 15)), element="f32"),
 ]
 
