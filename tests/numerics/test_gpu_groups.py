@@ -103,6 +103,7 @@ MOVEMENT = {
     "transpose": unary("%r = stablehlo.transpose %0, dims = [1, 0] : ({given}) -> {made}", (96, 160), (160, 96)),
     "transpose odd": unary("%r = stablehlo.transpose %0, dims = [1, 0] : ({given}) -> {made}", (67, 131), (131, 67)),
     "transpose f16": unary("%r = stablehlo.transpose %0, dims = [0, 2, 1] : ({given}) -> {made}", (2, 64, 96), (2, 96, 64), "f16"),
+    "three channels last": unary("%r = stablehlo.transpose %0, dims = [0, 2, 1] : ({given}) -> {made}", (2, 3, 300), (2, 300, 3), "bf16"),
     "reverse axes": unary("%r = stablehlo.transpose %0, dims = [2, 1, 0] : ({given}) -> {made}", (30, 4, 50), (50, 4, 30)),
     "plus its transpose": unary(
         "%t = stablehlo.transpose %0, dims = [1, 0] : ({given}) -> {given}\n%r = stablehlo.add %0, %t : {given}", (64, 64), (64, 64)
@@ -275,6 +276,14 @@ def test_each_input_is_read_once(name, interpreter):
     assert least <= moved <= 1.06 * least
     vectors = [op for op in walk(module.operation, "vector.load") if "global" not in str(op)]
     assert name == "softmax of odd rows" or all(ir.IntegerAttr(op.attributes["alignment"]).value == 16 for op in vectors)
+
+
+def test_a_tile_across_a_short_axis_is_long_along_the_other():
+    """Three channels beside 256 pixels, not 32: a block has as many elements as of square tiles."""
+    text = unary("%r = stablehlo.transpose %0, dims = [0, 2, 1] : ({given}) -> {made}", (32, 3, 50176), (32, 50176, 3), "bf16")
+    module, _ = gpu_kernels(text)
+    (kernel,) = walk(module.operation, "gpu.func")
+    assert launch_extents(kernel, "grid")[0] == 32 * 50176 // 256
 
 
 POOL = program(

@@ -1,6 +1,7 @@
 """Tile sizes for GPUs: a tile is what one block computes.
 
-- elementwise: runs along the result's memory, 256 threads with one 16-byte access each; where an input runs across, tiles of 32 × 32;
+- elementwise: runs along the result's memory, 256 threads with one 16-byte access each; where an input runs across, tiles of 32 × 32,
+  longer along one axis where the other is short;
 - loops over elements: an element a thread, in as many blocks as there are multiprocessors, from a warp on;
 - rows that are reduced: as many as give a warp about a thousand elements; long rows one by one;
 - columns that are kept while others are summed: a warp's width of them;
@@ -94,9 +95,9 @@ def _loop_sizes(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
     across = _read_across(root, axes)
     if across is not None:
         sizes = {axis: 1 for axis in order if axis in axes.tileable}
-        for axis in (order[0], across):
+        for axis, other in ((order[0], across), (across, order[0])):
             if axis in axes.tileable:
-                sizes[axis] = min(ACROSS, axes.extent[axis])
+                sizes[axis] = min(ACROSS * _times_within(axes.extent[other], ACROSS), axes.extent[axis])
         return _kept(sizes, order, axes)
     if any(has_loop(op.op) for op in axes.ops):
         each = _side_by_side(root.op.parent.operation, ACCESS_BYTES)
@@ -178,6 +179,11 @@ def _even(extent: int, points: int) -> int:
     """A size near `points`: a power of two that divides the extent, if it is at least a warp and a quarter of `points`."""
     power = gcd(extent, 1 << points.bit_length() - 1)
     return power if power >= min(WARP, points) and 4 * power >= points else points
+
+
+def _times_within(extent: int, most: int) -> int:
+    """How many times so many, as a power of two, are within `most`; at least once."""
+    return max(1, most // (1 << (extent - 1).bit_length()))
 
 
 def _kept(sizes: dict[int, int], order: list[int], axes: Axes) -> dict[int, int]:
