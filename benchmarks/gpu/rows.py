@@ -82,7 +82,7 @@ _OWN = [
     _attention("attention_causal_128", "causal_attention", _LONG, _LONG, "causal attention, 32 heads of 4096 tokens × 128, bf16"),
     _attention("attention_decode", "attention", (1, 32, 1, 128), _LONG, "attention of one query, 32 heads of 4096 tokens × 128, bf16"),
     *_convolution("convolution_bf16", "convolution", "convolution 3×3, relu, 32×56×56×64 to 64, bf16", (3, 3, 64, 64)),
-    *_convolution("depthwise_bf16", "depthwise", "depthwise convolution 3×3, relu, 32×56×56×64, bf16", (3, 3, 1, 64)),
+    _convolution("depthwise_bf16", "depthwise", "depthwise convolution 3×3, relu, 32×56×56×64, bf16", (3, 3, 1, 64))[0],
     Row("max_pool_bf16", "max pool 3×3, stride 2, 32×56×56×64, bf16", "max_pool", partial(_half, _IMAGES)),
 ]
 
