@@ -6,11 +6,11 @@ multiprocessor:
 
     issue     what its warps issue, four a clock
     loads     what its warps load, 128 bytes a clock
-    traffic   what comes from the L2, where rows that several lines of a block cover come once
+    traffic   what comes from the L2, where what several threads of a block cover comes once
     latency   a warp alone goes through its rows one after the other
     memory    elements and results, once each
 
-The largest counts whole, an eighth of the others is not hidden behind it.
+The largest counts whole, a quarter of the others is not hidden behind it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE, _SECTORS = 128, 64
 """Bytes that a multiprocessor loads in a clock, and that neighbouring threads should read side by side."""
 _BYTES_PER_CLOCK, _MEMORY_BYTES_PER_CLOCK = 24, 16
 """Into one multiprocessor from the L2, and from memory, all of them reading."""
-_EXPOSED = 8
+_EXPOSED = 4
 _LATENCY = 500
 """Until the elements of a row of windows are there."""
 _FIXED = 100
@@ -63,16 +63,19 @@ class Windows:
 
 @dataclass(frozen=True)
 class WindowSchedule:
-    """A thread's channels, rows and columns. `unrolled`: whether all rows of its windows are written out, or a loop goes through them."""
+    """A thread's channels, rows and columns."""
 
     windows: Windows
     multiprocessors: int
     vector: int
     rows: int
     cols: int
+    threads: int
+    """Of a block."""
 
     @property
     def unrolled(self) -> bool:
+        """Whether all rows of a thread's windows are written out, or a loop goes through them."""
         return self._multiplied <= _UNROLLED
 
     @property
@@ -86,15 +89,6 @@ class WindowSchedule:
         """All threads."""
         rows, cols, channels = self.counts
         return self.windows.others * rows * cols * channels
-
-    @cached_property
-    def threads(self) -> int:
-        """Threads of a block: the most with which multiprocessors get about the same."""
-        best = _BLOCKS[0]
-        for size in _BLOCKS[1:]:
-            if 10 * self._own(size) <= 9 * self._own(best):
-                best = size
-        return best
 
     @cached_property
     def block(self) -> tuple[int, int]:
@@ -127,12 +121,14 @@ class WindowSchedule:
         halves = of.element_bytes < 4
         read = elements * (1 + self._wide * halves) + taps * (1 + self.vector * halves)
         issued = self._multiplied + read + self.rows * self.cols * self.vector * _STORED + _FIXED
-        warps = self._own(self.threads) / _WARP
+        warps = self._most / _WARP
         lines_of = [max(1, _WARP * width * of.element_bytes // _LINE) for width in (self._wide, self.vector)]
         loaded = elements * lines_of[0] + taps * lines_of[1]
-        covered = self._covered(self.rows * self.block[0], 0) / self.block[0] * self.cols * min(of.strides[1], of.taps[1])
+        down, channels = self.block
+        across = max(1, min(self.counts[1], self.threads // (down * channels)))
+        covered = self._covered(self.rows * down, 0) / down * self._covered(self.cols * across, 1) / across
         rounds = max(1.0, warps * _WARP * self.registers / 65536)
-        sharing = self.block[1] if of.shared else 1
+        sharing = channels if of.shared else 1
         traffic = warps * _WARP * covered * self._wide * of.element_bytes / sharing / _BYTES_PER_CLOCK
         results = of.others * of.rows * of.cols * of.channels
         seen = 0 if of.shared else min(of.strides[0], of.taps[0]) * min(of.strides[1], of.taps[1])
@@ -150,9 +146,10 @@ class WindowSchedule:
     def _multiplied(self) -> int:
         return self.windows.taps[0] * self.windows.taps[1] * self.rows * self.cols * self.vector
 
-    def _own(self, size: int) -> int:
-        """Threads that the multiprocessor with the most of them gets, of blocks of that size."""
-        return size * -(-self.total // (size * self.multiprocessors))
+    @property
+    def _most(self) -> int:
+        """Threads of the multiprocessor that gets the most of them."""
+        return self.threads * -(-self.total // (self.threads * self.multiprocessors))
 
     def _covered(self, count: int, dim: int) -> int:
         """How many elements along a dimension the windows of `count` neighbouring results cover."""
@@ -172,6 +169,6 @@ class WindowSchedule:
 
 def window_schedule(windows: Windows, target: TargetView) -> WindowSchedule:
     """The schedule of the fewest clocks; of several that of the smallest blocks of results."""
-    sizes = product(_VECTORS, _ROWS, _COLS)
+    sizes = product(_VECTORS, _ROWS, _COLS, _BLOCKS)
     found = (WindowSchedule(windows, target.multiprocessors or 108, *each) for each in sizes)
     return min((each for each in found if each.fits()), key=lambda s: (s.clocks, s.vector * s.rows * s.cols))
