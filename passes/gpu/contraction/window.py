@@ -2,7 +2,8 @@
 
     a thread:  some channels (one access) of rows x columns of results; its sums stay in registers
     a row of what its windows cover:  weights of the row's taps, then each element loaded once, for all windows that cover it
-    padding:   a row that lies on padding is left out by a branch, an element of a row is not loaded and counts as 0
+    padding:   is not loaded and counts as 0; where so much is loaded that it would not be asked for at once, a row that lies on padding is
+               left out by a branch
 
 Threads of a block are neighbours along the channels, then the columns, then the rows, so rows that several of them cover come from the L1.
 Where the columns (rows) are no multiple of a thread's, the last threads start earlier, and store what no other does.
@@ -247,8 +248,11 @@ class _Kernel:
         rows = [row for row, _ in windows]
         cols = self.schedule.cols
 
+        inside = self._row_inside(base)
+        skipped = None if inside is None or not self.schedule.skips else inside
+
         def add() -> list[ir.Value]:
-            elements = self._elements(base)
+            elements = self._elements(base, None if skipped is not None else inside)
             own = {row: sums[row * cols : (row + 1) * cols] for row in rows}
             for row, factors in zip(rows, weights):
                 for tap, factor in enumerate(factors):
@@ -257,8 +261,7 @@ class _Kernel:
             return [value for row in rows for value in own[row]]
 
         old = [value for row in rows for value in sums[row * cols : (row + 1) * cols]]
-        inside = self._row_inside(base)
-        new = add() if inside is None else if_else(inside, [value.type for value in old], add, lambda: old)
+        new = add() if skipped is None else if_else(skipped, [value.type for value in old], add, lambda: old)
         result = list(sums)
         for number, row in enumerate(rows):
             result[row * cols : (row + 1) * cols] = new[number * cols : (number + 1) * cols]
@@ -280,8 +283,8 @@ class _Kernel:
     def _tap(self, number: int) -> Point:
         return {self.problem.tap[0]: LinearIndex(constant=number)} if self.problem.tap else {}
 
-    def _elements(self, base: Point) -> dict[tuple[int, int], ir.Value]:
-        """The factors of a row by column of results and tap, each element loaded once."""
+    def _elements(self, base: Point, row_inside: ir.Value | None) -> dict[tuple[int, int], ir.Value]:
+        """The factors of a row by column of results and tap, each element loaded once; zeros unless `row_inside`."""
         problem, across = self.problem, self.along.loop
         assert across is not None
         places: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -296,16 +299,17 @@ class _Kernel:
             alike.setdefault(self._strips_inside(points[key]), []).append(key)
         found: dict[tuple[int, int], ir.Value] = {}
         for inside, keys in alike.items():
-            for key, value in zip(keys, self._loaded(inside, [points[key] for key in keys])):
+            for key, value in zip(keys, self._loaded(inside, row_inside, [points[key] for key in keys])):
                 found |= dict.fromkeys(places[key], factor_of(problem.elements, value))
         return found
 
-    def _loaded(self, inside: Sequence[bool], points: Sequence[Point]) -> list[ir.Value]:
+    def _loaded(self, inside: Sequence[bool], row_inside: ir.Value | None, points: Sequence[Point]) -> list[ir.Value]:
         """The elements at these points, which are `inside` the edges along the columns in the same strips; zeros beyond these."""
         kind = lanes_of(self.schedule.vector, self.problem.elements.element)
         if not any(inside):
             return [splat(kind, 0)] * len(points)
-        condition = None if all(inside) else self._inside(points[0], self._edges_along(True))
+        column = None if all(inside) else self._inside(points[0], self._edges_along(True))
+        condition = all_of([each for each in (row_inside, column) if each is not None])
         return choose(condition, [kind] * len(points), lambda: [self._load(point) for point in points])
 
     def _load(self, point: Point) -> ir.Value:

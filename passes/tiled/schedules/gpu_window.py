@@ -2,15 +2,14 @@
 
 A thread has `vector` channels of `rows` x `cols` neighbouring results. Each element that its windows cover is loaded and converted once,
 so large blocks load less; small ones are more threads, and hold fewer registers. The choice is by an estimate of the clocks of a
-multiprocessor:
+multiprocessor, whose blocks come in turns of as many as its registers hold:
 
-    issue     what its warps issue, four a clock
-    loads     what its warps load, 128 bytes a clock
-    traffic   what comes from the L2, where what several threads of a block cover comes once
-    latency   a warp alone goes through its rows one after the other
-    memory    elements and results, once each
+    a turn    what its warps issue, four a clock, or load, 128 bytes a clock; at least what one warp takes, which waits once, or for each
+              row where rows on padding are left out by branches
+    memory    elements and results once, or what comes from the L2; turns do not hide it
 
-The largest counts whole, a quarter of the others is not hidden behind it.
+With branches alone, 32 images in bf16, an H200 took 37 us for 7 x 7 over 56 x 56 x 96 (38 by this estimate, of 2 x 7 results), 13.6 over
+14 x 14 x 384 (13.9), 29 for 3 x 3 over 56 x 56 x 144 (29), 35 of stride 2 over 112 x 112 x 96 (38).
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ _LINE, _SECTORS = 128, 64
 """Bytes that a multiprocessor loads in a clock, and that neighbouring threads should read side by side."""
 _BYTES_PER_CLOCK, _MEMORY_BYTES_PER_CLOCK = 24, 16
 """Into one multiprocessor from the L2, and from memory, all of them reading."""
-_EXPOSED = 4
-_LATENCY = 500
+_LATENCY = 700
 """Until the elements of a row of windows are there."""
 _FIXED = 100
 """Instructions of a thread besides: where it is, its epilogue's inputs."""
@@ -35,8 +33,12 @@ _STORED = 3
 """Instructions to finish a result."""
 _HELD = 40
 """Registers of a thread beside sums, elements and weights."""
-_MOST_REGISTERS = 112
-"""By this count; the assembler holds some more, of 128."""
+_MOST_REGISTERS, _MORE, _ASSEMBLED = 112, 16, 128
+"""Of a thread by this count; how many more the assembler takes; and how many it has."""
+_AHEAD = 44
+"""Registers of elements, of all rows, that may be asked for at once."""
+_REGISTERS = 65536
+"""Of a multiprocessor."""
 _UNROLLED = 3000
 """Multiply-adds of a thread that are written one after the other; more do not fit the caches of instructions."""
 _VECTORS, _ROWS, _COLS = (1, 2, 4, 8), (1, 2, 4), (1, 2, 4, 5, 6, 7, 8)
@@ -79,6 +81,11 @@ class WindowSchedule:
         return self._multiplied <= _UNROLLED
 
     @property
+    def skips(self) -> bool:
+        """Whether rows on padding are left out by a branch, beyond which no element is asked for; else all may be at once."""
+        return self._ahead > _AHEAD or not self.unrolled
+
+    @property
     def counts(self) -> tuple[int, int, int]:
         """Threads along the rows, the columns and the channels."""
         of = self.windows
@@ -116,26 +123,41 @@ class WindowSchedule:
     def clocks(self) -> int:
         """From the kernel's begin to its end."""
         of = self.windows
-        taps = of.taps[0] * of.taps[1]
-        lines, elements = self._covered(self.rows, 0), self._covered(self.rows, 0) * self._covered(self.cols, 1)
+        taps, lines = of.taps[0] * of.taps[1], self._covered(self.rows, 0)
+        elements = lines * self._covered(self.cols, 1)
         halves = of.element_bytes < 4
         read = elements * (1 + self._wide * halves) + taps * (1 + self.vector * halves)
         issued = self._multiplied + read + self.rows * self.cols * self.vector * _STORED + _FIXED
-        warps = self._most / _WARP
-        lines_of = [max(1, _WARP * width * of.element_bytes // _LINE) for width in (self._wide, self.vector)]
-        loaded = elements * lines_of[0] + taps * lines_of[1]
-        down, channels = self.block
+        wavefronts = [max(1, _WARP * width * of.element_bytes // _LINE) for width in (self._wide, self.vector)]
+        busy = max(issued / _SCHEDULERS, elements * wavefronts[0] + taps * wavefronts[1]) * self.threads / _WARP
+        alone = issued + (lines if self.skips else 1) * _LATENCY
+        together = _REGISTERS // (self.threads * min(_ASSEMBLED, self.registers + (_MORE if self.skips else self._ahead)))
+        full, rest = divmod(-(-self.total // (self.threads * self.multiprocessors)), together)
+        turns = full * max(together * busy, alone) + (max(rest * busy, alone) if rest else 0)
+        return int(turns + max(self._memory, self._traffic))
+
+    @property
+    def _memory(self) -> float:
+        """Clocks for elements and results, once each."""
+        of = self.windows
+        seen = 0 if of.shared else min(of.strides[0], of.taps[0]) * min(of.strides[1], of.taps[1])
+        moved = of.others * of.rows * of.cols * of.channels * (1 + seen) * of.element_bytes
+        return moved / self.multiprocessors / _MEMORY_BYTES_PER_CLOCK
+
+    @property
+    def _traffic(self) -> float:
+        """Clocks for what comes from the L2: what several threads of a block cover comes once."""
+        of, (down, channels) = self.windows, self.block
         across = max(1, min(self.counts[1], self.threads // (down * channels)))
         covered = self._covered(self.rows * down, 0) / down * self._covered(self.cols * across, 1) / across
-        rounds = max(1.0, warps * _WARP * self.registers / 65536)
         sharing = channels if of.shared else 1
-        traffic = warps * _WARP * covered * self._wide * of.element_bytes / sharing / _BYTES_PER_CLOCK
-        results = of.others * of.rows * of.cols * of.channels
-        seen = 0 if of.shared else min(of.strides[0], of.taps[0]) * min(of.strides[1], of.taps[1])
-        moved = results * (1 + seen) * of.element_bytes
-        memory = moved / self.multiprocessors / _MEMORY_BYTES_PER_CLOCK
-        bounds = [warps * issued / _SCHEDULERS, warps * loaded, traffic, rounds * (issued + lines * _LATENCY), memory]
-        return int(max(bounds) + (sum(bounds) - max(bounds)) / _EXPOSED)
+        return self.total * covered * self._wide * of.element_bytes / sharing / self.multiprocessors / _BYTES_PER_CLOCK
+
+    @property
+    def _ahead(self) -> int:
+        """Registers of all elements that a thread loads."""
+        word = -(-self._wide * self.windows.element_bytes // 4)
+        return self._covered(self.rows, 0) * self._covered(self.cols, 1) * word
 
     @property
     def _wide(self) -> int:
@@ -145,11 +167,6 @@ class WindowSchedule:
     @property
     def _multiplied(self) -> int:
         return self.windows.taps[0] * self.windows.taps[1] * self.rows * self.cols * self.vector
-
-    @property
-    def _most(self) -> int:
-        """Threads of the multiprocessor that gets the most of them."""
-        return self.threads * -(-self.total // (self.threads * self.multiprocessors))
 
     def _covered(self, count: int, dim: int) -> int:
         """How many elements along a dimension the windows of `count` neighbouring results cover."""

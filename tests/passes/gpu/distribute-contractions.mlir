@@ -152,25 +152,25 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 // elements. A row on padding is left out by a branch, an element of a row that may be is not loaded there.
 // CHECK-LABEL: gpu.func @windows
 // CHECK-SAME: hloom.layouts = {rows = "unrolled", thread = "{{[24]}}x{{[0-9]+}}x2"}
-// CHECK: vector.load %arg1[{{.*}}] {alignment = 4 : i64} : memref<288xbf16>, vector<2xbf16>
+// CHECK: vector.load %arg1[{{.*}}] {alignment = 4 : i64} : memref<800xbf16>, vector<2xbf16>
 // CHECK: arith.cmpi ult
 // CHECK: scf.if {{.*}} -> (vector<2xf32>
-// CHECK: scf.if {{.*}} -> (vector<2xbf16>)
+// CHECK: scf.if {{.*}} -> (vector<2xbf16>
 // CHECK: vector.load %arg0[{{.*}}] {alignment = 4 : i64} : memref<{{[0-9]+}}xbf16>, vector<2xbf16>
 // CHECK: math.fma {{.*}} : vector<2xf32>
 // CHECK: vector.store
 // CHECK-NOT: tensor.pad
 module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
-  func.func private @windows(%x: tensor<512x512x32xbf16>, %w: tensor<3x3x32xbf16>) -> tensor<512x512x32xf32> attributes {hloom.kind = "conv"} {
+  func.func private @windows(%x: tensor<512x512x32xbf16>, %w: tensor<5x5x32xbf16>) -> tensor<512x512x32xf32> attributes {hloom.kind = "conv"} {
     %zero = arith.constant 0.0 : f32
     %outside = arith.constant 0.0 : bf16
     %e = tensor.empty() : tensor<512x512x32xf32>
     %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x512x32xf32>) -> tensor<512x512x32xf32>
-    %v = tensor.pad %x low[1, 1, 0] high[1, 1, 0] {
+    %v = tensor.pad %x low[2, 2, 0] high[2, 2, 0] {
     ^bb0(%i: index, %j: index, %k: index):
       tensor.yield %outside : bf16
-    } : tensor<512x512x32xbf16> to tensor<514x514x32xbf16>
-    %c = linalg.generic {indexing_maps = [affine_map<(y, x, c, i, j) -> (y + i, x + j, c)>, affine_map<(y, x, c, i, j) -> (i, j, c)>, affine_map<(y, x, c, i, j) -> (y, x, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%v, %w : tensor<514x514x32xbf16>, tensor<3x3x32xbf16>) outs(%f : tensor<512x512x32xf32>) {
+    } : tensor<512x512x32xbf16> to tensor<516x516x32xbf16>
+    %c = linalg.generic {indexing_maps = [affine_map<(y, x, c, i, j) -> (y + i, x + j, c)>, affine_map<(y, x, c, i, j) -> (i, j, c)>, affine_map<(y, x, c, i, j) -> (y, x, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%v, %w : tensor<516x516x32xbf16>, tensor<5x5x32xbf16>) outs(%f : tensor<512x512x32xf32>) {
     ^bb0(%p: bf16, %q: bf16, %o: f32):
       %0 = arith.extf %p : bf16 to f32
       %1 = arith.extf %q : bf16 to f32
