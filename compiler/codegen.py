@@ -7,7 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.llvm import translate_module_to_llvmir
 
 from hloom.dialects.target import TargetView, target_of
-from hloom.passes.common.rewriting import inner_ops
+from hloom.passes.common.rewriting import inner_ops, top_level
 from hloom.passes.errors import CompileError, PassFailure
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.llvm import initialise_all
@@ -44,8 +44,7 @@ def emit_assembly(module: ir.Operation) -> str:
 
 def to_llvm_ir(module: ir.Operation) -> str:
     """LLVM IR text that llvmlite reads. The translation crashes on ops of other dialects, so they are looked for first."""
-    ops = [(op.name, op) for op in inner_ops(module.operation)]
-    left = {name for name, _ in ops if not name.startswith("llvm.") and name != "builtin.module"}
+    left = {name for name in {op.name for op in inner_ops(module.operation)} if not name.startswith("llvm.") and name != "builtin.module"}
     if left:
         raise CompileError(
             f"ops that are not of the LLVM dialect: {', '.join(sorted(left))}", stage="object", remedy="run the llvm stage first"
@@ -53,7 +52,7 @@ def to_llvm_ir(module: ir.Operation) -> str:
     target = target_of(module)
     with module.context:
         width = ir.Attribute.parse(f'["prefer-vector-width", "{target.vector_bits}"]')
-        for function in (op for name, op in ops if name == "llvm.func"):
+        for function in top_level(module.operation, "llvm.func"):
             if len(function.regions[0].blocks):
                 effort = function.attributes["hloom.effort"] if "hloom.effort" in function.attributes else None
                 marks = [ir.ArrayAttr.get([ir.StringAttr.get(EFFORT), effort])] if effort else []

@@ -54,13 +54,14 @@ class Step:
         """The names of the ops without which the pass has nothing to do; none where it must always run."""
         return self.info.ops if self.info is not None else frozenset()
 
-    def run(self, module: ir.Operation) -> None:
+    def run(self, module: ir.Operation) -> bool:
+        """Whether the module may have changed."""
         if self.manager is not None:
             self.manager.run(module)
-            return
+            return True
         assert self.info is not None
         with module.context, module.location:
-            self.info.fn(module, **self.bound)
+            return self.info.fn(module, **self.bound) is not False
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentatio
                 if step.ops and not names:
                     names = {op.name for op in inner_ops(module)}
                 if not step.ops or not names.isdisjoint(step.ops):
-                    names = set()
-                    step.run(module)
-                    if watch.verify_each and not (often and step.manager is not None):
+                    changed = step.run(module)
+                    names = set() if changed else names
+                    if (changed or often) and watch.verify_each and not (often and step.manager is not None):
                         unverified.append(step)
             if often or number + 1 == len(steps):
                 _verify(module, unverified, stage)

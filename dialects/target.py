@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch_mlir import ir
 
@@ -168,6 +169,17 @@ def target_of(module: ir.Operation) -> TargetView:
     if ATTRIBUTE not in root.attributes:
         return TargetView()
     attribute = root.attributes[ATTRIBUTE]
+    known = _views.setdefault(attribute.context, {})
+    if hash(attribute) not in known:
+        known[hash(attribute)] = _view_of(attribute)
+    return known[hash(attribute)]
+
+
+_views: WeakKeyDictionary[ir.Context, dict[int, TargetView]] = WeakKeyDictionary()
+"""Of each context, by the hashes of attributes, which are those of their addresses: an attribute lives as long as its context."""
+
+
+def _view_of(attribute: ir.Attribute) -> TargetView:
     if not isinstance(attribute, ir.DictAttr):
         raise ValueError(f"{ATTRIBUTE} is a dictionary attribute, got {attribute}")
     return TargetView().with_entries({entry.name: _from_attribute(entry.name, entry.attr) for entry in attribute})

@@ -21,7 +21,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hloom.runtime.forking import process_lock
 
@@ -33,10 +33,11 @@ _STAGES = ("stablehlo", "fused", "lhlo", "linalg", "tiled", "vector", "gpu", "th
 @dataclass(frozen=True)
 class PassInfo:
     """A registered pass: its command-line `name`, the function, one line of description, its options' defaults by name, and the names of
-    the ops without which it has nothing to do (none where it must always run)."""
+    the ops without which it has nothing to do (none where it must always run). The function may return False where it left the module as
+    it was: nothing is verified then."""
 
     name: str
-    fn: Callable[..., None]
+    fn: Callable[..., bool | None]
     description: str
     options: dict[str, Any]
     ops: frozenset[str] = frozenset()
@@ -64,15 +65,16 @@ def _convert(pass_name: str, key: str, text: str, default: Any) -> Any:
 
 
 _passes: dict[str, PassInfo] = {}
+_Pass = TypeVar("_Pass", bound=Callable[..., bool | None])
 
 
-def register_pass(name: str, description: str, *, ops: Iterable[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def register_pass(name: str, description: str, *, ops: Iterable[str] = ()) -> Callable[[_Pass], _Pass]:
     """Registers the decorated function as the pass `name`. Its keyword-only parameters with defaults are the pass's options.
 
     `ops`: a pipeline leaves the pass out where the module holds no op of these names.
     """
 
-    def decorate(fn: Callable[..., None]) -> Callable[..., None]:
+    def decorate(fn: _Pass) -> _Pass:
         parameters = list(inspect.signature(fn).parameters.values())[1:]
         _passes[name] = PassInfo(name, fn, description, {p.name: p.default for p in parameters}, frozenset(ops))
         return fn

@@ -8,6 +8,8 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
+from .rewriting import value_of
+
 
 def is_vector(value: ir.Value) -> bool:
     """Whether `value` has several elements, one a lane."""
@@ -38,7 +40,7 @@ def splat(kind: ir.Type, number: float) -> ir.Value:
 
 def splat_of(kind: ir.Type, value: ir.Attribute) -> ir.Value:
     """The constant scalar `value`, or a vector of it."""
-    return arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, value) if isinstance(kind, ir.VectorType) else value)
+    return value_of("arith.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, value) if isinstance(kind, ir.VectorType) else value)
 
 
 def steps(length: int, step: int) -> ir.Value:

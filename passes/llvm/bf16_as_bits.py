@@ -33,9 +33,10 @@ _EXACT = {"arith.negf", *(f"math.{name}" for name in ("absf", "copysign", "floor
 _ALL = _READS | _EXACT
 
 
-@register_pass("bf16-as-bits", "extends bf16 by integer arithmetic")
-def bf16_as_bits(module: ir.Operation) -> None:
-    for op in walk(module, lambda op: op.name in _ALL and is_of(op.operands[0].type, ir.BF16Type)):
+@register_pass("bf16-as-bits", "extends bf16 by integer arithmetic", ops=_ALL)
+def bf16_as_bits(module: ir.Operation) -> bool:
+    ops = walk(module, lambda op: op.name in _ALL and is_of(op.operands[0].type, ir.BF16Type))
+    for op in ops:
         result = op.results[0]
         with ir.InsertionPoint(op), op.location:
             operands = [_extended(x) for x in op.operands]
@@ -47,6 +48,7 @@ def bf16_as_bits(module: ir.Operation) -> None:
             else:
                 new = value_of(op.name, result.type, operands, **attributes_of(op))
         replace(op, [new])
+    return bool(ops)
 
 
 def _extended(x: ir.Value) -> ir.Value:

@@ -27,13 +27,16 @@ from ..registry import register_pass
 
 
 @register_pass("branch-single-tiles", "makes the loop over one tile a branch")
-def branch_single_tiles(module: ir.Operation) -> None:
+def branch_single_tiles(module: ir.Operation) -> bool:
+    changed = False
     for kernel in all_functions(module):
         if integer(kernel, "hloom.tiles", 0) != 1:
             continue
         entry = kernel.regions[0].blocks[0]
         for loop in [op for op in ops_in(entry) if op.name == "scf.for" and _is_over_tiles(op, entry)]:
             _branch(loop)
+            changed = True
+    return changed
 
 
 def _is_over_tiles(loop: ir.Operation, entry: ir.Block) -> bool:

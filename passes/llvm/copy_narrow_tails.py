@@ -34,14 +34,16 @@ _OPS = ("vector.maskedload", "vector.maskedstore")
 
 
 @register_pass("copy-narrow-tails", "loads and stores the first lanes of narrow elements by way of the stack", ops=_OPS)
-def copy_narrow_tails(module: ir.Operation) -> None:
-    target = target_of(module)
+def copy_narrow_tails(module: ir.Operation) -> bool:
+    target, changed = target_of(module), False
     for function in all_functions(module):
         rooms: dict[ir.Type, ir.Value] = {}
         for op in walk(function, lambda op: op.name in _OPS):
             live = _live_lanes(op, target)
             if live is not None:
                 _copy(op, live, _room(function, op.operands[-1].type, rooms))
+                changed = True
+    return changed
 
 
 def _live_lanes(op: ir.Operation, target: TargetView) -> ir.Value | None:

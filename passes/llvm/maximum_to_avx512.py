@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -39,19 +40,22 @@ _MINIMUM, _MAXIMUM = 4, 5  # vrange, with the sign of what it chose
 _NAN_STAYS = 0x21  # vfixupimm's table: a quiet NaN is returned, a signalling one made quiet; all else is what was there
 
 
-@register_pass("maximum-to-avx512", "turns maxima and minima of floats into AVX-512 vrange and vfixupimm")
-def maximum_to_avx512(module: ir.Operation) -> None:
-    target = target_of(module)
+@register_pass("maximum-to-avx512", "turns maxima and minima of floats into AVX-512 vrange and vfixupimm", ops=("vector.reduction", *_OPS))
+def maximum_to_avx512(module: ir.Operation) -> bool:
+    target, changed = target_of(module), False
     if target.machine != "x86_64" or target.vector_bits != 512:
-        return
+        return False
     for op in walk(module, "vector.reduction"):
         if name := _reduction_name(op):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_halved(op, name)])
+            changed = True
     for op in walk(module, lambda op: op.name in _OPS):
         if register := _register(op):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_by_registers(op, register)])
+            changed = True
+    return changed
 
 
 def _reduction_name(op: ir.Operation) -> str | None:
@@ -90,20 +94,19 @@ class _Register:
     element: ir.Type
     wanted: int
 
-    def extreme(self, a: ir.Value, b: ir.Value, variable: list[bool]) -> ir.Value:
-        """The greater, or the smaller, in each lane; what is not `variable` is no NaN."""
+    def extremes(self, pairs: Iterable[tuple[ir.Value, ir.Value]], variable: list[bool]) -> Iterator[ir.Value]:
+        """The greater, or the smaller, in each lane, pair by pair; what is not `variable` is no NaN."""
+        kind, width = vector_of(self.lanes, self.element), self.lanes * _bits(self.element)
         table = splat(vector_of(self.lanes, ir.IntegerType.get_signless(_bits(self.element))), _NAN_STAYS)
-        total = self._call("range", [a, b, _i32(self.wanted), splat(a.type, 0.0)])
-        for operand in itertools.compress((a, b), variable):
-            total = self._call("fixupimm", [total, operand, table, _i32(0)])
-        return total
-
-    def _call(self, name: str, operands: list[ir.Value]) -> ir.Value:
-        width = self.lanes * _bits(self.element)
+        wanted, neither, zeros = _i32(self.wanted), _i32(0), splat(kind, 0.0)
         all_lanes = splat(ir.IntegerType.get_signless(max(8, self.lanes)), -1)
-        rounding = [_i32(_CURRENT_DIRECTION)] if width == 512 else []
-        suffix = "ps" if _bits(self.element) == 32 else "pd"
-        return intrinsic(f"llvm.x86.avx512.mask.{name}.{suffix}.{width}", operands[0].type, [*operands, all_lanes, *rounding])
+        rest = [all_lanes, _i32(_CURRENT_DIRECTION)] if width == 512 else [all_lanes]
+        suffix = f"{'ps' if _bits(self.element) == 32 else 'pd'}.{width}"
+        for pair in pairs:
+            total = intrinsic(f"llvm.x86.avx512.mask.range.{suffix}", kind, [*pair, wanted, zeros, *rest])
+            for operand in itertools.compress(pair, variable):
+                total = intrinsic(f"llvm.x86.avx512.mask.fixupimm.{suffix}", kind, [total, operand, table, neither, *rest])
+            yield total
 
 
 def _i32(number: int) -> ir.Value:
@@ -143,8 +146,8 @@ def _by_registers(op: ir.Operation, register: _Register) -> ir.Value:
     flat = vector_of(math.prod(kind.shape), element_of(kind))
     a, b = (value_of("vector.shape_cast", flat, [operand]) for operand in op.operands)
     variable = [_constant(operand) is None for operand in op.operands]
-    result = splat(flat, 0.0)
-    for start in range(0, flat.shape[0], register.lanes):
-        made = register.extreme(part(a, start, register.lanes), part(b, start, register.lanes), variable)
+    result, starts = splat(flat, 0.0), range(0, flat.shape[0], register.lanes)
+    pairs = ((part(a, start, register.lanes), part(b, start, register.lanes)) for start in starts)
+    for start, made in zip(starts, register.extremes(pairs, variable)):
         result = vector.insert_strided_slice(made, result, [start], [1])
     return value_of("vector.shape_cast", kind, [result])

@@ -33,16 +33,16 @@ from ..registry import register_pass
 _UPPER = -1 << 16
 
 
-@register_pass("pair-bf16-lanes", "widens and rounds bf16 by pairs of lanes")
-def pair_bf16_lanes(module: ir.Operation) -> None:
-    for op in walk(module, "vector.shuffle"):
-        if not is_of(op.results[0].type, ir.BF16Type):
-            continue
+@register_pass("pair-bf16-lanes", "widens and rounds bf16 by pairs of lanes", ops=("vector.shuffle",))
+def pair_bf16_lanes(module: ir.Operation) -> bool:
+    shuffles = [op for op in walk(module, "vector.shuffle") if is_of(op.results[0].type, ir.BF16Type)]
+    for op in shuffles:
         order, count = list(ir.DenseI64ArrayAttr(op.attributes["mask"])), ir.VectorType(op.operands[0].type).shape[0]
         if count % 2 == 0 and order == even_first(count):
             _widen(op)
         elif count % 2 == 0 and order == in_turn_again(count):
             _put_together(op)
+    return bool(shuffles)
 
 
 def _widen(op: ir.Operation) -> None:

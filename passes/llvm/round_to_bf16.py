@@ -58,12 +58,14 @@ _ROUNDING = {f"arith.{name}" for name in _ARITHMETIC} | {"math.sqrt", "math.fma"
 _ALL = _ROUNDING | {"arith.truncf", "arith.sitofp", "arith.uitofp"}
 
 
-@register_pass("round-to-bf16", "rounds f32 to bf16 by integer arithmetic")
-def round_to_bf16(module: ir.Operation) -> None:
+@register_pass("round-to-bf16", "rounds f32 to bf16 by integer arithmetic", ops=_ALL)
+def round_to_bf16(module: ir.Operation) -> bool:
     target = target_of(module)
     has_instruction = target.machine == "x86_64" and target.vector_bits == 512 and target.bf16_dot
+    changed = False
     for function in all_functions(module):
         ops = [op for op in walk(function, lambda op: op.name in _ALL) if _is_rounded(op)]
+        changed |= bool(ops)
         short = bool(ops) and has_short_nans(function)
         for op in ops:
             with ir.InsertionPoint(op), op.location:
@@ -71,6 +73,7 @@ def round_to_bf16(module: ir.Operation) -> None:
                 by_instruction = has_instruction and _is_whole(result) and not _is_extended(op)
                 x = _in_f32(op)
                 replace(op, [_by_instruction(x, result) if by_instruction else _by_integers(x, result, short)])
+    return changed
 
 
 def _is_rounded(op: ir.Operation) -> bool:

@@ -50,10 +50,10 @@ _FORMATS = {
 
 
 @register_pass("scale-to-avx512", "turns scaling by powers of two into AVX-512 vscalef", ops=("arith.shli",))
-def scale_to_avx512(module: ir.Operation) -> None:
-    target = target_of(module)
+def scale_to_avx512(module: ir.Operation) -> bool:
+    target, changed = target_of(module), False
     if target.machine != "x86_64" or target.vector_bits != 512:
-        return
+        return False
     for op in walk(module, "arith.mulf"):
         type_ = op.results[0].type
         format_ = _FORMATS.get(str(type_.element_type)) if isinstance(type_, ir.VectorType) else None
@@ -62,6 +62,8 @@ def scale_to_avx512(module: ir.Operation) -> None:
         if match := _scaling(op):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_scalef(*match, format_)])
+            changed = True
+    return changed
 
 
 def _scaling(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:

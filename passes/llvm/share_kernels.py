@@ -67,7 +67,8 @@ class _Kernel:
 
 
 @register_pass("share-kernels", "makes kernels that are equal but for numbers one that is given the numbers")
-def share_kernels(module: ir.Operation, *, least: int = LEAST) -> None:
+def share_kernels(module: ir.Operation, *, least: int = LEAST) -> bool:
+    changed = False
     for apart in top_level(module, "builtin.module"):
         alike: dict[int, list[ir.Operation]] = {}
         for op in ops_in(apart.regions[0].blocks[0]):
@@ -77,7 +78,8 @@ def share_kernels(module: ir.Operation, *, least: int = LEAST) -> None:
             if (len(bodies) - 1) * ops >= least:
                 for family in _families(bodies):
                     if (len(family) - 1) * ops >= least:
-                        _share(family)
+                        changed |= _share(family)
+    return changed
 
 
 def _families(bodies: list[ir.Operation]) -> list[list[_Kernel]]:
@@ -99,20 +101,20 @@ def _form(body: ir.Operation) -> tuple[str, tuple[int, ...]]:
     return _TYPED.sub(lambda line: _ONE_DIMENSION.sub("memref<", line[0]), _NUMBER.sub(r"\1", text)), numbers
 
 
-def _share(family: list[_Kernel]) -> None:
-    """Leaves the first of the family, if few numbers differ."""
+def _share(family: list[_Kernel]) -> bool:
+    """Leaves the first of the family, if few numbers differ. Returns whether it does."""
     first = family[0]
     columns = list(zip(*(kernel.numbers for kernel in family)))
     differing = [column for column in dict.fromkeys(columns) if len(set(column)) > 1]
     if len(differing) > APART:
-        return
+        return False
     given = _independent(differing)
     constants = dict[tuple[int, ...], list[ir.Value]]()
     for column, constant in zip(columns, first.constants()):
         constants.setdefault(column, []).append(constant)
     few = "hloom.effort" in first.body.attributes
     if len(given) > MOST or not all(_may_differ(constant, few) for column in differing for constant in constants[column]):
-        return
+        return False
     block = first.body.regions[0].blocks[0]
     numbers = {column: block.add_argument(ir.IndexType.get(), first.body.location) for column in given}
     with ir.InsertionPoint.at_block_begin(block), first.body.location:
@@ -131,6 +133,7 @@ def _share(family: list[_Kernel]) -> None:
     first.body.attributes["hloom.shared"] = ir.DictAttr.get({name: ir.DictAttr.get(each) for name, each in members.items()})
     for kernel in family[1:]:
         kernel.body.erase()
+    return True
 
 
 def _may_differ(constant: ir.Value, few: bool) -> bool:

@@ -33,9 +33,10 @@ _OPS = ("vector.maskedload", "vector.maskedstore")
 
 
 @register_pass("split-known-tails", "loads and stores the first lanes of a vector, where their number is known, in whole parts", ops=_OPS)
-def split_known_tails(module: ir.Operation) -> None:
+def split_known_tails(module: ir.Operation) -> bool:
     if target_of(module).masked_bits:
-        return
+        return False
+    changed = False
     for op in walk(module, lambda op: op.name in _OPS):
         live = _live_lanes(op)
         if live is None:
@@ -46,6 +47,8 @@ def split_known_tails(module: ir.Operation) -> None:
             else:
                 _store(op, live)
         op.erase()
+        changed = True
+    return changed
 
 
 def _live_lanes(op: ir.Operation) -> int | None:

@@ -48,11 +48,11 @@ Values = list[ir.Value] | None
     "gives convolutions and windowed reductions operands that are padded already",
     ops=("stablehlo.convolution", "stablehlo.reduce_window"),
 )
-def extract_padding(module: ir.Operation) -> None:
+def extract_padding(module: ir.Operation) -> bool:
     target = target_of(module)
     convolution = partial(_unless_a_gpu_pads, target) if target.kind == "cuda" else partial(_unless_its_kernel_pads, target)
     window = _unless_a_scan if target.kind == "cuda" else _unless_left_out
-    rewrite(module, {"stablehlo.convolution": [partial(_batch_groups, target), convolution], "stablehlo.reduce_window": [window]})
+    return rewrite(module, {"stablehlo.convolution": [partial(_batch_groups, target), convolution], "stablehlo.reduce_window": [window]})
 
 
 def _unless_a_scan(op: ir.Operation) -> Values:

@@ -28,8 +28,8 @@ _MOVES = named(Kind.MOVEMENT)
 
 
 @register_pass("fold-converts-into-dots", "lets dots and convolutions read half-precision operands without a convert", ops=CONTRACTIONS)
-def fold_converts_into_dots(module: ir.Operation) -> None:
-    rewrite(module, dict.fromkeys(CONTRACTIONS, (_contraction,)))
+def fold_converts_into_dots(module: ir.Operation) -> bool:
+    return rewrite(module, dict.fromkeys(CONTRACTIONS, (_contraction,)))
 
 
 def _contraction(op: ir.Operation) -> list[ir.Value] | None:

@@ -30,7 +30,7 @@ Values = list[ir.Value] | None
 
 
 @register_pass("fold-transposes", "folds transposes into the dimension numbers of dots and convolutions")
-def fold_transposes(module: ir.Operation) -> None:
+def fold_transposes(module: ir.Operation) -> bool:
     rules: dict[str, list[Rule]] = {
         "stablehlo.dot_general": [_dot],
         "stablehlo.convolution": [_convolution],
@@ -38,7 +38,7 @@ def fold_transposes(module: ir.Operation) -> None:
         "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _sink_reshape, _sink_behind],
     }
     sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_sink_elementwise,))
-    rewrite(module, merged(rules, sinking))
+    return rewrite(module, merged(rules, sinking))
 
 
 def _transposed(value: ir.Value) -> tuple[ir.Value, list[int]] | None:

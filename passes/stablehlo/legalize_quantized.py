@@ -36,13 +36,14 @@ _REMEDY = "dequantize its operands before it"
 
 
 @register_pass("legalize-quantized", "replaces quantized types by their integers, and ops on them by what the specification says")
-def legalize_quantized(module: ir.Operation) -> None:
+def legalize_quantized(module: ir.Operation) -> bool:
     if not has_quantized_types(module):
-        return
+        return False
     rewrite(module, {name: [express_reduction] for name in _REDUCTIONS})
     names = {op.name for op in inner_ops(module)} - (MOVED - MOVEMENT) - _DECLINED
     rules = {name: RULES.get(name, expressed) for name in names | RULES.keys()}
     convert_types(module, Conversion(_parts, rules, remedy=_REMEDY))
+    return True
 
 
 def _parts(kind: ir.Type) -> Sequence[ir.Type] | None:

@@ -50,8 +50,8 @@ _LARGEST_SUM = (1 << 31) - 1
 
 
 @register_pass("multiply-in-integers", "lets contractions of small integers that were converted multiply these", ops=CONTRACTIONS)
-def multiply_in_integers(module: ir.Operation) -> None:
-    rewrite(module, dict.fromkeys(CONTRACTIONS, (_contraction,)))
+def multiply_in_integers(module: ir.Operation) -> bool:
+    return rewrite(module, dict.fromkeys(CONTRACTIONS, (_contraction,)))
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ _SHARE = 8
 
 
 @register_pass("rescale-sums", "sums exponentials of long rows part by part, beside the parts' maxima", ops=("stablehlo.reduce",))
-def rescale_sums(module: ir.Operation) -> None:
+def rescale_sums(module: ir.Operation) -> bool:
     target = target_of(module)
-    rewrite(module, {"stablehlo.reduce": [partial(_parted_maximum, target=target), _rescaled]})
+    return rewrite(module, {"stablehlo.reduce": [partial(_parted_maximum, target=target), _rescaled]})
 
 
 def _parted_maximum(op: ir.Operation, target: TargetView) -> list[ir.Value] | None:

@@ -43,11 +43,11 @@ _FEWER = 4
 
 
 @register_pass("scale-sums", "scales the sums of a dot in the place of its narrow operands", ops=("stablehlo.dot_general",))
-def scale_sums(module: ir.Operation) -> None:
+def scale_sums(module: ir.Operation) -> bool:
     main = entry(module, "main")
     known = set() if main is None else known_values(main)
     on_cpu = (_dot, partial(_dot_of_many, known)) if target_of(module).kind == "cpu" else ()
-    rewrite(module, {"stablehlo.dot_general": (*on_cpu, partial(_scaled_once, known))})
+    return rewrite(module, {"stablehlo.dot_general": (*on_cpu, partial(_scaled_once, known))})
 
 
 def _dot(op: ir.Operation) -> list[ir.Value] | None:

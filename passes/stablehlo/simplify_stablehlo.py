@@ -37,7 +37,7 @@ from .support.driver import drop_dead, merged, rewrite
 
 
 @register_pass("simplify-stablehlo", "algebraic simplification, data movement, constant folding and dead code of StableHLO")
-def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> None:
-    drop_dead(module)
+def simplify_stablehlo(module: ir.Operation, *, max_elements: int = 1024) -> bool:
+    dropped = drop_dead(module)
     tables = (empty_rules(), SHAPES, elementwise_rules(), folding_rules(max_elements), DYNAMIC, CONTROL, ALGEBRA)
-    rewrite(module, merged(*tables, CONVOLUTIONS, DOTS, REDUCTIONS, SCATTERS, INDICES))
+    return rewrite(module, merged(*tables, CONVOLUTIONS, DOTS, REDUCTIONS, SCATTERS, INDICES)) or dropped

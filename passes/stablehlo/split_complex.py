@@ -55,16 +55,16 @@ _PARTS: dict[str, list[Rule]] = {"stablehlo.real": [_real_of_real], "stablehlo.i
 
 
 @register_pass("split-complex", "makes two real values of every complex one")
-def split_complex(module: ir.Operation) -> None:
-    if walk(module, lambda op: op.name in _PARTS):
-        rewrite(module, _PARTS)
+def split_complex(module: ir.Operation) -> bool:
+    changed = bool(walk(module, lambda op: op.name in _PARTS)) and rewrite(module, _PARTS)
     if not _has_complex(module):
-        return
+        return changed
     from .complex.rules import CONVERSION  # most programs need none of it
     from .complex.separation import separate
 
     convert_types(module, CONVERSION)
     separate(module)
+    return True
 
 
 def _has_complex(module: ir.Operation) -> bool:

@@ -47,9 +47,8 @@ _LOGIC: dict[str, Callable[..., Any]] = {
 
 
 @register_pass("split-extremes", "splits reductions to an extreme and its place into two", ops=("stablehlo.reduce",))
-def split_extremes(module: ir.Operation) -> None:
-    if target_of(module).kind != "cuda":
-        rewrite(module, {"stablehlo.reduce": [_split]})
+def split_extremes(module: ir.Operation) -> bool:
+    return target_of(module).kind != "cuda" and rewrite(module, {"stablehlo.reduce": [_split]})
 
 
 def _split(op: ir.Operation) -> list[ir.Value] | None:

@@ -37,9 +37,8 @@ Values = list[ir.Value] | None
 
 
 @register_pass("split-phases", "splits convolutions of dilated inputs into phases", ops=("stablehlo.convolution",))
-def split_phases(module: ir.Operation, *, most: int = 64) -> None:
-    if target_of(module).kind == "cpu":
-        rewrite(module, {"stablehlo.convolution": [partial(_convolution, most)]})
+def split_phases(module: ir.Operation, *, most: int = 64) -> bool:
+    return target_of(module).kind == "cpu" and rewrite(module, {"stablehlo.convolution": [partial(_convolution, most)]})
 
 
 def _convolution(most: int, op: ir.Operation) -> Values:

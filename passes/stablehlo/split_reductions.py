@@ -48,9 +48,9 @@ TILE_COLUMNS, MOST_TILES = 256, 4
 
 
 @register_pass("split-reductions", "splits reductions with too few results to fill a GPU or a CPU's threads", ops=("stablehlo.reduce",))
-def split_reductions(module: ir.Operation) -> None:
+def split_reductions(module: ir.Operation) -> bool:
     target = target_of(module)
-    rewrite(module, {"stablehlo.reduce": [lambda op: _split(op, target)]})
+    return rewrite(module, {"stablehlo.reduce": [lambda op: _split(op, target)]})
 
 
 def _split(op: ir.Operation, target: TargetView) -> Values:

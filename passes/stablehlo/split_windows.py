@@ -50,9 +50,9 @@ _RADIX = 8
 @register_pass(
     "split-windows", "turns long windowed reductions, such as cumulative sums, into several short ones", ops=("stablehlo.reduce_window",)
 )
-def split_windows(module: ir.Operation) -> None:
+def split_windows(module: ir.Operation) -> bool:
     on_gpu = target_of(module).kind == "cuda"
-    rewrite(module, {"stablehlo.reduce_window": [_turned, partial(_split, blocks=on_gpu)]})
+    return rewrite(module, {"stablehlo.reduce_window": [_turned, partial(_split, blocks=on_gpu)]})
 
 
 def _turned(op: ir.Operation) -> list[ir.Value] | None:

@@ -44,14 +44,15 @@ _REMEDY = "convert to types of 8 bits or more (floats of 16) before it"
 
 
 @register_pass("widen-narrow-types", "stores integers and floats of up to 8 bits as bytes, and computes with wider types")
-def widen_narrow_types(module: ir.Operation) -> None:
-    rewrite(module, {"stablehlo.bitcast_convert": [_bitcast_of_i1]})
+def widen_narrow_types(module: ir.Operation) -> bool:
+    changed = rewrite(module, {"stablehlo.bitcast_convert": [_bitcast_of_i1]})
     if not has_narrow_types(module):
-        return
+        return changed
     rewrite(module, {**plain_rules(set(RULES)), **{name: [widen_reduction] for name in _REDUCTIONS}})
     names = {op.name for op in inner_ops(module) if any(map(_is_narrow, _types(op)))}
     rules = {name: RULES.get(name, widened) for name in names - MOVED - _DECLINED}
     convert_types(module, Conversion(_parts, rules, Edge(_stored, _load, _store), _REMEDY))
+    return True
 
 
 def _types(op: ir.Operation) -> list[ir.Type]:

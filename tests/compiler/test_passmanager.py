@@ -1,14 +1,17 @@
 """The textual pipeline: parsing, running, errors."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_mlir import ir
 
+from hloom.compiler.compile import Compilation
 from hloom.compiler.debug import Debug, watching
 from hloom.compiler.instrument import Instrumentation, Statistics, reproducer_pipeline, reproducer_text
 from hloom.compiler.parsing import parse_module
-from hloom.compiler.passmanager import Node, parse_nodes, parse_options, parse_pipeline, pipeline_text, run_steps
+from hloom.compiler.passmanager import Node, Step, parse_nodes, parse_options, parse_pipeline, pipeline_text, run_steps
 from hloom.compiler.timing import Timing
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import functions, replace, value_of, walk
@@ -16,6 +19,7 @@ from hloom.passes.errors import CompileError, ParseError, PassFailure, PipelineE
 from hloom.passes.registry import all_passes, register_pass
 
 TEXT = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = stablehlo.negate %a : tensor<4xf32>\n return %0 : tensor<4xf32> }"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 seen = []
 
 
@@ -50,6 +54,12 @@ def _make_cosines(module):
     for op in walk(module, "stablehlo.negate"):
         with op.location, ir.InsertionPoint(op):
             replace(op, [value_of("stablehlo.cosine", op.results[0].type, list(op.operands))])
+
+
+@register_pass("test-invalid-unchanged", "leaves invalid IR and denies it")
+def _invalid_unchanged(module):
+    _invalid(module)
+    return False
 
 
 @pytest.fixture
@@ -113,6 +123,31 @@ def test_on_the_way_to_a_stage_invalid_ir_is_found_before_upstreams_passes_and_a
     with pytest.raises(PassFailure, match="one of the passes test-options, test-invalid.* failed") as caught:
         run(module, f"test-options,test-invalid{behind}", stage="fused")
     assert caught.value.stage == "fused" and "HLOOM_DEBUG=verify" in caught.value.remedy
+
+
+def test_what_a_pass_says_is_unchanged_is_verified_on_request_alone(module):
+    run(module, "test-invalid-unchanged", stage="fused")
+    with pytest.raises(PassFailure, match="pass 'test-invalid-unchanged' failed"):
+        run(module, "test-invalid-unchanged", Debug.parse("verify").apply(Instrumentation()), stage="fused")
+
+
+@pytest.mark.parametrize("name", ["convolution", "mlp_layer_bf16", "residual_layernorm", "softmax"])
+@pytest.mark.parametrize("target", ["cpu-avx512", "cpu-avx2", "sm_90a"])
+def test_passes_that_say_so_leave_the_module_as_it_was(monkeypatch, name, target):
+    idle, run_step = [], Step.run
+
+    def watched(step, module):
+        before = module.get_asm()
+        changed = run_step(step, module)
+        if not changed:
+            assert module.get_asm() == before, step.name
+            idle.append(step.name)
+        return changed
+
+    monkeypatch.setattr(Step, "run", watched)
+    compilation = Compilation.of(str(EXAMPLES / f"{name}.mlir"), target=target)
+    compilation.to("nvvm" if compilation.machine.kind == "cuda" else "llvm")
+    assert "simplify-stablehlo" in idle
 
 
 def test_verified_whole_on_request(module):

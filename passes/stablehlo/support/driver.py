@@ -66,15 +66,18 @@ def _apply(op: ir.Operation, rules: Sequence[Rule]) -> bool:
     return False
 
 
-def drop_dead(root: ir.Operation) -> None:
-    """Erases ops under `root` that have no effect and whose results have no uses."""
+def drop_dead(root: ir.Operation) -> bool:
+    """Erases ops under `root` that have no effect and whose results have no uses. Returns whether there were any."""
+    dropped = False
     for region in root.regions:
         for block in region.blocks:
             for op in reversed(ops_in(block)):
                 if is_dead(op):
                     op.erase()
-                else:
-                    drop_dead(op)
+                    dropped = True
+                elif len(op.regions):
+                    dropped |= drop_dead(op)
+    return dropped
 
 
 def is_dead(op: ir.Operation) -> bool:
