@@ -25,8 +25,9 @@ import torch
 import torch.utils._pytree as torch_pytree
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export.graph_signature import OutputKind
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 
+from .torch_nodes import module_of
 from .torch_registry import all_decompositions, decomposition_of
 from .torch_trace import Declined, Stays, functional_of, stays, traced
 
@@ -40,7 +41,7 @@ def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedP
     if graph is None:
         return exported.run_decompositions(all_decompositions())
     made = copy.copy(exported)
-    made._graph_module = GraphModule(exported.graph_module, graph)
+    made._graph_module = module_of(exported.graph_module, graph)
     return made
 
 

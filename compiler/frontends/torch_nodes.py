@@ -1,0 +1,58 @@
+"""What torch keeps of a graph that it traces, where the compiler needs less of it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator
+from types import FrameType
+
+from torch.fx import Graph, GraphModule, proxy
+from torch.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
+from torch.fx.experimental.symbolic_shapes import uninteresting_files
+
+
+@contextlib.contextmanager
+def without_code() -> Iterator[None]:
+    """While torch exports: graph modules write their Python code when somebody asks for it, and not whenever their graph changes."""
+    with _use_lazy_graph_module(True):
+        yield
+
+
+def module_of(root: GraphModule, graph: Graph) -> GraphModule:
+    """The graph as a module without code, with what it reads of `root`."""
+    return _LazyGraphModule(root, graph)
+
+
+@contextlib.contextmanager
+def short_stacks() -> Iterator[None]:
+    """While torch exports: of each node's stack those frames are read that torch keeps. It reads all, sixty and more, and drops most."""
+    before = proxy.CapturedTraceback
+    proxy.CapturedTraceback = _Stack  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        proxy.CapturedTraceback = before  # type: ignore[misc]
+
+
+class _Stack:
+    """Stands for torch's CapturedTraceback."""
+
+    @staticmethod
+    def extract() -> _Stack:
+        return _Stack()
+
+    def summary(self) -> traceback.StackSummary:
+        """The outermost `forward`, behind which torch looks for the user's code, and what is there beside torch's own tracing."""
+        frames: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        frames.reverse()
+        first = next((place for place, each in enumerate(frames) if each.f_code.co_name == "forward"), len(frames))
+        unwanted = uninteresting_files()
+        kept = [each for each in frames[first + 1 :] if each.f_code.co_filename not in unwanted]
+        told = ((each.f_code, each.f_lineno) for each in (*frames[first : first + 1], *kept))
+        return traceback.StackSummary(traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in told)

@@ -1,0 +1,55 @@
+"""What torch keeps of the graphs that it traces."""
+
+import contextlib
+
+import torch
+from torch.fx import GraphModule
+
+from hloom.compiler.frontends import torch_export
+from hloom.compiler.frontends.torch_nodes import module_of
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return (lambda y: torch.relu(y).sum(-1))(x)
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(4, 4), Inner())
+
+    def forward(self, x):
+        return self.layers(x) * 2
+
+
+def told(module):
+    graph = torch_export.exported_module(module, (torch.zeros(2, 4),), {})
+    return [node.meta.get("stack_trace") for node in graph.graph.nodes], graph.graph_module.code
+
+
+def test_nodes_have_the_stacks_and_the_code_that_torch_gives_them(monkeypatch):
+    stacks, code = told(Outer())
+    assert sum("torch.relu(y).sum(-1)" in (stack or "") for stack in stacks) == 2
+    monkeypatch.setattr(torch_export, "short_stacks", contextlib.nullcontext)
+    monkeypatch.setattr(torch_export, "without_code", contextlib.nullcontext)
+    assert told(Outer()) == (stacks, code)
+
+
+def test_functions_have_stacks_as_torch_has_them(monkeypatch):
+    def function(x):
+        return torch.sin(x) + 1
+
+    stacks, _ = told(function)
+    monkeypatch.setattr(torch_export, "short_stacks", contextlib.nullcontext)
+    assert told(function)[0] == stacks
+
+
+def test_a_module_without_code_writes_it_when_asked():
+    class Add(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    module: GraphModule = torch.fx.symbolic_trace(Add())
+    made = module_of(module, module.graph)
+    assert "x + 1" in made.code and torch.equal(made(torch.zeros(2)), torch.ones(2))
