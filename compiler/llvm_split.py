@@ -23,7 +23,9 @@ from enum import IntEnum
 EFFORT = "hloom-effort"
 """The attribute of a function that LLVM need not optimise much; its value is the Effort's name in small letters."""
 LINES = 3000
-"""A text gets no further function once it has so many lines: some tenths of a second of LLVM's time."""
+"""A text has about so many lines at most: a tenth of a second of LLVM's time."""
+DEARER = 3
+"""A line that gets all of LLVM's passes counts as so many. It takes five times as long, but what is apart is not inlined."""
 _HEAD = re.compile(
     r"define (?P<linkage>internal |private )?(?P<kind>.*?)@(?P<name>[\w.$-]+)\((?P<parameters>.*?)\)[^()]*?(#(?P<attributes>\d+) )?\{"
 )
@@ -62,13 +64,13 @@ def split(text: str, most: int = LINES) -> list[Part]:
     """The modules that together define what `text` does, each of about `most` lines."""
     functions, rest = _functions(text)
     efforts = {function.effort for function in functions if not function.local}
-    if (text.count("\n") <= most and len(efforts) < 2) or _VARIABLE.search(rest):
+    if (len(efforts) < 2 and text.count("\n") <= _most_lines(max(efforts, default=Effort.LEAST), most)) or _VARIABLE.search(rest):
         return [Part(text, _most(functions))]
     declarations = {function.name: function.declaration for function in functions}
     groups = list(_together(functions))
     parts: list[Part] = []
     for effort in reversed(Effort):
-        alike = _parts([group for group in groups if _most(group) == effort], most)
+        alike = _parts([group for group in groups if _most(group) == effort], _most_lines(effort, most))
         parts += [Part(_module(part, rest, declarations), effort) for part in alike]
     return parts
 
@@ -77,16 +79,22 @@ def _most(functions: list[_Function]) -> Effort:
     return max((function.effort for function in functions if not function.local), default=Effort.LEAST)
 
 
+def _most_lines(effort: Effort, most: int) -> int:
+    return most // DEARER if effort == Effort.FULL else most
+
+
 def _parts(groups: list[list[_Function]], most: int) -> Iterator[list[_Function]]:
-    """The functions of the groups, in parts of about `most` lines."""
+    """The functions of the groups, in parts of about as many lines each, and about `most`."""
+    sizes = [sum(function.text.count("\n") for function in group) for group in groups]
+    share = sum(sizes) / max(1, -(-sum(sizes) // max(1, most)))
     part: list[_Function] = []
     lines = 0
-    for group in groups:
-        if lines > most:
+    for group, size in zip(groups, sizes):
+        if part and lines + size / 2 > share:
             yield part
             part, lines = [], 0
         part = part + group
-        lines += sum(function.text.count("\n") for function in group)
+        lines += size
     if part:
         yield part
 

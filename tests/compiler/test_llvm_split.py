@@ -83,6 +83,14 @@ def test_what_needs_other_passes_is_apart() -> None:
     assert [part.effort for part in parts] == [Effort.FULL, Effort.LEAST]
 
 
+@pytest.mark.parametrize(("mark", "count"), [("", 3), ("#2 ", 1)])
+def test_what_gets_all_passes_is_in_shorter_parts_of_equal_length(mark: str, count: int) -> None:
+    function = "define i64 @f{0}(i64 %0) {1}{{\n" + "  %{2} = add i64 %0, 1\n" * 8 + "  ret i64 %0\n}}\n"
+    text = "".join(function.format(number, mark, "x") for number in range(9))
+    parts = split(text + 'attributes #2 = { "hloom-effort"="least" }\n', 120)
+    assert [len(_defined(part.text)) for part in parts] == [9 // count] * count
+
+
 def test_strength_is_reduced_again_for_others() -> None:
     """What other users of LLVM compile afterwards has its strength reduced, as before."""
     text = """
