@@ -6,7 +6,7 @@ The variables are SSA values where code is emitted, and loop numbers where an op
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import gcd
 from typing import Any
@@ -52,6 +52,13 @@ class LinearIndex:
         self.constant = constant
         self.lanes = lanes
 
+    @classmethod
+    def _made(cls, terms: dict[Any, int], constant: int, lanes: int) -> LinearIndex:
+        """Of terms without a zero, which indices may share."""
+        made = object.__new__(cls)
+        made.terms, made.constant, made.lanes = terms, constant, lanes
+        return made
+
     @staticmethod
     def of(value: int | ir.Value | LinearIndex) -> LinearIndex:
         """A constant or an SSA value as an index."""
@@ -67,13 +74,16 @@ class LinearIndex:
 
     def __add__(self, other: int | ir.Value | LinearIndex) -> LinearIndex:
         other = LinearIndex.of(other)
+        if not other.terms or not self.terms:
+            return self._made(self.terms or other.terms, self.constant + other.constant, self.lanes + other.lanes)
         terms = dict(self.terms)
         for variable, coefficient in other.terms.items():
             terms[variable] = terms.get(variable, 0) + coefficient
         return type(self)(terms, self.constant + other.constant, self.lanes + other.lanes)
 
     def __mul__(self, factor: int) -> LinearIndex:
-        return type(self)({v: c * factor for v, c in self.terms.items()}, self.constant * factor, self.lanes * factor)
+        terms = self.terms if factor == 1 else {v: c * factor for v, c in self.terms.items()} if factor else {}
+        return self._made(terms, self.constant * factor, self.lanes * factor)
 
     def __sub__(self, other: int | ir.Value | LinearIndex) -> LinearIndex:
         return self + LinearIndex.of(other) * -1
@@ -102,11 +112,11 @@ class LinearIndex:
 
     def at_lane(self, lane: int) -> LinearIndex:
         """This index at one lane, the same in all lanes."""
-        return LinearIndex(self.terms, self.constant + lane * self.lanes)
+        return LinearIndex._made(self.terms, self.constant + lane * self.lanes, 0)
 
     def along_lanes(self) -> LinearIndex:
         """This index at lane 0, its successors in the next lanes."""
-        return LinearIndex(self.terms, self.constant, 1)
+        return LinearIndex._made(self.terms, self.constant, 1)
 
     def coefficient(self, variable: Any) -> int:
         return self.terms.get(variable, 0)
@@ -137,6 +147,20 @@ class LinearIndex:
     def address_in(self, operand: ir.Value) -> ir.Value:
         """The same, as an address in the buffer `operand`: what addresses there have in common is emitted once."""
         return _EMITTER.address(operand, self.terms.items(), self.constant)
+
+
+def total(start: LinearIndex, multiples: Iterable[tuple[LinearIndex, int]]) -> LinearIndex:
+    """`start` and the multiples (index, factor), added one after the other."""
+    terms, constant, lanes = dict(start.terms), start.constant, start.lanes
+    for index, factor in multiples:
+        constant += index.constant * factor
+        lanes += index.lanes * factor
+        for variable, coefficient in index.terms.items() if factor else ():
+            if added := terms.get(variable, 0) + coefficient * factor:
+                terms[variable] = added
+            else:
+                del terms[variable]
+    return LinearIndex._made(terms, constant, lanes)
 
 
 def linear_at(expression: ir.AffineExpr, point: Sequence[LinearIndex]) -> LinearIndex | None:

@@ -13,7 +13,7 @@ from torch_mlir.dialects import arith, memref
 from hloom.dialects.storage import is_i1, storage_element
 
 from ..errors import PassFailure
-from .linear_index import LinearIndex
+from .linear_index import LinearIndex, total
 from .vectors import is_vector
 
 
@@ -140,7 +140,7 @@ class Storage:
 
     def address(self, indices: list[LinearIndex]) -> LinearIndex:
         """The index into the base of the element at `indices`."""
-        address = sum((index * stride for index, stride in zip(indices, self.strides)), self.offset)
+        address = total(self.offset, zip(indices, self.strides))
         return address if self.panels is None else address + self.panels.jump(indices[-1])
 
 
