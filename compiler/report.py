@@ -63,15 +63,16 @@ class ReportBuilder:
                 continue
             name = symbol_name(function)
             inside = ops_in(function.regions[0].blocks[0])[:-1]
+            rows = [_op(op, name) for op in inside]
             self._groups[name] = {
                 "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
                 "ops": dict(Counter(_short(op.name) for op in inside)),
-                "from": list(dict.fromkeys(filter(None, (place(str(op.location)).module for op in inside)))),
+                "from": list(dict.fromkeys(filter(None, (place(row["location"]).module for row in rows)))),
                 "element": next((_element(op) for op in inside if op.name in CONTRACTIONS), "f32"),
                 **{key: integer(function, f"hloom.{key}") for key in _FIGURES if f"hloom.{key}" in function.attributes},
             }
-            ops += [_op(op, name) for op in inside]
+            ops += rows
         self.data["ops"] = _merged(ops)
         self._decisions(module)
         if plans:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from torch_mlir import ir
 
 from hloom.runtime.processor import machine_of
+
+from .read_once import ReadOnce
 
 ATTRIBUTE = "hloom.target"
 
@@ -168,17 +169,10 @@ def target_of(module: ir.Operation) -> TargetView:
         root = root.parent.operation
     if ATTRIBUTE not in root.attributes:
         return TargetView()
-    attribute = root.attributes[ATTRIBUTE]
-    known = _views.setdefault(attribute.context, {})
-    if hash(attribute) not in known:
-        known[hash(attribute)] = _view_of(attribute)
-    return known[hash(attribute)]
+    return _view_of(root.attributes[ATTRIBUTE])
 
 
-_views: WeakKeyDictionary[ir.Context, dict[int, TargetView]] = WeakKeyDictionary()
-"""Of each context, by the hashes of attributes, which are those of their addresses: an attribute lives as long as its context."""
-
-
+@ReadOnce
 def _view_of(attribute: ir.Attribute) -> TargetView:
     if not isinstance(attribute, ir.DictAttr):
         raise ValueError(f"{ATTRIBUTE} is a dictionary attribute, got {attribute}")

@@ -123,8 +123,7 @@ class Outliner:
         name = f"fusion_{number}"
         self.taken.add(name)
         function.operation.attributes["sym_name"] = ir.StringAttr.get(name)
-        others = self.module.regions[0].blocks[0].operations
-        function.operation.move_after(others[len(others) - 1].operation)
+        self.module.regions[0].blocks[0].append(function.operation)
         self.bodies[text] = name
         return name
 

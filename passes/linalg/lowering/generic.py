@@ -8,6 +8,8 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.read_once import ReadOnce
+
 from ...common.affine import dim_position, maps_attr, read_maps
 from ...common.combiner import SEQUENTIAL
 from ...common.contraction import summed_product
@@ -170,10 +172,15 @@ class Generic:
         return prod(self.extents)
 
 
+@ReadOnce
+def _iterators(types: ir.Attribute) -> tuple[str, ...]:
+    return tuple(REDUCTION if REDUCTION in str(each) else PARALLEL for each in ir.ArrayAttr(types))
+
+
 def read_generic(op: ir.Operation) -> Generic:
     inputs, outs = segments(op)
     maps = read_maps(op)
-    iterators = [REDUCTION if REDUCTION in str(a) else PARALLEL for a in ir.ArrayAttr(op.attributes["iterator_types"])]
+    iterators = list(_iterators(op.attributes["iterator_types"]))
     extents = [1] * len(iterators)
     for value, indexing in zip([*inputs, *outs], maps):
         if not is_tensor(value):

@@ -8,7 +8,7 @@ multiplies stay as they are. Of several convolutions the kernels with the channe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from math import ceil, prod
 
 from torch_mlir import ir
@@ -60,8 +60,10 @@ def decide_layouts(module: ir.Operation, target: TargetView) -> None:
 def _islands(module: ir.Operation, target: TargetView) -> Iterator[list[ir.Operation]]:
     """The ops of each island that holds a convolution with a direct kernel: what joins, convolutions, and the transposes at its edge."""
     seen: set[ir.Operation] = set()
-    for start in walk(module, "stablehlo.convolution"):
-        if start in seen or direct_convolution(start, target) is None:
+    convolutions = walk(module, "stablehlo.convolution")
+    direct = {op for op in convolutions if direct_convolution(op, target) is not None}
+    for start in convolutions:
+        if start in seen or start not in direct:
             continue
         island, open_ = [], [start]
         while open_:
@@ -72,11 +74,11 @@ def _islands(module: ir.Operation, target: TargetView) -> Iterator[list[ir.Opera
             island.append(op)
             if op.name == "stablehlo.transpose":
                 continue
-            open_ += _neighbours(op, target)
+            open_ += _neighbours(op, direct)
         yield island
 
 
-def _neighbours(op: ir.Operation, target: TargetView) -> Iterator[ir.Operation]:
+def _neighbours(op: ir.Operation, direct: Set[ir.Operation]) -> Iterator[ir.Operation]:
     """What shares a layout with `op`: who makes its operands (of a convolution, its pixels), and who reads its results so."""
     read = list(op.operands)[:1] if _is_conv(op) else list(op.operands)
     makers = [maker for value in read if (maker := defining_op(value)) is not None]
@@ -85,7 +87,7 @@ def _neighbours(op: ir.Operation, target: TargetView) -> Iterator[ir.Operation]:
     ]
     for other in (*makers, *readers):
         joins = other.name in _JOINING or other.name == "stablehlo.transpose" or keeps_channels(other)
-        if len(other.results) == 1 and (joins or (_is_conv(other) and direct_convolution(other, target) is not None)):
+        if len(other.results) == 1 and (joins or other in direct):
             yield other
 
 
