@@ -116,12 +116,16 @@ class _Decomposition:
         return self.changed(node, args, kwargs)
 
     def changed(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
-        """The op without the change; whoever read its operand reads its result from here on."""
+        """The op without the change; whoever read its operand reads its result from here on. One that changes nothing, as dropout in
+        inference, is its operand."""
         before, functional = args[0], functional_of(node.target)
-        if functional is None or before.op != "call_function" or not _owns(before):
+        if functional is None:
             raise Declined
+        changeable = before.op == "call_function" and _owns(before)
         after = self.call(functional, args, kwargs, node.meta, in_place=True)
-        if not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
+        if after is before or (isinstance(after, Node) and after.target is torch.ops.aten.clone.default and after.args[0] is before):
+            return before
+        if not changeable or not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
             raise Declined
         for known in self.known.pop(before):
             self.know(known, after)

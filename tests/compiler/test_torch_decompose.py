@@ -180,6 +180,26 @@ class ViewFirst(nn.Module):
         return seen
 
 
+class Classifier(nn.Module):
+    """Its dropout changes a view in place, if in training alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.2, inplace=True)
+
+    def forward(self, x):
+        return self.drop(torch.flatten(x * 2, 1)) + 1
+
+
+def test_what_changes_nothing_in_inference_is_its_operand(monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(*_: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", whole)
+    x = torch.randn(2, 3, 4)
+    assert torch.equal(torch.as_tensor(hloom.compile(Classifier().eval(), x)(x)), x.flatten(1) * 2 + 1)
+
+
 class Narrow(nn.Module):
     def forward(self, x):
         return (x.to(torch.int32) * 2).mul_(x.to(torch.int64)).abs_()
