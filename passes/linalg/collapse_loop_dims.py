@@ -52,12 +52,28 @@ def collapse_loop_dims(module: ir.Operation) -> None:
             _collapse_function(function)
 
 
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """A tensor that a generic reads or makes, and what its map says."""
+
+    value: ir.Value
+    walked: list[tuple[int, int | None, int | None]]
+    """Of each wide dim but the last the loop that walks it, and the one that walks the next."""
+    pairs: dict[tuple[int | None, int | None], int]
+    """The dim of each two loops that walk two dims side by side, where nothing lies between their elements."""
+    count: dict[int, int]
+    """The dims that depend on each loop."""
+    as_digits: set[tuple[int, int]]
+    """Loops that stand side by side in a row-major address of one dim: joined, they are its index."""
+
+
 @dataclass(eq=False)
 class _Loops:
     """A generic, its loops of more than one trip, and which of them may be joined to the next."""
 
     source: Generic
     loops: list[int]
+    accesses: list[_Access]
     joined: dict[int, bool] = field(default_factory=dict)  # by loop: it and the next of `loops` become one
 
     def groups(self) -> list[Group]:
@@ -88,8 +104,9 @@ def _collapse_function(function: ir.Operation) -> None:
         between |= set(function.regions[0].blocks[0].arguments)
     split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
     split |= {(op.operands[0], d) for op in ops if op.name == "tensor.insert_slice" for d in _wide_dims(op.operands[0])}
-    while _restrict(nests, between, split):
-        pass
+    sweep = nests
+    while _restrict(sweep, between, split):
+        sweep = sweep[::-1]  # along a chain what its last op forbids reaches the first one in one sweep
     as_they_are = all(len(n.groups()) == len(n.source.extents) for n in nests)
     if as_they_are and not any(1 in shape_of(v) for n in nests for v in _tensors(n.source)):
         return
@@ -133,7 +150,7 @@ def _extracts(source: Generic) -> list[ir.Operation]:
 
 def _read(source: Generic) -> _Loops:
     loops = [i for i, extent in enumerate(source.extents) if extent != 1]
-    nest = _Loops(source, loops)
+    nest = _Loops(source, loops, [_access(source, value, indexing) for value, indexing in _accesses(source)])
     asked = {integer(op, "dim") for op in walk(source.op, "linalg.index")}
     for i, following in itertools.pairwise(loops):
         alike = source.iterators[i] == source.iterators[following]
@@ -141,43 +158,40 @@ def _read(source: Generic) -> _Loops:
     return nest
 
 
+def _access(source: Generic, value: ir.Value, indexing: ir.AffineMap) -> _Access:
+    dims = _wide_dims(value)
+    results = [indexing.results[d] for d in dims]
+    walked = [(d, dim_position(a), dim_position(b)) for d, a, b in zip(dims, results, results[1:])]
+    pairs = {(loop, after): d for (d, loop, after), following in zip(walked, dims[1:]) if not _is_cut(value, d, following)}
+    used = [set(used_dims(e)) for e in results]
+    count = {i: sum(i in each for each in used) for i in set().union(*used)}
+    return _Access(value, walked, pairs, count, _digit_pairs(source, results, [shape_of(value)[d] for d in dims]))
+
+
 def _restrict(nests: list[_Loops], between: set[ir.Value], split: set[tuple[ir.Value, int]]) -> bool:
     """Forbids what some operand's map forbids; `split` collects dims of tensors between generics that stay apart from the next."""
     changed = False
     for nest in nests:
-        for value, indexing in _accesses(nest.source):
-            dims = _wide_dims(value)
-            results = [indexing.results[d] for d in dims]
-            mentioned = {d for e in results for d in used_dims(e)}
-            pairs = {
-                (dim_position(a), dim_position(b)): d
-                for a, b, d, e in zip(results, results[1:], dims, dims[1:])
-                if not _is_cut(value, d, e)
-            }
-            count = {i: sum(i in used_dims(e) for e in results) for i in mentioned}
-            as_digits = _digit_pairs(nest.source, results, [shape_of(value)[d] for d in dims])
-            for i, following in zip(nest.loops, nest.loops[1:]):
-                if not nest.joined[i] or not {i, following} & mentioned:
+        for access in nest.accesses:
+            value, count = access.value, access.count
+            for pair in itertools.pairwise(nest.loops):
+                first, second = (count.get(i, 0) for i in pair)
+                if not nest.joined[pair[0]] or not first + second or (pair in access.as_digits and first + second == 2):
                     continue
-                if (i, following) in as_digits and count[i] + count[following] == 2:
-                    continue
-                dim = pairs.get((i, following))
-                if dim is None or count[i] + count[following] > 2 or (value in between and (value, dim) in split):
-                    nest.joined[i] = False
+                dim = access.pairs.get(pair)
+                if dim is None or first + second > 2 or (value in between and (value, dim) in split):
+                    nest.joined[pair[0]] = False
                     changed = True
-            if value not in between:
-                continue
-            for dim, following_dim in itertools.pairwise(dims):
-                loop, after = dim_position(indexing.results[dim]), dim_position(indexing.results[following_dim])
+        for access in (each for each in nest.accesses if each.value in between):
+            for dim, loop, after in access.walked:
                 together = loop is not None and nest.joined.get(loop) and _next(nest.loops, loop) == after
-                if not together and (value, dim) not in split:
-                    split.add((value, dim))
+                if not together and (access.value, dim) not in split:
+                    split.add((access.value, dim))
                     changed = True
     return changed
 
 
 def _digit_pairs(source: Generic, results: list[ir.AffineExpr], extents: list[int]) -> set[tuple[int, int]]:
-    """Loops that stand side by side in a row-major address of one dim: joined, they are its index."""
     point = loops_of(source.extents)
     return {pair for e, extent in zip(results, extents) for pair in itertools.pairwise(digits_of(index_at(e, point), extent))}
 
