@@ -123,7 +123,7 @@ class _Decomposition:
             raise Declined
         changeable = before.op == "call_function" and _owns(before)
         after = self.call(functional, args, kwargs, node.meta, in_place=True)
-        if after is before or (isinstance(after, Node) and after.target is torch.ops.aten.clone.default and after.args[0] is before):
+        if _is_copy(after, before):
             return before
         if not changeable or not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
             raise Declined
@@ -174,6 +174,11 @@ class _Decomposition:
             return traced(function, tensors, self.mode, decomposition_of, whole)
         except Stays:
             return None
+
+
+def _is_copy(value: Any, source: Node) -> bool:
+    """Whether a value is `source`, or a copy of it and no more."""
+    return value is source or (isinstance(value, Node) and value.target is torch.ops.aten.clone.default and value.args[0] is source)
 
 
 def _owns(node: Node) -> bool:
