@@ -24,7 +24,6 @@ _MOST_ROWS = 12
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
 _EXTENDED = ("arith.extsi", "arith.extui")
-_HALF_BODY = ["arith.addf", "arith.extf", "arith.extf", "arith.mulf", "linalg.yield"]
 
 
 def summed_product(block: ir.Block) -> tuple[ir.Operation, ir.Operation] | None:
@@ -69,13 +68,22 @@ def integer_product(block: ir.Block) -> IntegerProduct | None:
 
 def half_product(block: ir.Block) -> ir.Type | None:
     """The type of a and b, if the body of a linalg.generic is `acc + extf(a) * extf(b)` of two bf16, or two f16, and an f32."""
+    kinds = half_factors(block)
+    return kinds[0] if kinds is not None and kinds[0] == kinds[1] else None
+
+
+def half_factors(block: ir.Block) -> tuple[ir.Type, ir.Type] | None:
+    """The types of a and b, if the body of a linalg.generic is such a sum, or one in which either is an f32 as it is."""
     arguments, ops = list(block.arguments), ops_in(block)
-    if len(arguments) != 3 or sorted(op.name for op in ops) != _HALF_BODY or summed_product(block) is None:
+    if len(arguments) != 3 or not isinstance(arguments[2].type, ir.F32Type) or summed_product(block) is None:
         return None
-    half = arguments[0].type
+    halves = [a.type for a in arguments[:2] if isinstance(a.type, (ir.BF16Type, ir.F16Type))]
+    singles = [a.type for a in arguments[:2] if isinstance(a.type, ir.F32Type)]
+    if not halves or len(halves) + len(singles) != 2 or halves[0] != halves[-1]:
+        return None
+    body = sorted(["arith.addf", "arith.mulf", "linalg.yield", *["arith.extf"] * len(halves)])
     once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])
-    halves = isinstance(half, (ir.BF16Type, ir.F16Type)) and arguments[1].type == half and isinstance(arguments[2].type, ir.F32Type)
-    return half if once and halves else None
+    return (arguments[0].type, arguments[1].type) if once and sorted(op.name for op in ops) == body else None
 
 
 def multiplies_bf16(block: ir.Block) -> bool:

@@ -8,7 +8,8 @@ After:
     %o = call @fusion_3(%q, %k, %mask, %v)
     func.func private @fusion_3(…) attributes {hloom.live = array<i64: 512, 512, 1>, …} { contraction; + mask; softmax; contraction }
 
-On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache.
+On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache, and
+so does the left operand of the first, where a group computes it element by element for that alone (queries times a number).
 `hloom.live` is [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py),
 so that a tile computes no columns behind those of its last row. What weights of a row are divided by divides the results there too, where
 these are fewer than the weights.
@@ -110,7 +111,7 @@ class _Joiner:
         """Calls one group in place of the chain's three, and of moves around it, and tells of it; or why not, and nothing is changed."""
         masks = list(dict.fromkeys(m for call in chain.calls for m in made_of_indices(call, self.groups))) if self.on_gpu else []
         calls, function, second, operands = (_with_moves(chain, self.groups, masks) if self.on_gpu else None) or _function(
-            list(chain.calls), chain, self.groups, masks
+            list(chain.calls) if self.on_gpu else chain.with_left(self.groups), chain, self.groups, masks
         )
         names = [callee(call) for call in calls]
         ahead = Masks(self.groups, function, operands).ahead(second, function)
@@ -136,7 +137,7 @@ class _Joiner:
                 return refusal[0], names, refusal[1], edge
         else:
             _divide_results(function, second)
-            after = _figures(function, parts, self.target, share)
+            after = _figures(function, [self.groups[name] for name in names], self.target, share)
         name = named(self.module, function, self.made, "attention")  # after which an equal function is gone
         if calls[-1] != chain.calls[-1]:
             self.waiting.remove(calls[-1])
@@ -200,10 +201,11 @@ def _figures(function: ir.Operation, parts: Sequence[ir.Operation], target: Targ
     """Sets what the group is priced at, and returns its time: the arithmetic of the parts, what it reads and writes."""
     block = function.regions[0].blocks[0]
     moved = sum(byte_size(v.type) for v in (*block.arguments, *returned(function).operands))
-    flops = [round(share * integer(each, "hloom.flops")) for each in parts]
+    flops = [round(share * integer(each, "hloom.flops")) for each in parts]  # of the contractions and the rows between last
     element = str(ir.RankedTensorType(walk(function, "stablehlo.dot_general")[0].operands[0].type).element_type)
     rate = max(1, target.peak_flops(element))
-    arithmetic = (flops[0] + flops[2]) * SECOND // rate + flops[1] * SECOND // target.f32_flops
+    *others, first, rows, second = flops
+    arithmetic = (first + second) * SECOND // rate + (rows + sum(others)) * SECOND // target.f32_flops
     memory = moved * SECOND // target.llc_bytes_per_second
     cost = target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED
     return _priced(function, (cost, moved, sum(flops)))

@@ -14,7 +14,8 @@ After, one scalar op a step, so that the vectoriser can widen each of them lane 
 
 An op `math.foo` (or `arith.remf`) on f32 or f64 is expanded where the library has `@hloom_foo_f32` or `@hloom_foo_f64`; f16 and bf16 go by
 way of f32, integers by way of i64. Vectors are expanded alike, a branch around rare lanes taken if any lane needs it. `math.powf` by a
-constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one, a power of 2 `@hloom_exp2_f32`.
+constant exponent that has a function of its own (`@hloom_square_f32`, ...) takes that one, a power of 2 `@hloom_exp2_f32`, an exponential
+that relax-weights marked `@hloom_exp_weight_f32`.
 
 Upstream's math-expand-ops rewrites some ops by others that no machine has either (sinh by exp), and promises no error.
 
@@ -36,6 +37,7 @@ from torch_mlir import ir
 from ..common.rewriting import clone_with, functions, ops_in, producer, replace, symbol_name, value_of, walk
 from ..registry import register_pass
 from . import math as library
+from .relax_weights import WEIGHT
 
 # Exponents for which powf is a handful of exact or correctly rounded steps.
 _POWERS = {-1.0: "reciprocal", 0.5: "power_half", 1.0: "power_one", 2.0: "square", 3.0: "cube", 4.0: "power_four"}
@@ -65,6 +67,8 @@ def _function_name(op: ir.Operation) -> str | None:
         mnemonic = _POWERS[exponent]
     elif _is_power_of_two(op):
         mnemonic = "exp2"
+    elif WEIGHT in op.attributes:
+        mnemonic += "_weight"
     name = f"hloom_{mnemonic}_{_type_computed_in(op)}"
     return name if name in library.texts() and _is_fixed(op.operands[0].type) else None
 

@@ -13,9 +13,9 @@ After, 16 lanes (8 of f64) at a time:
     %s = arith.maximumf (vector.extract_strided_slice %m, the first half), (the second half)    // and so on, until one lane is left
 
 LLVM's own code blends both operands by the sign of the first one, and again where one is NaN: six instructions, three masks, each of which
-waits for the one before. A constant 0 needs no vfixupimm. Must hold: nothing. Declined: targets without AVX-512; scalars; a constant
-operand other than 0, which is one instruction to LLVM; operands that are known to be no NaN; vectors of no whole registers; reductions of a
-number of lanes that is no power of two.
+waits for the one before. A constant 0 needs no vfixupimm, nor does a maximum of numbers (arith.maxnumf), which is vrange alone. Must hold:
+nothing. Declined: targets without AVX-512; scalars; a constant operand other than 0, which is one instruction to LLVM; operands that are
+known to be no NaN; vectors of no whole registers; reductions of a number of lanes that is no power of two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from ..common.rewriting import defining_op, intrinsic, replace, value_of, walk
 from ..common.vectors import element_of, extract, part, splat, vector_of
 from ..registry import register_pass
 
-_OPS = ("arith.maximumf", "arith.minimumf")
+_OPS = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
+_OF_NUMBERS = _OPS[2:]
 _CURRENT_DIRECTION = 4  # rounding as the control register says
 _MINIMUM, _MAXIMUM = 4, 5  # vrange, with the sign of what it chose
 _NAN_STAYS = 0x21  # vfixupimm's table: a quiet NaN is returned, a signalling one made quiet; all else is what was there
@@ -95,7 +96,7 @@ class _Register:
     wanted: int
 
     def extremes(self, pairs: Iterable[tuple[ir.Value, ir.Value]], variable: list[bool]) -> Iterator[ir.Value]:
-        """The greater, or the smaller, in each lane, pair by pair; what is not `variable` is no NaN."""
+        """The greater, or the smaller, in each lane, pair by pair. A NaN of what is `variable` stays."""
         kind, width = vector_of(self.lanes, self.element), self.lanes * _bits(self.element)
         table = splat(vector_of(self.lanes, ir.IntegerType.get_signless(_bits(self.element))), _NAN_STAYS)
         wanted, neither, zeros = _i32(self.wanted), _i32(0), splat(kind, 0.0)
@@ -123,7 +124,7 @@ def _register(op: ir.Operation) -> _Register | None:
     bits = math.prod(kind.shape) * _bits(kind.element_type)
     if "nnan" in str(op.attributes["fastmath"]) or not (bits % 512 == 0 or bits in (128, 256)):
         return None
-    return _Register(min(512, bits) // _bits(kind.element_type), kind.element_type, _MAXIMUM if op.name == _OPS[0] else _MINIMUM)
+    return _Register(min(512, bits) // _bits(kind.element_type), kind.element_type, _MAXIMUM if "max" in op.name else _MINIMUM)
 
 
 def _constant(value: ir.Value) -> float | None:
@@ -145,7 +146,7 @@ def _by_registers(op: ir.Operation, register: _Register) -> ir.Value:
     kind = ir.VectorType(op.results[0].type)
     flat = vector_of(math.prod(kind.shape), element_of(kind))
     a, b = (value_of("vector.shape_cast", flat, [operand]) for operand in op.operands)
-    variable = [_constant(operand) is None for operand in op.operands]
+    variable = [op.name not in _OF_NUMBERS and _constant(operand) is None for operand in op.operands]
     result, starts = splat(flat, 0.0), range(0, flat.shape[0], register.lanes)
     pairs = ((part(a, start, register.lanes), part(b, start, register.lanes)) for start in starts)
     for start, made in zip(starts, register.extremes(pairs, variable)):

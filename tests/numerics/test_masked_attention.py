@@ -217,3 +217,35 @@ def test_keys_of_one_query_are_read_as_they_are(target):
     (found,) = exe.flat([q.numpy(), k.numpy(), v.numpy()])
     np.testing.assert_allclose(found, attention(q, k, v).numpy(), atol=2e-6)
     assert all(group["writes"] < k.nbytes for group in exe.report.data["groups"])
+
+
+ODD = {
+    "a NaN among keys": (1, 5, math.nan),
+    "an infinity": (1, 5, math.inf),
+    "scores of -inf, and a NaN": (1, slice(None), -math.inf),
+    "large scores": (0, slice(None), 3e4),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ODD)
+def test_what_a_relaxed_maximum_meets(name, target):
+    """The maximum of a row does not see a NaN, and starts from a finite number: results are what they were."""
+    operand, place, value = ODD[name]
+    inputs = [t.abs() for t in tensors(1, 40, 70)]
+    inputs[operand][:, :, place] = value
+    if "a NaN" in name and operand == 1 and value == -math.inf:
+        inputs[0][:, :, 7, 3] = math.nan
+    exe = hloom.compile(attention, *inputs, target=target)
+    assert len(decisions(exe)) == 1
+    torch.testing.assert_close(exe(*inputs), attention(*inputs), atol=2e-6, rtol=2e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_panels_that_are_not_whole(kind):
+    """197 keys are three panels of 64 and a part of one; 300, of a head 80 wide, are some more."""
+    for sizes in ((1, 50, 197), (1, 24, 300, 80)):
+        inputs = tensors(*sizes, kind=kind)
+        exe = hloom.compile(attention, *inputs)
+        tolerance = {"atol": 2e-6, "rtol": 2e-5} if kind == torch.float32 else {"atol": 4e-3, "rtol": 1e-2}
+        torch.testing.assert_close(exe(*inputs), attention(*inputs), **tolerance)

@@ -227,6 +227,21 @@ def test_integer_power() -> None:
     np.testing.assert_array_equal(evaluate("ipowi", x.astype(np.int32), n.astype(np.int32)).view(np.uint32), wrapped.astype(np.uint32))
 
 
+@pytest.mark.parametrize(("lanes", "avx512"), [(1, False), (16, False), (16, True)], ids=["scalar", "vector", "avx512"])
+def test_weights(lanes: int, avx512: bool) -> None:
+    """exp of what is at most 0, for sums that have a 1 among their terms: errors that grow as those of rounding x do, 0 for what is less
+    than the normal numbers."""
+    if avx512 and not get_host_cpu_features().get("avx512dq"):
+        pytest.skip("the host has no AVX-512")
+    x = np.concatenate([-np.abs(np.random.default_rng(3).normal(0, 20, 40_000)), [-0.0, 0, -1e9, -INF, NAN, -87.3, -87.4, -3.4e38]])
+    x = x.astype(np.float32)
+    got = compiled(f"%r = math.exp %v0 {{hloom.weight}} : {wide('f32', lanes)}", ("f32",), "f32", lanes, avx512)(x)
+    want = np.exp(x.astype(np.float64))
+    want[x < -126 * np.log(2)] = 0
+    assert np.all(ulps(got, want) <= 2.6 + 1.2 * np.nan_to_num(np.minimum(np.abs(x), 90)))
+    assert np.all(got[x == 0] == 1)
+
+
 @pytest.mark.parametrize(("op", "reference"), [("exp", np.exp), ("log", np.log), ("tanh", np.tanh), ("sin", np.sin)])
 def test_half_is_rounded_from_single(op: str, reference: Callable[..., np.ndarray]) -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)

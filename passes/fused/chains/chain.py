@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.rewriting import defining_op, functions, integers, is_block_argument, ops_in, symbol_name, walk
 from ..planner.codes import Code, DecisionCode
 
-_CONTRACTIONS, _ROWS = ("matmul", "library"), "multi_reduce"
+_CONTRACTIONS, _ROWS, _ELEMENTWISE = ("matmul", "library"), "multi_reduce", "loop"
 _LEAST_ROWS = 8
 """Fewer rows read their matrices from memory once: there is nothing to keep in a cache for them."""
 _KEPT = 3
@@ -56,6 +56,17 @@ class Chain:
         one, two, three = self.calls
         inside = [(one, (two,)), (two, (three,))]
         return any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses)
+
+    def with_left(self, groups: Groups) -> list[ir.Operation]:
+        """The calls, and before them that of a group that computes the left operand of the first contraction element by element, for it
+        alone, if there is one: a tile computes its own rows (queries that are scaled)."""
+        one = self.calls[0]
+        made = _caller(self.first.operands[0], one)
+        if made is None or made.block != one.block or len(made.results) != 1 or len(list(made.results[0].uses)) != 1:
+            return [*self.calls]
+        function = groups.get(callee(made))
+        computed = function is not None and ir.StringAttr(function.attributes["hloom.kind"]).value == _ELEMENTWISE
+        return [made, *self.calls] if computed else [*self.calls]
 
     @property
     def row_extents(self) -> list[int]:

@@ -1,7 +1,6 @@
 // q * 2^n, exact but for the last rounding, where t = 1.5 * 2^23 + 254 + n and -254 <= n <= 256: two factors of half the exponent each,
-// so that overflow and gradual underflow come from the multiplications. |q| < 8; for n <= -153 the result is 0, and is so without a product
-// that underflows, which takes processors a hundred cycles.
-func.func private @hloom_exp_scale_f32(%q: f32, %t: f32) -> f32 {
+// so that overflow and gradual underflow come from the multiplications. |q| < 8.
+func.func private @hloom_scale_f32(%q: f32, %t: f32) -> f32 {
   %c1 = arith.constant 1 : i32
   %mantissa = arith.constant 23 : i32
   %n = arith.bitcast %t : f32 to i32
@@ -12,12 +11,18 @@ func.func private @hloom_exp_scale_f32(%q: f32, %t: f32) -> f32 {
   %a = arith.bitcast %t_1 : i32 to f32
   %t_2 = arith.shli %rest, %mantissa : i32
   %b = arith.bitcast %t_2 : i32 to f32
+  %t_3 = arith.mulf %q, %a : f32
+  %result = arith.mulf %t_3, %b : f32
+  return %result : f32
+}
+
+// The same, but 0 for n <= -153, without a product that underflows, which takes processors a hundred cycles.
+func.func private @hloom_exp_scale_f32(%q: f32, %t: f32) -> f32 {
   %last = arith.constant 12583013.0 : f32
   %zero = arith.constant 0.0 : f32
   %vanishes = arith.cmpf ole, %t, %last : f32
   %q_1 = arith.select %vanishes, %zero, %q : f32
-  %t_3 = arith.mulf %q_1, %a : f32
-  %result = arith.mulf %t_3, %b : f32
+  %result = func.call @hloom_scale_f32(%q_1, %t) : (f32, f32) -> f32
   return %result : f32
 }
 
@@ -50,6 +55,37 @@ func.func private @hloom_exp_f32(%x: f32) -> f32 {
   %p_1 = math.fma %p_2, %r, %p1 : f32
   %p = math.fma %p_1, %r, %p1 : f32
   %result = func.call @hloom_exp_scale_f32(%p, %t_1) : (f32, f32) -> f32
+  return %result : f32
+}
+
+// e^x of a weight, x <= 0 or NaN, as sums of weights need it that have a 1 among them (relax-weights): e^x = 2^n 2^f, 0 <= f < 1, with
+// 2.5 ulp and as much again as rounding x makes; what is below the normal numbers is 0. Where t is -inf, f is not looked at.
+func.func private @hloom_exp_weight_f32(%x: f32) -> f32 {
+  %log2e = arith.constant 1.442695 : f32
+  %shifter = arith.constant 12583166.0 : f32
+  %least_normal = arith.constant -126.0 : f32
+  %lowest = arith.constant -127.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %p5 = arith.constant 0.00186713 : f32
+  %p4 = arith.constant 0.009017031 : f32
+  %p3 = arith.constant 0.055799913 : f32
+  %p2 = arith.constant 0.24016444 : f32
+  %p1 = arith.constant 0.6931513 : f32
+  %p0 = arith.constant 1.0 : f32
+  %t = arith.mulf %x, %log2e : f32
+  %n = math.floor %t : f32
+  %f = arith.subf %t, %n fastmath<ninf> : f32
+  %p_4 = math.fma %p5, %f, %p4 : f32
+  %p_3 = math.fma %p_4, %f, %p3 : f32
+  %p_2 = math.fma %p_3, %f, %p2 : f32
+  %p_1 = math.fma %p_2, %f, %p1 : f32
+  %p = math.fma %p_1, %f, %p0 : f32
+  %vanishes = arith.cmpf olt, %t, %least_normal : f32
+  %q = arith.select %vanishes, %zero, %p : f32
+  %below = arith.cmpf ogt, %lowest, %n : f32
+  %n_1 = arith.select %below, %lowest, %n : f32
+  %t_1 = arith.addf %n_1, %shifter : f32
+  %result = func.call @hloom_scale_f32(%q, %t_1) : (f32, f32) -> f32
   return %result : f32
 }
 

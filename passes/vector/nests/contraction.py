@@ -161,9 +161,9 @@ class _Contraction:
                 self._rows(fixed, LinearIndex(), Lanes(1))
                 return
             part = part_of_panels(self.work, self.vector, self.jam, self.target) if self.step is None else None
-            if self.step is None and part is None:
-                self._pack(fixed, self.vector)
             outputs = len(self.work.outputs)
+            if self.step is None and part is None:
+                self._pack(fixed, self.vector, lane_count([self.work], self.vector, self.target, block_registers(self.target, outputs)))
             streaming = self.step is None and streams(self.work, self.vector, self.jam, self.target)
             registers = block_registers(self.target, outputs) if self.jam is not None else 4 if streaming else max(1, 16 // outputs)
             count = lane_count([self.work], self.vector, self.target, registers)
@@ -173,7 +173,7 @@ class _Contraction:
             columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
             deep = steps_inside(self.work, self.jam) if self.step is None else None
             steps = STREAMED_ROWS if streaming else part or deep
-            self._in_parts(columns, steps, partial(self._pack, fixed, self.vector) if part else None) if steps else columns()
+            self._in_parts(columns, steps, partial(self._pack, fixed, self.vector, count) if part else None) if steps else columns()
 
         nest_each([extents[d] for d in self.outer], at)
 
@@ -201,11 +201,11 @@ class _Contraction:
             part(depth - whole, LinearIndex(constant=whole))
         self.work, self.part = first, {}
 
-    def _pack(self, fixed: dict[int, LinearIndex], vector: int, part: tuple[LinearIndex, int] | None = None) -> None:
+    def _pack(self, fixed: dict[int, LinearIndex], vector: int, chunk: int, part: tuple[LinearIndex, int] | None = None) -> None:
         work = self.work
         for number in range(len(work.inputs)):
             if packable(work, number, vector, self.jam, self.target):
-                self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, self.target, part)
+                self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, self.target, part, chunk)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk."""

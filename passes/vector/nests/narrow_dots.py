@@ -33,8 +33,10 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
+from ...common.contraction import block_registers
 from ...common.control_flow import LoopBound, nest, nest_each
 from ...common.linear_index import LinearIndex
+from ...common.lines import LEAST_ROWS
 from ...common.storage import Storage
 from ...common.tiled_function import is_multiple, size_bound
 from ...common.vectors import splat
@@ -273,7 +275,7 @@ class _Dots:
             sizes = (*(extents[d] for d in (*plan.summed, plan.depth)), columns)
             right, pack = viewed(access, fixed, by.right, steps, sizes), None
         else:
-            panel = Panel.of_columns(self.scratch, source, by.right)
+            panel = Panel.of_columns(self.scratch, source, by.right, self._chunk())
             right, pack = panel.by_columns(), lambda: pack_panel(source, panel, by.right)
         if not by.moves:
             if pack is not None:
@@ -288,6 +290,11 @@ class _Dots:
 
         self._once(source, both)
         return right, starts
+
+    def _chunk(self) -> int | None:
+        """The columns of a block, where there are rows for one, and no other reader of the panel."""
+        rows = prod(size_bound(self.work.extents[d]) for d in self.plan.rows)
+        return None if rows < LEAST_ROWS or self.plan.by.moves else block_registers(self.target) * self.plan.by.lanes
 
     def _once(self, source: Source, body: Callable[[], None]) -> None:
         """Emits `body`, which packs `source`; of an argument it need not run again for the tiles in a row that read the same."""

@@ -30,7 +30,7 @@ class Grouping:
 
     def keeps(self, element: ir.Type) -> bool:
         """Whether lanes of such elements are what is in memory."""
-        return self.count > 1 and self.bits == 8 * element_bytes(element) and not self.flips
+        return self.bits == 8 * element_bytes(element) and not self.flips
 
     def grouped(self, value: ir.Value) -> ir.Value:
         """Vectors of elements (or one) as lanes; the elements of a lane are neighbours."""
@@ -38,7 +38,7 @@ class Grouping:
             value = vector.from_elements(vector_of(1, value.type), [value])
         kind = ir.VectorType(value.type)
         if isinstance(lane := self.lane(kind.element_type), ir.FloatType):
-            return arith.extf(vector_of(kind.shape[0], lane), value)
+            return value if lane == kind.element_type else arith.extf(vector_of(kind.shape[0], lane), value)
         wide = vector_of(kind.shape[0], ir.IntegerType.get_signless(self.bits))
         if isinstance(kind.element_type, ir.FloatType):
             value = vector.bitcast(wide, value)

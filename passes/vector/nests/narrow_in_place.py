@@ -58,7 +58,8 @@ def viewed(
     base, count = operand.storage.base, grouping.count
     lane = grouping.lane(operand.storage.element)
     (size,) = ir.MemRefType(base.type).shape
-    cast = value_of("builtin.unrealized_conversion_cast", ir.MemRefType.get([size // count], lane), [base])
+    kind = ir.MemRefType.get([size // count], lane)
+    cast = base if kind == base.type else value_of("builtin.unrealized_conversion_cast", kind, [base])
     start = operand.at(dict(fixed))
     offset = LinearIndex({value: step // count for value, step in start.terms.items()}, start.constant // count)
     ahead = operand.storage.ahead // count

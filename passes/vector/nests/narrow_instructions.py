@@ -1,6 +1,7 @@
 """Instructions that multiply lanes of 32 bits element by element and add up the products of a lane: neighbours in depth of a contraction.
 
-    Singles  one half a lane   bf16 and f16 that no such instruction multiplies: widened to f32 while they are packed, multiplied by vfmadd
+    Singles  one half a lane   bf16 and f16 that no such instruction multiplies: widened to f32 while they are packed, multiplied by vfmadd;
+                               one operand may be f32 as it lies
     Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32
     Split    two bf16 a lane   where there is neither, of weights that lie so in memory: a shift and a mask make two vectors of f32 of a
                                register, as a load and a shift would of each; the left operand is widened to f32 while it is packed
@@ -26,7 +27,7 @@ from torch_mlir.dialects import arith, vector
 
 from hloom.dialects.target import TargetView
 
-from ...common.contraction import IntegerProduct, half_product, integer_product
+from ...common.contraction import IntegerProduct, half_factors, integer_product
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import intrinsic
 from ...common.storage import Storage
@@ -172,17 +173,19 @@ def step_of(work: Work, captured: Captured, add: Callable[..., ir.Value], lefts:
 def multipliers(block: ir.Block, target: TargetView) -> list[tuple[Multiplier, Multiplier]]:
     """The ways of `target` to compute what a body multiplies, the best first: with the rows of its first operand and with those of its
     second; none of other bodies."""
-    half = half_product(block)
-    if half is not None:
-        return [(by, by) for by in _of_halves(isinstance(half, ir.BF16Type), target)]
+    factors = half_factors(block)
+    if factors is not None:
+        alike = factors[0] == factors[1]
+        return [(by, by) for by in _of_halves(ir.BF16Type in map(type, factors), alike, target)]
     product = integer_product(block)
     return [] if product is None else [(multiplier(product, target), multiplier(product.swapped(), target))]
 
 
-def _of_halves(bf16: bool, target: TargetView) -> list[Multiplier]:
+def _of_halves(bf16: bool, alike: bool, target: TargetView) -> list[Multiplier]:
+    """For products of halves, or of a half and an f32 where they are not `alike`."""
     lanes = target.lanes(32)
     pairs, singles = Grouping(2, 16, True, lanes), Grouping(1, 32, True, lanes)
-    if bf16 and target.bf16_dot:
+    if bf16 and alike and target.bf16_dot:
         return [Halves(pairs, pairs, lanes, target.machine)]
     split = [Split(singles, pairs, lanes, target.machine)] if bf16 else []
     return [*split, Singles(singles, singles, lanes, target.machine)]

@@ -21,14 +21,14 @@ from torch_mlir.dialects import arith, vector
 
 from ...common.control_flow import LoopBound, for_each
 from ...common.linear_index import LinearIndex, least
-from ...common.storage import Bounds, Storage
+from ...common.storage import Bounds, Panels, Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import broadcast, splat, vector_of
 from .lanes import Lanes
 from .narrow_grouping import Grouping
 from .narrow_pieces import Reach
 from .nests import chunks
-from .packing import Scratch, transpose_square
+from .packing import FAR_BYTES, Scratch, each_panel, transpose_square
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Panel:
-    """Lane (outer…, i, k / count) is at the sum of the indices times `outer`, `across` and `along` in `storage`."""
+    """Lane (outer…, i, k / count) is at the sum of the indices times `outer`, `across` and `along` in `storage`; where columns lie in
+    `panels`, those behind the first one lie further."""
 
     storage: Storage
     across: int
     along: int
     outer: list[int]
+    panels: Panels | None = None
 
     @staticmethod
     def of_rows(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
@@ -77,13 +79,14 @@ class Panel:
         return Panel(storage, across, along, outer)
 
     @staticmethod
-    def of_columns(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
-        """[outer…][k][i]."""
-        width = columns_of(size_bound(source.extent), grouping)
-        shape = (*(size_bound(n) for n, _ in source.outer), groups_of(source.depth, grouping), width)
+    def of_columns(scratch: Scratch, source: Source, grouping: Grouping, chunk: int | None = None) -> Panel:
+        """[outer…][k][i]; of more columns than a `chunk` that is read at once, [outer…][i / chunk][k][i mod chunk]."""
+        width, depth = columns_of(size_bound(source.extent), grouping), groups_of(source.depth, grouping)
+        each = width if chunk is None or not isinstance(source.extent, int) or 4 * width < FAR_BYTES else min(chunk, width)
+        shape = (*(size_bound(n) for n, _ in source.outer), -(-width // each), depth, each)
         storage = scratch(shape, grouping.lane(source.storage.element))
-        *outer, along, across = storage.strides
-        return Panel(storage, across, along, outer)
+        *outer, _, along, across = storage.strides
+        return Panel(storage, across, along, outer, Panels(each, each * depth) if each < width else None)
 
     def by_rows(self) -> Storage:
         """Its lanes as [outer…][i][k]."""
@@ -91,7 +94,9 @@ class Panel:
 
     def by_columns(self) -> Storage:
         """Its lanes as [outer…][k][i]."""
-        return replace(self.storage, strides=(*self.outer, self.along, self.across))
+        *outer, count, depth, width = self.storage.sizes
+        sizes = (*outer, depth, size_bound(count) * size_bound(width))
+        return replace(self.storage, strides=(*self.outer, self.along, self.across), sizes=sizes, panels=self.panels)
 
 
 def pack_panel(source: Source, panel: Panel, grouping: Grouping) -> None:
@@ -104,7 +109,16 @@ def pack_panel(source: Source, panel: Panel, grouping: Grouping) -> None:
         offset, target = source.offset, panel.storage.offset
         for index, (_, stride), step in zip(indices, source.outer, panel.outer):
             offset, target = offset + index * stride, target + index * step
-        _Plane(source, offset, panel, target, grouping, rows).copy()
+        if panel.panels is None:
+            _Plane(source, offset, panel, target, grouping, rows).copy()
+            return
+        width, depth = panel.panels.width, panel.panels.step // panel.panels.width
+
+        def columns(count: LoopBound, first: LinearIndex) -> None:
+            part = replace(source, extent=count)
+            _Plane(part, offset + first * source.across, panel, target + first * depth, grouping, (0, count)).copy()
+
+        each_panel(source.extent, width, columns)
 
     _each(outer, at)
 

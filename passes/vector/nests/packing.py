@@ -28,10 +28,10 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
 from ...common.contraction import PANEL_STEPS, SHALLOW
-from ...common.control_flow import for_each, if_then, nest_each
-from ...common.linear_index import LinearIndex
+from ...common.control_flow import LoopBound, for_each, if_then, nest_each
+from ...common.linear_index import LinearIndex, least
 from ...common.lines import LEAST_ROWS, MOST_COPIES
-from ...common.storage import Storage
+from ...common.storage import Panels, Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import vector_of
 from .body import LanesBody
@@ -40,7 +40,8 @@ from .lanes import Lanes
 from .nests import chunks, masked_chunks
 from .work import Work, stride_along
 
-_FAR_BYTES = 1024
+FAR_BYTES = 1024
+"""Rows so far apart share a few sets of the first cache."""
 
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
@@ -63,7 +64,7 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     extents = [extent for extent in (whole_extent(work, number, d) for d in reduced) if isinstance(extent, int)]
     if not reduced or len(extents) != len(reduced) or prod(extents) <= SHALLOW:
         return None
-    far = steps[reduced[-1]] * element_bytes(storage.element) >= _FAR_BYTES
+    far = steps[reduced[-1]] * element_bytes(storage.element) >= FAR_BYTES
     width = size_bound(whole_extent(work, number, vector))
     loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])]
     known = _apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops))
@@ -133,9 +134,11 @@ def pack(
     scratch: Scratch,
     target: TargetView,
     part: tuple[LinearIndex, int] | None = None,
+    chunk: int | None = None,
 ) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
-    copy. The extents of all but the last two loops are known. `part`: where steps of the first loop begin, and how many; these alone."""
+    copy. The extents of all but the last two loops are known. `part`: where steps of the first loop begin, and how many; these alone.
+    `chunk`: of so many columns at once it is read from front to back; wider copies are panels of these, one behind the other."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
@@ -146,8 +149,11 @@ def pack(
     outer_extents = [size_bound(extent) for extent in extents[:-1]]
     width = -(-size_bound(columns) // lanes) * lanes
     depth = -(-size_bound(extents[-1]) // lanes) * lanes
-    shape = (*outer_extents, depth, width)
-    packed = scratch(shape, storage.element)
+    near = width * element_bytes(storage.element) < FAR_BYTES
+    panel = width if chunk is None or near or not isinstance(columns, int) else min(chunk, width)
+    whole = scratch((*outer_extents, -(-width // panel), depth, panel), storage.element)
+    panels = Panels(panel, depth * panel) if panel < width else None
+    packed = replace(whole, strides=(*whole.strides[: len(outer_extents)], panel, 1), panels=panels)
     base = storage.address(LanesBody(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
     every = masked_chunks if target.masks(8) else chunks  # what masks all widths has registers for masks: they cost nothing
     copy = _copy_rows if steps[vector] == 1 else partial(_transpose, over=every)
@@ -156,8 +162,14 @@ def pack(
         start, place = base, packed.offset
         for d, index, stride in zip(along, outer, packed.strides):
             start, place = start + index * steps[d], place + index * stride
-        source = replace(storage, offset=start, strides=(steps[along[-1]], steps[vector]), sizes=(extents[-1], columns))
-        copy(source, replace(packed, offset=place, strides=(width, 1), sizes=(depth, width)), lanes)
+
+        def copied(count: LoopBound, first: LinearIndex) -> None:
+            """The columns from `first` on, the first of a panel."""
+            offset, sizes = start + first * steps[vector], (extents[-1], count)
+            source = replace(storage, offset=offset, strides=(steps[along[-1]], steps[vector]), sizes=sizes)
+            copy(source, replace(whole, offset=place + first * depth, strides=(panel, 1), sizes=(depth, panel)), lanes)
+
+        each_panel(columns, None if panels is None else panel, copied)
 
     if isinstance(storage.base.owner, ir.Block) and not storage.writable:
         unless_repeated(base, scratch, lambda: nest_each(outer_extents, at))
@@ -169,6 +181,19 @@ def pack(
     inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
     maps[number] = new_map
     return replace(work, inputs=inputs, maps=maps)
+
+
+def each_panel(columns: LoopBound, width: int | None, body: Callable[[LoopBound, LinearIndex], None]) -> None:
+    """`body(columns of a panel, its first)` for all panels of so many columns, the last of what is left; `width` None: all are one. The
+    code is there once: where panels are not all whole, it is not known of any how many columns it has."""
+    if width is None or not isinstance(columns, int):
+        body(columns, LinearIndex())
+    elif columns % width == 0:
+        for_each(0, columns, width, partial(body, width))
+    else:
+        for_each(
+            0, columns, width, lambda first: body(least(LinearIndex(constant=columns) - first, LinearIndex(constant=width)).value(), first)
+        )
 
 
 def unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object]) -> None:

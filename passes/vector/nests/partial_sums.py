@@ -108,7 +108,7 @@ class PartialSums:
         """Pieces of about so many steps of one loop, alike if there is a number near that divides them."""
         count, others = upper - lower, self.loops[len(at) + 1 :]
         even = [steps for steps in range(ceil(wanted / 2), 2 * wanted + 1) if count % steps == 0]
-        steps = min(even, key=lambda each: abs(each - wanted), default=wanted)
+        steps = min(even, key=lambda each: (abs(each - wanted), -each), default=wanted)
         whole = lower + count // steps * steps
 
         def piece(start: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:

@@ -84,14 +84,27 @@ func.func @declined(%a: vector<16xf32>, %b: f32, %c: vector<12xf32>, %d: vector<
 
 // -----
 
-// Unchanged: Those that ignore a NaN, and sums.
-// CHECK-LABEL: func.func @others
-// CHECK-NEXT: arith.maxnumf
-// CHECK-NEXT: vector.reduction <add>
-func.func @others(%a: vector<16xf32>, %b: vector<16xf32>) -> (vector<16xf32>, f32) {
+// Changed: Of numbers alone, vrange is all: it gives the other operand where one is NaN.
+// CHECK-LABEL: func.func @of_numbers
+// CHECK-SAME: (%[[A:.*]]: vector<16xf32>, %[[B:.*]]: vector<16xf32>)
+// CHECK: %[[M:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[A]], %[[B]],
+// CHECK-NOT: fixupimm
+// CHECK-NOT: arith.maxnumf
+// CHECK: return %[[M]]
+func.func @of_numbers(%a: vector<16xf32>, %b: vector<16xf32>) -> (vector<16xf32>, f32) {
   %0 = arith.maxnumf %a, %b : vector<16xf32>
-  %1 = vector.reduction <add>, %a : vector<16xf32> into f32
+  %1 = vector.reduction <maxnumf>, %a : vector<16xf32> into f32
   return %0, %1 : vector<16xf32>, f32
+}
+
+// -----
+
+// Unchanged: Sums.
+// CHECK-LABEL: func.func @others
+// CHECK-NEXT: vector.reduction <add>
+func.func @others(%a: vector<16xf32>) -> f32 {
+  %0 = vector.reduction <add>, %a : vector<16xf32> into f32
+  return %0 : f32
 }
 
 // -----

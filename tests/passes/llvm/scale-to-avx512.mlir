@@ -76,3 +76,32 @@ module attributes {hloom.target = {triple = "aarch64-unknown-linux-gnu", vector_
     return %a : vector<16xf32>
   }
 }
+
+// -----
+
+// Changed: A weight's power is floored by vscalef, and its fraction is one vreduce.
+// CHECK-LABEL: func.func @weight
+// CHECK: %[[T:.*]] = arith.mulf
+// CHECK-DAG: %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[T]], %{{.*}}
+// CHECK: %[[Q:.*]] = arith.select
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[Q]], %[[T]],
+// CHECK-NOT: arith.addf
+// CHECK-NOT: arith.shli
+// CHECK: return
+func.func @weight(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp %x {hloom.weight} : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// -----
+
+// Declined: An infinity less its floor is NaN, which vreduce would make 0.
+// CHECK-LABEL: func.func @fraction
+// CHECK: math.floor
+// CHECK: arith.subf
+// CHECK: return
+func.func @fraction(%x: vector<16xf32>) -> vector<16xf32> {
+  %n = math.floor %x : vector<16xf32>
+  %f = arith.subf %x, %n : vector<16xf32>
+  return %f : vector<16xf32>
+}

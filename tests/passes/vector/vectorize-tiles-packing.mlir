@@ -81,10 +81,11 @@ func.func private @windows(%x: tensor<16x336xf32>, %w: tensor<32x16x3xf32>) -> t
 
 // -----
 
-// Windows that share few elements are copied tap by tap, so that lanes are pixels: for 32 channels one copy of 10 taps by 334 pixels.
+// Windows that share few elements are copied tap by tap, so that lanes are pixels: for 32 channels one copy of 10 taps by 334 pixels, in panels of
+// as many as are read at once.
 // CHECK-LABEL: func.func private @far_windows(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1675xf32>
-// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<5376xf32>
+// CHECK: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<6144xf32>
 // CHECK: vector.maskedload %[[X]]
 // CHECK: vector.shuffle
 // CHECK: vector.store %{{.*}}, %[[PANEL]]
