@@ -15,6 +15,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 from torch_mlir.dialects.vector import CombiningKind
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.control_flow import for_each, for_loop, nest, nest_each
@@ -30,6 +31,8 @@ from .nests import dynamic_mask, lane_count, point_indices, static_mask, whole_p
 from .work import Point, Work, stride_along
 
 _JAMMED_ROWS = 4
+_PAGE_BYTES, _MOST_AHEAD_BYTES = 4096, 16384
+"""A page is what memory delivers while it answers twice; the first cache keeps four beside what is read."""
 
 
 def sums_along(works: list[Work], vector: int | None) -> bool:
@@ -52,6 +55,11 @@ class _RowSums:
         kept = [d for d in range(len(self.extents)) if all(w.parallel[d] for w in works)]
         self.summed = [d for d in range(len(self.extents)) if d not in kept and d != vector]
         self.jam = self._jam_loop(kept)
+        if self.jam is not None:
+            short = any(_streams_short_rows(work, vector, self.jam) for work in works)
+            self.works = [_looking_ahead(work, vector, None if short else self.jam) for work in works]
+            self.reducing = [w for w in self.works if w.reduces]
+            self.jam = None if short else self.jam
         self.kept = [d for d in kept if d != self.jam]
         count = lane_count(works, vector, target, 2 if self.jam is not None else None)
         self.lanes = Lanes(count, even_first=count >= 2 * target.lanes(32) and computes_even_first(works, vector, target))
@@ -140,6 +148,31 @@ class _RowSums:
             dims[self.jam] = fixed[self.jam] + u
         vector = None if start is None else self.vector
         return point_indices(len(self.extents), dims, vector, start, lanes)
+
+
+def _streams_short_rows(work: Work, vector: int, jam: int) -> bool:
+    """Whether rows that come from memory are so short that several of them are in a page: the processor's own prefetching follows one line
+    of addresses in each, so they are read one after the other."""
+    rows = [(stride_along(m, s, jam), element_bytes(s.element)) for m, s in _streamed(work, vector)]
+    return any(step is not None and 0 < step * size < _PAGE_BYTES for step, size in rows)
+
+
+def _streamed(work: Work, vector: int) -> list[tuple[ir.AffineMap, Storage]]:
+    """The inputs that no near cache holds, and that lie along the vector loop."""
+    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    return [(m, s) for m, s in inputs if s.ahead and not s.writable and stride_along(m, s, vector) == 1]
+
+
+def _looking_ahead(work: Work, vector: int, jam: int | None) -> Work:
+    """The work with the distance of its prefetches: a page where rows follow each other, else the same place of the next block of rows. A
+    place further on in the same row would be the next row of this block, in the end, and nobody would ask for where the next one begins."""
+    inputs = list(work.inputs)
+    for m, source in _streamed(work, vector):
+        size, step = element_bytes(source.element), 0 if jam is None else stride_along(m, source, jam) or 0
+        block = _JAMMED_ROWS * step * size
+        if jam is None or 0 < block <= _MOST_AHEAD_BYTES:
+            inputs[inputs.index(source)] = replace(source, ahead=(block or _PAGE_BYTES) // size)
+    return replace(work, inputs=inputs)
 
 
 def _across_lanes(total: ir.Value, kind: CombiningKind) -> ir.Value:
