@@ -54,6 +54,8 @@ from .packing import Scratch, unless_repeated, whole_extent
 from .work import Work, starts_from_zero
 
 _LEAST_DEPTH = 3
+_AHEAD_BYTES = 4096
+"""How far on is prefetched of what is read once, from front to back: what memory delivers while it answers twice."""
 
 
 def emit_narrow_dots(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
@@ -274,6 +276,7 @@ class _Dots:
             steps = [strides[d] // by.right.count for d in (*plan.summed, plan.depth, plan.columns)]
             sizes = (*(extents[d] for d in (*plan.summed, plan.depth)), columns)
             right, pack = viewed(access, fixed, by.right, steps, sizes), None
+            right = replace(right, ahead=max(right.ahead, _AHEAD_BYTES // 4) if right.ahead else 0)
         else:
             panel = Panel.of_columns(self.scratch, source, by.right, self._chunk())
             right, pack = panel.by_columns(), lambda: pack_panel(source, panel, by.right)
