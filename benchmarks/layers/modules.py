@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..packages import load
+from .decoder import Decoder
 from .table import Layer
 from .unet import UNet
 
@@ -41,7 +42,16 @@ class First(nn.Module):
 
 
 _MODULES = {name: each for name, each in vars(nn).items() if isinstance(each, type)}
-NAMES: dict[str, Any] = {**_MODULES, "__name__": __name__, "F": F, "torch": torch, "nn": nn, "First": First, "UNet": UNet}
+NAMES: dict[str, Any] = {
+    **_MODULES,
+    "__name__": __name__,
+    "F": F,
+    "torch": torch,
+    "nn": nn,
+    "First": First,
+    "UNet": UNet,
+    "Decoder": Decoder,
+}
 
 
 def make(row: Layer) -> nn.Module:

@@ -162,6 +162,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         cut(sizes, axes, rows, LOOP_TILE_POINTS // wide)
         return sizes
     wide, high = _block(hero, target, packed, row_count, column_count)
+    wide = max(wide, axes.extent[columns[-1]] if len(columns) > 1 and _in_lanes(hero) else 0)  # a panel, which lies in one piece
     block = block_columns(target, ir.RankedTensorType(hero.inits[0].type).element_type)
     for axis in columns:
         if axis in packed and axis in axes.tileable:
@@ -169,8 +170,6 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
             size = packed[axis] * (max(1, wide // block) if several else 1)
             if size < axes.extent[axis]:
                 sizes[axis] = size
-    if len(columns) > 1 and _in_lanes(hero):
-        wide = max(wide, axes.extent[columns[-1]])  # a panel, which lies in one piece
     cut(sizes, axes, [a for a in columns if a not in packed], wide)
     cut(sizes, axes, rows, _even_rows(hero, axes.extent[rows[-1]], high, target, lanes=rows[-1] == output[-1]) if rows else high)
     sizes = sizes or _a_piece_a_core(hero, output, axes, target)

@@ -56,8 +56,9 @@ class _RowSums:
         self.summed = [d for d in range(len(self.extents)) if d not in kept and d != vector]
         self.jam = self._jam_loop(kept)
         if self.jam is not None:
-            short = any(_streams_short_rows(work, vector, self.jam) for work in works)
-            self.works = [_looking_ahead(work, vector, None if short else self.jam) for work in works]
+            streamed = [_streamed(work, vector, self.jam, target) for work in works]
+            short = any(_are_short_rows(inputs, self.jam) for inputs in streamed)
+            self.works = [_looking_ahead(work, inputs, None if short else self.jam) for work, inputs in zip(works, streamed)]
             self.reducing = [w for w in self.works if w.reduces]
             self.jam = None if short else self.jam
         self.kept = [d for d in kept if d != self.jam]
@@ -150,24 +151,26 @@ class _RowSums:
         return point_indices(len(self.extents), dims, vector, start, lanes)
 
 
-def _streams_short_rows(work: Work, vector: int, jam: int) -> bool:
-    """Whether rows that come from memory are so short that several of them are in a page: the processor's own prefetching follows one line
-    of addresses in each, so they are read one after the other."""
-    rows = [(stride_along(m, s, jam), element_bytes(s.element)) for m, s in _streamed(work, vector)]
+def _streamed(work: Work, vector: int, jam: int, target: TargetView) -> list[tuple[ir.AffineMap, Storage]]:
+    """The inputs that lie along the vector loop, and of which each element is read once: matrices that fill half of L2, or more. What comes
+    between two calls pushes them out of it."""
+    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage) and not s.writable]
+    rows = [(m, s) for m, s in inputs if stride_along(m, s, vector) == 1 and stride_along(m, s, jam)]
+    return [(m, s) for m, s in rows if ir.MemRefType(s.base.type).shape[0] * element_bytes(s.element) >= target.l2_bytes // 2]
+
+
+def _are_short_rows(streamed: list[tuple[ir.AffineMap, Storage]], jam: int) -> bool:
+    """Whether several of the rows are in a page: the processor's own prefetching follows one line of addresses in each, so they are read
+    one after the other."""
+    rows = [(stride_along(m, s, jam), element_bytes(s.element)) for m, s in streamed]
     return any(step is not None and 0 < step * size < _PAGE_BYTES for step, size in rows)
 
 
-def _streamed(work: Work, vector: int) -> list[tuple[ir.AffineMap, Storage]]:
-    """The inputs that no near cache holds, and that lie along the vector loop."""
-    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
-    return [(m, s) for m, s in inputs if s.ahead and not s.writable and stride_along(m, s, vector) == 1]
-
-
-def _looking_ahead(work: Work, vector: int, jam: int | None) -> Work:
+def _looking_ahead(work: Work, streamed: list[tuple[ir.AffineMap, Storage]], jam: int | None) -> Work:
     """The work with the distance of its prefetches: a page where rows follow each other, else the same place of the next block of rows. A
     place further on in the same row would be the next row of this block, in the end, and nobody would ask for where the next one begins."""
     inputs = list(work.inputs)
-    for m, source in _streamed(work, vector):
+    for m, source in streamed:
         size, step = element_bytes(source.element), 0 if jam is None else stride_along(m, source, jam) or 0
         block = _JAMMED_ROWS * step * size
         if jam is None or 0 < block <= _MOST_AHEAD_BYTES:

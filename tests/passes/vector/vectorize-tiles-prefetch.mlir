@@ -454,3 +454,71 @@ func.func private @long_rows_of_a_table(%table: tensor<4096x4096xf32>, %places: 
   }
   return %r : tensor<8x4096xf32>
 }
+
+// -----
+
+// A matrix times a vector, of rows that share pages: they are read one after the other, and a page ahead is prefetched.
+// CHECK-LABEL: func.func private @short_rows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<256xf32>, %[[W:.*]]: memref<1048576xf32>
+// CHECK-DAG: %[[PAGE:.*]] = arith.constant 1024 : index
+// CHECK: %[[AT:.*]] = arith.addi
+// CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[PAGE]]
+// CHECK: memref.prefetch %[[W]][%[[AHEAD]]]
+// CHECK: vector.load %[[W]]
+// CHECK: vector.reduction
+// CHECK-NOT: vector.reduction
+// CHECK: return
+#x = affine_map<(d0, d1) -> (d1)>
+#w = affine_map<(d0, d1) -> (d0, d1)>
+#y = affine_map<(d0, d1) -> (d0)>
+func.func private @short_rows(%x: tensor<256xf32>, %w: tensor<4096x256xf32>) -> tensor<4096xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %r = scf.forall (%i) = (0) to (4096) step (8) shared_outs(%o = %e) -> (tensor<4096xf32>) {
+    %ws = tensor.extract_slice %w[%i, 0] [8, 256] [1, 1] : tensor<4096x256xf32> to tensor<8x256xf32>
+    %os = tensor.extract_slice %o[%i] [8] [1] : tensor<4096xf32> to tensor<8xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<8xf32>) -> tensor<8xf32>
+    %t = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "reduction"]} ins(%x, %ws : tensor<256xf32>, tensor<8x256xf32>) outs(%f : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<8xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i] [8] [1] : tensor<8xf32> into tensor<4096xf32>
+    }
+  }
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Rows of a page: four at a time, and of the next four the same place is prefetched.
+// CHECK-LABEL: func.func private @long_rows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1024xf32>, %[[W:.*]]: memref<1048576xf32>
+// CHECK: arith.constant 4096 : index
+// CHECK-COUNT-4: vector.load %[[W]]
+// CHECK-COUNT-4: vector.reduction
+// CHECK: return
+#x = affine_map<(d0, d1) -> (d1)>
+#w = affine_map<(d0, d1) -> (d0, d1)>
+#y = affine_map<(d0, d1) -> (d0)>
+func.func private @long_rows(%x: tensor<1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1024xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %r = scf.forall (%i) = (0) to (1024) step (8) shared_outs(%o = %e) -> (tensor<1024xf32>) {
+    %ws = tensor.extract_slice %w[%i, 0] [8, 1024] [1, 1] : tensor<1024x1024xf32> to tensor<8x1024xf32>
+    %os = tensor.extract_slice %o[%i] [8] [1] : tensor<1024xf32> to tensor<8xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<8xf32>) -> tensor<8xf32>
+    %t = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "reduction"]} ins(%x, %ws : tensor<1024xf32>, tensor<8x1024xf32>) outs(%f : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<8xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i] [8] [1] : tensor<8xf32> into tensor<1024xf32>
+    }
+  }
+  return %r : tensor<1024xf32>
+}
