@@ -14,7 +14,7 @@ After:
 One weight of a row is 1, or none is: of a row of -inf alone, whose weights are now 0. Beside a 1, a weight below the normal numbers is
 nothing, and the error of a weight of 2^-t may grow with t: x - m was rounded too, and is off by as much. So `hloom_exp_weight_f32` needs
 no clamps, and no second constant for ln 2. A NaN need not reach the maximum: the weights of its row sum to NaN. The maximum of elements
-times a positive number is that of the elements, times the number, and x - m is then one math.fma.
+times a positive number is that of the elements, times the number; if that is a power of 2, x - m is then one math.fma.
 
 Must hold: inline-producers has run; weights are f32. Declined: exponentials that others read too, but by converts and factors on the way
 to such sums; the maximum stays as it was where others read it than those subtractions and that comparison.
@@ -23,7 +23,7 @@ to such sums; the maximum stays as it was where others read it than those subtra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import frexp, inf
 
 from torch_mlir import ir
 
@@ -209,7 +209,7 @@ def _relax_maximum(found: _Weights, same: list[_Weights]) -> bool:
             op = read.owner.operation
             if op.results[0] in differences and read.operand_number == 1:
                 continue
-            if not _asks_for_nothing(op) or not found.summed or not _is_before(found.summed[0], reader):
+            if not _asks_for_nothing(op) or not found.summed or not _is_before(found.summed[0], reader) or not _from_zero(found.summed[0]):
                 return False
             compared.append((reader, number, op))
     with ir.InsertionPoint(largest), largest.location:
@@ -246,7 +246,7 @@ def _move_factor(largest: ir.Value, same: list[_Weights]) -> None:
         start = empty(shape, ir.F32Type.get())
         made = build_generic([largest], [start], maps, [PARALLEL] * len(shape), lambda m, _: [value_of("arith.mulf", m.type, [m, factor])])
     largest.replace_all_uses_except(made.results[0], made)
-    for weights, part in zip(same, parts):
+    for weights, part in zip(same, parts if _is_power_of_two(factor) else []):
         difference = weights.difference
         with ir.InsertionPoint(difference), difference.location:
             negated = value_of("arith.negf", part.results[0].type, [difference.operands[1]])
@@ -256,6 +256,12 @@ def _move_factor(largest: ir.Value, same: list[_Weights]) -> None:
 
 def _other(op: ir.Operation, operand: ir.Value) -> ir.Value:
     return op.operands[1] if op.operands[0] == operand else op.operands[0]
+
+
+def _is_power_of_two(factor: ir.Value) -> bool:
+    """Whether products with the constant are exact: else what one rounding gives might exceed 0, and be any large number."""
+    constant = float_constant(factor)
+    return constant is not None and frexp(constant)[0] == 0.5
 
 
 def _scaled(product: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
@@ -271,6 +277,12 @@ def _asks_for_nothing(op: ir.Operation) -> bool:
     """Whether the op asks if its first operand is -inf."""
     equal = op.name == "arith.cmpf" and integer(op, "predicate") == FLOAT_PREDICATES["oeq"]
     return equal and float_constant(op.operands[1]) == -inf
+
+
+def _from_zero(total: ir.Operation) -> bool:
+    """Whether a sum begins at 0."""
+    start = producer(read_generic(total).outs[0], "linalg.fill")
+    return start is not None and float_constant(start.operands[0]) == 0
 
 
 def _is_before(one: ir.Operation, other: ir.Operation) -> bool:

@@ -241,6 +241,15 @@ def test_what_a_relaxed_maximum_meets(name, target):
     torch.testing.assert_close(exe(*inputs), attention(*inputs), atol=2e-6, rtol=2e-5, equal_nan=True)
 
 
+@pytest.mark.parametrize("depth", [64, 80])
+def test_scores_that_are_huge(depth):
+    """What one rounding more or less makes of them is larger than any exponent: of each row one weight is 1."""
+    inputs = [t.to(torch.bfloat16) for t in tensors(1, 40, 70, depth)]
+    inputs[0] *= 2.0**50
+    exe = hloom.compile(attention, *inputs)
+    torch.testing.assert_close(exe(*inputs), attention(*inputs), atol=0, rtol=0)
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 def test_panels_that_are_not_whole(kind):
     """197 keys are three panels of 64 and a part of one; 300, of a head 80 wide, are some more."""
