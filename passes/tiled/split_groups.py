@@ -143,9 +143,8 @@ def cut_out(function: ir.Operation, value: ir.Value, name: str) -> Cut | None:
 
 def making(function: ir.Operation, value: ir.Value) -> ir.Operation:
     """A copy of the group that returns `value`, a result of one of its ops, and does nothing else."""
-    op = defining_op(value)
     ops = ops_in(function.regions[0].blocks[0])
-    copy = _copy(function, [(ops.index(op), list(op.results).index(value))])
+    copy = _copy(function, [(number, list(op.results).index(value)) for number, op in enumerate(ops) if value in list(op.results)])
     _prune(copy)
     return copy
 
