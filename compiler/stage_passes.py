@@ -112,9 +112,10 @@ NVVM = [
     "expand-grid-barriers",
     "widen-shuffles",
     "expand-atomics",
-    "approximate-powers",
+    "approximate-for-halves",
     f"expand-math{{only={_NOT_FROM_LIBDEVICE}}}",
     "divide-inline",
+    "approximate-powers",
     "tensor-map-parameters",
     # kernels alone: the host program beside them stays as it is
     "gpu.module(canonicalize,cse)",
