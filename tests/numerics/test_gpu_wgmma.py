@@ -61,6 +61,8 @@ def test_odd_sizes(case, tile):
         (Case(100, 256, 64, right_transposed=True), "128x256x64"),
         (Case(128, 64, 320, left_transposed=True), "128x64x64"),
         (Case(64, 128, 70, result="f16"), "64x128x64"),
+        (Case(128, 96, 130, "bf16", result="bf16", bias_relu=True), "128x96x64"),
+        (Case(128, 96, 130, "bf16", result="bf16", right_transposed=True), "128x96x64"),
     ],
     ids=str,
 )

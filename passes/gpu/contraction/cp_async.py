@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -66,7 +67,7 @@ class TileShape:
     @property
     def length(self) -> int:
         """Elements of a line."""
-        return min(self._width, self.longest or self._width)
+        return gcd(self._width, self.longest or self._width)
 
     @property
     def _width(self) -> int:
