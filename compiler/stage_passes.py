@@ -73,6 +73,7 @@ STABLEHLO = [
     "winograd-filters",
     "pack-filters",
     "turn-byte-weights",
+    "align-weights",
     "split-init",
     "canonicalize",
 ]
