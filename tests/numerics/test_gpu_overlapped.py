@@ -49,9 +49,9 @@ def test_tiles_that_follow_each_other(transposed):
 @pytest.mark.parametrize(
     "case",
     [
-        _heavy(300, 400, 200, element="f16"),  # tiles, steps and columns past the end
-        _heavy(640, 128, 64 * 13, right_transposed=True),  # more steps than turns, an odd number of tiles
-        _heavy(256, 192, 192, batch=3),
+        _heavy(300, 400, 456, element="f16"),  # tiles, steps and columns past the end
+        _heavy(640, 192, 64 * 13, right_transposed=True),  # more steps than turns, an odd number of tiles
+        _heavy(256, 192, 448, batch=3),
     ],
     ids=str,
 )

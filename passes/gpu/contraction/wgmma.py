@@ -24,12 +24,14 @@ from dataclasses import replace
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
+from torch_mlir.dialects.arith import CmpIPredicate
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, value_of
+from ...common.rewriting import create, index_constant, value_of
 from ...common.vectors import from_elements, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule, overlapped_schedules, tensor_core_schedule, warpgroup_schedule
 from ..support.emit import divide, remainder
@@ -141,15 +143,25 @@ class WarpGroups:
     def step(
         self, left: ir.Value, right: ir.Value, stage: ir.Value, accumulators: list[ir.Value], meanwhile: Callable[[], None] | None = None
     ) -> list[ir.Value]:
-        """`meanwhile` emits what the threads do while the tensor cores multiply."""
+        """`meanwhile` emits what every other warp group does while the others multiply: before its own products, or behind them.
+
+        A warp that issues instructions waits until the tensor cores take them, so that its own products hide little of what it does then.
+        """
         (sums,) = accumulators
+        if meanwhile is not None:
+            with if_then(self._is_group(1)):
+                meanwhile()
         fence_registers()
         sums = self.start(left, right, (stage, stage), sums)
         if meanwhile is not None:
-            meanwhile()
+            with if_then(self._is_group(0)):
+                meanwhile()
         # The step before is over: its stage may be filled again once all warp groups have come this far, at the next barrier.
         wait_for_products(self.in_flight)
         return [sums]
+
+    def _is_group(self, parity: int) -> ir.Value:
+        return arith.cmpi(CmpIPredicate.eq, remainder(self._group, 2), index_constant(parity))
 
     def start(self, left: ir.Value, right: ir.Value, stages: tuple[ir.Value, ir.Value], sums: ir.Value, begins: bool = False) -> ir.Value:
         """Starts the group of instructions of a step, on a stage of each ring; where it `begins`, what is in the sums counts as 0."""

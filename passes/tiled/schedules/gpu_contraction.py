@@ -129,6 +129,8 @@ _WARPGROUP_TILES = (
     (64, 32, 4, 1),
 )
 _OVERLAPPED_TILES = ((128, 192, 8, 1), (128, 128, 8, 1))
+_MUCH_WORK = 12
+"""Operations for each result that are worth it."""
 _SUM_BYTES = 4
 _SLAB_PADDING = 8
 _SHARED_TENSOR_CORE_TILES = (
@@ -212,7 +214,7 @@ def overlapped_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -
     """
     depth, least = _WIDEST_SWIZZLE // element_bytes, _IN_FLIGHT + 2
     found = []
-    for tile in _OVERLAPPED_TILES:
+    for tile in _OVERLAPPED_TILES if sizes.work >= _MUCH_WORK else ():
         rows, cols, *_ = tile
         room = target.shared_bytes_per_block - rows * (cols + _SLAB_PADDING) * _SUM_BYTES - _RESERVED_BYTES
         staged = replace(_staged(tile, 1, depth, sizes, element_bytes, room), in_flight=_IN_FLIGHT, resident=_threads(tile, 1))
