@@ -239,6 +239,24 @@ def test_equal_groups_share_one_function():
     assert calls(module) == ["fusion_0", "fusion_0"] and groups(module) == {"fusion_0": "matmul"}
 
 
+def numbers(op: str, count: int) -> str:
+    """A program that computes each of many numbers by one op."""
+    arguments, types = ", ".join(f"%p{i}: tensor<f32>" for i in range(count)), ", ".join(["tensor<f32>"] * count)
+    lines = [f"%m{i} = stablehlo.{op} %p{i}, %p{i} : tensor<f32>" for i in range(count)]
+    lines.append(f"return {', '.join(f'%m{i}' for i in range(count))} : {types}")
+    return f"func.func @main({arguments}) -> ({types}) {{\n" + "\n".join(lines) + "\n}"
+
+
+def test_numbers_are_one_kernel():
+    assert len(calls(plan(numbers("add", 100)))) == 1
+
+
+def test_numbers_that_take_much_code_are_a_few_equal_kernels():
+    """Of the step sizes of an optimiser with a count for each parameter, one kernel would be hundreds of powers."""
+    module = plan(numbers("power", 128))
+    assert 2 < len(calls(module)) < 32 and len(groups(module)) < 4
+
+
 def joined(count: int) -> str:
     """A program that multiplies each of many arguments and puts them into one."""
     arguments = ", ".join(f"%p{i}: tensor<8xf32>" for i in range(count))

@@ -2,8 +2,9 @@
 
     m = max(x, rows);  n = sum(x, rows)        becomes        m, n = one pass over x
 
-Declines: windows and contractions, other extents, and groups without a common read (scalar groups need none). Told of these: one value
-that is reduced along different axes, which is read once for each.
+Declines: windows and contractions, other extents, and groups without a common read. Scalar groups need none up to so much arithmetic: what
+hundreds of them would be in one kernel is code that nothing else shares, where kernels that are equal are compiled once. Told of these: one
+value that is reduced along different axes, which is read once for each.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from . import Proposal, Rule
 
 MOST = 8
 """A group is tried beside so many users of the same value, on either side in topological order."""
+SCALAR_WORK = 1 << 10
+"""Scalar groups that read nothing in common are one kernel of so many f32 operations at most."""
 
 
 class Sibling(Rule):
@@ -77,7 +80,7 @@ def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Unio
     image = {axis: var(to, a.axes[to].extent) for axis, to in zip(theirs, mine, strict=True)}
     small, large = sorted((b.reads, a.reads), key=len)
     common = tuple(v for v in small if v in large and _same_read(a.reads[v], b.reads[v], image))
-    if mine and not common:
+    if not common and (mine or a.work() + b.work() > SCALAR_WORK):
         return Refusal(Code.AXIS_CONFLICT, "no value is read at the same index")
     reduced = {to for axis, to in zip(theirs, mine, strict=True) if b.axes[axis].reduced or a.axes[to].reduced}
     axes = {to: Axis(a.axes[to].extent, to in reduced) for to in mine}
