@@ -50,6 +50,7 @@ def test_each_overload(name: str):
     [
         lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, nesterov=True, foreach=True),
         lambda p: torch.optim.Adam(p, amsgrad=True, weight_decay=0.1, foreach=True),
+        lambda p: torch.optim.Adam(p),
         lambda p: torch.optim.RMSprop(p, centered=True, foreach=True),
         lambda p: torch.optim.Adagrad(p, foreach=True),
     ],

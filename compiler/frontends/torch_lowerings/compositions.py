@@ -31,12 +31,6 @@ def select_copy(x: Tensor, dim: int, place: int) -> Tensor:
     return x.select(dim, place).clone()
 
 
-@torch_decomposition("prims.fma")
-def fma(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    """Rounded twice, where the target does not fuse them."""
-    return x * y + z
-
-
 @torch_decomposition("aten.range")
 def range_(start: float, end: float, step: float = 1, **options: Any) -> Tensor:
     """With its end."""

@@ -75,6 +75,12 @@ def addcdiv(op: TorchOp, x: ir.Value, y: ir.Value, z: ir.Value, value: Number = 
     return op.operand(build.add(_exact(op, x), build.divide(_scaled(op, y, value), _exact(op, z))))
 
 
+@torch_lowering("prims.fma")
+def fma(op: TorchOp, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+    """Rounded twice, where the target does not fuse them."""
+    return op.operand(build.add(build.multiply(_exact(op, x), _exact(op, y)), _exact(op, z)))
+
+
 def _scaled(op: TorchOp, x: ir.Value, factor: Number) -> ir.Value:
     x = _exact(op, x)
     return x if isinstance(factor, int) and factor == 1 else build.multiply(_exact(op, factor), x)
