@@ -19,6 +19,7 @@ from torch._dynamo.callback import callback_handler
 from torch.fx import GraphModule
 
 from ..garbage import known_objects_kept
+from .torch_source import torch_key
 
 
 class Tracing(contextlib.ExitStack):
@@ -48,8 +49,8 @@ class Tracing(contextlib.ExitStack):
 def without_inductor() -> Iterator[None]:
     """AOTAutograd does not import inductor's code generators to know of what is inductor's alone.
 
-    Its keys hold which passes others gave inductor for a device, and the source of Triton's kernels, of which graphs seldom have any; with
-    TORCH_COMPILE_DEBUG it logs into inductor's folder.
+    Its keys hold which passes others gave inductor for a device, and the source of Triton's kernels, of which graphs seldom have any, and
+    of torch (torch_source.py); with TORCH_COMPILE_DEBUG it logs into inductor's folder.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(
@@ -58,6 +59,7 @@ def without_inductor() -> Iterator[None]:
                 init_backend_registration=lambda: None,
                 custom_backend_passes={},
                 custom_backend_codegen_configs={},
+                torch_key=torch_key,
             )
         )
         if os.environ.get("TORCH_COMPILE_DEBUG") != "1":

@@ -23,6 +23,7 @@ from torch import nn  # noqa: E402
 from torch._dynamo.callback import callback_handler  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
 
+from hloom.compiler.dynamo import torch_source  # noqa: E402
 from hloom.compiler.dynamo.tracing import standing_in  # noqa: E402
 
 STEP = """
@@ -261,3 +262,14 @@ def test_nothing_is_kept_for_who_looks_on_or_wants_no_cache(compiles, tmp_path, 
         again(torch.sin, x)
         again(torch.sin, x)
     assert len(compiles) == 2 and not (tmp_path / "hloom").exists()
+
+
+def test_torchs_key_is_its_own_and_read_once(monkeypatch):
+    of_torch, asked = torch_source._of_torch, []
+    monkeypatch.setattr(torch_source, "_of_torch", lambda: asked.append(1) or of_torch())
+    ask = torch_source.torch_key.__wrapped__
+    assert ask() == ask() == of_torch() and len(asked) == 1
+    files = [*torch_source._files(os.path.dirname(torch.__file__))]
+    assert {f"{torch.__path__[0]}/_inductor/codecache.py", torch._C.__file__} <= {path for path, _ in files}
+    monkeypatch.setattr(torch_source, "_files", lambda package: files[1:])
+    assert ask() == of_torch() and len(asked) == 2
