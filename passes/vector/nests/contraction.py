@@ -38,7 +38,7 @@ from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
-from .packing import Scratch, pack, packable, panel_steps, summed
+from .packing import Scratch, pack, packable, panel_steps, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
 from .tile_prefetch import prefetch_tile, steps_over_pixels
@@ -206,6 +206,8 @@ class _Contraction:
         for number in range(len(work.inputs)):
             if packable(work, number, vector, self.jam, self.target):
                 self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, self.target, part, chunk)
+            elif self.jam is not None and rows_packable(work, number, vector, self.jam, self.target):
+                self.work = pack(self.work, number, summed(work, number), self.jam, fixed, self.one, self.scratch, self.target, part)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk."""

@@ -6,6 +6,7 @@ page and a cache set of its own), and must be transposed when the vector loop is
     B[k, n…] → P[k, n]            rows copied
     B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
     B[n * s + k] → P[k, n]        the same, of windows that share few elements
+    A[k, m…] → P[k, m]            the rows of the left operand, where these lie in one piece and steps k on pages of their own
 
 What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
 for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other.
@@ -42,6 +43,9 @@ from .work import Work, stride_along
 
 FAR_BYTES = 1024
 """Rows so far apart share a few sets of the first cache."""
+_PAGE_BYTES = 4096
+_LEAST_COLUMNS = 64
+"""Of fewer, a copy of the rows costs a tenth of their products."""
 
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
@@ -50,6 +54,26 @@ def packable(work: Work, number: int, vector: int, jam: int | None, target: Targ
     """Whether input `number` is worth packing (or must be, to be read along the vector loop at all), and its panel fits the cache, if only
     that of a part of the sum."""
     return panel_steps(work, number, vector, jam, target) is not None
+
+
+def rows_packable(work: Work, number: int, vector: int, jam: int, target: TargetView) -> bool:
+    """The same of an operand that the jammed rows move through, where these lie in one piece and the steps far apart: each block of columns
+    would read every step from a page and a cache set of its own. A longer sum goes outside the blocks instead (deep_sums.py). The panels
+    of all operands have room together."""
+    storage, m = work.inputs[number], work.maps[number]
+    if not isinstance(storage, Storage) or stride_along(m, storage, jam) != 1 or steps_inside(work, jam) is not None:
+        return False
+    apart = max((stride_along(m, storage, d) or 0 for d, parallel in enumerate(work.parallel) if not parallel), default=0)
+    if apart * element_bytes(storage.element) < _PAGE_BYTES // 2 or size_bound(work.extents[vector]) < _LEAST_COLUMNS:
+        return False
+    panels = [(n, vector) for n in range(len(work.inputs)) if n != number and packable(work, n, vector, jam, target)] + [(number, jam)]
+    return packable(work, number, jam, vector, target) and sum(_panel_bytes(work, *each) for each in panels) <= target.tile_bytes
+
+
+def _panel_bytes(work: Work, number: int, columns: int) -> int:
+    storage = work.inputs[number]
+    assert isinstance(storage, Storage)
+    return prod(size_bound(whole_extent(work, number, d)) for d in (*summed(work, number), columns)) * element_bytes(storage.element)
 
 
 def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> int | None:

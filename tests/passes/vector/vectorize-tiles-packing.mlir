@@ -285,3 +285,74 @@ func.func private @long(%x: tensor<32x8704xf32>, %y: tensor<64x8704xf32>) -> ten
   }
   return %r : tensor<32x64xf32>
 }
+
+// -----
+
+// Rows of a weight's gradient lie in one piece, and the steps of its sum 4 KB apart: those of a tile are packed, which several blocks of columns read.
+// CHECK-LABEL: func.func private @gradient(
+// CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<65536xf32>, %[[Y:.*]]: memref<8192xf32>
+// CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<6144xf32>
+// CHECK: scf.for %{{.*}} = %[[LO]] to %[[HI]]
+// CHECK: scf.if
+// CHECK: vector.load %[[X]]
+// CHECK: vector.store %{{.*}}, %[[ROWS]]
+// CHECK: scf.for
+// CHECK-NOT: %[[X]]
+// CHECK: memref.load %[[ROWS]]
+// CHECK-NOT: %[[X]]
+// CHECK: return
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @gradient(%x: tensor<64x1024xf32>, %y: tensor<64x128xf32>) -> tensor<1024x128xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x128xf32>
+  %r = scf.forall (%m) = (0) to (1024) step (96) shared_outs(%o = %e) -> (tensor<1024x128xf32>) {
+    %s = affine.min affine_map<(d0) -> (-d0 + 1024, 96)>(%m)
+    %os = tensor.extract_slice %o[%m, 0] [%s, 128] [1, 1] : tensor<1024x128xf32> to tensor<?x128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<?x128xf32>) -> tensor<?x128xf32>
+    %xs = tensor.extract_slice %x[0, %m] [64, %s] [1, 1] : tensor<64x1024xf32> to tensor<64x?xf32>
+    %t = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xs, %y : tensor<64x?xf32>, tensor<64x128xf32>) outs(%f : tensor<?x128xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<?x128xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%m, 0] [%s, 128] [1, 1] : tensor<?x128xf32> into tensor<1024x128xf32>
+    }
+  }
+  return %r : tensor<1024x128xf32>
+}
+
+// -----
+
+// Declined: Steps that are 1 KB apart share pages: rows are read where they are.
+// CHECK-LABEL: func.func private @near(
+// CHECK-NOT: memref.alloca
+// CHECK: return
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @near(%x: tensor<64x256xf32>, %y: tensor<64x128xf32>) -> tensor<256x128xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x128xf32>
+  %r = scf.forall (%m) = (0) to (256) step (96) shared_outs(%o = %e) -> (tensor<256x128xf32>) {
+    %s = affine.min affine_map<(d0) -> (-d0 + 256, 96)>(%m)
+    %os = tensor.extract_slice %o[%m, 0] [%s, 128] [1, 1] : tensor<256x128xf32> to tensor<?x128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<?x128xf32>) -> tensor<?x128xf32>
+    %xs = tensor.extract_slice %x[0, %m] [64, %s] [1, 1] : tensor<64x256xf32> to tensor<64x?xf32>
+    %t = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xs, %y : tensor<64x?xf32>, tensor<64x128xf32>) outs(%f : tensor<?x128xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %c, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<?x128xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%m, 0] [%s, 128] [1, 1] : tensor<?x128xf32> into tensor<256x128xf32>
+    }
+  }
+  return %r : tensor<256x128xf32>
+}
