@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import prod
 
 from torch_mlir import ir
 
@@ -20,6 +21,7 @@ from .scans import scans
 from .work import Work, stride_along
 
 _ROWS_AHEAD, _AHEAD_BYTES = 8, 4096
+_PIECE_BYTES = 1024
 
 
 def grouped(works: list[Work], inserted: set[ir.Value]) -> Iterator[list[Work]]:
@@ -39,8 +41,9 @@ def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Va
     """Sets what the group's nest prefetches. `nests_reading` counts the tile's nests that read a slice; it gains this nest.
 
     The second nest that reads a slice finds it in the cache, so it prefetches the same slice of the next tile: the first nest would
-    otherwise wait for it. `fastest` is the number that changes from a tile to the next, `most_bytes` how far ahead is too far. What a nest
-    reads again along one of its loops, or by the next tap of a window, it does not prefetch.
+    otherwise wait for it. `fastest` is the number that changes from a tile to the next, `most_bytes` how far ahead is too far. Of long lines
+    that it reads short pieces of, as what follows a product in a tile of few columns, it prefetches the piece below. What a nest reads again
+    along one of its loops, or by the next tap of a window, it does not prefetch.
     """
     here = set()
     for work in group:
@@ -53,7 +56,7 @@ def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Va
             if place in here or again or _overlaps(work, number):
                 ahead = 0
             elif nests_reading[place] != 1 or not 0 < ahead * element_bytes(source.element) <= most_bytes:
-                ahead = _next_rows(work, number) if source.ahead else 0
+                ahead = _next_piece(work, number, most_bytes) or (_next_rows(work, number) if source.ahead else 0)
             work.inputs[number] = replace(source, ahead=ahead)
             here.add(place)
     nests_reading.update(here)
@@ -67,6 +70,19 @@ def _overlaps(work: Work, number: int) -> bool:
         if steps and 0 < min(steps) <= reach:
             return True
     return False
+
+
+def _next_piece(work: Work, number: int, least_bytes: int) -> int:
+    """The distance in elements to the next piece, where a nest reads short ones on different pages, one after the other: the processor's
+    own prefetching learns nothing from them. 0 elsewhere, and in less memory than `least_bytes`, which a near cache may hold."""
+    source, m, (*rows, piece) = work.inputs[number], work.maps[number], (*work.extents,)
+    assert isinstance(source, Storage)
+    size = element_bytes(source.element)
+    if not rows or not all(work.parallel) or prod(ir.MemRefType(source.base.type).shape) * size <= least_bytes:
+        return 0
+    down, along = (stride_along(m, source, len(rows) - back) for back in (1, 0))
+    is_short = along == 1 and size_bound(piece) * size <= _PIECE_BYTES
+    return down if is_short and down is not None and down * size >= 2 * _PIECE_BYTES else 0
 
 
 def _next_rows(work: Work, number: int) -> int:

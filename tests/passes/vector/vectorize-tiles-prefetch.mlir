@@ -522,3 +522,59 @@ func.func private @long_rows(%x: tensor<1024xf32>, %w: tensor<1024x1024xf32>) ->
   }
   return %r : tensor<1024xf32>
 }
+
+// -----
+
+// Pieces of 512 bytes, each on a page of its own: the one below is prefetched, a row of 1024 elements further on.
+// CHECK-LABEL: func.func private @pieces(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:[^:]+]]: memref<524288xf32>
+// CHECK-DAG: %[[ROW:.*]] = arith.constant 1024 : index
+// CHECK: %[[BELOW:.*]] = arith.addi %[[HERE:.*]], %[[ROW]] : index
+// CHECK: memref.prefetch %[[X]][%[[BELOW]]], read, locality<3>, data
+// CHECK: vector.load %[[X]][%[[HERE]]]
+// CHECK: return
+#map = affine_map<(i, j) -> (i, j)>
+func.func private @pieces(%x: tensor<512x1024xf32>, %y: tensor<512x1024xf32>) -> tensor<512x1024xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<512x1024xf32>
+  %r = scf.forall (%j) = (0) to (1024) step (128) shared_outs(%o = %e) -> (tensor<512x1024xf32>) {
+    %xs = tensor.extract_slice %x[0, %j] [512, 128] [1, 1] : tensor<512x1024xf32> to tensor<512x128xf32>
+    %ys = tensor.extract_slice %y[0, %j] [512, 128] [1, 1] : tensor<512x1024xf32> to tensor<512x128xf32>
+    %os = tensor.extract_slice %o[0, %j] [512, 128] [1, 1] : tensor<512x1024xf32> to tensor<512x128xf32>
+    %s = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%xs, %ys : tensor<512x128xf32>, tensor<512x128xf32>) outs(%os : tensor<512x128xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<512x128xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[0, %j] [512, 128] [1, 1] : tensor<512x128xf32> into tensor<512x1024xf32>
+    }
+  }
+  return %r : tensor<512x1024xf32>
+}
+
+// -----
+
+// Declined: Rows half a page apart in memory that a near cache may hold.
+// CHECK-LABEL: func.func private @small(
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+#map = affine_map<(i, j) -> (i, j)>
+func.func private @small(%x: tensor<64x1024xf32>, %y: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x1024xf32>
+  %r = scf.forall (%j) = (0) to (1024) step (128) shared_outs(%o = %e) -> (tensor<64x1024xf32>) {
+    %xs = tensor.extract_slice %x[0, %j] [64, 128] [1, 1] : tensor<64x1024xf32> to tensor<64x128xf32>
+    %ys = tensor.extract_slice %y[0, %j] [64, 128] [1, 1] : tensor<64x1024xf32> to tensor<64x128xf32>
+    %os = tensor.extract_slice %o[0, %j] [64, 128] [1, 1] : tensor<64x1024xf32> to tensor<64x128xf32>
+    %s = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%xs, %ys : tensor<64x128xf32>, tensor<64x128xf32>) outs(%os : tensor<64x128xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %0 = arith.mulf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<64x128xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[0, %j] [64, 128] [1, 1] : tensor<64x128xf32> into tensor<64x1024xf32>
+    }
+  }
+  return %r : tensor<64x1024xf32>
+}
