@@ -41,9 +41,9 @@ def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Va
     """Sets what the group's nest prefetches. `nests_reading` counts the tile's nests that read a slice; it gains this nest.
 
     The second nest that reads a slice finds it in the cache, so it prefetches the same slice of the next tile: the first nest would
-    otherwise wait for it. `fastest` is the number that changes from a tile to the next, `most_bytes` how far ahead is too far. Of long lines
-    that it reads short pieces of, as what follows a product in a tile of few columns, it prefetches the piece below. What a nest reads again
-    along one of its loops, or by the next tap of a window, it does not prefetch.
+    otherwise wait for it. `fastest` is the number that changes from a tile to the next, `most_bytes` how far ahead is too far. Of long
+    lines that it reads short pieces of, as what follows a product in a tile of few columns, it prefetches the piece below. What a nest
+    reads again along one of its loops, or by the next tap of a window, it does not prefetch.
     """
     here = set()
     for work in group:
