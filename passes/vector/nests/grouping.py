@@ -75,13 +75,13 @@ def _overlaps(work: Work, number: int) -> bool:
 def _next_piece(work: Work, number: int, least_bytes: int) -> int:
     """The distance in elements to the next piece, where a nest reads short ones on different pages, one after the other: the processor's
     own prefetching learns nothing from them. 0 elsewhere, and in less memory than `least_bytes`, which a near cache may hold."""
-    source, m, (*rows, piece) = work.inputs[number], work.maps[number], (*work.extents,)
+    source, m, last = work.inputs[number], work.maps[number], len(work.extents) - 1
     assert isinstance(source, Storage)
     size = element_bytes(source.element)
-    if not rows or not all(work.parallel) or prod(ir.MemRefType(source.base.type).shape) * size <= least_bytes:
+    if last < 1 or not all(work.parallel) or prod(ir.MemRefType(source.base.type).shape) * size <= least_bytes:
         return 0
-    down, along = (stride_along(m, source, len(rows) - back) for back in (1, 0))
-    is_short = along == 1 and size_bound(piece) * size <= _PIECE_BYTES
+    down, along = (stride_along(m, source, dim) for dim in (last - 1, last))
+    is_short = along == 1 and size_bound(work.extents[last]) * size <= _PIECE_BYTES
     return down if is_short and down is not None and down * size >= 2 * _PIECE_BYTES else 0
 
 
