@@ -17,6 +17,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.symbolic_convert import InstructionTranslator
 from torch._functorch import config as functorch_config
 from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
+from torch._guards import TracingContext
 from torch.fx import GraphModule
 
 from hloom.passes.errors import InvalidProgramError
@@ -99,6 +100,7 @@ class _Compilers:
     def backward(self, graph: GraphModule, given: Sequence[Any]) -> Code:
         from .graph import key_of_graph
 
+        _give_nothing_away()
         return LateCode(lambda: self.forward(graph, given), key_of_graph(graph, self.known))
 
     def _compiled(self, graph: GraphModule, static: Collection[int]) -> Code:
@@ -107,6 +109,15 @@ class _Compilers:
 
         compile_graph = compiled_graph if self.is_whole else compiled_where_possible
         return compile_graph(graph, static, about=self.known, target=self.chosen.target, policy=self.chosen.policy)
+
+
+def _give_nothing_away() -> None:
+    """No program of hloom's writes into what the forward saved for the backward. torch takes for granted that it may, and would let nobody
+    call the backward twice (retain_graph=True). It has one list of such tensors in several places."""
+    context = TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    if metadata is not None and metadata.bw_donated_idxs:
+        metadata.bw_donated_idxs.clear()
 
 
 def _tracing_settings(chosen: Options) -> tuple[object, ...]:

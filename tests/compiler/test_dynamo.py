@@ -107,6 +107,19 @@ def test_results_that_alias_are_none_or_numbers():
     same((more, flat), (x + 1, (x + 1).view(-1)))
 
 
+def test_a_backward_that_is_called_again():
+    """After a graph that was kept, and after one that was not."""
+    net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1), nn.Sigmoid())
+    compiled, x = torch.compile(net, backend="hloom"), torch.ones(3, 4)
+    compiled(x).sum().backward()
+    once = [parameter.grad.clone() for parameter in net.parameters()]
+    net.zero_grad()
+    loss = compiled(x).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    torch.testing.assert_close([parameter.grad for parameter in net.parameters()], [2 * each for each in once])
+
+
 def test_changes_in_place():
     def function(x, y):
         x[1:3] = 0
