@@ -122,8 +122,7 @@ class _Graph:
         self.changed = list(changed)
         """Operands, whose new values are the program's last results."""
         for node in self.graph.nodes:
-            if is_open(node):
-                why = "a number, or a size, that the program computes from its data"
+            if why := stays(node):
                 raise UnsupportedOpError(why, op=str(node.target), loc=line_of(node) or None, stage="input", remedy=_WITHOUT)
 
     @property
@@ -179,6 +178,14 @@ class _Graph:
         )
 
 
+def stays(node: Node) -> str:
+    """Why what the node gives is none of a program's values; empty where it is one."""
+    values = torch_pytree.tree_leaves(node.meta.get("val"))
+    if any(isinstance(value, torch.Tensor) and value.layout != torch.strided for value in values):
+        return "a sparse tensor"
+    return "a number, or a size, that the program computes from its data" if is_open(node) else ""
+
+
 def is_open(node: Node) -> bool:
     """Whether the node gives a number, or a tensor of a size that is one of the program's."""
     return any(isinstance(size, (torch.SymInt, torch.SymFloat, torch.SymBool)) for each in _values(node) for size in each)
@@ -186,7 +193,10 @@ def is_open(node: Node) -> bool:
 
 def _values(node: Node) -> Iterator[tuple[Any, ...]]:
     for value in torch_pytree.tree_leaves(node.meta.get("val")):
-        yield (*value.shape, *value.stride()) if isinstance(value, torch.Tensor) else (value,)
+        if not isinstance(value, torch.Tensor):
+            yield (value,)
+        else:
+            yield (*value.shape, *value.stride()) if value.layout == torch.strided else tuple(value.shape)
 
 
 def _orders(nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:

@@ -25,7 +25,7 @@ from hloom.passes.common.places import place
 from hloom.passes.errors import CompileError
 
 from .call import Code, unboxed
-from .graph import compiled_graph, copied, is_open, lowered_graph, without_copies
+from .graph import compiled_graph, copied, lowered_graph, stays, without_copies
 
 
 def compiled_where_possible(module: GraphModule, static: Collection[int] = (), **options: Any) -> Code:
@@ -126,7 +126,7 @@ class _Eager(OperatorSupportBase):
             return False
         if node.target is operator.getitem:
             return self.is_node_supported(submodules, node.args[0]) if isinstance(node.args[0], Node) else False
-        if any(is_open(each) for each in (node, *node.all_input_nodes)):
+        if any(stays(each) for each in (node, *node.all_input_nodes)):
             return False
         return isinstance(node.target, torch._ops.OpOverload) and str(node.target) not in self.ops
 

@@ -205,6 +205,17 @@ def test_what_is_not_compiled_stays_with_pytorch():
         same(compiled(function)(x), function(x))
 
 
+def test_sparse_gradients_stay_with_pytorch():
+    table = nn.Embedding(10, 4, sparse=True)
+    twin, x = copy.deepcopy(table), torch.tensor([1, 2, 1])
+    loss = compiled(table)(x).square().sum()  # whole
+    with pytest.warns(UserWarning, match="a sparse tensor"):
+        loss.backward()
+    twin(x).square().sum().backward()
+    assert table.weight.grad.is_sparse
+    torch.testing.assert_close(table.weight.grad.to_dense(), twin.weight.grad.to_dense())
+
+
 def test_fullgraph_lets_nothing_stay_with_pytorch():
     with pytest.raises(Exception, match=r"HL101.*hloom_test.turned"):
         compiled(lambda x: turned(x) + 1, fullgraph=True)(torch.eye(3))

@@ -31,6 +31,12 @@ def select_copy(x: Tensor, dim: int, place: int) -> Tensor:
     return x.select(dim, place).clone()
 
 
+@torch_decomposition("aten.embedding")
+def embedding(weight: Tensor, places: Tensor, padding: int = -1, scale_by_counts: bool = False, sparse: bool = False) -> Tensor:
+    """How its gradient is computed is no matter of its own."""
+    return torch.ops.aten.embedding(weight, places, padding) if scale_by_counts or sparse else NotImplemented
+
+
 @torch_decomposition("aten.range")
 def range_(start: float, end: float, step: float = 1, **options: Any) -> Tensor:
     """With its end."""
