@@ -83,9 +83,10 @@ Calls = tuple[Callable[[], Any], Launch]
 def _hloom(module: Any, inputs: list[Any], path: Path) -> Calls:
     import torch
 
+    from ..layers.modules import DTYPES
+
     exe = _bound(path, module)
-    types = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64, "i64": torch.int64}
-    outputs = [torch.empty(spec.shape, dtype=types[spec.dtype], device=DEVICE) for spec in exe.signature.outputs]
+    outputs = [torch.empty(spec.shape, dtype=DTYPES[spec.dtype], device=DEVICE) for spec in exe.signature.outputs]
     launch = partial(exe.flat, inputs, outputs)
 
     def call() -> Any:

@@ -34,6 +34,11 @@ def bound_arguments(function: ir.Operation) -> list[int]:
     return [index for index, given in enumerate(argument_attributes(function)) if "hloom.bound" in given]
 
 
+def bound_values(function: ir.Operation) -> set[ir.Value]:
+    """The arguments that are marked as bound."""
+    return {function.regions[0].blocks[0].arguments[index] for index in bound_arguments(function)}
+
+
 def mark_bound(function: ir.Operation, indices: Iterable[int]) -> None:
     """Marks those arguments as bound, beside those that are already."""
     mark_arguments(function, indices, "hloom.bound")
@@ -85,7 +90,7 @@ def _known_values(main: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
     """Values made of bound arguments and constants, and those made of constants alone."""
     block = main.regions[0].blocks[0]
     fixed: set[ir.Value] = set()
-    early = {block.arguments[index] for index in bound_arguments(main)}
+    early = bound_values(main)
     for op in ops_in(block)[:-1]:
         reads = [*op.operands, *captured_values(op)]
         if op.name != "stablehlo.optimization_barrier" and all(v in early or v in fixed for v in reads):

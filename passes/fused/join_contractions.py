@@ -115,9 +115,8 @@ class _Joiner:
         )
         names = [callee(call) for call in calls]
         ahead = Masks(self.groups, function, operands).ahead(second, function)
-        rows, columns = shape_of(second.operands[0])[
-            -2:
-        ]  # those that the mask goes by: the first contraction may have rows in another order
+        # those that the mask goes by: the first contraction may have rows in another order
+        rows, columns = shape_of(second.operands[0])[-2:]
         reason, share = "what lies between two contractions stays in the tile", 1.0
         if ahead is not None and ahead < columns and chain.row_extents.count(rows) == 1:
             function.attributes[LIVE] = i64_array([rows, columns, ahead])

@@ -33,6 +33,7 @@ from ..common.contraction import LIVE, is_contraction
 from ..common.rewriting import defining_op, functions, symbol_name, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
+from ..linalg.inlining.inlining import VIEWS
 from ..registry import register_pass
 from ..tiled.emission.behind_arena import Host, hosts_of
 from ..tiled.split_groups import cut_out, making, rewrite_calls
@@ -41,7 +42,6 @@ from .contraction.epilogue import EpilogueEmitter
 
 _LEAST_POINTS = 1 << 20
 """Multiplications of a contraction that is worth a launch."""
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape", "tensor.extract_slice")
 
 
 @register_pass("split-contractions", "gives contractions that no kernel takes with their neighbours groups of their own")
@@ -111,7 +111,7 @@ def _makes_a_kernel(function: ir.Operation, value: ir.Value) -> bool:
 
 def _maker(value: ir.Value) -> ir.Value | None:
     """The result of the group's op that `value` is, or a view of; None for arguments."""
-    while (op := defining_op(value)) is not None and op.name in _VIEWS:
+    while (op := defining_op(value)) is not None and op.name in VIEWS:
         value = op.operands[0]
     return value if op is not None and op.name == "linalg.generic" else None
 

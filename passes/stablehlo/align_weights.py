@@ -23,7 +23,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.init_function import bound_arguments, entry
+from ..common.init_function import bound_values, entry
 from ..common.rewriting import value_of, walk
 from ..registry import register_pass
 from .support import build
@@ -38,9 +38,8 @@ _SHORTEST = 64
 @register_pass("align-weights", "pads bound weights of halves to lines of 16 bytes, on CUDA", ops=("stablehlo.dot_general",))
 def align_weights(module: ir.Operation) -> None:
     main = entry(module, "main")
-    if main is None or target_of(module).kind != "cuda" or not (numbers := bound_arguments(main)):
+    if main is None or target_of(module).kind != "cuda" or not (bound := bound_values(main)):
         return
-    bound = {main.regions[0].blocks[0].arguments[number] for number in numbers}
     for op in walk(main, "stablehlo.dot_general"):
         for side in (0, 1):
             weight = op.operands[side]

@@ -20,7 +20,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.byte_floats import MULTIPLIED, sees_floats
-from ..common.init_function import bound_arguments, entry
+from ..common.init_function import bound_values, entry
 from ..common.rewriting import defining_op, replace, walk
 from ..registry import register_pass
 from .support import build
@@ -34,9 +34,8 @@ _BYTES = {"i8", "ui8", *MULTIPLIED}
 )
 def turn_byte_weights(module: ir.Operation) -> None:
     main = entry(module, "main")
-    if main is None or target_of(module).kind != "cuda" or not (numbers := bound_arguments(main)):
+    if main is None or target_of(module).kind != "cuda" or not (bound := bound_values(main)):
         return
-    bound = {main.regions[0].blocks[0].arguments[number] for number in numbers}
     for op in walk(main, "stablehlo.dot_general"):
         for side in (0, 1):
             if str(build.element_of(op.operands[side])) in _BYTES and _depends_on(op.operands[side], bound):

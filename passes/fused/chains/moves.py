@@ -33,7 +33,6 @@ def moves_around(chain: Chain, groups: Groups) -> tuple[list[ir.Operation], list
             maker = defining_op(value)
             if maker is not None and maker not in before and _moves(maker, groups) and _read_by(maker, chain.calls):
                 before.append(maker)
-    before.sort(key=lambda call: [*call.block.operations].index(call.opview))
     last = chain.calls[2]
     users = {use.owner.operation for value in last.results for use in value.uses}
     behind = [user for user in users if len(users) == len(last.results) == 1 and _moves(user, groups) and len(user.results) == 1]
