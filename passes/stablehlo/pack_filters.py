@@ -30,12 +30,12 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.init_function import entry, known_values
-from ..common.rewriting import holder, value_of, walk
+from ..common.rewriting import holder, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, is_channels_last
-from .support.panels import lane_elements, panel_columns
+from .support.panels import in_panels, lane_elements, panel_columns, seen_unpacked
 
 
 @register_pass("pack-filters", "blocks bound weights of convolutions", ops=("stablehlo.convolution",))
@@ -58,27 +58,7 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
             continue
         if (weights, width, count) not in packed:
             with op.location, ir.InsertionPoint(holder(op, weights)):
-                packed[weights, width, count] = _packed(weights, width, count)
+                packed[weights, width, count] = in_panels(weights, width, count)
         with op.location, ir.InsertionPoint(op):
-            op.operands[1] = _unpacked(packed[weights, width, count], build.shape_of(weights))
+            op.operands[1] = seen_unpacked(packed[weights, width, count], build.shape_of(weights))
 
-
-def _packed(weights: ir.Value, block: int, count: int) -> ir.Value:
-    """[blocks, taps…, channels / count, block, count] of [taps…, channels, features]; no last dimension for a count of 1."""
-    *taps, channels, features = build.shape_of(weights)
-    blocks, rank = -(-features // block), len(taps)
-    padded = build.pad_with_zeros(weights, [0] * (rank + 2), [*[0] * (rank + 1), blocks * block - features])
-    depth = [channels] if count == 1 else [channels // count, count]
-    blocked = build.reshape(padded, [*taps, *depth, blocks, block])
-    inside = rank + len(depth)
-    turned = build.transpose(blocked, [inside, *range(rank + 1), inside + 1, *range(rank + 1, inside)])
-    return value_of("stablehlo.optimization_barrier", turned.type, [turned])
-
-
-def _unpacked(packed: ir.Value, shape: list[int]) -> ir.Value:
-    """The weights [taps…, channels, features] of that."""
-    inner, extents = len(shape) - 1, build.shape_of(packed)
-    inside = range(inner + 2, len(extents))  # the elements of a lane
-    innermost = build.transpose(packed, [*range(1, inner + 1), *inside, 0, inner + 1])
-    flat = build.reshape(innermost, [*shape[:-1], extents[0] * extents[inner + 1]])
-    return build.slice_(flat, [0] * len(shape), shape)

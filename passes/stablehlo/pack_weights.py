@@ -1,14 +1,24 @@
 """pack-weights: dots with a bound weight matrix read it in blocks of columns, which the kernel then reads from front to back.
 
 Before:
-    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<256x1024xf32>, tensor<1000x1024xf32>) -> tensor<256x1000xf32>
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<256x1024xf32>, tensor<1024x1024xf32>) -> tensor<256x1024xf32>
 After:                                                                  // %w: bound; block = 64, on AVX-512
-    %p = stablehlo.pad %w …                                             // 1000 → 1024 columns of the result
-    %r = stablehlo.reshape %p : … -> tensor<16x64x1024xf32>
+    %r = stablehlo.reshape %w : … -> tensor<16x64x1024xf32>
     %t = stablehlo.transpose %r, dims = [0, 2, 1] : … -> tensor<16x1024x64xf32>
     %d = stablehlo.dot_general %x, %t, contracting_dims = [1] x [1] : … -> tensor<256x16x64xf32>
-    %u = stablehlo.reshape %d : … -> tensor<256x1024xf32>
-    %0 = stablehlo.slice %u [0:256, 0:1000]
+    %0 = stablehlo.reshape %d : … -> tensor<256x1024xf32>
+
+Where the last block is not whole, the dot reads the columns that there are as an index of the blocks, as pack-filters' convolutions do:
+
+    %p = stablehlo.pad %w …                                             // 1000 → 1024 columns
+    …                                                                   // blocked as above
+    %b = stablehlo.optimization_barrier %t : tensor<16x1024x64xf32>
+    %u = stablehlo.transpose %b, dims = [1, 0, 2] : … -> tensor<1024x16x64xf32>
+    %v = stablehlo.reshape %u : … -> tensor<1024x1024xf32>
+    %s = stablehlo.slice %v [0:1024, 0:1000]
+    %0 = stablehlo.dot_general %x, %s, contracting_dims = [1] x [0] : … -> tensor<256x1000xf32>
+
+Other elements than f32 and f64, and weights of loops, are multiplied with the zeros behind them, and the result is sliced.
 
 A block of f32 or f64 is as wide as the accumulators of a row (on AVX2 16 columns of f32): a kernel reads all of what it passes over. Others
 have 64 columns.
@@ -45,7 +55,7 @@ from ..registry import register_pass
 from .rules.loops import find_counter
 from .support import build
 from .support.dimensions import DotDims
-from .support.panels import are_split, lane_elements, panel_columns
+from .support.panels import are_split, in_panels, lane_elements, panel_columns, seen_unpacked
 
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
@@ -69,7 +79,9 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
             found = block or _width(op), 1
             if _rows(op) <= _least_rows(op, min_rows) or _columns(op) < found[0]:
                 continue
-        if op.operands[1] in bound:
+        if op.operands[1] in bound and _columns(op) % found[0] and panel_columns(op):
+            _see_packed(op, found[0], packed)
+        elif op.operands[1] in bound:
             _pack(op, *found, packed)
         elif _stays(op, target, wishes):
             kind = str(op.operands[1].type)
@@ -166,6 +178,21 @@ def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value,
         product = new.emit(op, lhs, packed[key], build.tensor([*shape[:-1], blocks, block], element))
         flat = build.reshape(product, [*shape[:-1], blocks * block])
         replace(op, [build.slice_(flat, [0] * len(shape), shape)])
+
+
+def _see_packed(op: ir.Operation, block: int, packed: dict[tuple[ir.Value, int, int, int], ir.Value]) -> None:
+    """The last panel is not whole: the dot reads the columns that there are, as an index of the panels."""
+    lhs, rhs = op.operands
+    dims, shape = DotDims.of(op), build.shape_of(op.results[0])
+    depth = dims.contracting[1][0]
+    key = rhs, dims.free(1)[0], block, 1
+    if key not in packed:
+        with op.location, ir.InsertionPoint(holder(op, rhs)):
+            packed[key] = in_panels(rhs if depth == 0 else build.transpose(rhs, [1, 0]), block)
+    with op.location, ir.InsertionPoint(op):
+        weight = seen_unpacked(packed[key], [build.shape_of(rhs)[depth], shape[-1]])
+        new = DotDims(dims.batch, (dims.contracting[0], (0,)), dims.ranks)
+        replace(op, [new.emit(op, lhs, weight, ir.RankedTensorType(op.results[0].type))])
 
 
 def _joined(blocked: ir.Value, count: int) -> ir.Value:

@@ -157,3 +157,31 @@ def test_bound_weights_in_panels(threads):
         hloom.set_threads(before)
     for y, (x, w, b) in zip(found, layers):
         np.testing.assert_allclose(y, x @ w.T + b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(17, 45, 77), (96, 300, 100), (3, 64, 196), (1, 130, 1000), (70, 24, 65)])
+def test_last_panel_of_a_weight(rows, depth, columns, threads, tmp_path):
+    """It has fewer columns than the others: nothing behind them is computed, and what follows the product is in its kernel."""
+    text = f"""
+      func.func @main(%x: tensor<{rows}x{depth}xf32>, %w: tensor<{columns}x{depth}xf32> {{hloom.bound}}, %b: tensor<{columns}xf32>)
+          -> tensor<{rows}x{columns}xf32> {{
+        %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+          : (tensor<{rows}x{depth}xf32>, tensor<{columns}x{depth}xf32>) -> tensor<{rows}x{columns}xf32>
+        %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<{columns}xf32>) -> tensor<{rows}x{columns}xf32>
+        %2 = stablehlo.add %0, %1 : tensor<{rows}x{columns}xf32>
+        return %2 : tensor<{rows}x{columns}xf32>
+      }}"""
+    generator = np.random.default_rng(columns)
+    x, w, b = (generator.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (columns, depth), columns))
+    before = hloom.get_threads()
+    hloom.set_threads(threads)
+    try:
+        exe = compiled(text, tmp_path)
+        exe.bind({1: w})
+        found = exe(x, b)
+    finally:
+        hloom.set_threads(before)
+    np.testing.assert_allclose(found, x @ w.T + b, rtol=0, atol=1e-4)
+    tiled = next(tmp_path.glob("*-tiled.mlir")).read_text()
+    assert tiled.count("func.func private @fusion_") == 1

@@ -83,8 +83,8 @@ def captures(op: ir.Operation) -> list[ir.Value]:
     return [] if op.name in CONTROL else captured_values(op)
 
 
-def _unpacks_filter(op: ir.Operation) -> bool:
-    """Whether a transpose of an argument, split from there on, is read by convolutions as their weights: an index of what is packed."""
+def _unpacks_weights(op: ir.Operation) -> bool:
+    """Whether a transpose of an argument, split from there on, is read by convolutions or dots as their weights: an index of what is packed."""
     if op.name != "stablehlo.transpose" or not is_block_argument(op.operands[0]):
         return False
     uses = list(op.results[0].uses)
@@ -95,7 +95,7 @@ def _unpacks_filter(op: ir.Operation) -> bool:
         user = use.owner.operation
         if user.name in ("stablehlo.reshape", "stablehlo.slice"):
             uses += list(user.results[0].uses)
-        elif user.name != "stablehlo.convolution" or use.operand_number != 1:
+        elif user.name not in ("stablehlo.convolution", "stablehlo.dot_general") or use.operand_number != 1:
             return False
     return True
 
@@ -184,7 +184,7 @@ class _Reader:
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and (op.attributes["value"].is_splat or _tells_places(op))
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
-        if draft.name in FREE or sees_floats(op) or _unpacks_filter(op):
+        if draft.name in FREE or sees_floats(op) or _unpacks_weights(op):
             return True
         if op.name == "stablehlo.convert" and operands[0].bits < results[0].bits:
             types = operands[0].element, results[0].element

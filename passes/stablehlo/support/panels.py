@@ -7,6 +7,8 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ...common.contraction import block_columns
+from ...common.rewriting import value_of
+from . import build
 from .build import element_of
 
 
@@ -32,3 +34,25 @@ def are_split(op: ir.Operation) -> bool:
     """Whether pairs of a dot's bf16, which no instruction multiplies, are split in registers (narrow_instructions.py)."""
     target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
     return elements == ["bf16", "bf16"] and not target.bf16_dot and not target.amx_bf16 and target.machine == "x86_64"
+
+
+def in_panels(weights: ir.Value, block: int, count: int = 1) -> ir.Value:
+    """[blocks, taps…, channels / count, block, count] of [taps…, channels, features]; no last dimension for a count of 1. An end of what
+    is done once: split-init drops the barrier."""
+    *taps, channels, features = build.shape_of(weights)
+    blocks, rank = -(-features // block), len(taps)
+    padded = build.pad_with_zeros(weights, [0] * (rank + 2), [*[0] * (rank + 1), blocks * block - features])
+    depth = [channels] if count == 1 else [channels // count, count]
+    blocked = build.reshape(padded, [*taps, *depth, blocks, block])
+    inside = rank + len(depth)
+    turned = build.transpose(blocked, [inside, *range(rank + 1), inside + 1, *range(rank + 1, inside)])
+    return value_of("stablehlo.optimization_barrier", turned.type, [turned])
+
+
+def seen_unpacked(packed: ir.Value, shape: list[int]) -> ir.Value:
+    """The weights [taps…, channels, features] of that: views, which the planner clones into the kernel that reads them."""
+    inner, extents = len(shape) - 1, build.shape_of(packed)
+    inside = range(inner + 2, len(extents))  # the elements of a lane
+    innermost = build.transpose(packed, [*range(1, inner + 1), *inside, 0, inner + 1])
+    flat = build.reshape(innermost, [*shape[:-1], extents[0] * extents[inner + 1]])
+    return build.slice_(flat, [0] * len(shape), shape)

@@ -1,14 +1,17 @@
 // RUN: hloom-opt %s --split-input-file --pack-weights=block=4 | filecheck %s
 
-// Changed: Columns that fill no block are padded, and cut off again.
+// Changed: Columns that fill no block: the dot reads those that there are as an index of the blocks.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:.*]]: tensor<16x3xf32>, %[[W:.*]]: tensor<6x3xf32> {hloom.bound}
-// CHECK: %[[P:.*]] = stablehlo.pad %[[W]], %{{.*}}, low = [0, 0], high = [2, 0]
-// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<8x3xf32>) -> tensor<2x4x3xf32>
-// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [0, 2, 1] : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>
-// CHECK: %[[D:.*]] = stablehlo.dot_general %[[X]], %[[T]], contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<2x3x4xf32>) -> tensor<16x2x4xf32>
-// CHECK: %[[F:.*]] = stablehlo.reshape %[[D]] : (tensor<16x2x4xf32>) -> tensor<16x8xf32>
-// CHECK: stablehlo.slice %[[F]] [0:16, 0:6]
+// CHECK: %[[K:.*]] = stablehlo.transpose %[[W]], dims = [1, 0]
+// CHECK: %[[P:.*]] = stablehlo.pad %[[K]], %{{.*}}, low = [0, 0], high = [0, 2]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<3x8xf32>) -> tensor<3x2x4xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [1, 0, 2] : (tensor<3x2x4xf32>) -> tensor<2x3x4xf32>
+// CHECK: %[[B:.*]] = stablehlo.optimization_barrier %[[T]]
+// CHECK: %[[U:.*]] = stablehlo.transpose %[[B]], dims = [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+// CHECK: %[[F:.*]] = stablehlo.reshape %[[U]] : (tensor<3x2x4xf32>) -> tensor<3x8xf32>
+// CHECK: %[[S:.*]] = stablehlo.slice %[[F]] [0:3, 0:6]
+// CHECK: stablehlo.dot_general %[[X]], %[[S]], contracting_dims = [1] x [0] : (tensor<16x3xf32>, tensor<3x6xf32>) -> tensor<16x6xf32>
 func.func @main(%x: tensor<16x3xf32>, %w: tensor<6x3xf32> {hloom.bound}) -> tensor<16x6xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<16x3xf32>, tensor<6x3xf32>) -> tensor<16x6xf32>
   return %0 : tensor<16x6xf32>
