@@ -17,7 +17,9 @@ SHALLOW = 8
 """Sums of so few steps store about as often as they load: their results are computed line by line, as those of elementwise ops are."""
 PANEL_STEPS = 512
 """Of a sum so long that no panel of all its steps fits the cache, so many are packed at a time: the panel stays in L2 beside the rows, and
-each result is loaded and stored once for it."""
+each result is loaded and stored once for it. So it is with rows that are read for several panels."""
+DEEP = 1024
+"""Sums of so many steps go over their operands once."""
 LIVE = "hloom.live"
 """Of a group of two contractions: [rows, columns, ahead]. What lies between them is zero, in row r, from column r + ahead on."""
 _MOST_ROWS = 12
@@ -123,6 +125,12 @@ def block_registers(target: TargetView, outputs: int = 1) -> int:
 def block_columns(target: TargetView, elements: ir.Type) -> int:
     """Columns of a block of accumulators."""
     return block_registers(target) * target.lanes(8 * element_bytes(elements))
+
+
+def sums_in_parts(rows: int, depth: int, size: int, target: TargetView) -> bool:
+    """Whether sums of `depth` steps, of elements of `size` bytes, are so long that `rows` of the left operand take more than a quarter of
+    L2, which holds panels and results beside them."""
+    return depth > DEEP and 4 * rows * depth * size > target.l2_bytes
 
 
 def reuses_all_inputs(op: TileOp) -> bool:

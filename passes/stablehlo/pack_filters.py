@@ -61,4 +61,3 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
                 packed[weights, width, count] = in_panels(weights, width, count)
         with op.location, ir.InsertionPoint(op):
             op.operands[1] = seen_unpacked(packed[weights, width, count], build.shape_of(weights))
-

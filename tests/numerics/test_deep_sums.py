@@ -24,6 +24,21 @@ def test_products_of_many_rows(target: str, depth: int, rows: int, columns: int)
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(130, 1500, 200), (150, 2049, 64), (67, 4100, 132), (700, 1025, 320)])
+@pytest.mark.parametrize("bound", [True, False])
+def test_rows_of_many_steps(target: str, rows: int, depth: int, columns: int, bound: bool) -> None:
+    """Rows that L2 does not hold are read part by part for all columns of a tile; the last part is shorter."""
+    generator = np.random.default_rng(rows)
+    x, w, bias = (generator.standard_normal(shape, np.float32) for shape in ((rows, depth), (depth, columns), columns))
+    executable = hloom.compile(
+        lambda x, w, bias: jnp.maximum(x @ w / 64 + bias, 0), x, w, bias, target=target, bind={1: w} if bound else None
+    )
+    found = executable(x, bias) if bound else executable(x, w, bias)
+    expected = np.maximum(x.astype(np.float64) @ w / 64 + bias, 0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("depth", "rows", "columns"), [(8705, 20, 64), (9000, 33, 70), (16896, 150, 24), (20001, 8, 250)])
 @pytest.mark.parametrize("form", ["mk,kn->mn", "mk,nk->mn", "km,nk->mn", "km,kn->mn"])
 def test_sums_longer_than_a_panel(target: str, form: str, depth: int, rows: int, columns: int) -> None:

@@ -84,7 +84,7 @@ def captures(op: ir.Operation) -> list[ir.Value]:
 
 
 def _unpacks_weights(op: ir.Operation) -> bool:
-    """Whether a transpose of an argument, split from there on, is read by convolutions or dots as their weights: an index of what is packed."""
+    """Whether a transpose of an argument, split from there on, is read by convolutions or dots as weights: an index of what is packed."""
     if op.name != "stablehlo.transpose" or not is_block_argument(op.operands[0]):
         return False
     uses = list(op.results[0].uses)

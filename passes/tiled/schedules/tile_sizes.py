@@ -26,6 +26,7 @@ from ...common.contraction import (
     integer_product,
     is_contraction,
     multiplies_bf16,
+    sums_in_parts,
 )
 from .chained import chained, chained_schedule
 from .convolution import convolution_schedule, has_windows
@@ -46,6 +47,7 @@ _LEAST_COLUMNS = 32
 _SPLIT_ROWS = 24
 """At least, of a product whose weights are split in registers: fewer would read these too often."""
 _TILES_A_CORE = 4
+_MOST_PANELS = 4
 
 
 def choose_tile_sizes(axes: Axes, target: TargetView) -> dict[int, int]:
@@ -221,20 +223,27 @@ def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, 
 
 def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int) -> tuple[int, int]:
     """Columns and rows of a tile that is computed in blocks of registers. Tiles are larger where all cores still get some: they have all
-    rows, if these are few or half of L2 holds what is read of them, and twice as many columns. A sum that is packed part by part is packed
-    once for the rows of a tile: these are as many as half of L2 holds."""
+    rows, if these are few or half of L2 holds what is read of them, and several panels of columns. A sum that is packed part by part is
+    packed once for the rows of a tile: these are as many as half of L2 holds. Where rows are read part by part (deep_sums.py), L2 holds
+    a part of them, and the results of all columns."""
     kinds = {ir.RankedTensorType(value.type).element_type for value in [*hero.inputs[:2], *hero.inits]}
     size = element_bytes(kinds.pop()) if len(kinds) == 1 else 0
     if _is_split(hero, target):
         return _TILE_COLUMNS, max(_SPLIT_ROWS, target.l2_bytes // 2 // (4 * depth))
     if size < 4:
         return _narrow_tile(hero, target, depth)
+    panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
+    along = innermost(hero, 0)
+    if along is not None and not hero.parallel[hero.axes.index(along)] and sums_in_parts(rows, depth, size, target):
+        most, least = target.l2_bytes // 8 // (size * PANEL_STEPS), least // 2
+        high = rows if rows <= most else even_size(rows, most)
+        several = min(panels * ceil(rows / high) // least, target.l2_bytes // 4 // (size * high * _TILE_COLUMNS))
+        return _TILE_COLUMNS * max(1, several), high
     in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes
     most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * (PANEL_STEPS if in_parts else depth)))
-    panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
     high = rows if rows <= most and panels >= least else most if in_parts and ceil(rows / most) * panels >= least else _TILE_ROWS
-    many = ceil(rows / high) * panels // 2 >= _TILES_A_CORE * target.cores
-    return _TILE_COLUMNS * (2 if many else 1), high
+    several = ceil(rows / high) * panels // least
+    return _TILE_COLUMNS * max(1, min(_MOST_PANELS, several)), high
 
 
 def _narrow_tile(hero: TileOp, target: TargetView, depth: int) -> tuple[int, int]:

@@ -77,7 +77,8 @@ def takes_after(work: Work, vector: int | None, after: Sequence[Work], target: T
         return False
     assert vector is not None
     jam = jam_loop(work, vector)
-    return steps_inside(work, jam) is None and part_of_panels(work, vector, jam, target) is None and not streams(work, vector, jam, target)
+    in_parts = steps_inside(work, jam, target) is not None or part_of_panels(work, vector, jam, target) is not None
+    return not in_parts and not streams(work, vector, jam, target)
 
 
 def contraction_loop(work: Work, target: TargetView) -> int | None:
@@ -171,7 +172,7 @@ class _Contraction:
                 self._lines(fixed, self.vector, count)
                 return
             columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
-            deep = steps_inside(self.work, self.jam) if self.step is None else None
+            deep = steps_inside(self.work, self.jam, self.target) if self.step is None else None
             steps = STREAMED_ROWS if streaming else part or deep
             self._in_parts(columns, steps, partial(self._pack, fixed, self.vector, count) if part else None) if steps else columns()
 
@@ -303,7 +304,7 @@ class _Contraction:
             indices = [taps[d] - moves[d] if d in moves else taps[d] for d in self.reduced]
             if self.jam is not None:
                 summed = {d: (span, taps[d]) for d, span in zip(self.reduced, loops)}
-                prefetch_behind(work, self.jam, rows, self._point(fixed, start, lanes, row, indices), summed, self.target)
+                prefetch_behind(work, self.jam, rows, self._point(fixed, start, lanes, row, indices), summed, self.target, self.inside)
             for u in range(rows):
                 sums = values[u * outputs : (u + 1) * outputs]
                 if self._exists(row + u, taps):

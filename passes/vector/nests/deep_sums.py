@@ -3,26 +3,30 @@ as the gradients of convolutions and products by their weights.
 
     dw[kh, kw, ci, co] = sum over n, h, w of x[n, h + kh, w + kw, ci] * dy[n, h, w, co]
     dw[i, o] = sum over m of x[m, i] * dy[m, o]
+    y[m, o] = sum over k of x[m, k] * w[k, o]           thousands of k, for several panels of columns
 
-The first loop then goes outside the blocks of results, which wait in the cache: an image of both operands, or some rows, are read by all of
-them.
+The first loop then goes outside the blocks of results, which wait in the cache: an image of both operands, some rows, or some steps of all
+rows of a tile, are read by all of them.
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView
+
 from ...common.affine import dim_position, used_dims
+from ...common.contraction import DEEP, PANEL_STEPS, block_columns, sums_in_parts
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .work import Work, stride_along
 
 _INSIDE = 128
 """A sum of fewer elements is too short to be worth the loads and stores of its result."""
-_DEEP = 1024
 
 
-def steps_inside(work: Work, jam: int | None) -> int | None:
+def steps_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
     """Of a product, of which the first reduced loop should run outside the blocks of results: how many of its steps inside them. None of
     others, and where that loop moves a window.
     """
@@ -33,10 +37,12 @@ def steps_inside(work: Work, jam: int | None) -> int | None:
     extent = work.extents[first]
     assert isinstance(extent, int)
     inside = prod(size_bound(work.extents[d]) for d in others)
-    if extent * inside <= _DEEP:
+    if extent * inside <= DEEP:
         return None
     if not others:
-        return None if _is_contiguous(work, jam, first) else _INSIDE
+        if not _is_contiguous(work, jam, first):
+            return _INSIDE
+        return PANEL_STEPS if _reads_again(work, jam, extent, target) else None
     return 1 if inside > _INSIDE else None
 
 
@@ -48,6 +54,13 @@ def loop_outside(work: Work) -> int | None:
     extent = work.extents[first]
     moves_window = any(first in used_dims(e) and dim_position(e) is None for m in work.maps for e in m.results)
     return None if moves_window or not isinstance(extent, int) or extent == 1 else first
+
+
+def _reads_again(work: Work, jam: int, depth: int, target: TargetView) -> bool:
+    """Whether the jammed rows are read for several blocks of columns, and L2 does not hold all of their steps."""
+    columns = prod(size_bound(extent) for d, extent in enumerate(work.extents) if work.parallel[d] and d != jam)
+    element = next(source.element for source in work.inputs if isinstance(source, Storage))
+    return columns > block_columns(target, element) and sums_in_parts(size_bound(work.extents[jam]), depth, element_bytes(element), target)
 
 
 def _is_contiguous(work: Work, jam: int, summed: int) -> bool:

@@ -61,7 +61,7 @@ def rows_packable(work: Work, number: int, vector: int, jam: int, target: Target
     would read every step from a page and a cache set of its own. A longer sum goes outside the blocks instead (deep_sums.py). The panels
     of all operands have room together."""
     storage, m = work.inputs[number], work.maps[number]
-    if not isinstance(storage, Storage) or stride_along(m, storage, jam) != 1 or steps_inside(work, jam) is not None:
+    if not isinstance(storage, Storage) or stride_along(m, storage, jam) != 1 or steps_inside(work, jam, target) is not None:
         return False
     apart = max((stride_along(m, storage, d) or 0 for d, parallel in enumerate(work.parallel) if not parallel), default=0)
     if apart * element_bytes(storage.element) < _PAGE_BYTES // 2 or size_bound(work.extents[vector]) < _LEAST_COLUMNS:
@@ -98,7 +98,7 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     if fits:
         return extents[0]
     long = len(reduced) == 1 and loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
-    return PANEL_STEPS if long and (steps[vector] != 1 or steps_inside(work, jam) is None) else None
+    return PANEL_STEPS if long and (steps[vector] != 1 or steps_inside(work, jam, target) is None) else None
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:

@@ -70,33 +70,33 @@ module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, v
 
   // Rows that the last-level cache does not hold beside much else are read once: all panels of each tile of rows.
   // CHECK-LABEL: func.func @far_rows(
-  // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (40000, 200)
-  func.func @far_rows(%x: tensor<40000x64xf32>, %w: tensor<13x64x16xf32>) -> tensor<40000x200xf32> {
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (40000, 400)
+  func.func @far_rows(%x: tensor<40000x64xf32>, %w: tensor<25x64x16xf32>) -> tensor<40000x400xf32> {
     %zero = arith.constant 0.0 : f32
-    %e = tensor.empty() : tensor<40000x200xf32>
-    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<40000x200xf32>) -> tensor<40000x200xf32>
-    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<40000x64xf32>, tensor<13x64x16xf32>) outs(%f : tensor<40000x200xf32>) {
+    %e = tensor.empty() : tensor<40000x400xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<40000x400xf32>) -> tensor<40000x400xf32>
+    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<40000x64xf32>, tensor<25x64x16xf32>) outs(%f : tensor<40000x400xf32>) {
     ^bb0(%p: f32, %q: f32, %acc: f32):
       %0 = arith.mulf %p, %q : f32
       %1 = arith.addf %acc, %0 : f32
       linalg.yield %1 : f32
-    } -> tensor<40000x200xf32>
-    return %m : tensor<40000x200xf32>
+    } -> tensor<40000x400xf32>
+    return %m : tensor<40000x400xf32>
   }
 
   // Others are read again for each block of columns.
   // CHECK-LABEL: func.func @near_rows(
-  // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 20000)
-  func.func @near_rows(%x: tensor<20000x64xf32>, %w: tensor<13x64x16xf32>) -> tensor<20000x200xf32> {
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (400, 20000)
+  func.func @near_rows(%x: tensor<20000x64xf32>, %w: tensor<25x64x16xf32>) -> tensor<20000x400xf32> {
     %zero = arith.constant 0.0 : f32
-    %e = tensor.empty() : tensor<20000x200xf32>
-    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20000x200xf32>) -> tensor<20000x200xf32>
-    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<20000x64xf32>, tensor<13x64x16xf32>) outs(%f : tensor<20000x200xf32>) {
+    %e = tensor.empty() : tensor<20000x400xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20000x400xf32>) -> tensor<20000x400xf32>
+    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<20000x64xf32>, tensor<25x64x16xf32>) outs(%f : tensor<20000x400xf32>) {
     ^bb0(%p: f32, %q: f32, %acc: f32):
       %0 = arith.mulf %p, %q : f32
       %1 = arith.addf %acc, %0 : f32
       linalg.yield %1 : f32
-    } -> tensor<20000x200xf32>
-    return %m : tensor<20000x200xf32>
+    } -> tensor<20000x400xf32>
+    return %m : tensor<20000x400xf32>
   }
 }
