@@ -29,6 +29,7 @@ def compile(
     policy: PolicySource | None = None,
     verify: bool = False,
     tune: bool | float = False,
+    profile: bool = False,
     dynamic_shapes: Any = None,
     shapes: Sequence[Any] = (),
     most: int = MOST,
@@ -44,8 +45,8 @@ def compile(
     behind it as the PTX that a GPU would get. `policy` overrides what cost decides (docs/policy.md): a Policy, a dictionary or the path of
     a TOML file. `verify` runs the program once on the example inputs beside eager PyTorch, jax.jit or the reference interpreter, and
     raises VerificationError where they differ. `tune` measures on this machine what else the planner could have decided (docs/tuning.md),
-    for a minute or so many seconds; a `policy` that is the path of no file yet is written there, and read the next time.
-    Raises CompileErrors.
+    for a minute or so many seconds; a `policy` that is the path of no file yet is written there, and read the next time. `profile`: the
+    program measures its steps, and `exe.profile(*inputs)` tells where the time goes. Raises CompileErrors.
 
     A program of open shapes (`?` in StableHLO, jax.export.symbolic_shape in JAX, torch.export's Dim) is compiled for each set of shapes
     when it is called with it, and once; the last `most` are kept. `shapes` lists sets of shapes to compile in the background;
@@ -56,7 +57,7 @@ def compile(
     """
     if tune is False:
         policy = None if policy is None else Policy.of(policy)
-    options: dict[str, Any] = {"target": target, "policy": policy, "verify": verify, "tune": tune}
+    options: dict[str, Any] = {"target": target, "policy": policy, "verify": verify, "tune": tune, "profile": profile}
     if isinstance(source, Mapping):
         from .entries import compile_entries
 
@@ -75,6 +76,7 @@ def _compiled(
     *,
     verify: bool,
     tune: bool | float = False,
+    profile: bool = False,
     kwargs: Mapping[str, Any] | None = None,
     shapes: Sequence[Any] = (),
     most: int = MOST,
@@ -85,7 +87,7 @@ def _compiled(
     if isinstance(program, OpenProgram):
         from .dynamic import dynamic_executable  # a program of known shapes needs none of it
 
-        return dynamic_executable(program, name_of(source), **options, verify=verify, shapes=shapes, most=most)
+        return dynamic_executable(program, name_of(source), **options, profile=profile, verify=verify, shapes=shapes, most=most)
     if shapes:
         raise InvalidProgramError("shapes= is for programs of open shapes; this one's are all known", remedy="leave it out")
     found = None
@@ -94,7 +96,7 @@ def _compiled(
 
         found = tuned(program, name_of(source), tune, inputs=example_inputs(source, examples, kwargs or {}), **options)
         options["policy"] = found.policy
-    compilation = Compilation.of_program(program, name_of(source), **options, keep_original=verify)
+    compilation = Compilation.of_program(program, name_of(source), **options, profile=profile, keep_original=verify)
     exe = compilation.executable()
     if found is not None:
         exe.program.manifest["report"]["tuning"] = found.report

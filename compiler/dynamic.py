@@ -28,6 +28,7 @@ def dynamic_executable(
     bind: Mapping[int | str, Any] | None = None,
     policy: PolicySource | None = None,
     verify: bool = False,
+    profile: bool = False,
     shapes: Sequence[Any] = (),
     most: int = MOST,
 ) -> DynamicExecutable:
@@ -41,7 +42,8 @@ def dynamic_executable(
 
     def make(wanted: Shapes) -> Any:
         source = specialised_program(program, program.all_shapes(wanted, bound))
-        made = Compilation.of_program(source, name, target=target, bind=values, policy=policy, kept=not verify, keep_original=verify)
+        options = {"policy": policy, "profile": profile, "kept": not verify, "keep_original": verify}
+        made = Compilation.of_program(source, name, target=target, bind=values, **options)
         artifact = made.artifact()
         if verify:
             _verify(artifact, made)

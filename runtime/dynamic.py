@@ -28,6 +28,7 @@ from .errors import NotBoundError, ShapeError
 from .executable import Executable
 from .forking import process_lock
 from .open_shapes import Interface, Shapes
+from .profile import Profile, profile
 from .report import Report
 
 MOST = 64
@@ -108,6 +109,11 @@ class DynamicExecutable:
         return found.exe
 
     # Specialising.
+
+    def profile(self, *inputs: Any, calls: int = 10, **keywords: Any) -> Profile:
+        """As an Executable's, of the program for the shapes of these inputs."""
+        leaves = self._leaves(inputs, keywords)
+        return profile(self._of(leaves), leaves, calls)
 
     def specialise(self, *sets: Any, wait: bool = True, progress: Progress | None = None) -> list[Executable]:
         """Compiles for these sets of shapes where that was not done, and gives back their Executables; in the background if not `wait`.

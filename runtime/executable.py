@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .layouts import as_it_lies, as_seen
 from .program import Device, LoadedProgram
 from .report import Report
 from .state import State
+
+if TYPE_CHECKING:
+    from .profile import Profile
 
 _DEVICES = {"cpu": ("cpu", "CpuDevice"), "cuda": ("cuda.device", "CudaDevice")}
 """Module and class of the device of each kind of target."""
@@ -185,6 +188,15 @@ class Executable:
             if self._state is not None:
                 kept.update(self._state.blobs())
         return Artifact(self.program.manifest, {**self.program.blobs, **kept})
+
+    def profile(self, *inputs: Any, calls: int = 10, **keywords: Any) -> Profile:
+        """Where the time of a call goes: `print(exe.profile(x))`. Measures so many calls of a program compiled with `profile=True`.
+
+        Raises ExecutionError for others.
+        """
+        from .profile import profile  # few programs are measured
+
+        return profile(self, self._leaves(inputs, keywords), calls)
 
     @property
     def report(self) -> Report:

@@ -30,7 +30,7 @@ from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable
 from hloom.runtime.library import get_threads, set_threads
 from hloom.runtime.loading import loaded
-from hloom.runtime.profile import write_trace
+from hloom.runtime.profile import profile
 
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules
 from ._counters import print_counters
@@ -64,7 +64,9 @@ def _parser() -> ToolParser:
     parser.add_argument("--output", action="append", default=[], metavar="@FILE.npy", help="where to write a result, in order; - prints it")
     parser.add_argument("--benchmark", action="store_true", help="time calls (with --threads threads)")
     parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long to time")
-    parser.add_argument("--profile", metavar="FILE", help="time every step of a few calls and write a trace for ui.perfetto.dev")
+    parser.add_argument(
+        "--profile", metavar="FILE", help="time every step of a few calls, print a table, and write a trace for ui.perfetto.dev"
+    )
     simulated = f"run the kernels on a simulated GPU, and print what they did; --target={_SIMULATED} if none is given"
     parser.add_argument("--simulate", action="store_true", help=simulated)
     parser.add_argument("--threads", type=int, help="threads a call may use")
@@ -208,14 +210,10 @@ class _Run:
         print(f"{len(times)} calls, {get_threads()} threads: min {low:.4f} ms, median {middle:.4f} ms, mean {mean:.4f} ms")
 
     def _profile(self, exe: Executable, inputs: Arrays) -> None:
-        outputs = exe.flat(inputs)
-        exe.device.measurements()
-        measured: list[tuple[int, int, int]] = []
-        for _ in range(_PROFILED_CALLS):
-            exe.flat(inputs, outputs)
-            measured += exe.device.measurements()
-        write_trace(self.options.profile, exe, measured)
-        print(f"{len(measured)} measurements of {_PROFILED_CALLS} calls in {self.options.profile}")
+        found = profile(exe, inputs, _PROFILED_CALLS)
+        found.write_trace(self.options.profile)
+        print(found)
+        print(f"{len(found.measurements)} measurements of {_PROFILED_CALLS} calls in {self.options.profile}")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from cuda_programs import artifact, kernel, loaded, tensor
 
+import hloom
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
 from hloom.runtime.errors import ExecutionError
@@ -60,6 +62,36 @@ def test_a_program_that_measures_nothing_is_told_so(tmp_path):
     exe(*INPUTS)
     with pytest.raises(ExecutionError, match="measures nothing"):
         write_trace(tmp_path / "trace.json", exe, [])
+    with pytest.raises(ExecutionError, match="measures nothing"):
+        exe.profile(*INPUTS)
+
+
+def test_a_profile_has_the_steps_of_a_call(tmp_path):
+    exe = hloom.compile(PROGRAM, profile=True)
+    found = exe.profile(*INPUTS, calls=3)
+    (tanh,) = [step for step in found.steps if step.name.startswith("tanh")]
+    (loop,) = [step for step in found.steps if step.name.startswith("while")]
+    assert (tanh.runs, tanh.inside, tanh.bytes) == (5, True, 512)
+    assert (loop.runs, loop.inside) == (1, False) and loop.seconds > tanh.seconds
+    assert [step.seconds for step in found.steps] == sorted((step.seconds for step in found.steps), reverse=True)
+    assert found.seconds == sum(step.seconds for step in found.steps if not step.inside)
+    assert any("tanh" in line and " 5 " in line for line in str(found).splitlines())
+    assert found.table(rows=1).endswith(f"in {len(found.steps) - 1} more")
+    found.write_trace(tmp_path / "trace.json")
+    assert len(slices(json.loads((tmp_path / "trace.json").read_text()))) == len(found.measurements)
+    with pytest.raises(ExecutionError, match="0 calls"):
+        exe.profile(*INPUTS, calls=0)
+
+
+def test_profiles_of_open_shapes_and_of_structures():
+    exe = hloom.compile(
+        "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { %0 = stablehlo.tanh %x : tensor<?xf32> return %0 : tensor<?xf32> }",
+        profile=True,
+    )
+    (step,) = exe.profile(np.ones(48, np.float32)).steps
+    assert step.bytes == 2 * 48 * 4
+    exe = hloom.compile(lambda d: jnp.sin(d["a"]), {"a": np.ones(4, np.float32)}, profile=True)
+    assert [step.runs for step in exe.profile({"a": np.ones(4, np.float32)}).steps] == [1]
 
 
 def test_events_of_a_graph_are_its_measurements():

@@ -27,22 +27,20 @@ def prefetch_behind(
     work: Work, jam: int, rows: int, point: Point, summed: dict[int, tuple[Taps, LinearIndex]], target: TargetView, inside: int = 0
 ) -> None:
     """What a block of `rows` rows of the loop `jam`, of which `point` is one, prefetches at a step of the `summed` loops: what each runs
-    over, and where it is. Of a sum that is done part by part the same part of that panel: `inside` steps, where its bounds are not known.
+    over, and where it is. Of a sum that is done part by part, `inside` steps each, the same part of that panel.
     Declined: sums over several loops, panels that leave no room for a second one in L2, what is on the stack."""
     height = work.extents[jam]
     loops = {d: (taps, at) for d, (taps, at) in summed.items() if taps != (0, 1)}
     if len(loops) != 1 or not isinstance(height, int):
         return
     ((depth, (taps, step)),) = loops.items()
-    steps = taps[1]
     total = work.extents[depth]
-    if not isinstance(total, int):
+    if not isinstance(taps, tuple) or not isinstance(total, int):
         return
-    if isinstance(steps, int):
-        lower = LinearIndex(constant=taps[0])
-        steps -= taps[0]
-    else:
-        lower, steps = LinearIndex.of(taps[0]), inside
+    steps = inside or taps[1]
+    if not isinstance(steps, int) or (not inside and taps[0] != 0):
+        return
+    place = step - taps[0]
     for m, source in zip(work.maps, work.inputs):
         if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:
             continue
@@ -55,6 +53,6 @@ def prefetch_behind(
             continue
         share = ceil(steps * wide / height)
         each = ceil(rows * wide / height)
-        first = address.uniform() + total * wide + point.indices[jam] * share + (step - lower) * (each - wide)
+        first = address.uniform() + total * wide + point.indices[jam] * share + place * (each - wide)
         for behind in range(0, each, target.cache_line_bytes // size):
             memref.prefetch(source.base, [(first + behind).address_in(source.base)], False, _KEEP_IN_ALL_CACHES, True)
