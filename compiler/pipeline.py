@@ -65,7 +65,16 @@ STAGES = (
     Stage(
         "fused",
         "every op in a named group",
-        ("fuse-loops", "plan-fusion", "join-contractions", "hoist-constant-groups", "repeat-reductions", "evaluate-init", "join-launches"),
+        (
+            "fuse-loops",
+            "plan-fusion",
+            "join-contractions",
+            "join-phases",
+            "hoist-constant-groups",
+            "repeat-reductions",
+            "evaluate-init",
+            "join-launches",
+        ),
     ),
     Stage(
         "lhlo",

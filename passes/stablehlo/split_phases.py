@@ -57,8 +57,10 @@ def _convolution(most: int, op: ir.Operation) -> Values:
         shape[phase.place] = phase.count
     values = [each or build.zero(shape, build.element_of(op.results[0])) for each in made]
     for phase in reversed(phases):  # the last one varies fastest
-        values = [_in_turn(values[n : n + phase.step], phase.place) for n in range(0, len(values), phase.step)]
-    return [build.slice_(values[0], [0] * (rank + 2), build.shape_of(op.results[0]))]
+        values = [_side_by_side(values[n : n + phase.step], phase.place) for n in range(0, len(values), phase.step)]
+    taken = {phase.place: phase.step for phase in phases}
+    turned = build.reshape(values[0], [extent * taken.get(place, 1) for place, extent in enumerate(shape)])
+    return [build.slice_(turned, [0] * (rank + 2), build.shape_of(op.results[0]))]
 
 
 class _Phases:
@@ -112,9 +114,8 @@ def _unreversed(op: ir.Operation, dims: ConvDims) -> ir.Value:
     return build.reverse(weights, turned) if turned else weights
 
 
-def _in_turn(values: Sequence[ir.Value], dimension: int) -> ir.Value:
-    """The tensor whose elements along a dimension are those of `values` in turn."""
+def _side_by_side(values: Sequence[ir.Value], dimension: int) -> ir.Value:
+    """The values side by side along a new dimension behind that one: with it they lie in turn."""
     shape = build.shape_of(values[0])
     apart = [build.reshape(value, [*shape[: dimension + 1], 1, *shape[dimension + 1 :]]) for value in values]
-    joined = build.concatenate(apart, dimension + 1)
-    return build.reshape(joined, [*shape[:dimension], shape[dimension] * len(values), *shape[dimension + 1 :]])
+    return build.concatenate(apart, dimension + 1)

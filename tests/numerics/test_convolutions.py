@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -208,6 +209,34 @@ def test_lines(target):
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
 def test_transposed(bound):
     check(TRANSPOSED, "cpu-avx2", bound)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_phases_of_one_group(target, threads):
+    """What follows a transposed convolution is computed where its phases are put in turn: scales, a residual, a concatenation."""
+
+    def layer(x, w, scale, skip, beside):
+        y = lax.conv_general_dilated(
+            x, w, (1, 1), ((1, 2), (1, 2)), lhs_dilation=(2, 2), dimension_numbers=("NHWC", "HWIO", "NHWC"), precision="highest"
+        )
+        return jnp.concatenate([jnp.maximum(y * scale + skip, 0.0), beside], 3)
+
+    draw = np.random.default_rng(0).standard_normal
+    shapes = (2, 9, 11, 16), (3, 3, 16, 24), (24,), (2, 18, 22, 24), (2, 18, 22, 5)
+    arrays = [draw(shape, np.float32) for shape in shapes]
+    with jax.enable_x64(True):
+        expected = np.asarray(layer(*(array.astype(np.float64) for array in arrays)))
+    exe = hloom.compile(layer, *arrays, target=target, bind={1: arrays[1]})
+    assert "FUSED_PHASES" in exe.report.text()
+    given = [array for number, array in enumerate(arrays) if number != 1]
+    before = hloom.get_threads()
+    hloom.set_threads(threads)
+    try:
+        found = exe(*given)
+    finally:
+        hloom.set_threads(before)
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
 def test_transposed_with_the_channels_first():

@@ -24,6 +24,7 @@ class Code(DecisionCode):
     FUSED_MULTI_REDUCE = "fused", "a row stays in the tile between its reduction and its use"
     FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
     FUSED_ATTENTION = "fused", "of join-contractions: two contractions and the rows between them, which stay in the tile"
+    FUSED_PHASES = "fused", "of join-phases: the phases of a transposed convolution, which stay in the tile that puts them in turn"
     FUSED_REPEATED = "fused", "of repeat-reductions: a small reduction that every tile of those that read it computes for itself"
     FUSED_LOOP = "fused", "of fuse-loops: a loop is one kernel, its carries scalars of each element"
     LOOP_HOISTED = "fused", "of hoist-products: what the turns of a loop multiply row by row is one product before it"

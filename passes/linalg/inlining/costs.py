@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ...common.byte_floats import sees_float
+from ...common.rewriting import defining_op
 from ..lowering.generic import Generic
 
 _CHEAP_MATH = {"absf", "absi", "floor", "ceil", "trunc", "roundeven", "copysign", "fma", "ctpop", "ctlz"}
@@ -25,7 +26,15 @@ def op_cost(op: ir.Operation) -> int:
         return 0
     if op.name.startswith("math."):
         return 1 if op.name[5:] in _CHEAP_MATH else 8 if op.name in ("math.sqrt", "math.rsqrt") else _MATH
+    if op.name == "tensor.extract" and all(_is_loop(index) for index in list(op.operands)[1:]):
+        return 1
     return _DEAR.get(op.name, 1)
+
+
+def _is_loop(index: ir.Value) -> bool:
+    """Whether it is a loop, or known: what is read there needs no address of its own."""
+    made = defining_op(index)
+    return made is not None and made.name in ("linalg.index", "arith.constant")
 
 
 def only_moves_or_extends(source: Generic) -> bool:

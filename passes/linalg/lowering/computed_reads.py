@@ -82,6 +82,8 @@ def _concatenate(low: Lowering, op: ir.Operation) -> None:
         point = [s.loop_index(d) for d in range(rank)]
 
         def piece(operand: ir.Value, start: int, extent: int) -> ir.Value:
+            if extent == 1:
+                return read_at(low, operand, [*point[:axis], s.index(0), *point[axis + 1 :]])
             local = s.op("arith.subi", point[axis], s.index(start)) if start else point[axis]
             if len(pieces) > 1:
                 local = s.clamp_index(local, 0, extent - 1)
