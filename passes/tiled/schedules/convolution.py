@@ -57,13 +57,19 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     sizes = {axis: 1 for axis in groups if axis in axes.tileable}
     if output[-1] in sizes:
         del sizes[output[-1]]
-        cut(sizes, axes, [output[-1]], _CHANNELS)
+        cut(sizes, axes, [output[-1]], _channels(axes.extent[output[-1]], hero, target))
     widths = panels(hero)
     sizes |= {axis: widths[axis] for axis in columns if axis in widths and axis in axes.tileable}
     cut(sizes, axes, [a for a in columns if a not in sizes], _BLOCK)
     line = axes.extent[lines[-1]] if lines else 1
     cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
     return {axis: sizes[axis] for axis in _order(hero, axes, sizes, lines, target)}
+
+
+def _channels(count: int, hero: TileOp, target: TargetView) -> int:
+    """Channels of a tile, at most: whole registers that divide all of them, if there is such a number."""
+    lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
+    return next((n for n in range(_CHANNELS // lanes * lanes, lanes, -lanes) if count % n == 0), _CHANNELS)
 
 
 def _order(hero: TileOp, axes: Axes, sizes: dict[int, int], lines: list[int], target: TargetView) -> list[int]:

@@ -32,6 +32,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
+from .channel_chunks import registers_of_channels
 from .deep_sums import steps_inside
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
@@ -176,7 +177,16 @@ class _Contraction:
             steps = STREAMED_ROWS if streaming else part or deep
             self._in_parts(columns, steps, partial(self._pack, fixed, self.vector, count) if part else None) if steps else columns()
 
-        nest_each([extents[d] for d in self.outer], at)
+        registers = registers_of_channels(self.work, self.vector, self.jam, self.target) if self.step is None else None
+        if registers is None:
+            nest_each([extents[d] for d in self.outer], at)
+            return
+
+        def lines(start: LinearIndex, lanes: Lanes) -> None:
+            nest_each([extents[d] for d in self.outer], lambda indices: self._rows(dict(zip(self.outer, indices)), start, lanes))
+
+        assert self.vector is not None
+        chunks(extents[self.vector], lane_count([self.work], self.vector, self.target, registers), self.one, lines)
 
     def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
         """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are

@@ -1,0 +1,69 @@
+"""Convolutions of one for each channel: chunks of channels outside the lines of a tile, where a chunk's windows stay in the first cache.
+
+    for c in chunks of channels: for lines of the tile: for u in blocks of pixels: the sums of the block
+
+Pixels and weights both lie along the lanes, so more registers of channels load as much for each product, and leave fewer pixels to a
+block, which its weights serve. A chunk is a cache line of channels, and the windows of a line of results are read from the first cache,
+most of them again for the next line; where pixels are so far apart that the processor does not follow single lines, or these would share
+the sets of the cache, a chunk is two cache lines.
+"""
+
+from __future__ import annotations
+
+from math import gcd, prod
+
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView
+
+from ...common.contraction import block_registers
+from ...common.linear_index import LinearIndex, linear_results
+from ...common.storage import Storage
+from ...common.tiled_function import size_bound
+from .work import Work, stride_along
+
+_FOLLOWED_BYTES = 1024
+"""Pixels no further apart are read a line at a time: the first cache's own prefetching follows strides of less than 2 KB."""
+_SHARE = 0.75
+"""Of the first cache for a window's lines; beside them are weights and results."""
+_SETS = 64
+"""Of the first cache, a page's cache lines."""
+
+
+def registers_of_channels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> int | None:
+    """The registers of a chunk of channels that goes over all lines of a tile, fewer than of other blocks; None where it is no such
+    convolution, or where the windows of a line leave the first cache before the next line reads them again."""
+    if vector is None or jam is None or len(work.inputs) != 2 or len(work.outputs) != 1:
+        return None
+    pixels, weights = work.inputs
+    if not all(isinstance(s, Storage) and stride_along(m, s, vector) == 1 for m, s in zip(work.maps, work.inputs)):
+        return None
+    assert isinstance(pixels, Storage) and isinstance(weights, Storage)
+    found = _window(work, pixels, jam) if stride_along(work.maps[1], weights, jam) == 0 else None
+    if found is None:
+        return None
+    window, apart = found
+    line, near = target.cache_line_bytes, _SHARE * target.l1_bytes
+    shared = gcd(apart // line, _SETS) if apart % line == 0 else 1
+    if apart <= _FOLLOWED_BYTES and window * line <= near / shared:
+        lines = 1
+    elif 2 * window * line <= near:
+        lines = 2
+    else:
+        return None
+    registers = max(1, lines * line // (work.lanes(target) * element_bytes(pixels.element)))
+    return registers if registers < block_registers(target, 1) else None
+
+
+def _window(work: Work, pixels: Storage, jam: int) -> tuple[int, int] | None:
+    """How many pixels the windows of a line of results read, of all their lines, and the bytes between two of a line. None where the jammed
+    loop moves no window."""
+    results = linear_results(work.maps[0], [LinearIndex({dim: 1}) for dim in range(work.maps[0].n_dims)])
+    moved = [place for place in zip(results or (), pixels.sizes, pixels.strides) if jam in place[0].terms]
+    if len(moved) != 1:
+        return None
+    ((index, size, stride),) = moved
+    reduced = {d for d, parallel in enumerate(work.parallel) if not parallel}
+    if not reduced & set(index.terms):
+        return None
+    lines = prod(size_bound(work.extents[d]) for d in reduced - set(index.terms))
+    return lines * size_bound(size), stride * element_bytes(pixels.element)

@@ -1,0 +1,87 @@
+// RUN: hloom-opt %s --vectorize-tiles | filecheck %s
+
+#x = affine_map<(h, u, c, kh, kw) -> (h + kh, u + kw, c)>
+#w = affine_map<(h, u, c, kh, kw) -> (kh, kw, c)>
+#y = affine_map<(h, u, c, kh, kw) -> (h, u, c)>
+
+// Changed: A convolution of one for each channel. What its windows read of a cache line of channels stays in the first cache: each such chunk
+// goes over all lines of the tile.
+// CHECK-LABEL: func.func private @near(
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c64 step %c16
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c4{{.*}} step %c1
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c14 step %c7
+// CHECK-COUNT-7: arith.mulf {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func private @near(%x: tensor<6x16x64xf32>, %w: tensor<3x3x64xf32>) -> tensor<4x14x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x14x64xf32>
+  %r = scf.forall (%h) in (1) shared_outs(%o = %e) -> (tensor<4x14x64xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4x14x64xf32>) -> tensor<4x14x64xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<6x16x64xf32>, tensor<3x3x64xf32>) outs(%f : tensor<4x14x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<4x14x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [4, 14, 64] [1, 1, 1] : tensor<4x14x64xf32> into tensor<4x14x64xf32>
+    }
+  }
+  return %r : tensor<4x14x64xf32>
+}
+
+// Changed: Pixels that are 1.5 KB apart: a chunk is two cache lines.
+// CHECK-LABEL: func.func private @apart(
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c384 step %c32
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c4{{.*}} step %c1
+// CHECK-COUNT-7: arith.mulf {{.*}} : vector<32xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func private @apart(%x: tensor<6x16x384xf32>, %w: tensor<3x3x384xf32>) -> tensor<4x14x384xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x14x384xf32>
+  %r = scf.forall (%h) in (1) shared_outs(%o = %e) -> (tensor<4x14x384xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4x14x384xf32>) -> tensor<4x14x384xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<6x16x384xf32>, tensor<3x3x384xf32>) outs(%f : tensor<4x14x384xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<4x14x384xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [4, 14, 384] [1, 1, 1] : tensor<4x14x384xf32> into tensor<4x14x384xf32>
+    }
+  }
+  return %r : tensor<4x14x384xf32>
+}
+
+// Declined: Windows of long lines, which the first cache does not hold: the chunks of a line are next to each other, as of other products.
+// CHECK-LABEL: func.func private @long(
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c2 step %c1
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c120{{.*}} step %c6
+// CHECK-COUNT-6: arith.mulf {{.*}} : vector<64xf32>
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c120{{.*}} step %c12
+// CHECK-COUNT-12: arith.mulf {{.*}} : vector<32xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func private @long(%x: tensor<8x126x96xf32>, %w: tensor<7x7x96xf32>) -> tensor<2x120x96xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x120x96xf32>
+  %r = scf.forall (%h) in (1) shared_outs(%o = %e) -> (tensor<2x120x96xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<2x120x96xf32>) -> tensor<2x120x96xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<8x126x96xf32>, tensor<7x7x96xf32>) outs(%f : tensor<2x120x96xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<2x120x96xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [2, 120, 96] [1, 1, 1] : tensor<2x120x96xf32> into tensor<2x120x96xf32>
+    }
+  }
+  return %r : tensor<2x120x96xf32>
+}
