@@ -13,7 +13,8 @@ Loops are joined if they are of one kind, stand side by side, in this order, in 
 for their index: as dims, or as the digits of one (a product's rows, read by images, lines and columns at `196 * d0 + 14 * d1 + d2`). A
 tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views stand at the
 function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with them operands
-that lend extents alone, where another then walks those loops by themselves (taps of 3x1, read at `d5 + d6` of packed weights).
+that lend extents alone, where another then walks those loops by themselves (taps of 3x1, read at `d5 + d6` of packed weights). A loop of
+one trip in a sum, as the single tap of a window, goes first: pixels read at `d3 + d5` are read at `d3`, but where zeros are around them.
 
 Upstream's linalg-fold-unit-extent-dims does loops of one trip alone, and leaves views between the ops of a group. Must hold: the linalg
 stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does
@@ -97,6 +98,7 @@ def _wide_dims(value: ir.Value) -> list[int]:
 def _collapse_function(function: ir.Operation) -> None:
     for op in walk(function, "linalg.generic"):
         _read_before_unit_views(op)
+        _without_unit_loops(op)
     ops = ops_in(function.regions[0].blocks[0])
     nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
     between = {r for nest in nests for r in nest.source.op.results}
@@ -138,6 +140,23 @@ def _read_before_unit_views(reader: ir.Operation) -> None:
         maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, results)
         reader.operands[number] = source
     reader.attributes["indexing_maps"] = maps_attr(maps)
+
+
+def _without_unit_loops(op: ir.Operation) -> None:
+    """Leaves loops of one trip, as the single tap of a window is, out of sums with others, where another operand walks them alone; but of
+    what has zeros around it, whose dims stay as they are."""
+    source = read_generic(op)
+    bare = {dim_position(e) for m in source.maps for e in m.results}
+    single = {i for i, extent in enumerate(source.extents) if extent == 1 and i in bare}
+    count, maps = len(source.extents), list(source.maps)
+    zeros = [ir.AffineExpr.get_constant(0) if i in single else ir.AffineExpr.get_dim(i) for i in range(count)]
+    for number, value in enumerate(source.inputs):
+        sums = [dim_position(e) is None and not single.isdisjoint(used_dims(e)) for e in maps[number].results]
+        if any(sums) and producer(value, "tensor.pad") is None:
+            found = [e.compose(ir.AffineMap.get(count, 0, zeros)) if is_sum else e for e, is_sum in zip(maps[number].results, sums)]
+            maps[number] = ir.AffineMap.get(count, 0, found)
+    if maps != list(source.maps):
+        op.attributes["indexing_maps"] = maps_attr(maps)
 
 
 def _tensors(source: Generic) -> list[ir.Value]:

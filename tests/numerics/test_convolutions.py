@@ -107,6 +107,7 @@ LINES = [
     Layer((9, 12), 20, 3, (3, 3), padding=around(1)),
     Layer((8, 64), 7, 13, (3, 2), padding=around(1), dilation=2),
     Layer((7, 7), 16, 40, (1, 1)),
+    Layer((17, 19), 24, 42, (1, 1), groups=3, batch=2),
     Layer((3, 1000), 2, 4, (1, 9), stride=2, padding=((0, 0), (4, 4))),
     Layer((13, 20), 16, 24, (3, 3), padding=around(1), groups=4, batch=2),
     Layer((9, 33), 12, 6, (3, 5), stride=2, padding=((1, 0), (2, 2)), groups=3),

@@ -27,6 +27,8 @@ _CHANNELS = 128
 """Channels of a tile of a convolution that is one for each channel."""
 _PIXELS = 96
 _POINTS = 4096
+_LANES = 128
+"""Pixels of a tile that lie along the lanes, where no window joins them: its panel stays in the first cache."""
 """Results of a tile of whole pictures."""
 _LEAST_TILES = 16
 """Winograd tiles for which weights that lie in no near cache are read."""
@@ -53,7 +55,10 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     if is_transformed(hero.inputs[1]):
         return _winograd_schedule(hero, axes, lines, columns, target)
     if groups and output[-1] in lines:
-        return _pictures_schedule(axes, groups[0], output)
+        sizes = _pictures_schedule(axes, groups[0], output)
+        if _is_bare(hero, of[output[-1]]):
+            cut(sizes, axes, [output[-1]], _LANES)
+        return sizes
     sizes = {axis: 1 for axis in groups if axis in axes.tileable}
     if output[-1] in sizes:
         del sizes[output[-1]]
@@ -61,9 +66,17 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     widths = panels(hero)
     sizes |= {axis: widths[axis] for axis in columns if axis in widths and axis in axes.tileable}
     cut(sizes, axes, [a for a in columns if a not in sizes], _BLOCK)
-    line = axes.extent[lines[-1]] if lines else 1
-    cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
+    if len(lines) == 1 and _is_bare(hero, of[lines[0]]):
+        cut(sizes, axes, lines, _PIXELS)
+    else:
+        line = axes.extent[lines[-1]] if lines else 1
+        cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
     return {axis: sizes[axis] for axis in _order(hero, axes, sizes, lines, target)}
+
+
+def _is_bare(hero: TileOp, loop: int) -> bool:
+    """Whether the image is read at that loop of pixels alone, not at windows that move with it."""
+    return loop in map(dim_position, hero.maps[0].results)
 
 
 def _channels(count: int, hero: TileOp, target: TargetView) -> int:

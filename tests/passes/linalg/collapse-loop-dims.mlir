@@ -181,3 +181,56 @@ func.func @tall(%x: tensor<1x10x9x8xf32>, %w: tensor<3x1x4x4x2xf32>) -> tensor<1
   } -> tensor<1x8x9x4xf32>
   return %1 : tensor<1x8x9x4xf32>
 }
+
+// -----
+
+// Changed: The single tap of a window is no part of where its pixels are read: those of a line, and the lines, are one loop.
+// CHECK-LABEL: func.func @one_tap
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK-SAME: ins(%{{[^,]*}}, %{{[^,]*}} : tensor<3x4x63xf32>, tensor<3x5x4xf32>)
+func.func @one_tap(%x: tensor<12x7x9xf32>, %w: tensor<3x5x4x1x1xf32>) -> tensor<3x5x7x9xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x5x7x9xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<3x5x7x9xf32>) -> tensor<3x5x7x9xf32>
+  %1 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0 * 4 + d4, d2 + d5, d3 + d6)>,
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d4, d5, d6)>,
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+    ins(%x, %w : tensor<12x7x9xf32>, tensor<3x5x4x1x1xf32>) outs(%0 : tensor<3x5x7x9xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %2 = arith.mulf %a, %b : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<3x5x7x9xf32>
+  return %1 : tensor<3x5x7x9xf32>
+}
+
+// -----
+
+// Declined: Pixels with zeros around them keep their dims.
+// CHECK-LABEL: func.func @one_tap_padded
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]
+func.func @one_tap_padded(%x: tensor<12x7x9xf32>, %w: tensor<3x5x4x1x3xf32>) -> tensor<3x5x7x9xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<12x7x9xf32> to tensor<12x7x11xf32>
+  %e = tensor.empty() : tensor<3x5x7x9xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<3x5x7x9xf32>) -> tensor<3x5x7x9xf32>
+  %1 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0 * 4 + d4, d2 + d5, d3 + d6)>,
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d4, d5, d6)>,
+    affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+    ins(%p, %w : tensor<12x7x11xf32>, tensor<3x5x4x1x3xf32>) outs(%0 : tensor<3x5x7x9xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %2 = arith.mulf %a, %b : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<3x5x7x9xf32>
+  return %1 : tensor<3x5x7x9xf32>
+}
