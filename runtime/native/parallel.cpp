@@ -15,14 +15,26 @@ namespace {
 // OpenMP keeps its thread count per calling thread; hloom's is one for the process, whichever thread calls an executable.
 std::atomic<int> thread_limit{0};
 
+// On a machine that others use too, a thread of the team may have to wait for a processor, and all wait for it at the end of the region:
+// a call of 0.1 ms then takes 30. Where one begins so late that the calling thread could have done its part, regions run on the calling
+// thread for so many times that delay: at most one part in so many is lost.
+constexpr double kLeastDelay = 200e-6;  // seconds: less is a wake-up
+constexpr double kAlone = 16;
+std::atomic<double> alone_until{0};  // by omp_get_wtime
+
 // One contiguous chunk a thread.
 void run_parallel(TileFn fn, int64_t tiles, int threads, void **buffers) {
-#pragma omp parallel num_threads(threads)
+  const double start = omp_get_wtime();
+  double own = 0, late = 0;  // when the calling thread was done, and the last one began
+#pragma omp parallel num_threads(threads) reduction(max : late)
   {
     int64_t t = omp_get_thread_num(), n = omp_get_num_threads();
     int64_t lo = tiles * t / n, hi = tiles * (t + 1) / n;
+    if (t) late = omp_get_wtime() - start;
     if (lo < hi) fn(lo, hi, buffers);
+    if (!t) own = omp_get_wtime() - start;
   }
+  if (late > kLeastDelay && late > own) alone_until.store(start + late + own + kAlone * late, std::memory_order_relaxed);
 }
 
 // libgomp keeps a pool of threads for each thread that starts parallel regions. A fork copies the forking thread with its record of the
@@ -90,7 +102,7 @@ void hloom_parallel_for(TileFn fn, int64_t tiles, int64_t grain, void **buffers)
   int64_t wanted = grain > 0 ? tiles / grain : tiles;
   int64_t limit = hloom_get_threads();
   int threads = static_cast<int>(wanted < limit ? (wanted < 1 ? 1 : wanted) : limit);
-  if (threads == 1) {
+  if (threads == 1 || omp_get_wtime() < alone_until.load(std::memory_order_relaxed)) {
     fn(0, tiles, buffers);
     return;
   }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -68,3 +71,22 @@ def test_bound_weights_of_a_winograd_convolution():
     finally:
         hloom.set_threads(before)
     assert len(set(found)) == 1
+
+
+def test_more_threads_than_processors() -> None:
+    """Threads that wait for a processor begin late, and what follows runs on the calling thread for a while: the same bits."""
+    program = """
+import os, sys
+import numpy as np
+import jax.numpy as jnp
+import hloom
+x, w = (np.random.default_rng(0).standard_normal(shape, np.float32) for shape in ((120, 300), (300, 500)))
+run = hloom.compile(lambda x, w: jnp.tanh(x @ w), x, w)
+hloom.set_threads(1)
+expected = run(x, w)
+hloom.set_threads(3)
+run(x, w)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+sys.exit(not all(np.array_equal(run(x, w), expected) for _ in range(50)))
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
