@@ -26,6 +26,8 @@ are groups already are left alone. Declined: ops without an access map, and on C
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from torch_mlir import ir
 
 from hloom.dialects.target import target_of
@@ -37,8 +39,11 @@ from .planner.codes import Code
 from .planner.cost import CostModel
 from .planner.decisions import ATTRIBUTE, KERNEL_CODES, attach
 from .planner.give_back import give_back
+from .planner.group import Group
+from .planner.grouping import Grouping
 from .planner.kernels import Kernel, kernels_of
 from .planner.legality import Limits
+from .planner.memory import Memory
 from .planner.observed import Plan, observe
 from .planner.outline import Item, Outliner
 from .planner.plan import Planner
@@ -62,11 +67,13 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         wishes, tiles = Wishes(policy, program) if policy.fuse else None, Tiles(policy, program)
         blocks: dict[int, list[Item]] = {}
         decisions = []
+        peaks: dict[int, int] = {}
         for block in sorted(program.blocks, key=lambda each: (-each.depth, each.id)):
-            planner = Planner(program, block, cost, limits, wishes)
+            inside = {op: max(peaks[each] for each in program.ops[op].blocks) for op in block.ops if program.ops[op].blocks}
+            planner, planned = _planned(Grouping(program, block), cost, limits, wishes, inside, policy.memory_limit)
+            peaks[block.id] = Memory(planner.grouping, inside).peak
             items = blocks.setdefault(block.id, [])
             notes = []
-            planned = planner.run()
             for item in planned:
                 if isinstance(item, int):
                     items.append(item)
@@ -91,6 +98,23 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         records.extend(Decision(Code.POLICY_UNMET, (), reason, rule=rule) for rule, reason in idle)
         attach(module, records, program, outliner.names)
         observe(Plan(program, records, len(module.attributes[ATTRIBUTE]) - len(records), outliner.calls))
+
+
+def _planned(
+    grouping: Grouping, cost: CostModel, limits: Limits, wishes: Wishes | None, inside: Mapping[int, int], limit: int | None
+) -> tuple[Planner, list[Group | int]]:
+    """A block's plan: the one that takes the least time; where that takes more memory than the ops do unfused, or than the policy's limit,
+    the one that takes no more, as far as there is one."""
+    most = Memory(grouping, inside).peak
+    if limit is not None and grouping.block.function != "init":
+        most = min(most, limit)
+    planner = Planner(grouping, cost, limits, wishes)
+    planned = planner.run()
+    if Memory(grouping, inside).peak <= most:
+        return planner, planned
+    again = Grouping(grouping.program, grouping.block)
+    planner = Planner(again, cost, limits, wishes, Memory(again, inside, most, limit))
+    return planner, planner.run()
 
 
 def _refuse_ops_of_a_cpu(program: Program) -> None:

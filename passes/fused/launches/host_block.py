@@ -32,19 +32,25 @@ class HostBlock:
 
     @classmethod
     def of(cls, block: ir.Block, free: Collection[str] = (_CONSTANT,)) -> HostBlock:
-        """`free`: the ops whose results take no memory."""
+        """`free`: the ops whose results take no memory: who reads them reads what they read."""
         ops = ops_in(block)
         numbers: dict[ir.Value, int] = {}
+        behind: dict[ir.Value, list[int]] = {}
         size: list[int] = []
         reads, makes = [], []
         for op in ops:
             read = dict.fromkeys([*op.operands, *captured_values(op)])
-            reads.append([numbers[value] for value in read if value in numbers])
+            through = [number for value in read for number in behind.get(value, [numbers[value]] if value in numbers else [])]
+            reads.append(list(dict.fromkeys(through)))
             makes.append(range(len(size), len(size) + len(op.results)))
             numbers.update(zip(op.results, makes[-1]))
-            size += [0 if op.name in free else byte_size(value.type) for value in op.results]
-        for value in reads[-1]:
-            size[value] = 0
+            nowhere = op.name == _CONSTANT or (op.name in free and not _begins_loop(op))
+            if nowhere:
+                behind.update(dict.fromkeys(op.results, reads[-1]))
+            size += [0 if nowhere else byte_size(value.type) for value in op.results]
+        for value in ops[-1].operands:
+            if value in numbers:
+                size[numbers[value]] = 0
         maker = [place for place, made in enumerate(makes) for _ in made]
         users: list[list[int]] = [[] for _ in ops]
         for place, values in enumerate(reads):
@@ -92,6 +98,11 @@ def peak_in_order(block: ir.Block, free: Collection[str] = (_CONSTANT,)) -> int:
     """The most bytes that are live when the ops of a block run as they stand."""
     known = HostBlock.of(block, free)
     return peak_of(known, [[op] for op in range(len(known.ops))])
+
+
+def _begins_loop(op: ir.Operation) -> bool:
+    """Whether a loop or a branch of the host program needs what the op makes in memory."""
+    return any(use.owner.operation.name in HOLDERS for result in op.results for use in result.uses)
 
 
 def _inside(op: ir.Operation, free: Collection[str]) -> int:

@@ -40,9 +40,13 @@ class Dag:
         """Contracts u and v; CYCLE if a path of two or more edges joins them, CYCLE_BUDGET if that cannot be told cheaply."""
         if self.order[u] > self.order[v]:
             u, v = v, u
-        slot = self._slot(u, v)
-        if isinstance(slot, Code):
-            return slot
+        placed = self.placed(u, v)
+        if isinstance(placed, Code):
+            return placed
+        slot, moved = placed
+        for node, to in moved.items():
+            self.order[node] = to
+        self.moved.update(moved)
         kept, gone = (u, v) if self.degree(u) >= self.degree(v) else (v, u)
         self._redirect(gone, kept)
         self.order[kept] = slot
@@ -68,31 +72,27 @@ class Dag:
             mine[target].discard(gone)
             mine[gone] = set()
 
-    def _slot(self, u: int, v: int) -> int | Code:
-        """The topological number of the merged node; moves the nodes between u and v out of its way."""
+    def placed(self, u: int, v: int) -> tuple[int, dict[int, int]] | Code:
+        """The topological number that the merged node would have, and those of the nodes that would make room for it."""
+        if self.order[u] > self.order[v]:
+            u, v = v, u
         lo, hi = self.order[u], self.order[v]
         if self.successors[u] <= {v}:
-            return hi
+            return hi, {}
         if self.predecessors[v] <= {u}:
-            return lo
+            return lo, {}
         forward = self._gather(u, v, self.successors, lambda slot: slot < hi)
         if isinstance(forward, Code):
             return forward
         if not forward:
-            return hi
+            return hi, {}
         backward = self._gather(v, u, self.predecessors, lambda slot: slot > lo)
         if isinstance(backward, Code):
             return backward
-        sequence = [*sorted(backward, key=self.order.__getitem__), None, *sorted(forward, key=self.order.__getitem__)]
-        slots = sorted({hi, *(self.order[x] for x in (*backward, *forward))})  # u's own slot is left free
-        merged = hi
-        for node, slot in zip(sequence, slots, strict=True):
-            if node is None:
-                merged = slot
-            else:
-                self.order[node] = slot
-                self.moved.add(node)
-        return merged
+        before, after = (sorted(nodes, key=self.order.__getitem__) for nodes in (backward, forward))
+        slots = sorted({hi, *(self.order[x] for x in (*before, *after))})  # u's own slot is left free
+        merged = slots[len(before)]
+        return merged, {**dict(zip(before, slots)), **dict(zip(after, slots[len(before) + 1 :]))}
 
     def _gather(self, start: int, end: int, adjacent: list[set[int]], between: Callable[[int], bool]) -> set[int] | Code:
         """What `start` reaches strictly between the two, without the direct edge; CYCLE if that reaches `end`."""

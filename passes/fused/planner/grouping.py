@@ -19,7 +19,7 @@ class Grouping:
     """
 
     def __init__(self, program: Program, block: Block):
-        self.program, self.pinned = program, block.pinned
+        self.program, self.block, self.pinned = program, block, block.pinned
         self.nodes = [op for op in block.ops if program.ops[op].node or program.ops[op].kind is Kind.CONTROL]
         self.groups: list[Group | None] = [seed(program.ops[op], program) if program.ops[op].node else None for op in self.nodes]
         self.growth = len(self.nodes)

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 from ...common.index_expression import substitute
 from .codes import Code, DecisionCode
-from .cost import EXACT, CostModel, is_large
+from .cost import EXACT, SECOND, CostModel, is_large
 from .group import Group, Union
 from .grouping import Grouping
 from .legality import Limits, Refusal
-from .records import Block, Decision, Program
+from .memory import Memory
+from .records import Decision
 from .rules import Rule, all_rules
 from .wishes import Wish, Wishes
 
@@ -43,13 +44,15 @@ class Candidate:
 
 
 class Planner:
-    """Plans one block."""
+    """Plans one block. `memory`: of its grouping, which then declines what would take more than the budget."""
 
-    def __init__(self, program: Program, block: Block, cost: CostModel, limits: Limits, wishes: Wishes | None = None):
+    def __init__(self, grouping: Grouping, cost: CostModel, limits: Limits, wishes: Wishes | None = None, memory: Memory | None = None):
+        program, block = grouping.program, grouping.block
+        self.memory = memory
         self.program, self.cost, self.limits, self.wishes = program, cost, limits, wishes
         self.once = block.function == "init"
         """Whether it runs once: buffers are then memory that nobody has touched, and to be without one is what a merge gains."""
-        self.grouping = Grouping(program, block)
+        self.grouping = grouping
         self.groups, self.order = self.grouping.groups, self.grouping.dag.order
         self.times = [cost.of(group) if group else (0, 0) for group in self.groups]
         self.constant = [op in cost.constant for op in self.grouping.nodes]
@@ -111,7 +114,7 @@ class Planner:
             other, base = (v, u) if rule.into_first else (u, v)
             parts.append(self.cost.union(self.grouping.at(other), self.grouping.at(base), union, self.times[other], self.times[base]))
         after = sum(self.cost.time(*part) for part, v in zip(parts, targets) if not (u in once and v in once))
-        gain = before - after
+        gain = before - after - self.held(u, targets, unions)
         wish = self.wishes.of(self.grouping.at(u), [self.grouping.at(v) for v in targets], rule.name) if self.wishes else None
         if wish and not wish.forced:
             return self.decline(
@@ -132,6 +135,13 @@ class Planner:
                 refusal = Refusal(Code.RECOMPUTE_TOO_HIGH, "evaluating it again costs more than it saves", rho)
             self.decline(u, targets[0], refusal, unions[0], before, after)
 
+    def held(self, u: int, targets: tuple[int, ...], unions: tuple[Union, ...]) -> int:
+        """The price of the bytes that a merge adds to a peak near the policy's limit: they could be written to memory and read back."""
+        if self.memory is None or self.memory.limit is None:
+            return 0
+        charged = self.memory.charged(self.memory.changed(u, targets, unions))
+        return 2 * charged * SECOND // self.cost.target.dram_bytes_per_second
+
     def rho(self, p: Group, union: Union) -> float:
         """How many times each element of the producer is evaluated."""
         value = next((v for v in union.edge if v in p.results), None)
@@ -146,6 +156,10 @@ class Planner:
     def apply(self, candidate: Candidate) -> None:
         """Makes a merge, or remembers that the graph forbids it."""
         u, targets, unions = candidate.u, candidate.targets, candidate.unions
+        changes = self.memory.changed(u, targets, unions) if self.memory else {}
+        if self.memory and (more := self.memory.raises(changes)):
+            refusal = Refusal(Code.PEAK_MEMORY, f"{more} bytes more would be live at once than {self.memory.budget}")
+            return self.decline(u, targets[0], refusal, unions[0], candidate.before, candidate.after)
         decision = self.explain(candidate)
         dag, kept = self.grouping.dag, targets
         new = {v: dag.successors[u] | dag.predecessors[u] for v in targets if v in self.large}
@@ -161,6 +175,8 @@ class Planner:
                 return self.decline(u, v, refusal, unions[0], candidate.before, candidate.after)
             self.constant[merged] = self.constant[u] and self.constant[v]
             kept = (merged,)
+        if self.memory:
+            self.memory.commit(changes)
         self.accepted.append(decision)
         for node, part in zip(kept, candidate.parts):
             self.renew(node, part, new.get(node))

@@ -1,5 +1,6 @@
 """What a person asks of the planner: a file or a `hloom.Policy`, which the module carries beside its target.
 
+    memory_limit = "200 MiB"    # of what a call takes for itself, beside arguments and results: fused/rematerialise.py
     [[kernel]]                  # of a table's entries the first that matches decides; all keys that are given must match
     op = "dot_general"          # what is matched: policy_rules.py
     loc = "*fc1*"
@@ -29,6 +30,7 @@ A rule that asks for what cannot be, or matches nothing, is told of in a record 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -81,6 +83,8 @@ __all__ = [
 
 ATTRIBUTE = "hloom.policy"
 _RULES: dict[str, type[Rule]] = {"kernel": KernelRule, "fuse": FuseRule, "tile": TileRule, "loop": LoopRule}
+LIMIT = "memory_limit"
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB)")
 _ASKED = "dot, convolution, reduction or scatter"
 R = TypeVar("R", bound=Match)
 
@@ -108,6 +112,8 @@ class Policy:
     fuse: tuple[FuseRule, ...] = ()
     tile: tuple[TileRule, ...] = ()
     loop: tuple[LoopRule, ...] = ()
+    memory_limit: int | None = None
+    """The bytes of temporaries that a call may take."""
 
     @classmethod
     def of(cls, source: PolicySource) -> Policy:
@@ -129,18 +135,19 @@ class Policy:
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], where: str) -> Policy:
         """`where` the entries come from stands in errors. Raises PolicyError."""
-        _check_keys(entries, list(_RULES), where)
-        rules = {}
+        _check_keys(entries, [*_RULES, LIMIT], where)
+        rules: dict[str, Any] = {}
         for table, form in _RULES.items():
             given = entries.get(table, [])
             if not isinstance(given, list | tuple):
                 raise PolicyError(f"{where}: {table} is a list of entries, not {given!r}", remedy=f"begin each entry with [[{table}]]")
             rules[table] = tuple(_rule(form, entry, f"{where}, {table} {number}") for number, entry in enumerate(given, 1))
-        return cls(**rules)  # type: ignore[arg-type]
+        return cls(**rules, memory_limit=_bytes(entries[LIMIT], where) if LIMIT in entries else None)
 
     def entries(self) -> dict[str, list[dict[str, Any]]]:
         """What a file must say for it."""
-        return {table: [rule.entries() for rule in getattr(self, table)] for table in _RULES if getattr(self, table)}
+        rules: dict[str, Any] = {table: [rule.entries() for rule in getattr(self, table)] for table in _RULES if getattr(self, table)}
+        return rules if self.memory_limit is None else {LIMIT: self.memory_limit, **rules}
 
     def to_attribute(self) -> ir.DictAttr:
         """In the current context."""
@@ -228,6 +235,14 @@ def _rule(form: type[Rule], entry: Any, where: str) -> Any:
         return make(**values)
     except ValueError as error:
         raise PolicyError(f"{where}: {error}") from None
+
+
+def _bytes(given: Any, where: str) -> int:
+    """A number of bytes, or a text such as "1.5 GiB"."""
+    told = _SIZE.fullmatch(f"{given} B" if type(given) is int else str(given))
+    if told is None:
+        raise PolicyError(f'{where}: {LIMIT} is a number of bytes or a text such as "200 MiB", not {given!r}')
+    return int(float(told[1]) * 1024 ** ("B", "KiB", "MiB", "GiB").index(told[2]))
 
 
 def _check_keys(entries: Mapping[str, Any], known: Sequence[str], where: str) -> None:

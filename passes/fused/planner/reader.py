@@ -62,6 +62,7 @@ class _BlockDraft:
     depth: int
     ops: list[int] = field(default_factory=list)
     pinned: set[int] = field(default_factory=set)
+    handed: frozenset[int] = frozenset()
 
 
 def read_program(module: ir.Operation) -> tuple[Program, Handles]:
@@ -145,6 +146,8 @@ class _Reader:
                 draft.ops.append(self.op(op, operands, number, function, depth))
             if op.name in TERMINATORS or op.name in CONTROL:
                 draft.pinned.update(v.id for v in operands)
+            if op.name in TERMINATORS:
+                draft.handed = frozenset(v.id for v in operands)
         return number
 
     def op(self, op: ir.Operation, operands: Sequence[Value], block: int, function: str, depth: int) -> int:
@@ -216,7 +219,7 @@ class _Reader:
         for number in reversed(range(len(ops))):  # inner control ops come later, and are needed first
             if self.ops[number].blocks:
                 ops[number] = self.with_captures(ops[number], ops)
-        blocks = (Block(i, b.function, tuple(b.ops), frozenset(b.pinned), b.depth) for i, b in enumerate(self.blocks))
+        blocks = (Block(i, b.function, tuple(b.ops), frozenset(b.pinned), b.depth, b.handed) for i, b in enumerate(self.blocks))
         return Program(tuple(self.values), tuple(ops), tuple(blocks))
 
     def record(self, number: int, draft: _OpDraft, reads: tuple[Read, ...], wanted: bool) -> Op:
@@ -240,7 +243,8 @@ class _Reader:
         outer = self.ops[op.id].block
         self.blocks[outer].pinned.update(value for value in captured if self.home[value] == outer)
         reads = (*op.reads, *(Read(value, IDENTITY) for value in sorted(captured - set(op.operands))))
-        return Op(op.id, op.name, op.kind, op.operands, op.results, reads, (), 0, False, False, False, None, op.loc)
+        inside = self.ops[op.id].blocks
+        return Op(op.id, op.name, op.kind, op.operands, op.results, reads, (), 0, False, False, False, None, op.loc, blocks=inside)
 
     def keeps_buffer(self, draft: _OpDraft, resolved: list[tuple[Read, ...]]) -> bool:
         """A view that must exist as a buffer of a value that otherwise need not: its users read the view, and the value is not kept."""

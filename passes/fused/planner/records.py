@@ -74,7 +74,8 @@ class Op:
 
     `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
     dimension; `overwrites`: the value that a dynamic_update_slice may update in place; `scanned`: the dimension of its result along which
-    each element needs all before it; `grows`: it updates in place, in a kernel of its own; `type`: of its first result.
+    each element needs all before it; `grows`: it updates in place, in a kernel of its own; `type`: of its first result; `blocks`: those
+    that it runs.
     """
 
     id: int
@@ -93,17 +94,20 @@ class Op:
     scanned: int | None = None
     grows: bool = False
     type: str = ""
+    blocks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a host function or of a region inside one. `pinned`: values that its terminator or its control ops need as buffers."""
+    """A block of a host function or of a region inside one. `pinned`: values that its terminator or its control ops need as buffers;
+    `handed`: those that its terminator hands on, which have memory of their own."""
 
     id: int
     function: str
     ops: tuple[int, ...]
     pinned: frozenset[int]
     depth: int
+    handed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
