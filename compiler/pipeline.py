@@ -73,6 +73,7 @@ STAGES = (
             "hoist-constant-groups",
             "repeat-reductions",
             "evaluate-init",
+            "rematerialise",
             "join-launches",
         ),
     ),

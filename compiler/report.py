@@ -21,6 +21,7 @@ from hloom.passes.fused.launches.host_block import peak_in_order
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.passes.fused.planner.observed import Plan
+from hloom.passes.fused.planner.policy import policy_of
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import Signature, TensorSpec, listed
 
@@ -90,6 +91,8 @@ class ReportBuilder:
     def thunks(self, module: ir.Operation) -> None:
         """The stage where each group is a thunk of the host program."""
         self._decisions(module)
+        if (limit := policy_of(module).memory_limit) is not None:
+            self.data["memory"]["limit"] = limit
         kernels = [*functions(module), *(op for holder in top_level(module, "gpu.module") for op in ops_in(holder.regions[0].blocks[0]))]
         self._members = {symbol_name(kernel): members_of(kernel) for kernel in kernels if MEMBERS in kernel.attributes}
         self._in_turn = {symbol_name(kernel) for kernel in kernels if IN_TURN in kernel.attributes}

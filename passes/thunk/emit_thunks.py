@@ -19,7 +19,8 @@ After:
 Must hold: the lhlo stage. Constants stay in the module as memref.global ops. A kernel's cost is the callee's `hloom.cost_ps`, or what
 moving its bytes takes; its tiles are the callee's `hloom.tiles`, -1 if it has none yet (lower-thunks fills them in).
 
-Declined, with an error: memref ops other than views of the arena at constant offsets and reads of globals.
+Declined, with an error: memref ops other than views of the arena at constant offsets and reads of globals; an arena
+that is larger than the policy's limit (MemoryLimitError).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from hloom.dialects.storage import Slice, byte_size
 
 from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attribute, symbol_name, top_level, walk
 from ..errors import PassFailure
+from ..fused.planner.policy import within_limit
 from ..registry import register_pass
 
 
@@ -41,6 +43,8 @@ def emit_thunks(module: ir.Operation) -> None:
     hosts = [function for function in named.values() if "hloom.signature" in function.attributes]
     with module.context, ir.Location.unknown():
         for host in hosts:
+            if symbol_name(host) == "main":
+                within_limit(module, byte_size(host.regions[0].blocks[0].arguments[-1].type), "thunk")
             _Emitter(host, named).emit()
             host.erase()
 

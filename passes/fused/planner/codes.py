@@ -31,6 +31,10 @@ class Code(DecisionCode):
     LOOP_ALTERNATES = "fused", "of assign-buffers: two turns are one, so that carries alternate between two buffers and are not copied"
     FUSED_HORIZONTAL = "fused", "of join-launches: independent kernels of one launch"
     FUSED_GRID = "fused", "of join-chains: kernels that follow each other in one launch, with a barrier of all blocks between"
+    REMATERIALISED = (
+        "note",
+        "of rematerialise: a value that waits for a late reader is made again for it, for a policy's limit",
+    )
     KERNEL_CHOSEN = "note", "gemm, conv or generated, with both prices, or why no library takes it"
     TILE_CHOSEN = "note", "of distribute-contractions: the blocks of a product on a GPU, by an estimate of their time, and what bounds it"
     POLICY_FORCED = "note", "a rule of the policy asks for a library, and gets it"
@@ -54,7 +58,7 @@ class Code(DecisionCode):
     ALONE = "declined", "a sort or a scatter shares its kernel with no other op"
     ARG_LIMIT = "declined", "a launch would have more kernels, or buffers, than one takes"
     OCCUPANCY = "declined", "a kernel's blocks would find less room on a multiprocessor among those of others, or are of another size"
-    PEAK_MEMORY = "declined", "more bytes would be live at once than in the program's order"
+    PEAK_MEMORY = "declined", "more bytes would be live at once than in the program's order, or than a policy's limit"
     INPLACE_HAZARD = "declined", "a buffer that dynamic_update_slice may overwrite would be read at another index too"
     LOOP_CROSS_TILE = "declined", "of fuse-loops: in the next turn an element needs others' carries"
     LOOP_ALIAS = "declined", "of fuse-loops: a carry is read while parts of it are overwritten"

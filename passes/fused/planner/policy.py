@@ -95,6 +95,12 @@ class PolicyError(CompileError):
     code = "HL110"
 
 
+class MemoryLimitError(CompileError):
+    """A program that takes more memory than the policy's limit, whatever is made again."""
+
+    code = "HL112"
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which kernel an op gets (one of `USES`), and the rule that says so, as records name it."""
@@ -144,7 +150,7 @@ class Policy:
             rules[table] = tuple(_rule(form, entry, f"{where}, {table} {number}") for number, entry in enumerate(given, 1))
         return cls(**rules, memory_limit=_bytes(entries[LIMIT], where) if LIMIT in entries else None)
 
-    def entries(self) -> dict[str, list[dict[str, Any]]]:
+    def entries(self) -> dict[str, Any]:
         """What a file must say for it."""
         rules: dict[str, Any] = {table: [rule.entries() for rule in getattr(self, table)] for table in _RULES if getattr(self, table)}
         return rules if self.memory_limit is None else {LIMIT: self.memory_limit, **rules}
@@ -199,6 +205,18 @@ def required(rule_name: str, require: bool, reason: str, op: str = "", loc: str 
     if require:
         remedy = "change the rule, or leave `require` out"
         raise PolicyError(f"the policy requires {rule_name}; {reason}", op=op or None, loc=loc or None, stage="fused", remedy=remedy)
+
+
+def within_limit(module: ir.Operation, arena: int, stage: str, largest: str = "") -> None:
+    """Raises MemoryLimitError where a program's arena is larger than the policy's limit. `largest`: what takes most of it."""
+    limit = policy_of(module).memory_limit
+    if limit is None or arena <= limit:
+        return
+    message = f"a call takes {arena} bytes for temporaries, the policy's {LIMIT} is {limit}"
+    remedy = f"raise {LIMIT} beyond {arena}, which is what was reached, or give the program smaller batches" + (
+        f"; largest: {largest}" if largest else ""
+    )
+    raise MemoryLimitError(message, stage=stage, remedy=remedy)
 
 
 def policy_of(module: ir.Operation) -> Policy:
