@@ -92,7 +92,7 @@ class Report:
             yield "ops", ["op", "type", "in", "from"], rows
         if decisions := data.get("decisions"):
             ordered = sorted(decisions, key=lambda decision: -abs(decision.get("figures", {}).get("gain_ps", 0)))
-            yield "decisions", ["verdict", "code", "groups", "reason"], list(map(_decision_row, ordered))
+            yield "decisions", ["verdict", "code", "groups", "ops", "reason"], list(map(_decision_row, ordered))
         if timing := data.get("timing"):
             yield "compile time", ["pass", "ms"], [[name, f"{seconds * 1e3:.1f}"] for name, seconds in timing]
 
@@ -181,8 +181,12 @@ def _extents(extents: Sequence[int]) -> str:
 
 
 def _decision_row(decision: dict[str, Any]) -> list[str]:
-    known = {key: value for key, value in decision.get("figures", {}).items() if value != ""}
+    chosen = decision.get("code") == "KERNEL_CHOSEN"  # has both prices in its reason
+    known = {key: value for key, value in decision.get("figures", {}).items() if value not in ("", 0)}
+    known = {key: value for key, value in known.items() if not (chosen and key.endswith("_ps"))}
     told = ", ".join(f"{figures.named(key)} {figures.figure(key, value)}" for key, value in known.items())
     reason = "; ".join(filter(None, [figures.with_times(str(decision.get("reason", ""))), told]))
-    groups = decision.get("groups", [])
-    return [str(decision.get("verdict", "")), str(decision.get("code", "")), " ".join(groups), reason]
+    given = decision.get("ops")
+    ops = [str(op.get("name", "")).partition(".")[2] for op in given if isinstance(op, Mapping)] if isinstance(given, list) else []
+    between = " → ".join(ops) if len(ops) <= 2 else f"{len(ops)} ops"
+    return [str(decision.get("verdict", "")), str(decision.get("code", "")), " ".join(decision.get("groups", [])), between, reason]
