@@ -78,7 +78,7 @@ class _Rematerialising:
         while arena > self.limit and self._shrink(arena - self.limit):
             arena = self._arena()
         self.notes.write()
-        within_limit(self.module, arena, "fused", self._largest())
+        within_limit(self.module, self._arena(), "fused", self._largest())
 
     def _shrink(self, excess: int) -> bool:
         """Brings what is live down by so much; whether it could."""

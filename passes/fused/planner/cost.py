@@ -44,6 +44,9 @@ class CostModel:
         self.constant = constant_ops(program)
         cached = target.llc_bytes // 2
         self._bandwidth = [target.llc_bytes_per_second if v.bytes <= cached else target.dram_bytes_per_second for v in program.values]
+        self._updated = {op.operands[0]: op.results[0] for op in program.ops if op.window is not None}
+        """What is updated in place, with the result: it is not read, and of the result a window is written."""
+        self._written = {op.results[0]: op.window for op in program.ops if op.window is not None}
         self._whole = [value.bytes * SECOND // bandwidth for value, bandwidth in zip(program.values, self._bandwidth)]
 
     def time(self, memory: int, arithmetic: int) -> int:
@@ -52,7 +55,7 @@ class CostModel:
 
     def of(self, group: Group) -> tuple[int, int]:
         """(memory, arithmetic) of a group."""
-        return self._memory(group, group.reads) + sum(map(self.whole, group.results)), self._arithmetic(group)
+        return self._memory(group, group.reads) + sum(map(self.written, group.results)), self._arithmetic(group)
 
     def union(self, p: Group, c: Group, union: Union, of_p: tuple[int, int], of_c: tuple[int, int]) -> tuple[int, int]:
         """(memory, arithmetic) of the union, from those of its parts, without building it."""
@@ -60,7 +63,7 @@ class CostModel:
             small, large = (p, c) if len(p.reads) <= len(c.reads) else (c, p)
             twice = {v: s for v, s in small.reads.items() if large.reads.get(v) == s}
             twice.update((v, c.reads[v]) for v in union.edge)
-            unwritten = sum(self.whole(v) for v in p.results if v not in union.results)
+            unwritten = sum(self.written(v) for v in p.results if v not in union.results)
             return max(0, of_p[0] + of_c[0] - self._memory(c, twice) - unwritten), of_p[1] + of_c[1]
         if union.axes is c.axes and is_large(c):
             return self._grown(p, c, union, of_c)
@@ -73,7 +76,7 @@ class CostModel:
         merged.contraction = p.contraction if p.contraction is not None else c.contraction
         moved = ((substitute(s, image), bucket.work) for image in union.images for s, bucket in p.body.items())
         work = c.work() + sum(merged.points(signature) * work for signature, work in moved)
-        memory = self._memory(merged, reads, p.moves_only and c.moves_only) + sum(map(self.whole, union.results))
+        memory = self._memory(merged, reads, p.moves_only and c.moves_only) + sum(map(self.written, union.results))
         return memory, self._arithmetic(merged) + work * SECOND // self.target.f32_flops
 
     def _grown(self, p: Group, c: Group, union: Union, of_c: tuple[int, int]) -> tuple[int, int]:
@@ -85,13 +88,14 @@ class CostModel:
             for value, signatures in p.reads.items():
                 reads[value] = with_signatures(reads.get(value, ()), tuple(substitute(s, image) for s in signatures))
             work += sum(c.points(substitute(signature, image)) * bucket.work for signature, bucket in p.body.items())
-        written = sum(self.whole(v) for v in p.results if v in union.results)
+        written = sum(self.written(v) for v in p.results if v in union.results)
         memory = of_c[0] - self._memory(c, before) + self._memory(c, reads) + written
         return max(0, memory), of_c[1] + work * SECOND // self.target.f32_flops
 
     def bytes_of(self, group: Group) -> int:
         """The least the group can move: what it touches of its inputs, and its results."""
-        return sum(self.touched(v, s, group) for v, s in group.reads.items()) + sum(self.values[v].bytes for v in group.results)
+        read = sum(self.touched(v, s, group) for v, s in group.reads.items())
+        return read + sum(self.values[self._written.get(v, v)].bytes for v in group.results)
 
     def flops_of(self, group: Group) -> int:
         """Operations of a call, recomputation included."""
@@ -102,6 +106,10 @@ class CostModel:
         """Picoseconds to read or write all of a value."""
         return self._whole[value]
 
+    def written(self, value: int) -> int:
+        """Picoseconds to write a result: of one that is updated in place, the window."""
+        return self._whole[self._written.get(value, value)]
+
     def contraction(self, op: Op) -> int:
         """Picoseconds of the generated kernel's arithmetic. No tensor core multiplies what has a channel of its own for each result."""
         flops = contraction_flops(op, self.values)
@@ -110,8 +118,10 @@ class CostModel:
         return flops * SECOND // max(1, self.target.peak_flops(self.values[op.reads[0].value].element if op.reads else "f32"))
 
     def touched(self, value: int, signatures: tuple[Signature, ...], group: Group) -> int:
-        """Bytes of the value that are read at all."""
+        """Bytes of the value that are read at all: none of what is updated in place."""
         read = self.values[value]
+        if self._updated.get(value) in group.results:
+            return 0
         points = sum([prod([group.axes[axis].extent for axis in dims_of(s)]) for s in signatures])
         return min(read.bytes, read.bytes // max(1, read.elements) * points)
 

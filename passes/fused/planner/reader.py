@@ -14,7 +14,7 @@ from hloom.dialects.target import target_of
 
 from ...common.byte_floats import sees_floats
 from ...common.ops import FLOAT, FREE, INTEGER, Kind, name_in_table, named
-from ...common.rewriting import captured_values, functions, is_block_argument, symbol_name
+from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, symbol_name
 from ...common.storage import MOST_PLACES
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
@@ -229,8 +229,16 @@ class _Reader:
         return Op(
             number, draft.name, facts.kind, draft.operands, draft.results, reads, facts.ranges, facts.work, facts.row, draft.free, node,
             draft.operands[0] if facts.overwrites else None, draft.loc, facts.scanned, facts.grows,
-            self.values[draft.results[0]].type if draft.results else "",
+            self.values[draft.results[0]].type if draft.results else "", window=self.window(number, draft),
         )  # fmt: skip
+
+    def window(self, number: int, draft: _OpDraft) -> int | None:
+        """What a dynamic_update_slice writes where nobody else reads its operand, and it is no argument of the program's."""
+        if not draft.facts.overwrites:
+            return None
+        source, (given, update, *_) = self.handles.ops[number].operands[0], draft.operands
+        kept = self.values[given].producer is None and not self.blocks[self.home[given]].depth
+        return None if kept or not has_one_use(source) else update
 
     def with_captures(self, op: Op, ops: list[Op]) -> Op:
         """A control op also reads what its regions read from outside; in the block around it those values are needed as buffers."""
