@@ -22,6 +22,7 @@ from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
 from hloom.passes.fused.planner.observed import Plan
 from hloom.passes.fused.planner.policy import policy_of
+from hloom.passes.fused.rematerialise import PLANNED
 from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.signature import Signature, TensorSpec, listed
 
@@ -92,7 +93,7 @@ class ReportBuilder:
         """The stage where each group is a thunk of the host program."""
         self._decisions(module)
         if (limit := policy_of(module).memory_limit) is not None:
-            self.data["memory"]["limit"] = limit
+            self.data["memory"] |= {"limit": limit, "planned": integer(module, PLANNED, 0)}
         kernels = [*functions(module), *(op for holder in top_level(module, "gpu.module") for op in ops_in(holder.regions[0].blocks[0]))]
         self._members = {symbol_name(kernel): members_of(kernel) for kernel in kernels if MEMBERS in kernel.attributes}
         self._in_turn = {symbol_name(kernel) for kernel in kernels if IN_TURN in kernel.attributes}

@@ -17,7 +17,7 @@ After:
 What is live is looked at op by op. Of the values that are there at the fullest place without being read, the one is given up whose recipe
 (remat/recipe.py: the ops that make it, from what is there anyway) takes the least time for the bytes that it spares; and so on, until the
 arena is within the limit. The recipe is a program of its own, which the planner fuses and prices like any. Each is a record
-(REMATERIALISED) with the bytes and the price.
+(REMATERIALISED) with the bytes and the price; what the arena took before is `hloom.planned_bytes` of the module.
 
 Must hold: the fused stage, no launches shared yet. Without a limit, and within it, nothing changes. Declined: values of loops, branches,
 sorts, scatters, attention loops and outside code, and what would take more groups than one does well. Where that is not enough, a
@@ -34,7 +34,7 @@ from hloom.dialects.target import attach_target, target_of
 
 from ..common.init_function import entry
 from ..common.places import place
-from ..common.rewriting import clone_with, functions, holder, integer, ops_in, symbol_name
+from ..common.rewriting import clone_with, functions, holder, i64_attr, integer, ops_in, symbol_name
 from ..lhlo.assignment.alternate import assigned, wishes_of
 from ..lhlo.assignment.inplace import InPlace
 from ..registry import register_pass
@@ -49,6 +49,8 @@ from .planner.policy import Policy, attach_policy, policy_of, within_limit
 from .remat.lifetimes import Lifetimes
 from .remat.recipe import Kitchen, Recipe, worth
 
+PLANNED = "hloom.planned_bytes"
+"""On the module: the arena that the plan takes with nothing made again."""
 VAIN = 24
 """After so many values one after the other whose loss has not brought down what is live it is given up."""
 
@@ -75,6 +77,7 @@ class _Rematerialising:
         """Until the arena is within the limit, which is not the sum of what is live: results have memory of their own, in which some
         values can lie, and between buffers there are gaps. So what is live is brought down by what the arena is too large."""
         arena = self._arena()
+        self.module.attributes[PLANNED] = i64_attr(arena)
         while arena > self.limit and self._shrink(arena - self.limit):
             arena = self._arena()
         self.notes.write()
