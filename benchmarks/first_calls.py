@@ -1,10 +1,11 @@
 """The first call of torch.compile, in a process that finds nothing kept and in the one after it.
 
-    python -m benchmarks.first_calls [ROW…] [--peers hloom,compile] [--training] [--rounds 3] [--profile FOLDER]
+    python -m benchmarks.first_calls [ROW…] [--peers hloom,compile] [--training] [--kept-traces] [--rounds 3] [--profile FOLDER]
 
 Of every row of the tables of models and of the zoo (with `--training`, of training's): seconds of the processor, of processes that it
 starts too, from torch.compile to the first result, or to the end of the first step; the least of the rounds. `import torch` and making the
-module are apart, importing the compiler is not. `--profile` writes what cProfile finds in each process (its cost is in the seconds then).
+module are apart, importing the compiler is not. `--kept-traces` has torch keep dynamo's work too (TORCH_CACHING_PRECOMPILE=1). `--profile`
+writes what cProfile finds in each process (its cost is in the seconds then).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def main() -> int:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"else {', '.join(ROWS)}; of training {', '.join(STEPS)}")
     parser.add_argument("--peers", default="hloom,compile", help=f"with commas, of {', '.join(BACKENDS)}")
     parser.add_argument("--training", action="store_true", help="steps in place of inference")
+    parser.add_argument("--kept-traces", action="store_true", help="torch keeps dynamo's work")
     parser.add_argument("--rounds", type=int, default=1, help="pairs of processes")
     parser.add_argument("--profile", type=Path, help="a folder for ROW-PEER-1.prof and -2.prof")
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -80,6 +82,7 @@ def _in_process(name: str, peer: str, which: int, options: argparse.Namespace) -
         options.profile.mkdir(parents=True, exist_ok=True)
         command += ["--profile", str(options.profile.absolute() / f"{name}-{peer}-{which}.prof")]
     kept = {"HLOOM_CACHE_DIR": str(_KEPT / "hloom"), "TORCHINDUCTOR_CACHE_DIR": str(_KEPT / "torch")}
+    kept |= {"TORCH_CACHING_PRECOMPILE": "1"} if options.kept_traces else {}
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment(1) | kept, capture_output=True, text=True, timeout=_TIMEOUT)
     except subprocess.TimeoutExpired:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from functorch.compile import min_cut_rematerialization_partition
@@ -20,46 +19,21 @@ from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 from torch._guards import TracingContext
 from torch.fx import GraphModule
 
-from hloom.passes.errors import InvalidProgramError
-
 from ..cache import key_of
 from ..garbage import known_objects_kept
 from .call import Code, LateCode
-from .keys import About, about, is_told_by_torch
+from .keys import About, is_told_by_torch
+from .options import Options
+from .precompiled import is_on, name_apart, write_at_exit
 from .tracing import Tracing, trace_undisturbed, without_inductor
 from .weights import static_operands
-
-if TYPE_CHECKING:
-    from hloom.dialects.target import TargetView
-    from hloom.passes.fused.planner.policy import PolicySource
-
 
 _CACHED: dict[str, Any] = {"bundled_autograd_cache": True, "force_non_lazy_backward_lowering": True}
 """torch keeps what AOTAutograd made as one entry, with the backward, which is asked for at once (and compiled late)."""
 
 
 trace_undisturbed()  # torch.compile imports this before the first trace
-
-
-@dataclass(frozen=True)
-class Options:
-    """What `torch.compile(…, options={…})` may hold: of hloom.compile's options, those that hold for any graph."""
-
-    target: str | TargetView = "auto"
-    policy: PolicySource | None = None
-    bind: bool = True
-    """Whether parameters are bound where no gradients are asked for (weights.py)."""
-
-    @classmethod
-    def of(cls, mode: str | None, options: Mapping[str, Any] | None) -> Options:
-        """Raises InvalidProgramError for what there is not."""
-        if mode not in (None, "default"):
-            raise InvalidProgramError(f"torch.compile's mode {mode!r} is inductor's", remedy="leave it out; options= takes hloom's")
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(set(options or {}) - set(known))
-        if unknown:
-            raise InvalidProgramError(f"no option of hloom's: {', '.join(unknown)}", remedy=f"the options: {', '.join(known)}")
-        return cls(**(options or {}))
+name_apart()
 
 
 def backend(
@@ -68,7 +42,9 @@ def backend(
     """What torch.compile calls for each graph. Raises CompileErrors for what does not compile."""
     trace_undisturbed()
     chosen = Options.of(mode, options)
-    known = about(chosen.target, chosen.policy)
+    known = chosen.about()
+    if is_on():
+        write_at_exit()
     compilers = _Compilers(chosen, _is_whole(), known)
     made: dict[str, Any] = {"fw_compiler": compilers.forward, "bw_compiler": compilers.backward, "inference_compiler": compilers.inference}
     if known is not None and is_told_by_torch(module):

@@ -25,6 +25,7 @@ from hloom.runtime.programs import listed
 
 from ..artifact_cache import read_artifact, write_artifact
 from ..simulation import simulator
+from . import precompiled
 from .keys import KIND, About
 from .weights import Weights
 
@@ -84,11 +85,11 @@ class KeptCode(Code):
 
 
 def kept_code(key: str) -> KeptCode:
-    """What torch reads. Raises LookupError where the program is not there and dynamo has kept its own work: it begins anew only where that
-    cannot be read."""
+    """What torch reads. Raises LookupError where the program is not there and dynamo's work is read with it: torch begins anew only where
+    that cannot be read."""
     code = KeptCode(key)
-    if torch._dynamo.config.caching_precompile and code.call is None:
-        raise LookupError(f"hloom's program {key} is not kept, or is of another target, release or setting")
+    if precompiled.reading() is not None and code.call is None:
+        raise LookupError(f"hloom's program {key} is not kept, or is of another release, or other options")
     return code
 
 
@@ -157,7 +158,7 @@ def kept_call(key: str | None) -> Call | None:
     if artifact is None or _BLOB not in artifact.blobs:
         return None
     frame, simulated, made_by = pickle.loads(artifact.blobs[_BLOB])
-    if not made_by.holds():
+    if not precompiled.holds(made_by):
         return None
     program = Artifact(artifact.manifest, {name: blob for name, blob in artifact.blobs.items() if name != _BLOB})
     try:

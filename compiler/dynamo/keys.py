@@ -38,17 +38,22 @@ class About:
     """What programs follow from beside their graphs."""
 
     target: Any
-    """As the option says it."""
+    bind: bool
+    """The options, as they are given."""
     parts: tuple[str, ...]
     """Of a key."""
 
     def holds(self) -> bool:
         """Whether it is the same here and now."""
-        return about(self.target, None) == self
+        return about(self.target, None, self.bind) == self
+
+    def serves(self, other: About | None) -> bool:
+        """Whether programs are the same with other options."""
+        return other is not None and other.parts == self.parts
 
 
-def about(target: Any, policy: Any) -> About | None:
-    """None where that cannot be told."""
+def about(target: Any, policy: Any, bind: bool) -> About | None:
+    """Of programs that have these options. None where that cannot be told."""
     registry = sys.modules.get("hloom.compiler.frontends.torch_registry")
     others = registry is not None and registry.has_others()
     if policy is not None or others or os.environ.get("HLOOM_DEBUG") or are_off():
@@ -58,7 +63,7 @@ def about(target: Any, policy: Any) -> About | None:
 
     name, simulated = split_target(target)
     machine = resolve(name)
-    return About(target, (*versions(), torch.__version__, repr(dataclasses.astuple(machine)), simulated))
+    return About(target, bind, (*versions(), torch.__version__, repr(bind), repr(dataclasses.astuple(machine)), simulated))
 
 
 def are_off() -> bool:

@@ -227,30 +227,46 @@ class Net(nn.Module):
     def forward(self, x):
         return self.linear(x).relu()
 
-torch.manual_seed(0)
-net, x = Net().requires_grad_(False), torch.randn(2, 8)
-torch.testing.assert_close(torch.compile(net, backend="hloom")(x), net(x))
-torch.compiler.save_cache_artifacts()
-(target,) = {program.program.target["name"] for program in hloom.programs()}
-print(json.dumps([counters["frames"]["total"], target]))
+class Trained(Net):
+    def forward(self, x):
+        return self.linear(x).square()
+
+backend, options, seed = json.loads(sys.argv[1])
+torch.manual_seed(seed)
+net, trained, x = Net().requires_grad_(False), Trained(), torch.randn(2, 8)
+torch.testing.assert_close(torch.compile(net, backend=backend, options=options)(x), net(x))
+gradients = []
+for call in (torch.compile(trained, backend=backend, options=options), trained):
+    trained.zero_grad()
+    call(x).sum().backward()
+    gradients.append([p.grad for p in trained.parameters()])
+torch.testing.assert_close(*gradients)
+targets = {program.program.target["name"] for program in hloom.programs()}
+print(json.dumps([counters["frames"]["total"], *targets]))
 """
 
 
-def test_what_dynamo_keeps_holds_for_the_same_target_and_programs_that_are_there(tmp_path, monkeypatch):
-    (tmp_path / "net.py").write_text(PRECOMPILED)
+def test_what_dynamo_keeps_holds_for_the_same_source_target_options_and_programs_that_are_there(tmp_path, monkeypatch):
+    source = tmp_path / "net.py"
+    source.write_text(PRECOMPILED)
     monkeypatch.setenv("TORCH_CACHING_PRECOMPILE", "1")
 
-    def traced() -> list:
-        return told(subprocess.Popen([sys.executable, str(tmp_path / "net.py")], stdout=subprocess.PIPE, env=os.environ, text=True))
+    def traced(backend="hloom", options=None, seed=0) -> list:
+        command = [sys.executable, str(source), json.dumps([backend, options, seed])]
+        return told(subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ, text=True))
 
     frames, target = traced()
-    assert frames == 1 and traced() == [0, target]
+    assert frames == 2 and traced(seed=1) == [0, target], "the weights are others"
+    assert traced(options={"bind": False}) == [2, target] and traced(options={"bind": False}) == [0, target]
+    assert traced("eager") == [2]
+    source.write_text(PRECOMPILED.replace("relu", "sigmoid"))
+    assert traced() == [2, target]
     monkeypatch.setenv("HLOOM_TARGET", "cpu-avx2")
-    assert traced() == [1, "cpu-avx2"]
+    assert traced() == [2, "cpu-avx2"]
     monkeypatch.delenv("HLOOM_TARGET")
-    traced()
+    assert traced() == [2, target]
     shutil.rmtree(tmp_path / "hloom")
-    assert traced() == [1, target]
+    assert traced() == [2, target]
 
 
 @pytest.mark.parametrize("variable", ["HLOOM_DEBUG", "off"])
