@@ -31,7 +31,7 @@ def is_on() -> bool:
 
 
 def holds(made_by: About) -> bool:
-    """Whether a program that was made by that may be used: where torch reads dynamo's work, by the backend and the options that it reads for."""
+    """Whether a program that was made by that serves here and now: where torch reads dynamo's work, who it reads for."""
     context = reading()
     if context is None:
         return made_by.holds()
