@@ -7,8 +7,8 @@ After:
     %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
 
 On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join
-or split first ones that the transpose leaves where they are, as a batch and its heads; a dot takes them through the bitcast by which it
-sees floats in bytes. A transpose of a dot's result that brings its second side before its first exchanges the operands; one of a
+or split first ones that the transpose leaves where they are, as a batch and its heads, and through dynamic slices that dots alone read, as
+loops over matrices have them; a dot takes them through the bitcast by which it sees floats in bytes. A transpose of a dot's result that brings its second side before its first exchanges the operands; one of a
 convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side of a dot among
 themselves; sinking a value with other uses.
 """
@@ -36,6 +36,7 @@ def fold_transposes(module: ir.Operation) -> bool:
         "stablehlo.convolution": [_convolution],
         "stablehlo.transpose": [_of_dot, *SHAPES["stablehlo.transpose"], _of_convolution],
         "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _sink_reshape, _sink_behind],
+        "stablehlo.dynamic_slice": [_sink_slice],
     }
     sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_sink_elementwise,))
     return rewrite(module, merged(rules, sinking))
@@ -135,6 +136,31 @@ def _sink_elementwise(op: ir.Operation) -> Values:
     kind = build.tensor(shape, build.element_of(op.results[0]))
     inner = value_of(op.name, kind, operands, **attributes_of(op))
     return [build.transpose(inner, permutation)]
+
+
+def _sink_slice(op: ir.Operation) -> Values:
+    """dynamic_slice(transpose(x)) → transpose(dynamic_slice(x)) where dots read the slice alone: a loop over the matrices of an array."""
+    found = _transposed(op.operands[0])
+    if found is None or not _only_dots_read(op.results[0]):
+        return None
+    x, permutation = found
+    inverse = [permutation.index(d) for d in range(len(permutation))]
+    at, sizes = list(op.operands)[1:], integers(op, "slice_sizes")
+    part = build.dynamic_slice(x, [at[d] for d in inverse], [sizes[d] for d in inverse])
+    return [build.transpose(part, permutation)]
+
+
+def _only_dots_read(value: ir.Value) -> bool:
+    """Whether each use is by a dot, or by a reshape of unit dimensions that only dots read."""
+    for use in value.uses:
+        user = use.owner
+        if user.name == "stablehlo.dot_general":
+            continue
+        if user.name != "stablehlo.reshape" or unit_mapping(build.shape_of(value), build.shape_of(user.results[0])) is None:
+            return False
+        if not _only_dots_read(user.results[0]):
+            return False
+    return True
 
 
 def _sink_reshape(op: ir.Operation) -> Values:

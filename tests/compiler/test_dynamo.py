@@ -336,6 +336,21 @@ def test_mixtures_of_experts(ends, behind):
     same(*gradients)
 
 
+def test_experts_that_lie_transposed():
+    pytest.importorskip("transformers.integrations.moe", reason="it registers the op")
+    ends, given, gradients = torch.tensor([0, 37, 143, 297], dtype=torch.int32), [torch.randn(297, 8), torch.randn(4, 5, 8)], []
+
+    def product(x, weights):
+        return torch.ops.transformers.grouped_mm_fallback(x, weights.transpose(1, 2), ends)
+
+    for call in (compiled(product), product):
+        leaves = [value.clone().requires_grad_() for value in given]
+        result = call(*leaves)
+        (result**2).sum().backward()
+        gradients.append([result, *(leaf.grad for leaf in leaves)])
+    same(*gradients)
+
+
 @pytest.mark.parametrize("rows", [16, 304])
 @pytest.mark.parametrize("form", ["rows", "columns", "sums"])
 def test_grouped_products(form, rows):

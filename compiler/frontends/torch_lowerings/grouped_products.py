@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import element_of, value_of
+from hloom.passes.common.rewriting import element_of, producer, value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
@@ -94,8 +94,11 @@ def by_group(op: TorchOp, x: ir.Value, weights: ir.Value, ends: ir.Value) -> ir.
 
 @torch_lowering("transformers.grouped_mm_fallback_backward")
 def by_group_backward(op: TorchOp, x: ir.Value, weights: ir.Value, ends: ir.Value, gradient: ir.Value) -> list[ir.Value]:
-    of_weights = build.convert(_sums(x, gradient, ends), op.results[1].element_type)
-    return [_products(gradient, build.transpose(weights, [0, 2, 1]), ends), of_weights]
+    if _is_permuted(weights):  # their gradient will be, too
+        sums = build.transpose(_sums(gradient, x, ends), [0, 2, 1])
+    else:
+        sums = _sums(x, gradient, ends)
+    return [_products(gradient, build.transpose(weights, [0, 2, 1]), ends), build.convert(sums, op.results[1].element_type)]
 
 
 @torch_lowering("aten._grouped_mm")
@@ -159,6 +162,12 @@ def _sums(x: ir.Value, y: ir.Value, ends: ir.Value) -> ir.Value:
     return build.count_loop(groups, [build.zero([groups, height, width], wide)], of_group, ir.IntegerType.get_signless(32))[0]
 
 
+def _is_permuted(value: ir.Value) -> bool:
+    """Whether the program transposed it."""
+    made = producer(value, "torch_c.to_builtin_tensor")
+    return made is not None and producer(made.operands[0], "torch.aten.permute") is not None
+
+
 def _over_blocks(
     number: ir.Value, ends: ir.Value, rows: int, size: int, value: ir.Value, step: Callable[[ir.Value, ir.Value, ir.Value], ir.Value]
 ) -> ir.Value:
@@ -185,3 +194,4 @@ def _dot(x: ir.Value, y: ir.Value, summed: int, element: ir.Type) -> ir.Value:
     """The sum of products along a dimension of `x` and the first one of `y`."""
     kind = build.tensor([build.shape_of(x)[1 - summed], build.shape_of(y)[1]], element)
     return value_of("stablehlo.dot_general", kind, [x, y], dot_dimension_numbers=build.dot_dimensions([], [], [summed], [0]))
+

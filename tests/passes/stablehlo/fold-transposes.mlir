@@ -123,3 +123,38 @@ func.func @moved_heads(%q: tensor<6x1x8xf32>, %k: tensor<2x5x3x8xf32>) -> tensor
   %2 = stablehlo.dot_general %q, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x1x8xf32>, tensor<6x8x5xf32>) -> tensor<6x1x5xf32>
   return %2 : tensor<6x1x5xf32>
 }
+
+// -----
+
+// Changed: A dot reads one matrix of several, which lie transposed.
+// CHECK-LABEL: func.func @one_of_several
+// CHECK-SAME: %[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<3x4x16xf32>, %[[I:.*]]: tensor<i32>, %[[J:[^:]*]]: tensor<i32>
+// CHECK-NOT: stablehlo.transpose
+// CHECK: %[[S:.*]] = stablehlo.dynamic_slice %[[W]], %[[I]], %[[J]], %[[I]], sizes = [1, 4, 8]
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[S]] : (tensor<1x4x8xf32>) -> tensor<4x8xf32>
+// CHECK: stablehlo.dot_general {{.*}}, %[[R]], contracting_dims = [1] x [1]
+func.func @one_of_several(%x: tensor<8x16xf32>, %w: tensor<3x4x16xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.transpose %w, dims = [0, 2, 1] : (tensor<3x4x16xf32>) -> tensor<3x16x4xf32>
+  %1 = stablehlo.dynamic_slice %0, %i, %i, %j, sizes = [1, 8, 4] : (tensor<3x16x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x4xf32>
+  %2 = stablehlo.reshape %1 : (tensor<1x8x4xf32>) -> tensor<8x4xf32>
+  %3 = stablehlo.slice %x [0:8, 0:8] : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  %4 = stablehlo.dot_general %3, %2, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %4 : tensor<8x4xf32>
+}
+
+// -----
+
+// Declined: Something else reads the slice.
+// CHECK-LABEL: func.func @slice_is_read
+// CHECK: stablehlo.transpose
+// CHECK: stablehlo.dynamic_slice
+// CHECK: stablehlo.reshape
+// CHECK: stablehlo.dot_general
+func.func @slice_is_read(%x: tensor<8x16xf32>, %w: tensor<3x4x16xf32>, %i: tensor<i32>) -> (tensor<8x4xf32>, tensor<16x4xf32>) {
+  %0 = stablehlo.transpose %w, dims = [0, 2, 1] : (tensor<3x4x16xf32>) -> tensor<3x16x4xf32>
+  %1 = stablehlo.dynamic_slice %0, %i, %i, %i, sizes = [1, 16, 4] : (tensor<3x16x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x4xf32>
+  %2 = stablehlo.reshape %1 : (tensor<1x16x4xf32>) -> tensor<16x4xf32>
+  %3 = stablehlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  %4 = stablehlo.sine %2 : tensor<16x4xf32>
+  return %3, %4 : tensor<8x4xf32>, tensor<16x4xf32>
+}
