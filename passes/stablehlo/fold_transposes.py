@@ -8,9 +8,9 @@ After:
 
 On their way there transposes sink through elementwise ops with splats and through reshapes that only add or drop unit dimensions, or join
 or split first ones that the transpose leaves where they are, as a batch and its heads, and through dynamic slices that dots alone read, as
-loops over matrices have them; a dot takes them through the bitcast by which it sees floats in bytes. A transpose of a dot's result that brings its second side before its first exchanges the operands; one of a
-convolution's result renumbers it. Must hold: nothing. Declined: transposes that reorder the free dimensions of one side of a dot among
-themselves; sinking a value with other uses.
+loops over matrices have them; a dot takes them through the bitcast by which it sees floats in bytes. A transpose of a dot's result that
+brings its second side before its first exchanges the operands; one of a convolution's result renumbers it. Must hold: nothing. Declined:
+transposes that reorder the free dimensions of one side of a dot among themselves; sinking a value with other uses.
 """
 
 from __future__ import annotations

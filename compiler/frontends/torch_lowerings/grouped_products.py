@@ -194,4 +194,3 @@ def _dot(x: ir.Value, y: ir.Value, summed: int, element: ir.Type) -> ir.Value:
     """The sum of products along a dimension of `x` and the first one of `y`."""
     kind = build.tensor([build.shape_of(x)[1 - summed], build.shape_of(y)[1]], element)
     return value_of("stablehlo.dot_general", kind, [x, y], dot_dimension_numbers=build.dot_dimensions([], [], [summed], [0]))
-
