@@ -228,6 +228,26 @@ def test_convolution(interpreter, element):
     p.verify(interpreter)
 
 
+TURNED = [
+    ("both", (1, 4, 5, 4), (3, 2, 4, 40), {"padding": [(2, 0), (0, 1)]}, (0, 1)),
+    ("one, dilated", (1, 3, 2, 4), (3, 2, 4, 40), {"base": (2, 1), "dilation": (1, 2), "padding": [(1, 0), (3, 1)]}, (0,)),
+    ("groups", (1, 3, 4, 8), (3, 3, 4, 40), {"groups": 2, "padding": [(1, 1), (2, 0)]}, (0, 1)),
+    ("batch groups", (2, 3, 4, 8), (3, 3, 8, 40), {"batch_groups": 2, "padding": [(1, 1), (0, 0)]}, (0, 1)),
+    ("channels first", (1, 4, 5, 3), (4, 40, 3, 3), {"layout": "bf01,io01,bf01", "padding": [(1, 1), (0, 1)]}, (3,)),
+]
+
+
+@pytest.mark.parametrize("element", ["f32", "i32"])
+def test_convolution_by_turned_weights(interpreter, element):
+    """More of them than of what they meet."""
+    p = Program()
+    for label, image, kernel, options, turned in TURNED:
+        x, w = p.input(small(image, element, 1)), p.input(small(kernel, element, 2))
+        reverse = p.op("reverse", [w], kernel, attributes=f"dimensions = array<i64: {', '.join(map(str, turned))}>")
+        p.check(label, convolution(p, x, reverse, **options))
+    p.verify(interpreter)
+
+
 def test_convolution_without_spatial_dimensions(interpreter):
     p = Program()
     x, w = p.input(small((5, 7), "f32", 1)), p.input(small((7, 9), "f32", 2))

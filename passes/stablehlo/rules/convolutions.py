@@ -1,10 +1,12 @@
-"""Convolutions that are products of matrices."""
+"""Convolutions that are products of matrices, and those with turned weights."""
 
 from __future__ import annotations
 
+import numpy as np
 from torch_mlir import ir
 
-from ...common.rewriting import integer, integers, padding_pairs, value_of
+from ...common.init_function import known_values
+from ...common.rewriting import integer, integers, padding_pairs, producer, value_of
 from ..support import build
 from ..support.dimensions import ConvDims
 from ..support.driver import Rule
@@ -48,4 +50,37 @@ def _product(op: ir.Operation, sides: list[tuple[ir.Value, int, tuple[int, ...]]
     return value_of("stablehlo.dot_general", kind, [value for value, *_ in sides], **attributes)
 
 
-CONVOLUTIONS: dict[str, list[Rule]] = {"stablehlo.convolution": [_whole_window]}
+def _turned_weights(op: ir.Operation) -> list[ir.Value] | None:
+    """Weights that are turned at each call stay as they lie where there are more of them than pixels, which are turned instead: the
+    gradient by the input of a last layer.
+
+    convolution(x, reverse(w), padding = [low, high]) → reverse(convolution(reverse(x), w, padding = [high, low]))
+    """
+    turned = producer(op.operands[1], "stablehlo.reverse")
+    dims, x = ConvDims.of(op), op.operands[0]
+    if turned is None or not set(integers(op, "window_strides")) <= {1}:
+        return None
+    places = integers(turned, "dimensions")
+    if not set(places) <= set(dims.spatial[1]) or _MORE * (build.count_of(x) + build.count_of(op.results[0])) > build.count_of(
+        turned.results[0]
+    ):
+        return None
+    if turned.results[0] in known_values(_function(op)):
+        return None
+    axes = [axis for axis, place in enumerate(dims.spatial[1]) if place in places]
+    padding = [pair[::-1] if axis in axes else pair for axis, pair in enumerate(padding_pairs(op, len(dims.spatial[1])))]
+    attributes = {"padding": ir.DenseIntElementsAttr.get(np.array(padding, np.int64).reshape(-1, 2))}
+    made = dims.emit(op, build.reverse(x, [dims.spatial[0][axis] for axis in axes]), turned.operands[0], op.results[0].type, **attributes)
+    return [build.reverse(made, [dims.spatial[2][axis] for axis in axes])]
+
+
+def _function(op: ir.Operation) -> ir.Operation:
+    while op.name != "func.func":
+        op = op.parent
+    return op
+
+
+_MORE = 2
+"""Turning weights costs as much as turning so many times fewer pixels and results, at least."""
+
+CONVOLUTIONS: dict[str, list[Rule]] = {"stablehlo.convolution": [_whole_window, _turned_weights]}

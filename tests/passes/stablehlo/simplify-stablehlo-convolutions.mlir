@@ -1,0 +1,41 @@
+// RUN: hloom-opt %s --simplify-stablehlo --split-input-file | filecheck %s
+
+// Changed: There are more weights to turn than pixels and results. Paddings change sides where windows are turned.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[X:.*]]: tensor<2x8x3x4xf32>, %[[W:[^:]*]]: tensor<8x16x3x3xf32>
+// CHECK: %[[T:.*]] = stablehlo.reverse %[[X]], dims = [3] : tensor<2x8x3x4xf32>
+// CHECK: %[[C:.*]] = stablehlo.convolution(%[[T]], %[[W]]) {{.*}} window = {pad = {{.*}}[0, 1], [0, 1]{{.*}}}
+// CHECK: %[[R:.*]] = stablehlo.reverse %[[C]], dims = [3] : tensor<2x16x2x3xf32>
+// CHECK: return %[[R]]
+func.func @main(%x: tensor<2x8x3x4xf32>, %w: tensor<8x16x3x3xf32>) -> tensor<2x16x2x3xf32> {
+  %0 = stablehlo.reverse %w, dims = [3] : tensor<8x16x3x3xf32>
+  %1 = stablehlo.convolution(%x, %0) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = [[0, 1], [1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3x4xf32>, tensor<8x16x3x3xf32>) -> tensor<2x16x2x3xf32>
+  return %1 : tensor<2x16x2x3xf32>
+}
+
+// -----
+
+// Declined: Bound weights are turned once.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[T:.*]] = stablehlo.reverse %arg1
+// CHECK: stablehlo.convolution(%arg0, %[[T]])
+func.func @main(%x: tensor<2x8x3x4xf32>, %w: tensor<8x16x3x3xf32> {hloom.bound}) -> tensor<2x16x2x3xf32> {
+  %0 = stablehlo.reverse %w, dims = [3] : tensor<8x16x3x3xf32>
+  %1 = stablehlo.convolution(%x, %0) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = [[0, 1], [1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3x4xf32>, tensor<8x16x3x3xf32>) -> tensor<2x16x2x3xf32>
+  return %1 : tensor<2x16x2x3xf32>
+}
+
+// -----
+
+// Declined: There are as many pixels and results; and a stride, which may leave out the last pixels, left out the first ones.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[T:.*]] = stablehlo.reverse %arg2
+// CHECK: stablehlo.convolution(%arg0, %[[T]])
+// CHECK: stablehlo.convolution(%arg1, %[[T]])
+func.func @main(%x: tensor<2x8x9x9xf32>, %y: tensor<2x8x4x4xf32>, %w: tensor<8x16x3x3xf32>) -> (tensor<2x16x7x7xf32>, tensor<2x16x1x1xf32>) {
+  %0 = stablehlo.reverse %w, dims = [2, 3] : tensor<8x16x3x3xf32>
+  %1 = stablehlo.convolution(%x, %0) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x9x9xf32>, tensor<8x16x3x3xf32>) -> tensor<2x16x7x7xf32>
+  %2 = stablehlo.convolution(%y, %0) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[0, 1], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x4x4xf32>, tensor<8x16x3x3xf32>) -> tensor<2x16x2x2xf32>
+  %3 = stablehlo.slice %2 [0:2, 0:16, 0:1, 0:1] : (tensor<2x16x2x2xf32>) -> tensor<2x16x1x1xf32>
+  return %1, %3 : tensor<2x16x7x7xf32>, tensor<2x16x1x1xf32>
+}
