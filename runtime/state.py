@@ -105,11 +105,11 @@ class State:
                 results = device.call(every, in_place=True)
             else:
                 results = device.call(every, None if outputs is None else [*outputs, *self._places()])
-            written = [inputs[number] for number, _, result in self._changed if results[result] is inputs[number]]
-            _tell_torch(written)
-            for number, _, result in self._changed:
-                if results[result] is not inputs[number]:
-                    _updated(specs[result], inputs[number], results[result])
+            apart = [(number, result) for number, _, result in self._changed if results[result] is not inputs[number]]
+            there = {number for number, _ in apart}
+            _tell_torch([inputs[number] for number, _, _ in self._changed if number not in there])
+            for number, result in apart:
+                _updated(specs[result], inputs[number], results[result])
             for index, spec in self._specs.items():
                 result = program.updates[index]
                 self._values[spec.name] = _updated(specs[result], self._values[spec.name], results[result])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -102,16 +103,30 @@ class TorchAddresses:
     """Where plain torch tensors lie that are what the specs say and dense; None of any other value, at which `view` must look (on a GPU
     `locate`). They are to lie on the CPU, or on the GPU of that index.
 
-    A program may take a thousand of them, so what a spec asks for is looked up once.
+    A program may take a thousand of them, so what a spec asks for is looked up once; and those that do not differ from what once was right,
+    by what torch itself compares before it runs compiled code (types, sizes, strides, devices and marks), are not looked at one by one.
     """
 
     def __init__(self, specs: Sequence[TensorSpec], gpu: int | None = None):
         torch, self._gpu = sys.modules["torch"], gpu
         self._plain = torch.Tensor, torch.nn.Parameter
+        self._guards = _tensor_guards(torch)
         types = {name: getattr(torch, own, None) for own, name in TORCH_NAMES.items()}
         self._wanted = [(spec.shape, types.get(spec.dtype), spec.dtype.startswith("complex")) for spec in specs]
+        self._right: Any = None
+        self._kinds = _MOST_KINDS if self._guards is not None and specs else 0
+        """How many other kinds of calls may be learnt."""
 
     def of(self, values: Sequence[Any]) -> list[int | None]:
+        if self._right is not None and len(values) == len(self._wanted) and self._right.check(*values):
+            return list(map(_ADDRESS, values))
+        found = self._looked_at(values)
+        if self._kinds and None not in found and len(found) == len(self._wanted):
+            self._kinds -= 1
+            self._right = self._guards(*values, dynamic_dims_sizes=None, dynamic_dims_strides=None)
+        return found
+
+    def _looked_at(self, values: Sequence[Any]) -> list[int | None]:
         tensor, parameter = self._plain
         gpu = self._gpu
         found: list[int | None] = []
@@ -126,6 +141,19 @@ class TorchAddresses:
                     pass
             found.append(address)
         return found
+
+
+_ADDRESS = operator.methodcaller("data_ptr")
+_MOST_KINDS = 8
+"""A program that is called with tensors of ever other kinds, of inference and not, learns so many; the last one stays."""
+
+
+def _tensor_guards(torch: Any) -> Any:
+    """What dynamo compares tensors by, if this torch has it."""
+    found: Any = torch
+    for name in ("_C", "_dynamo", "guards", "TensorGuards"):
+        found = getattr(found, name, None)
+    return found
 
 
 def is_conjugate(spec: TensorSpec, tensor: Any) -> bool:
