@@ -39,7 +39,9 @@ class Effort(IntEnum):
 
     LEAST = 0
     """Few passes; its code generator reduces no strength."""
-    FULL = 1
+    SOME = 1
+    """The same, and what is computed twice is found."""
+    FULL = 2
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ After:
 vectorize-tiles marks dense blocks of registers (and rows that are reduced beside them, as attention's), and what reduces nothing and finds
 its operands by addresses of the loops: it wrote their instructions and addresses as they shall be. Those that @init alone runs, once, join
 them here, and long kernels: long code is straight code, which was written as it shall be too. codegen.py gives them few of LLVM's passes,
-and no search for pointers that move along loops: the code is as fast, in a third of the time. Rows that are reduced alone, and what looks
-elements up at an index of each lane, get slower by a tenth so, and keep all.
+and no search for pointers that move along loops: the code is as fast, in a third of the time. Other contractions that load rows of
+registers, as depthwise convolutions, vectorize-tiles marks as "some": windows load some rows twice, which one more pass finds. Rows that
+are reduced alone, and what looks elements up at an index of each lane, get slower by a tenth so, and keep all.
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
 """

@@ -74,6 +74,16 @@ def test_what_is_short_stays_whole() -> None:
     assert split(TEXT) == [Part(TEXT, Effort.FULL)]
 
 
+def test_efforts_are_apart() -> None:
+    functions = "".join(f"define i64 @{name}(i64 %0) #{number} {{\n  ret i64 %0\n}}\n" for number, name in enumerate("abc"))
+    marks = "".join(f'attributes #{number} = {{ "hloom-effort"="{name}" }}\n' for number, name in enumerate(("least", "some", "full")))
+    assert [(_defined(part.text), part.effort) for part in split(functions + marks)] == [
+        (["c"], Effort.FULL),
+        (["b"], Effort.SOME),
+        (["a"], Effort.LEAST),
+    ]
+
+
 def test_what_needs_other_passes_is_apart() -> None:
     """However short the text is; a local function is where its user is, and what is not marked has all passes."""
     text = TEXT.replace("@b(i64 %0) {", "@b(i64 %0) #2 {").replace("@main(i64 %0, ptr %1) #1 {", "@main(i64 %0, ptr %1) #3 {")

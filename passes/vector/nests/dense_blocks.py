@@ -1,6 +1,7 @@
-"""Which contractions are dense blocks of registers: one operand is broadcast to many columns, a column of the other serves many rows.
+"""Which contractions LLVM can leave nearly as vectorize-tiles writes them (spare-llvm-passes).
 
-Their kernels compute much more than they load, so LLVM can leave them as vectorize-tiles writes them (spare-llvm-passes).
+Dense blocks of registers compute much more than they load: one operand is broadcast to many columns, a column of the other serves many
+rows. Others load rows of registers; of windows, some twice, which LLVM finds.
 """
 
 from __future__ import annotations
@@ -32,3 +33,9 @@ def is_dense_block(work: Work, vector: int | None, jam: int | None) -> bool:
     if any(all(stride_along(m, s, dim) != 0 for m, s in read) for dim in loops):
         return False
     return all(any(stride_along(m, s, dim) == 0 for m, s in read) for dim in (vector, jam))
+
+
+def loads_rows(work: Work, vector: int | None) -> bool:
+    """Whether each operand is one number for all lanes, or lies in a row along them: depthwise and grouped convolutions, and short sums."""
+    read = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    return vector is not None and all(stride_along(m, s, vector) in (0, 1) for m, s in read)

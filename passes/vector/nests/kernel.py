@@ -27,7 +27,7 @@ from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
 from .contraction import contraction_loop, emit_contraction, jam_loop, takes_after
-from .dense_blocks import is_dense_block
+from .dense_blocks import is_dense_block, loads_rows
 from .elementwise import emit_elementwise
 from .grouping import computed_after, grouped, look_ahead
 from .lanes import Lanes
@@ -69,8 +69,9 @@ class _Kernel:
         """What buffers on the stack are made before."""
         self.fastest: ir.Value | None = None
         """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
-        self.reductions = self.dense = self.rows = 0
-        """Nests that reduce; those that are dense blocks of registers; those that reduce rows, which are little beside blocks."""
+        self.reductions = self.dense = self.plain = self.rows = 0
+        """Nests that reduce; those that are dense blocks of registers; other contractions that load rows of registers; those that reduce
+        rows, which are little beside blocks."""
         self.straight = True
         """Whether nests that reduce nothing find their operands without an index of each lane."""
 
@@ -85,8 +86,14 @@ class _Kernel:
             self._bind_numbers(self.stack_point.induction_variable)
             self._emit_tile()
             scf.yield_([])
+        if effort := self._effort():
+            kernel.attributes["hloom.effort"] = ir.StringAttr.get(effort)
+
+    def _effort(self) -> str:
+        """What LLVM has to do for the kernel, where that is not all that it can (spare-llvm-passes)."""
         if self.dense == self.reductions - self.rows and (self.dense or (self.straight and not self.rows)):
-            kernel.attributes["hloom.effort"] = ir.StringAttr.get("least")
+            return "least"
+        return "some" if self.plain and self.dense + self.plain == self.reductions and self.straight else ""
 
     def _emit_same_in_all_tiles(self, first: ir.Value, end: ir.Value) -> None:
         """What the tiles compute alike, if there are any."""
@@ -383,7 +390,10 @@ class _Kernel:
     def _contract(self, work: Work, vector: int | None, after: After) -> bool:
         following = after(work, fits=lambda group: takes_after(work, vector, group, self.target))
         emit_contraction(work, vector, self._captured, self.target, self._scratch, after=following)
-        self.dense += is_dense_block(work, vector, jam_loop(work, vector))
+        if is_dense_block(work, vector, jam_loop(work, vector)):
+            self.dense += 1
+        elif loads_rows(work, vector):
+            self.plain += 1
         return bool(following)
 
     def _scratch(self, shape: tuple[int, ...], element: ir.Type) -> Storage:

@@ -59,8 +59,10 @@ func.func private @padded(%x: tensor<8x36x8xf32>, %w: tensor<3x3x8x16xf32>) -> t
 #yd = affine_map<(ow, o, kw, i) -> (ow, o)>
 
 // Changed: More taps than pixels. What a block of 10 pixels leaves out stands as far from its first pixel as in any other: all 5 blocks are one
-// loop. Its taps are 9 that some pixels have, 40 that all have, in a loop, and 9 others; the next block's begin 10 taps earlier.
+// loop. Its taps are 9 that some pixels have, 40 that all have, in a loop, and 9 others; the next block's begin 10 taps earlier. They load
+// rows of registers, some of them twice: LLVM looks for those.
 // CHECK-LABEL: func.func private @deep(
+// CHECK-SAME: attributes {hloom.effort = "some",
 // CHECK: scf.for %[[PASSED:.*]] = %c0{{.*}} to %c50{{.*}} step %c10
 // CHECK: arith.muli %[[PASSED]], %c-768
 // CHECK-COUNT-100: arith.mulf
@@ -97,8 +99,9 @@ func.func private @deep(%x: tensor<49x48xf32>, %w: tensor<128x48x16xf32>) -> ten
 
 // Changed: A convolution that is one for each channel, its lanes 14 pixels of a line, its rows blocks of 8: the first and the last lack the
 // taps of a line in the padding, the loop between has all 72 products of 8 rows × 9 taps. A vector of pixels is loaded once for all rows that
-// it serves: 30 of 10 lines, with zeros for lanes in the padding.
+// it serves: 30 of 10 lines, with zeros for lanes in the padding. LLVM gives it all passes.
 // CHECK-LABEL: func.func private @each(
+// CHECK-SAME: attributes {hloom.inputs =
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK-COUNT-69: arith.mulf
