@@ -22,7 +22,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from hloom.passes.errors import InvalidProgramError
 
 from .torch_checks import without_checks
-from .torch_nodes import short_stacks, without_code
+from .torch_nodes import quiet_notes, short_stacks, without_code
 from .torch_registry import own_decompositions_first
 
 _PLAIN = "_hloom_plain"
@@ -112,7 +112,7 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
     try:
         with (
             torch.no_grad(), own_decompositions_first(), _plain_tensors_as_buffers(module), warnings.catch_warnings(), without_checks(),
-            without_code(), short_stacks(),
+            without_code(), short_stacks(), quiet_notes(),
         ):  # fmt: skip
             warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)

@@ -7,8 +7,11 @@ import sys
 import traceback
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
+from torch._C import DisableTorchFunction  # type: ignore[attr-defined]
 from torch.fx import Graph, GraphModule, proxy
+from torch.fx.experimental import proxy_tensor
 from torch.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
@@ -34,6 +37,25 @@ def short_stacks() -> Iterator[None]:
         yield
     finally:
         proxy.CapturedTraceback = before  # type: ignore[misc]
+
+
+@contextlib.contextmanager
+def quiet_notes() -> Iterator[None]:
+    """While torch exports: its modes watch what forward does, and not what torch asks of a result to note its shape, strides and layout.
+
+    Each of these forty questions a result went through three modes in Python, a fifth of an export.
+    """
+    before = proxy_tensor.track_tensor_tree
+
+    def noted(*args: Any, **keywords: Any) -> Any:
+        with DisableTorchFunction():
+            return before(*args, **keywords)
+
+    proxy_tensor.track_tensor_tree = noted  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        proxy_tensor.track_tensor_tree = before
 
 
 class _Stack:

@@ -3,6 +3,7 @@
 import contextlib
 
 import torch
+from torch._export import non_strict_utils
 from torch.fx import GraphModule
 
 from hloom.compiler.frontends import torch_export
@@ -43,6 +44,25 @@ def test_functions_have_stacks_as_torch_has_them(monkeypatch):
     stacks, _ = told(function)
     monkeypatch.setattr(torch_export, "short_stacks", contextlib.nullcontext)
     assert told(function)[0] == stacks
+
+
+def test_results_are_noted_as_torch_notes_them(monkeypatch):
+    """Shapes, types and strides of every node, of open shapes, too; what torch asks to know them passes no mode."""
+
+    def noted():
+        shapes = ({0: torch.export.Dim("rows")},)
+        nodes = torch_export.exported_module(Outer(), (torch.zeros(2, 4),), {}, shapes).graph.nodes
+        values = [node.meta["val"] for node in nodes if isinstance(node.meta.get("val"), torch.Tensor)]
+        return [(str(value.shape), str(value.stride()), value.dtype, value.requires_grad) for value in values]
+
+    asked = []
+    original = non_strict_utils._NonStrictTorchFunctionHandler.__torch_function__
+    counted = lambda self, *args, **keywords: (asked.append(args[0]), original(self, *args, **keywords))[1]
+    monkeypatch.setattr(non_strict_utils._NonStrictTorchFunctionHandler, "__torch_function__", counted)
+    quiet, few = noted(), len(asked)
+    monkeypatch.setattr(torch_export, "quiet_notes", contextlib.nullcontext)
+    assert noted() == quiet
+    assert few < (len(asked) - few) / 2
 
 
 def test_a_module_without_code_writes_it_when_asked():
