@@ -10,7 +10,8 @@ After, if the last has no place beside the others:
     @table = …, define void @hloom_main(ptr %0) #0 { … }, declare void @fusion_0(i64, i64, ptr)
 
 How a text is split depends on the text alone, not on how many cores there are: a program's code is the same everywhere. A function of
-internal linkage stays with those that use it. Declined: a text with variables, which the parts would have to share.
+internal linkage stays with those that use it; a constant goes where it is used. Declined: a text with variables, which the parts would
+have to share.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ _HEAD = re.compile(
 _EFFORT = re.compile(rf'^attributes #(?P<number>\d+) = \{{.*"{EFFORT}"="(?P<effort>\w+)"', re.M)
 _SYMBOL = re.compile(r"@([\w.$-]+)")
 _VARIABLE = re.compile(r"^@.* global ", re.M)
+_CONSTANT = re.compile(r"^@(?P<name>[\w.$-]+) = (?:internal|private) .*\n", re.M)
+"""One that no other module knows."""
+_POINTER = re.compile(r"ptr @([\w.$-]+)")
 
 
 class Effort(IntEnum):
@@ -145,5 +149,7 @@ def _together(functions: list[_Function]) -> Iterator[list[_Function]]:
 
 def _module(part: list[_Function], rest: str, declarations: dict[str, str]) -> str:
     own = {function.name for function in part}
-    outside = sorted(set().union(*(function.uses for function in part)) & declarations.keys() - own)
-    return "".join([rest, *(declarations[name] for name in outside), *(function.text for function in part)])
+    used = set(_POINTER.findall(rest)).union(*(function.uses for function in part))
+    outside = sorted(used & declarations.keys() - own)
+    known = _CONSTANT.sub(lambda line: line[0] if line["name"] in used else "", rest)
+    return "".join([known, *(declarations[name] for name in outside), *(function.text for function in part)])

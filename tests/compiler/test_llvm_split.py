@@ -70,6 +70,14 @@ def test_local_functions_stay_with_their_users() -> None:
         llvm.parse_assembly(part, llvm.create_context()).verify()
 
 
+def test_constants_are_where_they_are_used() -> None:
+    """And whatever a constant points to."""
+    text = TEXT.replace("%4 = call i64 @b(", "%x = load ptr, ptr @places\n  %4 = call i64 @b(")
+    text = '@here = internal constant [2 x i8] c"@a"\n@places = internal constant [1 x ptr] [ptr @here]\n' + text
+    constants = {tuple(_defined(part.text)): re.findall(r"^@(\w+) = ", part.text, re.M) for part in split(text, 1)}
+    assert constants == {("a_body", "a"): ["here", "table"], ("b_body", "b"): ["here"], ("main",): ["here", "places"]}
+
+
 def test_what_is_short_stays_whole() -> None:
     assert split(TEXT) == [Part(TEXT, Effort.FULL)]
 
