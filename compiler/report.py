@@ -16,7 +16,7 @@ from hloom.passes.common.init_function import entry
 from hloom.passes.common.launches import IN_TURN, MEMBERS, members_of
 from hloom.passes.common.ops import CONTRACTIONS, FREE
 from hloom.passes.common.places import place
-from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name, top_level, walk
+from hloom.passes.common.rewriting import functions, integer, location_texts, ops_in, symbol_name, top_level, walk
 from hloom.passes.fused.launches.host_block import peak_in_order
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -47,6 +47,7 @@ class ReportBuilder:
         self._in_turn: set[str] = set()
         """Kernels of several groups of which one runs after the other."""
         self._decided: ir.Attribute | None = None
+        self._location = location_texts()
 
     @uninterrupted()
     def stablehlo(self, module: ir.Operation) -> None:
@@ -65,7 +66,7 @@ class ReportBuilder:
                 continue
             name = symbol_name(function)
             inside = ops_in(function.regions[0].blocks[0])[:-1]
-            rows = [_op(op, name) for op in inside]
+            rows = [_op(op, name, self._location(op)) for op in inside]
             self._groups[name] = {
                 "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
@@ -168,7 +169,7 @@ class ReportBuilder:
         row = rows.get((entry, f"{key} {kernel}"))
         if row:
             row["calls"] += _trips(op)
-            origin = place(str(op.location)).module  # equal groups share one function, whose ops are those of the first
+            origin = place(self._location(op)).module  # equal groups share one function, whose ops are those of the first
             row["from"] += [origin] if origin and origin not in row["from"] else []
             return
         known = self._known(callee or "")
@@ -224,9 +225,8 @@ def _short(name: str) -> str:
     return name.partition(".")[2] or name
 
 
-def _op(op: ir.Operation, group: str) -> dict[str, Any]:
+def _op(op: ir.Operation, group: str, location: str) -> dict[str, Any]:
     kind = str(op.results[0].type).removeprefix("tensor<").removesuffix(">") if len(op.results) else ""
-    location = str(op.location)
     whole = location.removeprefix("loc(").removesuffix(")")
     return {"op": _short(op.name), "type": kind, "from": str(place(location)), "location": whole, "groups": [group]}
 

@@ -13,7 +13,7 @@ from hloom.dialects.storage import is_i1
 from hloom.passes.common.custom_calls import NUMBERS, is_known, target_of_call
 from hloom.passes.common.ops import ANNOTATIONS, CONTRACTIONS, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
-from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
+from hloom.passes.errors import CompileError, InvalidProgramError, UnsupportedOpError
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
 from hloom.passes.stablehlo.quantized.types import stored_element
 from hloom.passes.stablehlo.resolve_dynamic_calls import is_dynamic_call
@@ -272,24 +272,31 @@ def _check_bitcast(op: ir.Operation) -> None:
 
 
 def _check_type(op: ir.Operation, kind: ir.Type) -> None:
-    where = {"op": op.name, "loc": str(op.location), "stage": STAGE}
+    if refusal := _refusal(kind):
+        error, message, remedy = refusal
+        raise error(message, op=op.name, loc=str(op.location), stage=STAGE, remedy=remedy)
+
+
+def _refusal(kind: ir.Type) -> tuple[type[CompileError], str, str] | None:
+    """What is raised of a value of that type, and with which message and remedy."""
     if str(kind).startswith(_FUTURE):
-        return  # async_done makes a value of it
+        return None  # async_done makes a value of it
     if isinstance(kind, ir.UnrankedTensorType):
-        raise InvalidProgramError(f"a value of unknown rank, {kind}", **where, remedy="export the program with static shapes")
+        return InvalidProgramError, f"a value of unknown rank, {kind}", "export the program with static shapes"
     if not isinstance(kind, ir.RankedTensorType):
-        raise UnsupportedOpError(f"a value of type {kind}", **where, remedy="hloom computes on tensors")
+        return UnsupportedOpError, f"a value of type {kind}", "hloom computes on tensors"
     if not kind.has_static_shape:
-        raise InvalidProgramError(f"a value of dynamic shape, {kind}", **where, remedy="export the program with static shapes")
+        return InvalidProgramError, f"a value of dynamic shape, {kind}", "export the program with static shapes"
     if kind.encoding is not None and "bounds" in str(kind.encoding):
-        raise InvalidProgramError(f"a value of bounded dynamic shape, {kind}", **where, remedy="export the program with static shapes")
+        return InvalidProgramError, f"a value of bounded dynamic shape, {kind}", "export the program with static shapes"
     element = stored_element(kind.element_type)
     if str(element) not in NAMES:
         known = "floats of 4 to 64 bits, complex<f32>, complex<f64>, i1, integers of 2, 4, 8 to 64 bits, quantized types stored as these"
-        raise UnsupportedOpError(f"elements of type {element}", **where, remedy=f"hloom computes with {known}")
+        return UnsupportedOpError, f"elements of type {element}", f"hloom computes with {known}"
     width = 2 * element.element_type.width // 8 if isinstance(element, ir.ComplexType) else element.width // 8 or 1
     if prod(max(extent, 1) for extent in kind.shape) * width >= MAX_BYTES:
-        raise InvalidProgramError(f"a value of {kind} is too large", **where, remedy=f"values have fewer than 2^40 bytes; is {kind} meant?")
+        return InvalidProgramError, f"a value of {kind} is too large", f"values have fewer than 2^40 bytes; is {kind} meant?"
+    return None
 
 
 def unsupported_call(target: str, op: ir.Operation | None = None) -> UnsupportedOpError:

@@ -23,7 +23,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 from hloom.passes.common.ops import Kind
 from hloom.passes.common.places import place
-from hloom.passes.common.rewriting import functions, walk
+from hloom.passes.common.rewriting import functions, location_texts, walk
 from hloom.passes.fused.planner.cost import CostModel
 from hloom.passes.fused.planner.observed import Call, Plan
 from hloom.passes.fused.planner.records import Decision, Program
@@ -71,7 +71,8 @@ def _called(module: ir.Operation) -> list[tuple[str, str]]:
     """The functions that the module calls, each with the call's location, in order."""
     host = [function for function in functions(module) if "hloom.kind" not in function.attributes]
     calls = [call for function in host for call in walk(function, "func.call")]
-    return [(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, str(call.location)) for call in calls]
+    location = location_texts()
+    return [(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, location(call)) for call in calls]
 
 
 def _calls(planned: Sequence[Call], final: list[tuple[str, str]], program: Program) -> list[dict[str, Any]]:

@@ -144,6 +144,20 @@ def holder(op: ir.Operation, value: ir.Value) -> ir.Operation:
     return op
 
 
+def location_texts() -> Callable[[ir.Operation], str]:
+    """The text of ops' locations, each made once: with a stack of calls in it that takes longer than all else that is asked of an op."""
+    texts: dict[ir.Attribute, str] = {}
+
+    def text(op: ir.Operation) -> str:
+        location = op.location
+        key = location.attr
+        if key not in texts:
+            texts[key] = str(location)
+        return texts[key]
+
+    return text
+
+
 def element_of(value: ir.Value) -> ir.Type:
     """The element type of a tensor."""
     return ir.RankedTensorType(value.type).element_type

@@ -50,8 +50,12 @@ def spare_llvm_passes(module: ir.Operation, *, long: int = 1500) -> None:
         if name in looping:
             if "hloom.effort" in kernel.attributes:
                 del kernel.attributes["hloom.effort"]
-        elif name in programs and (programs[name] == {"init"} or _has(kernel, long)):
+        elif name in programs and not _is_least(kernel) and (programs[name] == {"init"} or _has(kernel, long)):
             kernel.attributes["hloom.effort"] = ir.StringAttr.get("least", module.context)
+
+
+def _is_least(kernel: ir.Operation) -> bool:
+    return "hloom.effort" in kernel.attributes and ir.StringAttr(kernel.attributes["hloom.effort"]).value == "least"
 
 
 def _has(kernel: ir.Operation, ops: int) -> bool:

@@ -61,7 +61,7 @@ class Outliner:
         hero = self.handles.ops[kernel.ops[-1]]
         with ir.InsertionPoint(terminator), hero.location:
             call = func.CallOp(types, ir.FlatSymbolRefAttr.get(name), operands)
-        self.calls.append(Call(name, str(hero.location), emitted, arguments, kernel.results))
+        self.calls.append(Call(name, self.program.ops[kernel.ops[-1]].loc, emitted, arguments, kernel.results))
         self.current.update(zip(kernel.results, call.operation.results))
         for op in emitted:
             self.names.setdefault(op, []).append(name)

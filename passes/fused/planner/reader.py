@@ -14,7 +14,7 @@ from hloom.dialects.target import target_of
 
 from ...common.byte_floats import sees_floats
 from ...common.ops import FLOAT, FREE, INTEGER, Kind, name_in_table, named
-from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, symbol_name
+from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, location_texts, symbol_name
 from ...common.storage import MOST_PLACES
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
@@ -129,6 +129,7 @@ class _Reader:
         self.home: list[int] = []  # the block in which a value is defined
         self.ops: list[_OpDraft] = []
         self.blocks: list[_BlockDraft] = []
+        self.location = location_texts()
 
     # -- the walk --------------------------------------------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class _Reader:
         own = operands[: len(op.operands)]
         facts = Facts(Kind.CONTROL, tuple(IDENTITY for _ in own)) if control else facts_of(op, number, own, results)
         facts = replace(facts, maps=facts.maps + (SCALAR,) * (len(operands) - len(facts.maps)))
-        draft = _OpDraft(name_in_table(op), facts, tuple(v.id for v in operands), tuple(v.id for v in results), str(op.location), block)
+        draft = _OpDraft(name_in_table(op), facts, tuple(v.id for v in operands), tuple(v.id for v in results), self.location(op), block)
         self.ops.append(draft)
         self.handles.ops.append(op)
         draft.free = self.is_free(op, draft, operands, results)

@@ -13,7 +13,7 @@ from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.init_function import UPDATED_BY, argument_attributes
 from ...common.launches import LAUNCH
 from ...common.ops import Kind
-from ...common.rewriting import create, i64_array, i64_attribute, index_constant, value_of
+from ...common.rewriting import create, i64_array, i64_attribute, index_constant, location_texts, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from ...library_calls.fft import transform_in
@@ -65,6 +65,7 @@ class Groups:
         self.plain_only = plain_only
         self.names: dict[tuple[str, Pairs], str] = {}
         self.sources: dict[str, list[str]] = {}
+        self.location = location_texts()
 
     def specialised(self, assignment: Assignment, callee: str, pairs: Pairs) -> str:
         """The name of the function for calls of `callee` that share these (input, output) pairs."""
@@ -94,7 +95,7 @@ class Groups:
 
     def source(self, callee: str) -> ir.ArrayAttr:
         if callee not in self.sources:
-            self.sources[callee] = source_names(self.functions[callee])
+            self.sources[callee] = source_names(self.functions[callee], self.location)
         return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.sources[callee]])
 
     def kind(self, callee: str) -> str:
