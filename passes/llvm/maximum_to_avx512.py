@@ -46,13 +46,14 @@ def maximum_to_avx512(module: ir.Operation) -> bool:
     target, changed = target_of(module), False
     if target.machine != "x86_64" or target.vector_bits != 512:
         return False
-    for op in walk(module, "vector.reduction"):
-        if name := _reduction_name(op):
+    found = walk(module, lambda op: op.name == "vector.reduction" or op.name in _OPS)
+    for op in found:
+        if op.name == "vector.reduction" and (name := _reduction_name(op)):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_halved(op, name)])
             changed = True
-    for op in walk(module, lambda op: op.name in _OPS):
-        if register := _register(op):
+    for op in walk(module, lambda op: op.name in _OPS) if changed else found:
+        if op.name in _OPS and (register := _register(op)):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_by_registers(op, register)])
             changed = True

@@ -63,16 +63,24 @@ def scale_to_avx512(module: ir.Operation) -> bool:
     target, changed = target_of(module), False
     if target.machine != "x86_64" or target.vector_bits != 512:
         return False
-    for op in walk(module, "arith.mulf"):
+    products, differences = [], []
+    for op in walk(module):
+        if (name := op.name) == "arith.mulf":
+            products.append(op)
+        elif name == "arith.subf":
+            differences.append(op)
+    for op in products:
         format_ = _format(op.results[0].type)
         if format_ is not None and (match := _scaling(op)):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_scaled(*match, format_)])
             changed = True
-    for op in walk(module, lambda op: op.name == "arith.subf" and "ninf" in str(op.attributes["fastmath"])):
+    for op in differences:
         format_ = _format(op.results[0].type)
         floor = producer(op.operands[1], "math.floor")
-        if format_ is not None and floor is not None and floor.operands[0] == op.operands[0]:
+        if format_ is None or floor is None or floor.operands[0] != op.operands[0]:
+            continue
+        if "ninf" in str(op.attributes["fastmath"]):
             with ir.InsertionPoint(op), op.location:
                 replace(op, [_by_registers("reduce", [op.operands[0]], [_i32(_BELOW_FLOOR)], format_)])
             changed = True
