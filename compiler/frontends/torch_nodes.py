@@ -11,8 +11,8 @@ from typing import Any
 
 from torch._C import DisableTorchFunction  # type: ignore[attr-defined]
 from torch.fx import Graph, GraphModule, proxy
-from torch.fx.experimental import proxy_tensor
 from torch.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
+from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
 

@@ -57,7 +57,11 @@ def test_results_are_noted_as_torch_notes_them(monkeypatch):
 
     asked = []
     original = non_strict_utils._NonStrictTorchFunctionHandler.__torch_function__
-    counted = lambda self, *args, **keywords: (asked.append(args[0]), original(self, *args, **keywords))[1]
+
+    def counted(self, function, *rest):
+        asked.append(function)
+        return original(self, function, *rest)
+
     monkeypatch.setattr(non_strict_utils._NonStrictTorchFunctionHandler, "__torch_function__", counted)
     quiet, few = noted(), len(asked)
     monkeypatch.setattr(torch_export, "quiet_notes", contextlib.nullcontext)
