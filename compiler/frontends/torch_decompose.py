@@ -7,9 +7,13 @@ After:
 
 torch's run_decompositions runs the whole program again, twice, under its modes: a millisecond and more an op. Here an op that the tables
 leave as it is stays what it is, and any other is traced once for each kind of arguments that it is called with (torch_trace.py). What
-changes its operand in place becomes the op that does not; what was the operand is the result from there on.
+changes its operand in place becomes the op that does not; what was the operand is the result from there on. Where that is a slice, the
+result is put into what was sliced, which is sliced again:
 
-Declined, and left to run_decompositions: programs that change their inputs or state, or what a view of is read; ops of higher order;
+    x[2:4] = y:  slice = aten.slice.Tensor(x, 0, 2, 4);  copy_ = aten.copy_(slice, y)
+    after:       copy = aten.copy(slice, y);  new = aten.slice_scatter(x, copy, 0, 2, 4);  again = aten.slice.Tensor(new, 0, 2, 4)
+
+Declined, and left to run_decompositions: programs that change their inputs or state, or what other views of are read; ops of higher order;
 numbers that the program computes.
 """
 
@@ -73,6 +77,11 @@ def _is_plain(exported: torch.export.ExportedProgram) -> bool:
 _SAME = {torch.ops.aten.lift_fresh_copy.default: torch.ops.aten.clone.default}
 """Ops that are others where nothing runs."""
 _SAME_VALUE = (torch.ops.aten.alias.default, torch.ops.aten.detach.default)
+_PUT_BACK = {
+    torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
+    torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
+}
+"""What puts a changed view into what it is a view of."""
 
 
 class _Decomposition:
@@ -121,15 +130,35 @@ class _Decomposition:
         before, functional = args[0], functional_of(node.target)
         if functional is None:
             raise Declined
-        changeable = before.op == "call_function" and _owns(before)
+        views = list(_views(before))
+        source = views[-1].args[0] if views else before
+        others = (user for each in (source, *views) for user in each.users if user not in views and _shares(user))
+        changeable = source.op == "call_function" and not _shares(source) and not any(self.read_after(node, user) for user in others)
         after = self.call(functional, args, kwargs, node.meta, in_place=True)
         if _is_copy(after, before):
             return before
-        if not changeable or not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(before.meta["val"]):
+        for view in views:
+            within, *place = view.args
+            after = self.call(_PUT_BACK[view.target], (within, after, *place), view.kwargs, within.meta)
+        if not changeable or not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(source.meta["val"]):
             raise Declined
-        for known in self.known.pop(before):
-            self.know(known, after)
+        again = node.users or any(self.read_after(node, view) for view in views)
+        self.renew(source, after)
+        for view in reversed(views if again else ()):
+            after = self.kept(view.target, (after, *view.args[1:]), view.kwargs, view.meta)
+            self.renew(view, after)
         return after
+
+    def read_after(self, node: Node, made: Node) -> bool:
+        """Whether the program reads what became `made`, or a view of it, after one of its nodes."""
+        if any(user > node for known in self.known.get(made, ()) for user in known.users):
+            return True
+        return any(self.read_after(node, user) for user in made.users if _shares(user))
+
+    def renew(self, before: Node, after: Node) -> None:
+        """What was `before` in the new graph is `after` from here on."""
+        for known in self.known.pop(before, ()):
+            self.know(known, after)
 
     def kept(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], meta: dict[str, Any]) -> Node:
         made = self.graph.call_function(_SAME.get(target, target), args, kwargs)
@@ -181,9 +210,11 @@ def _is_copy(value: Any, source: Node) -> bool:
     return value is source or (isinstance(value, Node) and value.target is torch.ops.aten.clone.default and value.args[0] is source)
 
 
-def _owns(node: Node) -> bool:
-    """Whether what an op gives has memory that no other value shares."""
-    return not any(_shares(each) for each in (node, *node.users))
+def _views(node: Any) -> Iterator[Node]:
+    """The slices that a value is of another, from the last on."""
+    while isinstance(node, Node) and node.target in _PUT_BACK:
+        yield node
+        node = node.args[0]
 
 
 def _shares(node: Node) -> bool:
