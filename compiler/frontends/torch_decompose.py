@@ -131,16 +131,19 @@ class _Decomposition:
         if functional is None:
             raise Declined
         views = list(_views(before))
-        source = views[-1].args[0] if views else before
+        source: Any = views[-1].args[0] if views else before
         others = (user for each in (source, *views) for user in each.users if user not in views and _shares(user))
         changeable = source.op == "call_function" and not _shares(source) and not any(self.read_after(node, user) for user in others)
         after = self.call(functional, args, kwargs, node.meta, in_place=True)
         if _is_copy(after, before):
             return before
+        if not isinstance(after, Node) or _kind(after.meta["val"])[::2] != _kind(before.meta["val"])[::2]:
+            raise Declined  # of another shape or type
         for view in views:
-            within, *place = view.args
-            after = self.call(_PUT_BACK[view.target], (within, after, *place), view.kwargs, within.meta)
-        if not changeable or not isinstance(after, Node) or _kind(after.meta["val"]) != _kind(source.meta["val"]):
+            put_back: Any = _PUT_BACK[view.target]  # type: ignore[index]
+            within: Any = view.args[0]
+            after = self.call(put_back, (within, after, *view.args[1:]), view.kwargs, within.meta)
+        if not changeable or _kind(after.meta["val"]) != _kind(source.meta["val"]):
             raise Declined
         again = node.users or any(self.read_after(node, view) for view in views)
         self.renew(source, after)
