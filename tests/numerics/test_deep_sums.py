@@ -23,7 +23,7 @@ def test_products_of_many_rows(target: str, depth: int, rows: int, columns: int)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [*TARGETS, "auto"])
 @pytest.mark.parametrize(("rows", "depth", "columns"), [(130, 1500, 200), (150, 2049, 64), (67, 4100, 132), (700, 1025, 320)])
 @pytest.mark.parametrize("bound", [True, False])
 def test_rows_of_many_steps(target: str, rows: int, depth: int, columns: int, bound: bool) -> None:

@@ -235,7 +235,7 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
     along = innermost(hero, 0)
     if along is not None and not hero.parallel[hero.axes.index(along)] and sums_in_parts(rows, depth, size, target):
-        most, least = target.l2_bytes // 8 // (size * PANEL_STEPS), least // 2
+        most, least = max(_TILE_ROWS, target.l2_bytes // 8 // (size * PANEL_STEPS)), least // 2
         high = rows if rows <= most else even_size(rows, most)
         several = min(panels * ceil(rows / high) // least, target.l2_bytes // 4 // (size * high * _TILE_COLUMNS))
         return _TILE_COLUMNS * max(1, several), high
