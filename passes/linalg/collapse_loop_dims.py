@@ -143,18 +143,23 @@ def _read_before_unit_views(reader: ir.Operation) -> None:
 
 
 def _without_unit_loops(op: ir.Operation) -> None:
-    """Leaves loops of one trip, as the single tap of a window is, out of sums with others, where another operand walks them alone; but of
-    what has zeros around it, whose dims stay as they are."""
+    """Leaves loops of one trip, as the single tap of a window is, out of sums with others, where another operand walks them alone and what
+    is left is a loop over all that lies there; but of what has zeros around it, whose dims stay as they are."""
     source = read_generic(op)
     bare = {dim_position(e) for m in source.maps for e in m.results}
     single = {i for i, extent in enumerate(source.extents) if extent == 1 and i in bare}
     count, maps = len(source.extents), list(source.maps)
     zeros = [ir.AffineExpr.get_constant(0) if i in single else ir.AffineExpr.get_dim(i) for i in range(count)]
     for number, value in enumerate(source.inputs):
-        sums = [dim_position(e) is None and not single.isdisjoint(used_dims(e)) for e in maps[number].results]
-        if any(sums) and producer(value, "tensor.pad") is None:
-            found = [e.compose(ir.AffineMap.get(count, 0, zeros)) if is_sum else e for e, is_sum in zip(maps[number].results, sums)]
-            maps[number] = ir.AffineMap.get(count, 0, found)
+        if producer(value, "tensor.pad") is not None:
+            continue
+        found = list(maps[number].results)
+        for place, (e, extent) in enumerate(zip(found, ir.RankedTensorType(value.type).shape)):
+            left = e.compose(ir.AffineMap.get(count, 0, zeros))
+            dim = dim_position(left)
+            if dim is not None and dim_position(e) is None and source.extents[dim] == extent:
+                found[place] = left
+        maps[number] = ir.AffineMap.get(count, 0, found)
     if maps != list(source.maps):
         op.attributes["indexing_maps"] = maps_attr(maps)
 
