@@ -24,7 +24,7 @@ from ..garbage import known_objects_kept
 from .call import Code, LateCode
 from .keys import About, is_told_by_torch
 from .options import Options
-from .precompiled import is_on, name_apart, write_at_exit
+from .precompiled import is_on, name_apart, serves_hloom, write_at_exit
 from .tracing import Tracing, trace_undisturbed, without_inductor
 from .weights import static_operands
 
@@ -36,6 +36,7 @@ trace_undisturbed()  # torch.compile imports this before the first trace
 name_apart()
 
 
+@serves_hloom
 def backend(
     module: GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
