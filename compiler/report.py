@@ -16,7 +16,7 @@ from hloom.passes.common.init_function import entry
 from hloom.passes.common.launches import IN_TURN, MEMBERS, members_of
 from hloom.passes.common.ops import CONTRACTIONS, FREE
 from hloom.passes.common.places import place
-from hloom.passes.common.rewriting import functions, integer, location_texts, ops_in, symbol_name, top_level, walk
+from hloom.passes.common.rewriting import functions, integer, kind_of, location_texts, ops_in, symbol_name, top_level, walk
 from hloom.passes.fused.launches.host_block import peak_in_order
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -68,7 +68,7 @@ class ReportBuilder:
             inside = ops_in(function.regions[0].blocks[0])[:-1]
             rows = [_op(op, name, self._location(op)) for op in inside]
             self._groups[name] = {
-                "kind": ir.StringAttr(function.attributes["hloom.kind"]).value,
+                "kind": kind_of(function),
                 "library": ir.StringAttr(function.attributes["hloom.library"]).value if "hloom.library" in function.attributes else "",
                 "ops": dict(Counter(_short(op.name) for op in inside)),
                 "from": list(dict.fromkeys(filter(None, (place(row["location"]).module for row in rows)))),

@@ -17,7 +17,7 @@ from hloom.dialects._support import Violation
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.ops import Kind, named
-from hloom.passes.common.rewriting import functions, inner_ops, symbol_name
+from hloom.passes.common.rewriting import functions, inner_ops, kind_of, symbol_name
 from hloom.passes.errors import CompileError
 
 KINDS = frozenset("loop reduce multi_reduce transpose matmul conv sort fourier scatter while call library evaluate".split())
@@ -140,7 +140,7 @@ def _check_function(function: ir.Operation, rule: Rule, stage: str) -> list[ir.O
     name = symbol_name(function)
     is_group = "hloom.kind" in function.attributes
     if is_group:
-        kind = ir.StringAttr(function.attributes["hloom.kind"]).value
+        kind = kind_of(function)
         if kind not in KINDS or not rule.group:
             raise _error(function, f"group function @{name} of kind {kind!r} has no place here", stage)
     allowed = rule.group if is_group else rule.host

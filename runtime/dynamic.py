@@ -16,7 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from .errors import NotBoundError, ShapeError
 from .executable import Executable
 from .forking import process_lock
 from .open_shapes import Interface, Shapes
-from .profile import Profile, profile
 from .report import Report
+
+if TYPE_CHECKING:
+    from .profile import Profile
 
 MOST = 64
 """How many sets of shapes are kept if nobody says."""
@@ -108,12 +110,11 @@ class DynamicExecutable:
         found.used = next(self._clock)
         return found.exe
 
-    # Specialising.
-
     def profile(self, *inputs: Any, calls: int = 10, **keywords: Any) -> Profile:
         """As an Executable's, of the program for the shapes of these inputs."""
-        leaves = self._leaves(inputs, keywords)
-        return profile(self._of(leaves), leaves, calls)
+        return self._of(self._leaves(inputs, keywords)).profile(*inputs, calls=calls, **keywords)
+
+    # Specialising.
 
     def specialise(self, *sets: Any, wait: bool = True, progress: Progress | None = None) -> list[Executable]:
         """Compiles for these sets of shapes where that was not done, and gives back their Executables; in the background if not `wait`.

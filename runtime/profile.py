@@ -11,8 +11,9 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .errors import ExecutionError
 
@@ -133,13 +134,12 @@ def profile(exe: Executable, inputs: Sequence[Any], calls: int) -> Profile:
     thunks = measured_thunks(exe.program.manifest)
     if not thunks:
         raise ExecutionError("the program measures nothing", remedy=_REMEDY)
-    outputs = exe.flat(inputs)
+    exe.flat(inputs)
     exe.device.measurements()
     measured: list[list[Measurement]] = []
     for _ in range(calls):
-        outputs = exe.flat(inputs)
+        exe.flat(inputs)
         measured.append(list(exe.device.measurements()))
-    del outputs
     return Profile(_steps(exe, thunks, measured), calls, exe, [each for call in measured for each in call])
 
 
@@ -172,7 +172,7 @@ def _steps(exe: Executable, thunks: Mapping[int, Mapping[str, Any]], measured: S
         moved = known.get("bytes read", 0) + known.get("bytes written", 0)
         flops = groups.get(kernel, {}).get("flops", 0) or 0
         inside = bool(known.get("inside"))
-        steps.append(Step(_name(known["label"]), kernel, runs[number] / len(measured), median(times) / 1e9, moved, flops, inside))
+        steps.append(Step(_name(known["label"]), kernel, runs[number] / len(measured), float(np.median(times)) / 1e9, moved, flops, inside))
     return sorted(steps, key=lambda step: -step.seconds)
 
 

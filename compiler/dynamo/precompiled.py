@@ -25,7 +25,6 @@ from .options import Options
 _READS = _TorchDynamoContext.__call__.__code__
 """What reads what was kept for a function: the method's `self` has the backend."""
 
-
 _ours: list[Any] = []
 
 

@@ -66,7 +66,12 @@ def all_functions(module: ir.Operation) -> list[ir.Operation]:
 def groups_of_kind(module: ir.Operation, kind: str) -> list[ir.Operation]:
     """The group functions whose `hloom.kind` is that."""
     groups = (function for function in functions(module) if "hloom.kind" in function.attributes)
-    return [group for group in groups if ir.StringAttr(group.attributes["hloom.kind"]).value == kind]
+    return [group for group in groups if kind_of(group) == kind]
+
+
+def kind_of(group: ir.Operation) -> str:
+    """The `hloom.kind` of a group function."""
+    return ir.StringAttr(group.attributes["hloom.kind"]).value
 
 
 def symbol_name(op: ir.Operation) -> str:

@@ -31,7 +31,7 @@ from hloom.dialects.target import target_of
 
 from ..common.init_function import entry
 from ..common.ops import Kind
-from ..common.rewriting import functions, i64_array, symbol_name, walk
+from ..common.rewriting import functions, i64_array, kind_of, symbol_name, walk
 from ..registry import register_pass
 from .evaluation.programs import programs_of
 from .evaluation.views import Declined
@@ -52,7 +52,7 @@ def evaluate_init(module: ir.Operation) -> None:
     with module.context:
         for name in dict.fromkeys(_called(init)):
             group = groups.get(name)
-            if group is None or name in elsewhere or ir.StringAttr(group.attributes["hloom.kind"]).value in _WHOLE:
+            if group is None or name in elsewhere or kind_of(group) in _WHOLE:
                 continue
             try:
                 numbers = encoded(programs_of(group))

@@ -26,7 +26,7 @@ from hloom.dialects.target import target_of
 
 from ..common.init_function import entry
 from ..common.launches import ALONE, LAUNCH
-from ..common.rewriting import i64_attr, integer, ops_in, walk
+from ..common.rewriting import i64_attr, integer, kind_of, ops_in, walk
 from ..registry import register_pass
 from .chains.chain import callee, groups_of
 from .launches.host_block import HOLDERS, HostBlock, peak_of
@@ -48,7 +48,7 @@ def join_launches(module: ir.Operation) -> None:
     main = entry(module, "main")
     if main is None:
         return
-    groups = {name: group for name, group in groups_of(module).items() if ir.StringAttr(group.attributes["hloom.kind"]).value in _KINDS}
+    groups = {name: group for name, group in groups_of(module).items() if kind_of(group) in _KINDS}
     target, wishes = target_of(module), LaunchWishes(policy_of(module), groups.values())
     shared: list[Launch] = []
     notes = Notes(module)

@@ -29,7 +29,19 @@ from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import is_elementwise
-from ..common.rewriting import attributes_of, defining_op, erase_unused, has_one_use, i64_attr, integer, integers, ops_in, value_of, walk
+from ..common.rewriting import (
+    attributes_of,
+    defining_op,
+    erase_unused,
+    has_one_use,
+    i64_attr,
+    integer,
+    integers,
+    kind_of,
+    ops_in,
+    value_of,
+    walk,
+)
 from ..registry import register_pass
 from ..stablehlo.support import build, constants
 from .chains.bodies import call_in_place, function_of, named
@@ -74,7 +86,7 @@ def join_phases(module: ir.Operation) -> None:
 def _phases(call: ir.Operation, groups: Groups) -> list[ir.Operation]:
     """The calls of bare convolutions, each for this call alone, whose results it concatenates along a new dimension."""
     group = groups.get(callee(call))
-    if group is None or _kind(group) != "loop":
+    if group is None or kind_of(group) != "loop":
         return []
     makers = [defining_op(value) for value in call.operands]
     arguments = group.regions[0].blocks[0].arguments
@@ -88,7 +100,9 @@ def _phases(call: ir.Operation, groups: Groups) -> list[ir.Operation]:
 
 def _is_phase(maker: ir.Operation, argument: ir.Value, groups: Groups) -> bool:
     group = groups.get(callee(maker))
-    if group is None or _kind(group) != "conv" or len(maker.results) != 1 or not has_one_use(maker.results[0]) or not has_one_use(argument):
+    if group is None or kind_of(group) != "conv" or len(maker.results) != 1:
+        return False
+    if not has_one_use(maker.results[0]) or not has_one_use(argument):
         return False
     *moves, last, _ = ops_in(group.regions[0].blocks[0])
     bare = last.name == "stablehlo.convolution" and all(op.name in _MOVES for op in moves)
@@ -104,10 +118,6 @@ def _is_phase(maker: ir.Operation, argument: ir.Value, groups: Groups) -> bool:
 
 def _convolution(phase: ir.Operation) -> ir.Operation:
     return ops_in(phase.regions[0].blocks[0])[-2]
-
-
-def _kind(group: ir.Operation) -> str:
-    return ir.StringAttr(group.attributes["hloom.kind"]).value
 
 
 def _stay_near(phases: Sequence[ir.Operation], groups: Groups, target: TargetView) -> bool:

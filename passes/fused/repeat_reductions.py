@@ -31,7 +31,7 @@ from hloom.dialects.target import target_of
 
 from ..common.axes import CHEAP_POINTS
 from ..common.init_function import entry
-from ..common.rewriting import attributes_of, i64_attr, integer, ops_in, walk
+from ..common.rewriting import attributes_of, i64_attr, integer, kind_of, ops_in, walk
 from ..registry import register_pass
 from .chains.bodies import call_in_place, function_of, named
 from .chains.chain import Groups, callee, groups_of
@@ -146,18 +146,14 @@ class _Repeating:
 def _readers(call: ir.Operation, groups: Groups) -> list[ir.Operation] | None:
     """The calls that read what a reduction makes, in their order; None where others do, or where it is none."""
     group = groups.get(callee(call))
-    if group is None or _kind(group) not in ("reduce", "multi_reduce") or not call.operands:
+    if group is None or kind_of(group) not in ("reduce", "multi_reduce") or not call.operands:
         return None
     users = {use.owner.operation for value in call.results for use in value.uses}
     if not users or any(user.name != "func.call" or user.block != call.block or callee(user) not in groups for user in users):
         return None
-    if any(_kind(groups[callee(user)]) not in _READERS for user in users):
+    if any(kind_of(groups[callee(user)]) not in _READERS for user in users):
         return None
     return [op for op in ops_in(call.block) if op in users]
-
-
-def _kind(group: ir.Operation) -> str:
-    return ir.StringAttr(group.attributes["hloom.kind"]).value
 
 
 def _is_small(group: ir.Operation) -> bool:

@@ -34,7 +34,7 @@ void run_parallel(TileFn fn, int64_t tiles, int threads, void **buffers) {
     if (lo < hi) fn(lo, hi, buffers);
     if (!t) own = omp_get_wtime() - start;
   }
-  if (late > kLeastDelay && late > own) alone_until.store(start + late + own + kAlone * late, std::memory_order_relaxed);
+  if (late > kLeastDelay && late > own) alone_until.store(omp_get_wtime() + kAlone * late, std::memory_order_relaxed);
 }
 
 // libgomp keeps a pool of threads for each thread that starts parallel regions. A fork copies the forking thread with its record of the

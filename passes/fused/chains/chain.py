@@ -15,7 +15,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.rewriting import defining_op, functions, integers, is_block_argument, ops_in, symbol_name, walk
+from ...common.rewriting import defining_op, functions, integers, is_block_argument, kind_of, ops_in, symbol_name, walk
 from ..planner.codes import Code, DecisionCode
 
 _CONTRACTIONS, _ROWS, _ELEMENTWISE = ("matmul", "library"), "multi_reduce", "loop"
@@ -65,7 +65,7 @@ class Chain:
         if made is None or made.block != one.block or len(made.results) != 1 or len(list(made.results[0].uses)) != 1:
             return [*self.calls]
         function = groups.get(callee(made))
-        computed = function is not None and ir.StringAttr(function.attributes["hloom.kind"]).value == _ELEMENTWISE
+        computed = function is not None and kind_of(function) == _ELEMENTWISE
         return [made, *self.calls] if computed else [*self.calls]
 
     @property
@@ -100,7 +100,7 @@ def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
         return None
     rows = _caller(second.operands[0], call)
     function = groups.get(callee(rows)) if rows is not None else None
-    if rows is None or function is None or ir.StringAttr(function.attributes["hloom.kind"]).value != _ROWS or rows.block != call.block:
+    if rows is None or function is None or kind_of(function) != _ROWS or rows.block != call.block:
         return None
     for value in rows.operands:
         one = defining_op(value)
@@ -113,7 +113,7 @@ def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
 def _contraction(call: ir.Operation, groups: Groups) -> ir.Operation | None:
     """The contraction of the group that is called, if it has one."""
     function = groups.get(callee(call))
-    if function is None or ir.StringAttr(function.attributes["hloom.kind"]).value not in _CONTRACTIONS:
+    if function is None or kind_of(function) not in _CONTRACTIONS:
         return None
     found = walk(function, "stablehlo.dot_general")
     return found[0] if len(found) == 1 else None

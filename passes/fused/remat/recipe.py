@@ -17,7 +17,7 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView
 
 from ...common.ops import CONTRACTIONS, FREE
-from ...common.rewriting import captured_values, clone_with, create, defining_op, integer, ops_in
+from ...common.rewriting import captured_values, clone_with, create, defining_op, integer, kind_of, ops_in
 from ..chains.chain import Groups, callee, returned
 from ..planner.cost import SECOND
 from .lifetimes import Lifetimes
@@ -130,7 +130,7 @@ class Kitchen:
         """What makes the results that are wanted again of the call at `start`."""
         life, call = self.lifetimes, self.lifetimes.known.ops[start]
         group = self.groups.get(callee(call)) if call.name == "func.call" else None
-        if group is None or ir.StringAttr(group.attributes["hloom.kind"]).value not in _KINDS:
+        if group is None or kind_of(group) not in _KINDS:
             return None
         results = [life.numbers[result] for result in call.results]
         there = {i for i, number in enumerate(results) if number not in again and self._is_there(number, place, use)}
@@ -139,7 +139,7 @@ class Kitchen:
     def _is_there(self, value: int, place: int, use: int) -> bool:
         """Whether a value is in memory at `use` anyway, or can stay from the peak at `place` on without making another one."""
         life, end = self.lifetimes, self.lifetimes.end[value]
-        if life.known.ops[life.start[value]].name == "stablehlo.constant" or max(end, *life.uses[value], end) >= use:
+        if life.known.ops[life.start[value]].name == "stablehlo.constant" or max([end, *life.uses[value]]) >= use:
             return True
         return end >= place and int(life.live[end + 1 : use + 1].max(initial=0)) + life.size[value] < life.peak
 

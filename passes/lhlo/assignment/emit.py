@@ -13,7 +13,7 @@ from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.init_function import UPDATED_BY, argument_attributes
 from ...common.launches import LAUNCH
 from ...common.ops import Kind
-from ...common.rewriting import create, i64_array, i64_attribute, index_constant, location_texts, value_of
+from ...common.rewriting import create, i64_array, i64_attribute, index_constant, kind_of, location_texts, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from ...library_calls.fft import transform_in
@@ -99,7 +99,7 @@ class Groups:
         return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.sources[callee]])
 
     def kind(self, callee: str) -> str:
-        return ir.StringAttr(self.functions[callee].attributes["hloom.kind"]).value
+        return kind_of(self.functions[callee])
 
 
 class Emitter:

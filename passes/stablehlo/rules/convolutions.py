@@ -11,6 +11,9 @@ from ..support import build
 from ..support.dimensions import ConvDims
 from ..support.driver import Rule
 
+_MORE = 2
+"""Turning weights costs as much as turning so many times fewer pixels and results, at least."""
+
 
 def _whole_window(op: ir.Operation) -> list[ir.Value] | None:
     """One window is a product over its taps and the input's features: a last layer as large as its picture, and the gradient by its weights
@@ -79,8 +82,5 @@ def _function(op: ir.Operation) -> ir.Operation:
         op = op.parent
     return op
 
-
-_MORE = 2
-"""Turning weights costs as much as turning so many times fewer pixels and results, at least."""
 
 CONVOLUTIONS: dict[str, list[Rule]] = {"stablehlo.convolution": [_whole_window, _turned_weights]}

@@ -27,9 +27,9 @@ _CHANNELS = 128
 """Channels of a tile of a convolution that is one for each channel."""
 _PIXELS = 96
 _POINTS = 4096
+"""Results of a tile of whole pictures."""
 _LANES = 128
 """Pixels of a tile that lie along the lanes, where no window joins them: its panel stays in the first cache."""
-"""Results of a tile of whole pictures."""
 _LEAST_TILES = 16
 """Winograd tiles for which weights that lie in no near cache are read."""
 _FAR = 1.5

@@ -233,11 +233,10 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     if size < 4:
         return _narrow_tile(hero, target, depth)
     panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
-    along = innermost(hero, 0)
-    if along is not None and not hero.parallel[hero.axes.index(along)] and sums_in_parts(rows, depth, size, target):
-        most, least = max(_TILE_ROWS, target.l2_bytes // 8 // (size * PANEL_STEPS)), least // 2
+    if _left_lies_along_sum(hero) and sums_in_parts(rows, depth, size, target):
+        most = max(_TILE_ROWS, target.l2_bytes // 8 // (size * PANEL_STEPS))
         high = rows if rows <= most else even_size(rows, most)
-        several = min(panels * ceil(rows / high) // least, target.l2_bytes // 4 // (size * high * _TILE_COLUMNS))
+        several = min(ceil(rows / high) * panels // (least // 2), target.l2_bytes // 4 // (size * high * _TILE_COLUMNS))
         return _TILE_COLUMNS * max(1, several), high
     in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes
     most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * (PANEL_STEPS if in_parts else depth)))
@@ -250,14 +249,18 @@ def _narrow_tile(hero: TileOp, target: TargetView, depth: int) -> tuple[int, int
     """Columns and rows of a tile whose operands are packed in pairs or fours of a lane: as many as a panel of all steps fits the cache for.
     A left operand that lies along the sum is read where it is."""
     room = target.tile_bytes // (depth * element_bytes(ir.RankedTensorType(hero.inputs[1].type).element_type))
-    along = innermost(hero, 0)
-    is_packed = along is None or hero.parallel[hero.axes.index(along)]
+    is_packed = not _left_lies_along_sum(hero)
     columns = _TILE_COLUMNS
     while columns > _LEAST_COLUMNS and columns * (2 if is_packed else 1) > room:
         columns //= 2
     if columns * (2 if is_packed else 1) > room:
         return _TILE_COLUMNS, _TILE_ROWS
     return columns, min(_TILE_ROWS, room - columns) if is_packed else _TILE_ROWS
+
+
+def _left_lies_along_sum(hero: TileOp) -> bool:
+    along = innermost(hero, 0)
+    return along is not None and not hero.parallel[hero.axes.index(along)]
 
 
 def _even_rows(hero: TileOp, extent: int, most: int, target: TargetView, *, lanes: bool) -> int:
