@@ -67,7 +67,7 @@ def join_chains(module: ir.Operation) -> None:
             append_note(module, Code.FUSED_GRID, names, f"{len(chain.calls)} kernels take turns in one launch", "", figures)
             if call.key not in made:
                 made[call.key] = f"chain_{len(made)}"
-                joint_kernel(made[call.key], call, chain.kernels, after, chain.waits)
+                joint_kernel(made[call.key], call, chain.kernels, after, target, chain.waits)
             call.write(made[call.key], at=-1)
         called = {kernel_of(call) for call in walk(module, "lhlo.fusion")}
         for name in sorted(kernels.keys() - called):

@@ -52,7 +52,7 @@ def join_kernels(module: ir.Operation) -> None:
                 if call.key not in made:
                     made[call.key] = f"launch_{len(made)}"
                     joined_kernels = [known[number] for number in members]
-                    joint_kernel(made[call.key], call, joined_kernels, side_by_side_ps(joined_kernels, target))
+                    joint_kernel(made[call.key], call, joined_kernels, side_by_side_ps(joined_kernels, target), target)
                 call.write(made[call.key])
         left = walk(module, "lhlo.fusion")
         for call in left:

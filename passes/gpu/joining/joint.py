@@ -17,13 +17,15 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import clone_with, create, i64_attr, index_constant, integer, ops_in, replace, walk
 from ..support.emit import barrier, barrier_of, block_id, grid_barrier, less_than, thread_id
 from ..support.launch import OpenKernel, shared_view
-from .members import Kernel, is_shared, padded
+from .members import Kernel, is_shared, padded, resident_blocks
 
 _MOST = "nvvm.minctasm"
 _SUMS = ("hloom.bytes", "hloom.flops")
 
 
-def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], cost_ps: int, waits: AbstractSet[int] | None = None) -> None:
+def joint_kernel(
+    name: str, call: JoinedCall, kernels: Sequence[Kernel], cost_ps: int, target: TargetView, waits: AbstractSet[int] | None = None
+) -> None:
     """Makes the kernel of that name for the calls, before the first of their kernels, one for each of them. `waits` is of a chain: the
     numbers of the kernels before which all blocks must have come."""
     in_turn = waits is not None
@@ -51,7 +53,7 @@ def joint_kernel(name: str, call: JoinedCall, kernels: Sequence[Kernel], cost_ps
                 MEMBERS: ir.ArrayAttr.get([ir.StringAttr.get(member) for each in kernels for member in each.members]),
                 **({IN_TURN: ir.UnitAttr.get()} if in_turn else {}),
                 **({ALONE: ir.UnitAttr.get()} if any(ALONE in each.op.attributes for each in kernels) else {}),
-                **_figures(kernels, cost_ps),
+                **_figures(kernels, cost_ps, target),
             },
         )
         entry = op.regions[0].blocks.append(*types)
@@ -78,15 +80,17 @@ def _work_ps(kernels: Sequence[Kernel], target: TargetView) -> list[int]:
     return [max(0, integer(each.op, "hloom.cost_ps", 0) - target.launch_ps) for each in kernels]
 
 
-def _figures(kernels: Sequence[Kernel], cost_ps: int) -> dict[str, ir.Attribute]:
-    """What is known of the joint kernel from what is known of its parts."""
+def _figures(kernels: Sequence[Kernel], cost_ps: int, target: TargetView) -> dict[str, ir.Attribute]:
+    """What is known of the joint kernel from what is known of its parts: it asks for no more blocks on a multiprocessor than the shared
+    memory of all its parts lets in, since a thread's registers are bounded by them."""
     layouts = {f"{each.name}_{entry.name}": entry.attr for each in kernels for entry in ir.DictAttr(each.op.attributes["hloom.layouts"])}
     figures: dict[str, ir.Attribute] = {"hloom.layouts": ir.DictAttr.get(layouts)}
     figures |= {name: i64_attr(sum(integer(each.op, name, 0) for each in kernels)) for name in _SUMS}
     figures["hloom.cost_ps"] = i64_attr(cost_ps)
     resident = [integer(each.op, _MOST) * each.threads for each in kernels if _MOST in each.op.attributes]
     if resident:
-        blocks = max(1, max(resident) // max(each.threads for each in kernels))
+        threads = max(each.threads for each in kernels)
+        blocks = max(1, min(max(resident) // threads, resident_blocks(kernels, target)))
         figures[_MOST] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
     return figures
 

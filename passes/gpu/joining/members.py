@@ -104,17 +104,18 @@ def _apart(members: Sequence[Kernel], kernel: Kernel, target: TargetView) -> str
     if (2 * kernel.threads < threads and not few) or not kernel.may_be_part_of(threads):
         return f"blocks of {threads} threads and of {kernel.threads}"
     union = [*members, kernel]
-    shared, dynamic = max(each.shared for each in union), max(each.dynamic for each in union)
-    held = _resident(threads, shared + dynamic, target)
+    held = resident_blocks(union, target)
     needed = -(-sum(each.blocks for each in union) // target.multiprocessors)
     for each in union:
-        own = min(needed, _resident(each.threads, each.shared + each.dynamic, target))
+        own = min(needed, resident_blocks([each], target))
         if 100 * held < (100 - _LOSS_PERCENT) * own:
             return f"{held} blocks a multiprocessor, of which @{each.name} alone has {own}"
     return ""
 
 
-def _resident(threads: int, shared: int, target: TargetView) -> int:
-    """Blocks that a multiprocessor holds at once, as far as threads and shared memory let it."""
+def resident_blocks(kernels: Sequence[Kernel], target: TargetView) -> int:
+    """Blocks that a multiprocessor holds at once if each may run any of the kernels, as far as threads and shared memory let it."""
+    threads, shared = max(each.threads for each in kernels), max(each.shared for each in kernels)
     by_threads = target.threads_per_multiprocessor // (-(-threads // WARP) * WARP)
-    return min(by_threads, target.blocks_per_multiprocessor, target.shared_bytes_per_multiprocessor // (shared + _RESERVED_SHARED))
+    by_shared = target.shared_bytes_per_multiprocessor // (shared + max(each.dynamic for each in kernels) + _RESERVED_SHARED)
+    return min(by_threads, target.blocks_per_multiprocessor, by_shared)

@@ -395,3 +395,43 @@ module attributes {gpu.container_module, hloom.target = {kind = "cuda", launch_p
     }
   }
 }
+
+// -----
+
+// Changed: f bounds its registers for eight blocks on a multiprocessor, but g's shared memory lets two in.
+// CHECK-LABEL: func.func @main
+// CHECK: callee = @chain_0
+// CHECK: gpu.func @chain_0
+// CHECK-SAME: hloom.shared_bytes = 90112 : i64
+// CHECK-SAME: nvvm.minctasm = 2 : i32
+module attributes {gpu.container_module, hloom.target = {kind = "cuda", launch_ps = 2500000 : i64, grid_barrier_ps = 1200000 : i64, min_gain_ps = 250000 : i64, multiprocessors = 132 : i64, threads_per_multiprocessor = 2048 : i64, blocks_per_multiprocessor = 32 : i64, shared_bytes_per_multiprocessor = 233472 : i64}} {
+  func.func @main(%x: memref<64xf32>, %y: memref<64xf32>, %r: memref<64xf32>, %arena: memref<512xi8>)
+      attributes {hloom.arena_bytes = 512 : i64, hloom.live_bytes = 512 : i64, hloom.signature = (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>} {
+    %c0 = arith.constant 0 : index
+    %c256 = arith.constant 256 : index
+    %t = memref.view %arena[%c0][] : memref<512xi8> to memref<64xf32>
+    %u = memref.view %arena[%c256][] : memref<512xi8> to memref<64xf32>
+    %0 = "lhlo.ref"(%x) : (memref<64xf32>) -> !lhlo.buffer
+    %1 = "lhlo.ref"(%y) : (memref<64xf32>) -> !lhlo.buffer
+    %2 = "lhlo.ref"(%t) : (memref<64xf32>) -> !lhlo.buffer
+    %3 = "lhlo.ref"(%u) : (memref<64xf32>) -> !lhlo.buffer
+    %4 = "lhlo.ref"(%r) : (memref<64xf32>) -> !lhlo.buffer
+    "lhlo.fusion"(%0, %2) {callee = @f, inplace = array<i64>, operandSegmentSizes = array<i32: 1, 1>, source = ["f"]} : (!lhlo.buffer, !lhlo.buffer) -> ()
+    "lhlo.fusion"(%2, %4) {callee = @g, inplace = array<i64>, operandSegmentSizes = array<i32: 1, 1>, source = ["g"]} : (!lhlo.buffer, !lhlo.buffer) -> ()
+    return
+  }
+  gpu.module @kernels {
+    gpu.func @f(%a0: memref<64xf32> {llvm.noalias, llvm.readonly}, %o: memref<64xf32> {llvm.noalias}) kernel attributes {hloom.bytes = 10 : i64, hloom.cost_ps = 2600000 : i64, hloom.flops = 2 : i64, hloom.layouts = {}, hloom.shared_bytes = 0 : i64, nvvm.minctasm = 8 : i32, known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 2, 1, 1>} {
+      %b = gpu.block_id x
+      %v = memref.load %a0[%b] : memref<64xf32>
+      memref.store %v, %o[%b] : memref<64xf32>
+      gpu.return
+    }
+    gpu.func @g(%a0: memref<64xf32> {llvm.noalias, llvm.readonly}, %o: memref<64xf32> {llvm.noalias}) kernel attributes {hloom.bytes = 10 : i64, hloom.cost_ps = 2600000 : i64, hloom.flops = 2 : i64, hloom.layouts = {}, hloom.shared_bytes = 90112 : i64, known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 2, 1, 1>} {
+      %b = gpu.block_id x
+      %v = memref.load %a0[%b] : memref<64xf32>
+      memref.store %v, %o[%b] : memref<64xf32>
+      gpu.return
+    }
+  }
+}
