@@ -93,7 +93,15 @@ STAGES = (
         "tiled",
         "each group as one loop over tiles",
         ("split-groups", "sort-scratch", "tile-and-fuse"),
-        on_cuda=("distribute-attention", "split-contractions", "distribute-contractions", "split-groups", "split-sorts", "tile-and-fuse"),
+        on_cuda=(
+            "distribute-attention",
+            "split-contractions",
+            "split-k",
+            "distribute-contractions",
+            "split-groups",
+            "split-sorts",
+            "tile-and-fuse",
+        ),
     ),
     Stage(
         "vector",

@@ -66,6 +66,6 @@ class Code(DecisionCode):
     LOOP_BODY = "declined", "of fuse-loops: an op in it is no code of one element, or takes more registers than a thread has"
     SPLIT = (
         "note",
-        "of split-groups and split-contractions (stage tiled): a value that no tile can hold, or a contraction that no kernel takes with"
-        " its neighbours, got a buffer in the arena, and the group became two",
+        "of split-groups, split-contractions and split-k (stage tiled): a value that no tile can hold, a contraction that no kernel takes"
+        " with its neighbours, or the parts of a long sum, got a buffer in the arena, and the group became two",
     )

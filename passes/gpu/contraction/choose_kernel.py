@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...tiled.schedules.gpu_contraction import SKINNY
+from ...tiled.schedules.gpu_contraction import SKINNY, Sizes, simt_schedule, tensor_core_schedule, warpgroup_schedule
+from ...tiled.schedules.gpu_time import Estimate
 from . import gemv, mma, mma_bytes, simt, wgmma, window
 from .contraction import ContractionGroup, read_contraction
 from .decode_floats import decode_floats
@@ -54,6 +56,20 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             simt.emit(contraction, target)
         function.erase()
         return True
+
+
+def estimate_of(contraction: ContractionGroup, sizes: Sizes, target: TargetView) -> Estimate | None:
+    """How long tiles of the contraction's types take, were it of such sizes; None where there are none of few rows or columns."""
+    if min(sizes.rows, sizes.cols) <= SKINNY:
+        return None
+    of_bytes = mma_bytes.multiplicands(contraction, target) is not None
+    if not of_bytes and not mma.accepts(contraction, target):
+        return simt_schedule(sizes, simt.widest(contraction), target).estimate
+    size = 1 if of_bytes else element_bytes(contraction.left.element)
+    found = [tensor_core_schedule(sizes, size, target).estimate]
+    if wgmma.takes(contraction, target) and (schedule := warpgroup_schedule(sizes, size, target)) is not None:
+        found.append(schedule.estimate)
+    return min(found, key=lambda each: each.clocks)
 
 
 def _has_batches_innermost(contraction: ContractionGroup) -> bool:

@@ -35,8 +35,7 @@ _FREE_VECTOR = 4
 
 def emit(contraction: ContractionGroup, target: TargetView) -> None:
     """The kernel of `contraction`."""
-    widest = max(element_bytes(o.element) for o in (contraction.left, contraction.right))
-    schedule = simt_schedule(contraction.sizes, widest, target)
+    schedule = simt_schedule(contraction.sizes, widest(contraction), target)
     rows, cols = (contraction.rows, contraction.inner), (contraction.cols, contraction.inner)
     left = tile_shape(contraction.left, rows, schedule.rows, schedule.depth, schedule.threads)
     right = tile_shape(contraction.right, cols, schedule.cols, schedule.depth, schedule.threads)
@@ -45,6 +44,11 @@ def emit(contraction: ContractionGroup, target: TargetView) -> None:
         return _Fma(contraction, schedule, shapes, thread)
 
     emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule, (left, right)), target)
+
+
+def widest(contraction: ContractionGroup) -> int:
+    """Bytes of an element of the operand whose elements are the wider."""
+    return max(element_bytes(each.element) for each in (contraction.left, contraction.right))
 
 
 def _accumulators(schedule: TileSchedule, shapes: tuple[TileShape, TileShape]) -> Layout:

@@ -57,7 +57,7 @@ _INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 
 def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     """Emits the kernel of `contraction`, if it can be one."""
-    if target.cpu != "sm_90a" or contraction.rows.extent < GROUP_ROWS:
+    if not takes(contraction, target):
         return False
     kinds = mma_bytes.multiplicands(contraction, target)
     if kinds is not None:
@@ -85,6 +85,11 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
     emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), target, schedule.resident if asynchronous else 0)
     return True
+
+
+def takes(contraction: ContractionGroup, target: TargetView) -> bool:
+    """Whether the target has the instruction, and the contraction rows enough."""
+    return target.cpu == "sm_90a" and contraction.rows.extent >= GROUP_ROWS
 
 
 def _shapes(contraction: ContractionGroup, schedule: TileSchedule) -> tuple[TileShape, TileShape]:
