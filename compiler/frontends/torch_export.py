@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.utils._pytree as torch_pytree
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from hloom.passes.errors import InvalidProgramError
@@ -25,6 +26,8 @@ from .torch_checks import without_checks
 from .torch_nodes import quiet_notes, short_stacks, without_code
 from .torch_registry import own_decompositions_first
 
+_TRANSFORMS = ("_functorch/eager_transforms.py", "_functorch/vmap.py")
+"""Of torch: where grad, jvp, the Jacobians and vmap are."""
 _PLAIN = "_hloom_plain"
 """Marks the tensors that a module holds as plain attributes."""
 
@@ -117,6 +120,10 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
             warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:
+        if _is_of_a_transform(error) and not kwargs and dynamic_shapes is None and not isinstance(module, torch.fx.GraphModule):
+            for mode in ("fake", "real"):  # derivatives forward mix devices where tensors are fake
+                with contextlib.suppress(Exception):
+                    return _export(_transformed(module, args, mode), args, kwargs, dynamic_shapes)
         remedy = "give example inputs for which torch.export.export(module, inputs) works"
         if "register a pytree" in str(error):
             remedy = "register the class, of a dataclass by torch.export.register_dataclass, or use tuples, lists and dictionaries"
@@ -127,6 +134,43 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
         elif op is not None:
             why = f"at {op}: {why}"
         raise InvalidProgramError(f"torch.export failed: {why}", op=op, remedy=remedy) from error
+
+
+def _is_of_a_transform(error: Exception) -> bool:
+    """Whether torch.export failed at a transform of torch.func, as it does where a gradient goes through two products of parameters, and at
+    a Jacobian in a vmap."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return "functorch" in str(error) or any(file.endswith(_TRANSFORMS) for file in files)
+
+
+def _transformed(module: torch.nn.Module, args: Any, mode: str) -> torch.fx.GraphModule:
+    """What forward does, as the ops of its transforms: make_fx takes these for what they do. The module's buffers stay as they are."""
+    buffers = [(buffer, buffer.clone()) for buffer in module.buffers()]
+    with torch.no_grad():
+        try:
+            traced = make_fx(module, tracing_mode=mode, _allow_non_fake_inputs=True)(*args)
+        finally:
+            for buffer, before in buffers:
+                buffer.copy_(before)
+    _name_as(module, traced)
+    return traced
+
+
+def _name_as(module: torch.nn.Module, traced: torch.fx.GraphModule) -> None:
+    """Gives the constants of a graph that are the module's parameters and buffers the names that they have there."""
+    names = {id(tensor): name for name, tensor in (*module.named_parameters(), *module.named_buffers())}
+    for node in traced.graph.find_nodes(op="get_attr"):
+        tensor = getattr(traced, node.target, None)
+        if id(tensor) in names:
+            *path, leaf = names[id(tensor)].split(".")
+            holder: torch.nn.Module = traced
+            for part in path:
+                if part not in dict(holder.named_children()):
+                    holder.add_module(part, torch.nn.Module())
+                holder = holder.get_submodule(part)
+            setattr(holder, leaf, tensor)
+            node.target = names[id(tensor)]
+    traced.recompile()
 
 
 def _failing_op(error: Exception) -> str | None:
