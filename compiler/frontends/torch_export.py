@@ -12,7 +12,7 @@ import inspect
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -121,7 +121,8 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:
         if _is_of_a_transform(error) and not kwargs and dynamic_shapes is None and not isinstance(module, torch.fx.GraphModule):
-            for mode in ("fake", "real"):  # derivatives forward mix devices where tensors are fake
+            modes: tuple[Literal["fake"], Literal["real"]] = ("fake", "real")  # derivatives forward mix devices where tensors are fake
+            for mode in modes:
                 with contextlib.suppress(Exception):
                     return _export(_transformed(module, args, mode), args, kwargs, dynamic_shapes)
         remedy = "give example inputs for which torch.export.export(module, inputs) works"
@@ -143,7 +144,7 @@ def _is_of_a_transform(error: Exception) -> bool:
     return "functorch" in str(error) or any(file.endswith(_TRANSFORMS) for file in files)
 
 
-def _transformed(module: torch.nn.Module, args: Any, mode: str) -> torch.fx.GraphModule:
+def _transformed(module: torch.nn.Module, args: Any, mode: Literal["fake", "real"]) -> torch.fx.GraphModule:
     """What forward does, as the ops of its transforms: make_fx takes these for what they do. The module's buffers stay as they are."""
     buffers = [(buffer, buffer.clone()) for buffer in module.buffers()]
     with torch.no_grad():
