@@ -15,8 +15,9 @@ The planner takes an epilogue for what it computes; kernels of contractions eval
 contraction reads that the group computes has a buffer too, and so have the scores of an attention that distribute-attention left. The part
 keeps as much of the epilogue as its kernel takes. Such buffers live from one call to the next, behind the arena. Each cut is a record.
 
-Must hold: stage linalg, distribute-attention has run. Declined: targets that are no GPUs, library groups, small contractions, those that no
-kernel takes alone, and groups that are one kernel.
+Must hold: stage linalg, distribute-attention has run. Declined: targets that are no GPUs, library groups, small contractions, those that
+read an input once (sums of products, which tiles take at the memory's speed), those that no kernel takes alone, and groups that are one
+kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from hloom.dialects.target import target_of
 
 from ..common.attention import ONLINE
 from ..common.axes import TileOp, read_tile_op
-from ..common.contraction import LIVE, is_contraction
+from ..common.contraction import LIVE, is_contraction, reuses_all_inputs
 from ..common.rewriting import defining_op, functions, symbol_name, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
@@ -82,7 +83,7 @@ def _split(module: ir.Operation, group: ir.Operation, hosts: list[Host]) -> None
 def _value_to_cut_out(function: ir.Operation) -> ir.Value | None:
     """What is to have a buffer, so that a contraction of the group has a kernel; None where there is no such contraction."""
     tiles = [read_tile_op(op) for op in walk(function, "linalg.generic")]
-    contractions = [tile for tile in tiles if is_contraction(tile) and prod(tile.extents) >= _LEAST_POINTS]
+    contractions = [tile for tile in tiles if is_contraction(tile) and reuses_all_inputs(tile) and prod(tile.extents) >= _LEAST_POINTS]
     if not contractions or _has_kernel(function):
         return None
     contraction = contractions[0]

@@ -18,8 +18,8 @@ After:
 
 Gradients of weights are such contractions: few results, a sum over all tokens or pixels. The parts are added in their order, so that
 results are the same from run to run; they stay in the type of the accumulator. Which loop is split, and into how many parts, is chosen by
-the estimate of the schedules (passes/tiled/schedules/gpu_time.py) and the price of the second kernel. Buffers live from one call to the next, behind
-the arena. Each split is a record.
+the estimate of the schedules (passes/tiled/schedules/gpu_time.py) and the price of the second kernel. Buffers live from one call to the
+next, behind the arena. Each split is a record.
 
 Must hold: stage linalg, distribute-attention and split-contractions have run. Declined: targets that are no GPUs, library groups, groups
 that are no one contraction, those of at most eight rows or columns, and where a second kernel costs more than it saves.

@@ -40,7 +40,7 @@ from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import Generic, is_tensor, read_generic, shape_of
-from .lowering.views import fitted, reshape
+from .lowering.views import at_edge, fitted, reshape
 
 Group = list[int]
 Views = dict[tuple[ir.Value, tuple[int, ...]], ir.Value]
@@ -96,6 +96,7 @@ def _wide_dims(value: ir.Value) -> list[int]:
 
 
 def _collapse_function(function: ir.Operation) -> None:
+    _share_views(function)
     for op in walk(function, "linalg.generic"):
         _read_before_unit_views(op)
         _without_unit_loops(op)
@@ -103,7 +104,7 @@ def _collapse_function(function: ir.Operation) -> None:
     nests = [_read(read_generic(op)) for op in ops if op.name == "linalg.generic"]
     between = {r for nest in nests for r in nest.source.op.results}
     if len(ops[-1].operands) > 1:  # results of different shapes can share tiles only along loops that all have
-        between |= set(function.regions[0].blocks[0].arguments)
+        between |= {access.value for nest in nests for access in nest.accesses if at_edge(access.value)}
     split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
     split |= {(op.operands[0], d) for op in ops if op.name == "tensor.insert_slice" for d in _wide_dims(op.operands[0])}
     sweep = nests
@@ -120,6 +121,17 @@ def _collapse_function(function: ir.Operation) -> None:
     for old, value in new.items():
         _reshape_back(old, value)
     erase_unused([op for op in ops if op.name in ("linalg.generic", "linalg.fill", "tensor.empty")])
+
+
+def _share_views(function: ir.Operation) -> None:
+    """Leaves one of equal reshapes of an argument: what two generics read of it is one tensor."""
+    met: dict[tuple[ir.Value, ir.Type], ir.Operation] = {}
+    for op in ops_in(function.regions[0].blocks[0]):
+        if op.name not in RESHAPES or not at_edge(op.results[0]):
+            continue
+        first = met.setdefault((op.operands[0], op.results[0].type), op)
+        if first is not op:
+            replace(op, [first.results[0]])
 
 
 def _read_before_unit_views(reader: ir.Operation) -> None:

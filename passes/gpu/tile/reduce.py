@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import product
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -21,7 +22,7 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import ops_in
 from ...common.storage import Storage
 from ...common.vectors import from_lanes, is_vector, lane_of, widened
-from ..support.emit import barrier, shuffle
+from ..support.emit import WARP, barrier, shuffle
 from ..support.layout import Factor, Key, Layout
 from .body import ThreadBody
 from .extents import Extent
@@ -29,6 +30,8 @@ from .loops import nest
 from .tile_values import TileValues
 from .values import Empty, Reduced
 
+_MOST_READ = 32
+"""Partial results that a thread reads for itself where warps share results."""
 Partials = dict[Key, list[ir.Value]]
 """The accumulators of each register of the kept dimensions."""
 
@@ -200,6 +203,9 @@ class Reduction:
 
     def _across_warps(self, parts: Partials, factors: list[Factor], lanes: int) -> Partials:
         """Each warp leaves its partial results in slots of its own, and reads those of the warps that share its result."""
+        sharing = prod(f.size for f in factors)
+        if sharing == self.tile.threads.warps and sharing * len(parts) * lanes > _MOST_READ:
+            return self._dealt_out(parts, factors, lanes)
         read = self._in_slots(parts, lanes)
         first = self.tile.threads.numbers["w"]
         for factor in factors:
@@ -207,20 +213,60 @@ class Reduction:
         others = [sum(c * f.stride for c, f in zip(cs, factors)) for cs in product(*(range(f.size) for f in factors))]
         return {key: self._tree([read(number, first + other) for other in others], lanes) for number, key in enumerate(parts)}
 
-    def _in_slots(self, parts: Partials, lanes: int) -> Callable[[int, LinearIndex], list[ir.Value]]:
-        """Brings each warp's partial results to shared memory; gives what reads those of that number, of a warp."""
-        threads, memory = self.tile.threads, self.tile.memory
+    def _dealt_out(self, parts: Partials, factors: list[Factor], lanes: int) -> Partials:
+        """All warps share all results, so each combines some of them for all: a lane reads the partial result of one warp."""
+        threads, memory, warps = self.tile.threads, self.tile.memory, self.tile.threads.warps
+        own, place, places = self._places()
+        results, line = len(parts) * lanes * places, warps + 1  # lines that begin in different banks
+        slots, totals = ([memory.shared((results * each,), a.type) for a in self.accumulators] for each in (line, 1))
+        order = LinearIndex()
+        for factor in factors:
+            order = order * factor.size + threads.part(factor)
+
+        def result(number: int, lane: int) -> LinearIndex:
+            return place + (number * lanes + lane) * places
+
+        with threads.where(own):
+            for number, values in enumerate(parts.values()):
+                for value, buffer in zip(values, slots):
+                    for lane in range(lanes):
+                        memory.store(lane_of(value, lane), buffer, result(number, lane) * line + order, 1)
+        barrier()
+        along = Factor("l", warps, 1)
+        mine = threads.numbers["w"] * (WARP // warps) + threads.part(Factor("l", WARP // warps, warps))
+        for first in range(0, results, WARP):
+            at, last = mine + first, LinearIndex(constant=results - 1)
+            read = at if first + WARP <= results else threads.indices.clamp(at, last)
+            partials = [memory.load(buffer, read * line + threads.part(along), 1) for buffer in slots]
+            combined = self._across_lanes(partials, along, 1)
+            inside = None if first + WARP <= results else threads.compare(CmpIPredicate.sle, at, last)
+            with threads.where(threads.both(inside, threads.owner(Layout(((Factor("l", WARP // warps, warps),), (Factor("w", warps),)))))):
+                for value, buffer in zip(combined, totals):
+                    memory.store(value, buffer, at, 1)
+        barrier()
+        return {
+            key: [from_lanes([memory.load(buffer, result(number, lane), 1) for lane in range(lanes)]) for buffer in totals]
+            for number, key in enumerate(parts)
+        }
+
+    def _places(self) -> tuple[ir.Value | None, LinearIndex, int]:
+        """Which threads of a warp hold results that no other of its threads holds; which of these a thread is, of how many."""
         kept_lanes = [f for d, fs in enumerate(self.layout.dims) if d not in self.reduced for f in fs if f.kind == "l"]
         place, places = LinearIndex(), 1
         for factor in kept_lanes:
-            place = place + threads.part(factor) * places
+            place = place + self.tile.threads.part(factor) * places
             places *= factor.size
+        return self.tile.threads.owner(Layout(((*kept_lanes,), (Factor("w", self.tile.threads.warps),)))), place, places
+
+    def _in_slots(self, parts: Partials, lanes: int) -> Callable[[int, LinearIndex], list[ir.Value]]:
+        """Brings each warp's partial results to shared memory; gives what reads those of that number, of a warp."""
+        threads, memory = self.tile.threads, self.tile.memory
+        own, place, places = self._places()
         slots = [memory.shared((len(parts) * lanes * threads.warps * places,), a.type) for a in self.accumulators]
 
         def slot(number: int, lane: int, of: LinearIndex) -> LinearIndex:
             return (of + (number * lanes + lane) * threads.warps) * places + place
 
-        own = threads.owner(Layout(((*kept_lanes,), (Factor("w", threads.warps),))))
         with threads.where(own):
             for number, values in enumerate(parts.values()):
                 for value, buffer in zip(values, slots):

@@ -205,3 +205,40 @@ module attributes {hloom.target = {kind = "cpu", cpu = "sm_90a", name = "sm_90a"
     return %s : tensor<128x128xf16>
   }
 }
+
+// -----
+
+// Declined: sums of products that read each element once are no work for tensor cores: both sums of columns stay in one group.
+// CHECK-LABEL: func.func public @main
+// CHECK: "lhlo.fusion"
+// CHECK-NOT: "lhlo.fusion"
+// CHECK: func.func private @fusion_0
+#all = affine_map<(d0, d1) -> (d1, d0)>
+#kept = affine_map<(d0, d1) -> (d0)>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64}} {
+  func.func public @main(%arg0: memref<4096x512xf32>, %arg1: memref<4096x512xf32>, %arg2: memref<512xf32>, %arg3: memref<512xf32>, %arg4: memref<0xi8>) attributes {hloom.arena_bytes = 0 : i64, hloom.live_bytes = 0 : i64} {
+    %0 = "lhlo.ref"(%arg0) : (memref<4096x512xf32>) -> !lhlo.buffer
+    %1 = "lhlo.ref"(%arg1) : (memref<4096x512xf32>) -> !lhlo.buffer
+    %2 = "lhlo.ref"(%arg2) : (memref<512xf32>) -> !lhlo.buffer
+    %3 = "lhlo.ref"(%arg3) : (memref<512xf32>) -> !lhlo.buffer
+    "lhlo.fusion"(%0, %1, %2, %3) {callee = @fusion_0, inplace = array<i64>, operandSegmentSizes = array<i32: 2, 2>, source = ["reduce"]} : (!lhlo.buffer, !lhlo.buffer, !lhlo.buffer, !lhlo.buffer) -> ()
+    return
+  }
+  func.func private @fusion_0(%x: tensor<4096x512xf32>, %d: tensor<4096x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) attributes {hloom.kind = "multi_reduce"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<512xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512xf32>) -> tensor<512xf32>
+    %p = linalg.generic {indexing_maps = [#all, #all, #kept], iterator_types = ["parallel", "reduction"]} ins(%x, %d : tensor<4096x512xf32>, tensor<4096x512xf32>) outs(%f : tensor<512xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %out, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<512xf32>
+    %s = linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["parallel", "reduction"]} ins(%d : tensor<4096x512xf32>) outs(%f : tensor<512xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %0 = arith.addf %out, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<512xf32>
+    return %p, %s : tensor<512xf32>, tensor<512xf32>
+  }
+}

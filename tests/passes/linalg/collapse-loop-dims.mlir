@@ -234,3 +234,35 @@ func.func @one_tap_padded(%x: tensor<12x7x9xf32>, %w: tensor<3x5x4x1x3xf32>) -> 
   } -> tensor<3x5x7x9xf32>
   return %1 : tensor<3x5x7x9xf32>
 }
+
+// -----
+
+// Two reshapes of an argument are one tensor, whose loops both sums keep apart for the mean of each channel.
+// CHECK-LABEL: func.func @two_sums
+// CHECK-COUNT-2: iterator_types = ["reduction", "parallel", "parallel", "reduction"]
+func.func @two_sums(%x: tensor<8x4x28x28xf32>, %m: tensor<4xf32>) -> (tensor<4x7xf32>, tensor<4x7xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %a = tensor.expand_shape %x [[0], [1], [2, 3], [4]] output_shape [8, 4, 7, 4, 28] : tensor<8x4x28x28xf32> into tensor<8x4x7x4x28xf32>
+  %b = tensor.expand_shape %x [[0], [1], [2, 3], [4]] output_shape [8, 4, 7, 4, 28] : tensor<8x4x28x28xf32> into tensor<8x4x7x4x28xf32>
+  %e = tensor.empty() : tensor<4x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x7xf32>) -> tensor<4x7xf32>
+  %0 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d1, d2)>],
+    iterator_types = ["reduction", "parallel", "parallel", "reduction", "reduction"]} ins(%a : tensor<8x4x7x4x28xf32>) outs(%f : tensor<4x7xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %2 = arith.addf %sum, %v : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x7xf32>
+  %1 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d1)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d1, d2)>],
+    iterator_types = ["reduction", "parallel", "parallel", "reduction", "reduction"]} ins(%b, %m : tensor<8x4x7x4x28xf32>, tensor<4xf32>) outs(%f : tensor<4x7xf32>) {
+  ^bb0(%v: f32, %mean: f32, %sum: f32):
+    %2 = arith.subf %v, %mean : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<4x7xf32>
+  return %0, %1 : tensor<4x7xf32>, tensor<4x7xf32>
+}
