@@ -7,9 +7,9 @@ Before (64 x 64 results, each of 65,536 products):
     }
 After:
     %p = memref.view %arena[…]
-    "lhlo.fusion"(%x, %w, %p) {callee = @fusion_0_parts, …}
+    "lhlo.fusion"(%x, %w, %p) {callee = @fusion_0_part_k, …}
     "lhlo.fusion"(%r, %p, %out) {callee = @fusion_0, …}
-    func.func private @fusion_0_parts(%x, %w) -> … {
+    func.func private @fusion_0_part_k(%x, %w) -> … {
       %p = generic (s, i, j, k) ins(%x, %w at s * 2048 + k) outs(%zeros : tensor<32x64x64xf32>) { mulf, addf };  return %p
     }
     func.func private @fusion_0(%r, %p) -> … {
@@ -103,7 +103,7 @@ def _try_split(module: ir.Operation, function: ir.Operation, hosts: list[Host], 
     steps, sum_ps, flops = contraction.sizes.inner, _sum_ps(contraction, split, target), integer(function, "hloom.flops", 0)
     with ir.InsertionPoint(nest.op), nest.op.location:
         parts = _in_parts(nest, split)
-    cut = cut_out(function, parts, f"{symbol_name(function)}_parts")
+    cut = cut_out(function, parts, f"{symbol_name(function)}_part_k")
     if cut is None:
         raise AssertionError("the sum of the parts does not make them")
     cut.first.attributes["hloom.flops"] = i64_attr(flops)

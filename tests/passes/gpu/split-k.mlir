@@ -1,15 +1,15 @@
 // RUN: hloom-opt %s --split-k --split-input-file | filecheck %s
 
 // Changed: 64 x 64 results are a few tiles, of 65,536 products each.
-// CHECK: module attributes {hloom.decisions = [{code = "SPLIT", edge = "tensor<64x64x64xf32>", groups = [@fusion_0_parts, @fusion_0]
+// CHECK: module attributes {hloom.decisions = [{code = "SPLIT", edge = "tensor<64x64x64xf32>", groups = [@fusion_0_part_k, @fusion_0]
 // CHECK-SAME: reason = "sums of 65536 products with few results are taken in 64 parts, which have a buffer"
 // CHECK-LABEL: func.func public @main
 // CHECK-SAME: memref<1048576xi8>) attributes {hloom.arena_bytes = 1048576 : i64
 // CHECK: %[[VIEW:.*]] = memref.view %{{.*}} : memref<1048576xi8> to memref<64x64x64xf32>
 // CHECK-NEXT: %[[P:.*]] = "lhlo.ref"(%[[VIEW]])
-// CHECK: "lhlo.fusion"(%[[X:.*]], %[[W:.*]], %[[P]]) {callee = @fusion_0_parts,
+// CHECK: "lhlo.fusion"(%[[X:.*]], %[[W:.*]], %[[P]]) {callee = @fusion_0_part_k,
 // CHECK-NEXT: "lhlo.fusion"(%[[R:.*]], %[[P]], %{{.*}}) {callee = @fusion_0,
-// CHECK-LABEL: func.func private @fusion_0_parts
+// CHECK-LABEL: func.func private @fusion_0_part_k
 // CHECK-SAME: hloom.kind = "matmul"
 // CHECK: linalg.generic
 // CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
@@ -68,7 +68,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 // Declined: sums of 1,024 products are done before a second kernel would start.
 // CHECK-LABEL: func.func public @main
 // CHECK: memref<0xi8>) attributes {hloom.arena_bytes = 0
-// CHECK-NOT: _parts
+// CHECK-NOT: _part_k
 #map = affine_map<(d0, d1, d2) -> (d2, d0)>
 #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
 #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -116,7 +116,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 // Declined: the group belongs to a library.
 // CHECK-LABEL: func.func public @main
 // CHECK: memref<0xi8>) attributes {hloom.arena_bytes = 0
-// CHECK-NOT: _parts
+// CHECK-NOT: _part_k
 #map = affine_map<(d0, d1, d2) -> (d2, d0)>
 #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
 #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
@@ -164,7 +164,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 // Unchanged: a target that is no GPU.
 // CHECK-LABEL: func.func public @main
 // CHECK: memref<0xi8>) attributes {hloom.arena_bytes = 0
-// CHECK-NOT: _parts
+// CHECK-NOT: _part_k
 #map = affine_map<(d0, d1, d2) -> (d2, d0)>
 #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
 #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
