@@ -18,6 +18,8 @@ from ..support.layout import power_above
 from .extents import loop_extents, shape_of
 
 MOST_WARPS = 32
+_FEW, _MOST_OF_MANY = 2, 16
+"""Reductions of a block that may have 32 warps, and warps of one with more: 32 leave a thread 64 registers, too few for what all hold."""
 
 
 def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
@@ -51,4 +53,5 @@ def choose_warps(tiled: TiledFunction, target: TargetView) -> int:
     for insert in tiled.insertions:
         points = prod(e.bound for e in shape_of(insert.operands[0]))
         wanted = max(wanted, ceil(points / (32 if wanted > 1 and not few else vector)))
-    return max(1, min(MOST_WARPS, power_above(ceil(wanted / WARP))))
+    reductions = sum(op.name == "linalg.generic" and not all(read_tile_op(op).parallel) for op in tiled.ops)
+    return max(1, min(MOST_WARPS if reductions <= _FEW else _MOST_OF_MANY, power_above(ceil(wanted / WARP))))
