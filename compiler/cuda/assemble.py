@@ -6,7 +6,7 @@ import functools
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,13 @@ def assemble(ptx: str, target: TargetView) -> Cubin:
     return Cubin(code, parse_report(report))
 
 
+def without_bounds(ptx: str, kernels: Collection[str]) -> str:
+    """The text without the bounds of these kernels' registers: how many blocks a multiprocessor is to hold at once."""
+    head, *entries = ptx.split(_ENTRY_POINT)
+    freed = (_RESIDENT.sub("", each, count=1) if each.partition("(")[0] in kernels else each for each in entries)
+    return _ENTRY_POINT.join((head, *freed))
+
+
 @functools.cache
 def assembler() -> Assembler:
     """The assembler of this machine. Raises ToolchainError if there is none."""
@@ -62,6 +69,8 @@ def assembler() -> Assembler:
     return found
 
 
+_ENTRY_POINT = ".entry "
+_RESIDENT = re.compile(r"\.minnctapersm \d+\n")
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")

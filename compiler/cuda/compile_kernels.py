@@ -17,7 +17,7 @@ from ..cache import key_of, package_version, read_entry, write_entry
 from ..instrument import Instrumentation
 from ..passmanager import Node, parse_nodes
 from ..stage_passes import NVVM
-from .assemble import Cubin, Resources, assemble, assembler
+from .assemble import Cubin, Resources, assemble, assembler, without_bounds
 from .ptx import emit_ptx, only_gpu_module
 
 _KIND = "cubin"
@@ -43,10 +43,17 @@ def compile_kernels(
     if cache and (found := _read(key)):
         return found
     ptx = emit_ptx(source, target, watch)
-    made = CompiledKernels(ptx, assemble(ptx, target))
+    made = _assembled(ptx, target)
     if cache:
         write_entry(_KIND, key, _encode(made))
     return made
+
+
+def _assembled(ptx: str, target: TargetView) -> CompiledKernels:
+    """The kernels as machine code. One that spills gets all registers that its block may have: fewer blocks at once are the lesser loss."""
+    cubin = assemble(ptx, target)
+    freed = without_bounds(ptx, [name for name, used in cubin.statistics.items() if used.spills])
+    return CompiledKernels(freed, cubin if freed == ptx else assemble(freed, target))
 
 
 def _key(source: ir.Operation, target: TargetView) -> str:

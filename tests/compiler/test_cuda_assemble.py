@@ -20,7 +20,8 @@ from cuda_kernels import (
     shuffle,
 )
 
-from hloom.compiler.cuda.assemble import Resources, assemble, assembler, parse_report
+import hloom
+from hloom.compiler.cuda.assemble import Resources, assemble, assembler, parse_report, without_bounds
 from hloom.compiler.cuda.errors import ToolchainError
 from hloom.compiler.cuda.ptx import emit_ptx, lower_to_nvvm
 from hloom.compiler.cuda.statistics import split_entries
@@ -170,3 +171,47 @@ def test_a_module_without_kernels_is_refused():
 
     with pytest.raises(CompileError, match="one gpu.module"):
         emit_ptx(parse_module("module {}", make_context()).operation, resolve("sm_90a"))
+
+
+GRADIENT_OF_A_NORM = """
+  func.func @main(%x: tensor<25088x384xbf16>, %dy: tensor<25088x384xbf16>, %g: tensor<384xf32>, %m: tensor<25088xf32>, %r: tensor<25088xf32>)
+      -> tensor<25088x384xbf16> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %width = stablehlo.constant dense<384.0> : tensor<25088xf32>
+    %xf = stablehlo.convert %x : (tensor<25088x384xbf16>) -> tensor<25088x384xf32>
+    %df = stablehlo.convert %dy : (tensor<25088x384xbf16>) -> tensor<25088x384xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<25088xf32>) -> tensor<25088x384xf32>
+    %rb = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<25088xf32>) -> tensor<25088x384xf32>
+    %gb = stablehlo.broadcast_in_dim %g, dims = [1] : (tensor<384xf32>) -> tensor<25088x384xf32>
+    %c = stablehlo.subtract %xf, %mb : tensor<25088x384xf32>
+    %h = stablehlo.multiply %c, %rb : tensor<25088x384xf32>
+    %d = stablehlo.multiply %df, %gb : tensor<25088x384xf32>
+    %dh = stablehlo.multiply %d, %h : tensor<25088x384xf32>
+    %s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1]
+      : (tensor<25088x384xf32>, tensor<f32>) -> tensor<25088xf32>
+    %t = stablehlo.reduce(%dh init: %zero) applies stablehlo.add across dimensions = [1]
+      : (tensor<25088x384xf32>, tensor<f32>) -> tensor<25088xf32>
+    %a = stablehlo.divide %s, %width : tensor<25088xf32>
+    %b = stablehlo.divide %t, %width : tensor<25088xf32>
+    %ab = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<25088xf32>) -> tensor<25088x384xf32>
+    %bb = stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<25088xf32>) -> tensor<25088x384xf32>
+    %hb = stablehlo.multiply %h, %bb : tensor<25088x384xf32>
+    %0 = stablehlo.subtract %d, %ab : tensor<25088x384xf32>
+    %1 = stablehlo.subtract %0, %hb : tensor<25088x384xf32>
+    %2 = stablehlo.multiply %1, %rb : tensor<25088x384xf32>
+    %3 = stablehlo.convert %2 : (tensor<25088x384xf32>) -> tensor<25088x384xbf16>
+    return %3 : tensor<25088x384xbf16>
+  }"""
+
+
+def test_a_kernel_that_would_spill_is_not_bounded():
+    (kernel,) = hloom.compile(GRADIENT_OF_A_NORM, target="sm_90a").report.data["kernels"]
+    assert kernel["spills"] == 0 and kernel["registers"] > 64
+
+
+def test_only_the_named_kernels_lose_their_bounds():
+    entry = ".visible .entry {}(\n\t.param .u64 x\n)\n.reqntid 128\n.minnctapersm 8\n{{\n\tret;\n}}\n"
+    ptx = ".version 8.6\n" + entry.format("f") + entry.format("f_part_k")
+    assert without_bounds(ptx, []) == ptx
+    freed = without_bounds(ptx, ["f"])
+    assert freed.count(".minnctapersm 8\n") == 1 and ".minnctapersm" not in freed.partition("f_part_k")[0]
