@@ -174,7 +174,8 @@ def test_a_module_without_kernels_is_refused():
 
 
 GRADIENT_OF_A_NORM = """
-  func.func @main(%x: tensor<25088x384xbf16>, %dy: tensor<25088x384xbf16>, %g: tensor<384xf32>, %m: tensor<25088xf32>, %r: tensor<25088xf32>)
+  func.func @main(%x: tensor<25088x384xbf16>, %dy: tensor<25088x384xbf16>, %g: tensor<384xf32>, %m: tensor<25088xf32>,
+                  %r: tensor<25088xf32>)
       -> tensor<25088x384xbf16> {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %width = stablehlo.constant dense<384.0> : tensor<25088xf32>
