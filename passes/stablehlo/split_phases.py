@@ -11,8 +11,8 @@ After:                                                          // %x : 1x8x4: r
 
 Of d dimensions dilated by s there are s^d phases. Phases that have no tap are zeros. Reversed dimensions reverse the weights first.
 
-Must hold: transposes are folded into dimension numbers. Declined: targets other than CPUs; convolutions with batch groups, with strides or
-dilated windows in a dimension that is dilated; more than `most` phases.
+Must hold: transposes are folded into dimension numbers. Declined: convolutions with batch groups, with strides or dilated windows in a
+dimension that is dilated; more than `most` phases; on GPUs those whose zeros take less time than a launch for each phase.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from math import ceil, prod
 import numpy as np
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import i64_array, integer, integers, padding_pairs
 from ..registry import register_pass
@@ -35,19 +36,24 @@ from .support.driver import rewrite
 
 Values = list[ir.Value] | None
 
+_SECOND = 10**12
+"""In picoseconds."""
+
 
 @register_pass("split-phases", "splits convolutions of dilated inputs into phases", ops=("stablehlo.convolution",))
 def split_phases(module: ir.Operation, *, most: int = 64) -> bool:
-    return target_of(module).kind == "cpu" and rewrite(module, {"stablehlo.convolution": [partial(_convolution, most)]})
+    return rewrite(module, {"stablehlo.convolution": [partial(_convolution, most, target_of(module))]})
 
 
-def _convolution(most: int, op: ir.Operation) -> Values:
+def _convolution(most: int, target: TargetView, op: ir.Operation) -> Values:
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
     ones = [1] * rank
     steps, strides, dilations = (integers(op, name, ones) for name in ("lhs_dilation", "window_strides", "rhs_dilation"))
     plain = all(step == 1 or stride == dilation == 1 for step, stride, dilation in zip(steps, strides, dilations))
     if not 1 < prod(steps) <= most or not plain or integer(op, "batch_group_count") != 1 or not build.count_of(op.results[0]):
+        return None
+    if target.kind == "cuda" and not _pays(op, dims, prod(steps), target):
         return None
     weights = _unreversed(op, dims)
     phases = [_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1]
@@ -61,6 +67,16 @@ def _convolution(most: int, op: ir.Operation) -> Values:
     taken = {phase.place: phase.step for phase in phases}
     turned = build.reshape(values[0], [extent * taken.get(place, 1) for place, extent in enumerate(shape)])
     return [build.slice_(turned, [0] * (rank + 2), build.shape_of(op.results[0]))]
+
+
+def _pays(op: ir.Operation, dims: ConvDims, phases: int, target: TargetView) -> bool:
+    """Whether the products with zeros take longer than two kernels for each phase (its padding, itself), and one that turns their results."""
+    result, weights = build.shape_of(op.results[0]), build.shape_of(op.operands[1])
+    size = prod(result)
+    products = size * prod(weights) // weights[dims.second[1]]
+    saved = 2 * products * (phases - 1) // phases * _SECOND // target.peak_flops(str(build.element_of(op.operands[0])))
+    moved = 2 * size * element_bytes(build.element_of(op.results[0]))
+    return saved > 2 * phases * target.launch_ps + moved * _SECOND // target.dram_bytes_per_second
 
 
 class _Phases:

@@ -99,3 +99,17 @@ def test_gradient_of_a_filter():
 def test_few_results_of_long_sums_are_split(rows, cols, inner, is_split):
     exe = hloom.compile(product(rows, cols, (inner,), "bf16"), target="sim:sm_90a")
     assert is_split == ("are taken in" in exe.report.text())
+
+
+@pytest.mark.parametrize("features", [48, 64])
+def test_no_library_gets_a_window_as_large_as_an_image(features):
+    """A gradient by weights: forward kernels of libraries give its sums to a few blocks."""
+    text = f"""
+      func.func @main(%x: tensor<{features}x32x30x30xbf16>, %g: tensor<{features}x32x28x28xbf16>)
+          -> tensor<{features}x{features}x3x3xbf16> {{
+        %0 = stablehlo.convolution(%x, %g) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {{}}
+          {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+          : (tensor<{features}x32x30x30xbf16>, tensor<{features}x32x28x28xbf16>) -> tensor<{features}x{features}x3x3xbf16>
+        return %0 : tensor<{features}x{features}x3x3xbf16>
+      }}"""
+    assert not hloom.compile(text, target="sim:sm_90a").report.data["libraries"]

@@ -10,6 +10,7 @@ the sum among blocks and adds the parts in a second kernel.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from torch_mlir import ir
 
@@ -31,6 +32,9 @@ DEPTHWISE_PERMILLE = 5
 H200 for 116 MFLOP in bf16, channels last, whose bytes take 6."""
 LIBRARY_TILE = 64 * 64
 """Elements of a result that a block of a library's kernel computes, where there are few."""
+LARGEST_WINDOW = 64
+"""Elements of a window, without its channels, that layers have. A larger one is an image: the convolution is a gradient by weights, whose
+long sums a library's forward kernels do not share among blocks."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ class Offer:
     result: int
     padded: bool
     depthwise: bool
+    """Whether each group has one channel, or one feature."""
+    gradient: bool
+    """Whether the windows are images."""
 
 
 def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
@@ -70,8 +77,9 @@ def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
     reads = frozenset(handles.numbers[value] for value in (*found.operands, *found.more))
     form = found.form
     padded = isinstance(form, Conv) and any((*form.padding_low, *form.padding_high))
-    depthwise = isinstance(form, Conv) and form.groups > 1 and form.filter[1] == 1
-    return Offer(form.library, ops, reads, handles.numbers[found.epilogue.result], padded, depthwise)
+    depthwise = isinstance(form, Conv) and form.groups > 1 and (form.filter[1] == 1 or form.filter[0] == form.groups)
+    gradient = isinstance(form, Conv) and prod(form.filter[2:]) > LARGEST_WINDOW
+    return Offer(form.library, ops, reads, handles.numbers[found.epilogue.result], padded, depthwise, gradient)
 
 
 def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program, library_percent: int) -> int:
@@ -82,6 +90,8 @@ def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program
     if offer.depthwise:
         arithmetic = contraction_flops(op, cost.values) * SECOND * 1000 // (DEPTHWISE_PERMILLE * cost.target.f32_flops)
     blocks = -(-program.values[op.results[0]].elements // LIBRARY_TILE)
+    if offer.gradient:
+        arithmetic = arithmetic * cost.target.multiprocessors // min(cost.target.multiprocessors, blocks)
     split = cost.target.launch_ps if 2 * blocks < cost.target.multiprocessors and op.kind is Kind.MATMUL else 0
     return cost.time(moved, arithmetic) + split
 

@@ -57,3 +57,30 @@ func.func @plain(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> tensor<1x5x8xf
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x5x8xf32>
   return %0 : tensor<1x5x8xf32>
 }
+
+// -----
+
+// Changed: on a GPU, where the products with zeros take longer than the launches.
+// CHECK-LABEL: func.func @long_on_a_gpu
+// CHECK-COUNT-4: stablehlo.convolution
+module attributes {hloom.target = {kind = "cuda", name = "sm_90a", cpu = "sm_90a", launch_ps = 2500000 : i64, f32_flops = 66900000000000 : i64, dram_bytes_per_second = 3350000000000 : i64}} {
+  func.func @long_on_a_gpu(%x: tensor<32x128x28x28xf32>, %w: tensor<128x64x3x3xf32>) -> tensor<32x64x56x56xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<32x128x28x28xf32>, tensor<128x64x3x3xf32>) -> tensor<32x64x56x56xf32>
+    return %0 : tensor<32x64x56x56xf32>
+  }
+}
+
+// -----
+
+// Declined: on a GPU, where they do not.
+// CHECK-LABEL: func.func @short_on_a_gpu
+// CHECK: lhs_dilate = [2, 2]
+// CHECK-NOT: stablehlo.concatenate
+module attributes {hloom.target = {kind = "cuda", name = "sm_90a", cpu = "sm_90a", launch_ps = 2500000 : i64, f32_flops = 66900000000000 : i64, dram_bytes_per_second = 3350000000000 : i64}} {
+  func.func @short_on_a_gpu(%x: tensor<1x128x28x28xf32>, %w: tensor<128x64x3x3xf32>) -> tensor<1x64x56x56xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x128x28x28xf32>, tensor<128x64x3x3xf32>) -> tensor<1x64x56x56xf32>
+    return %0 : tensor<1x64x56x56xf32>
+  }
+}
