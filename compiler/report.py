@@ -176,7 +176,7 @@ class ReportBuilder:
         moved = {name: sum(size for _, _, size in thunk.slices(op, name)) for name in ("reads", "writes")}
         row = {"name": key, "entry": entry, "kind": known.get("kind", kind), "kernel": kernel, "calls": _trips(op)}
         row |= {
-            "ops": known.get("ops", dict(Counter(source))),
+            "ops": known.get("ops", dict(Counter(name.partition(" ")[0] for name in source))),
             "from": [*known.get("from", ())],
             **moved,
             "flops": known.get("flops", op.opview.flops()),

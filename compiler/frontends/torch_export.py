@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 import torch.utils._pytree as torch_pytree
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
@@ -118,7 +119,10 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
             without_code(), short_stacks(), quiet_notes(),
         ):  # fmt: skip
             warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
-            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+            exported = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        if any(map(is_functorch_wrapped_tensor, exported.constants.values())):
+            raise RuntimeError("a constant of the exported program is a tensor of functorch's")
+        return exported
     except Exception as error:
         if _is_of_a_transform(error) and not kwargs and dynamic_shapes is None and not isinstance(module, torch.fx.GraphModule):
             modes: tuple[Literal["fake"], Literal["real"]] = ("fake", "real")  # derivatives forward mix devices where tensors are fake

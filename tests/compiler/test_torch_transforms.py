@@ -43,6 +43,18 @@ def test_gradients_of_each_sample() -> None:
     torch.testing.assert_close(hloom.compile(each, parameters, x, wanted)(parameters, x, wanted), each(parameters, x, wanted))
 
 
+def test_a_step_of_a_recurrent_net() -> None:
+    torch.manual_seed(0)
+    net, x = nn.LSTM(4, 6, batch_first=True), torch.randn(2, 5, 4)
+
+    def step(parameters, x):
+        gradients = grad(lambda p: functional_call(net, p, (x,))[0].square().mean())(parameters)
+        return {name: value - 0.1 * gradients[name] for name, value in parameters.items()}
+
+    parameters = _parameters(net)
+    torch.testing.assert_close(hloom.compile(step, parameters, x)(parameters, x), step(parameters, x))
+
+
 class _Derivatives(nn.Module):
     def __init__(self) -> None:
         super().__init__()
