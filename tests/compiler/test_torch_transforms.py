@@ -1,4 +1,4 @@
-"""What torch.func makes of functions and modules, where torch.export takes none of it: gradients through several products, Jacobians in a vmap."""
+"""What torch.func makes of functions and modules where torch.export takes none of it: gradients through products, Jacobians in a vmap."""
 
 from __future__ import annotations
 

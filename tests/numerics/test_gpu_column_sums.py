@@ -1,4 +1,4 @@
-"""Reductions of columns on GPUs, as the gradients of norms are: whose partial results all warps share, and several of one input together."""
+"""Reductions of columns on GPUs, as gradients of norms are: partial results that all warps share, and several sums of one input."""
 
 from __future__ import annotations
 
