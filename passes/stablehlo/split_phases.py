@@ -70,7 +70,7 @@ def _convolution(most: int, target: TargetView, op: ir.Operation) -> Values:
 
 
 def _pays(op: ir.Operation, dims: ConvDims, phases: int, target: TargetView) -> bool:
-    """Whether the products with zeros take longer than two kernels for each phase (its padding, itself), and one that turns their results."""
+    """Whether the products with zeros take longer than two kernels for each phase (its padding, itself) and one for the results' turns."""
     result, weights = build.shape_of(op.results[0]), build.shape_of(op.operands[1])
     size = prod(result)
     products = size * prod(weights) // weights[dims.second[1]]

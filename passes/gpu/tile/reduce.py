@@ -7,7 +7,7 @@ initial value on, by the body as it stands. A result that has an element for eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -203,8 +203,7 @@ class Reduction:
 
     def _across_warps(self, parts: Partials, factors: list[Factor], lanes: int) -> Partials:
         """Each warp leaves its partial results in slots of its own, and reads those of the warps that share its result."""
-        sharing = prod(f.size for f in factors)
-        if sharing == self.tile.threads.warps and sharing * len(parts) * lanes > _MOST_READ:
+        if prod(f.size for f in factors) * len(parts) * lanes > _MOST_READ and self._all_warps_differ():
             return self._dealt_out(parts, factors, lanes)
         read = self._in_slots(parts, lanes)
         first = self.tile.threads.numbers["w"]
@@ -214,17 +213,16 @@ class Reduction:
         return {key: self._tree([read(number, first + other) for other in others], lanes) for number, key in enumerate(parts)}
 
     def _dealt_out(self, parts: Partials, factors: list[Factor], lanes: int) -> Partials:
-        """All warps share all results, so each combines some of them for all: a lane reads the partial result of one warp."""
-        threads, memory, warps = self.tile.threads, self.tile.memory, self.tile.threads.warps
+        """Warps that share results each combine some of them for all: a lane reads the partial result of one warp."""
+        threads, memory = self.tile.threads, self.tile.memory
         own, place, places = self._places()
-        results, line = len(parts) * lanes * places, warps + 1  # lines that begin in different banks
+        order, sharing = self._mixed(factors)
+        group, groups = self._mixed([f for d, fs in enumerate(self.layout.dims) if d not in self.reduced for f in fs if f.kind == "w"])
+        results, line = groups * len(parts) * lanes * places, sharing + 1  # lines that begin in different banks
         slots, totals = ([memory.shared((results * each,), a.type) for a in self.accumulators] for each in (line, 1))
-        order = LinearIndex()
-        for factor in factors:
-            order = order * factor.size + threads.part(factor)
 
         def result(number: int, lane: int) -> LinearIndex:
-            return place + (number * lanes + lane) * places
+            return place + (group * (len(parts) * lanes) + (number * lanes + lane)) * places
 
         with threads.where(own):
             for number, values in enumerate(parts.values()):
@@ -232,15 +230,15 @@ class Reduction:
                     for lane in range(lanes):
                         memory.store(lane_of(value, lane), buffer, result(number, lane) * line + order, 1)
         barrier()
-        along = Factor("l", warps, 1)
-        mine = threads.numbers["w"] * (WARP // warps) + threads.part(Factor("l", WARP // warps, warps))
-        for first in range(0, results, WARP):
-            at, last = mine + first, LinearIndex(constant=results - 1)
-            read = at if first + WARP <= results else threads.indices.clamp(at, last)
-            partials = [memory.load(buffer, read * line + threads.part(along), 1) for buffer in slots]
-            combined = self._across_lanes(partials, along, 1)
-            inside = None if first + WARP <= results else threads.compare(CmpIPredicate.sle, at, last)
-            with threads.where(threads.both(inside, threads.owner(Layout(((Factor("l", WARP // warps, warps),), (Factor("w", warps),)))))):
+        along, across = Factor("l", sharing, 1), Factor("l", WARP // sharing, sharing)
+        mine, at_once = threads.numbers["w"] * across.size + threads.part(across), threads.warps * across.size
+        first_lane = threads.owner(Layout(((across,), (Factor("w", threads.warps),))))
+        for first in range(0, results, at_once):
+            at, last, all_inside = mine + first, LinearIndex(constant=results - 1), first + at_once <= results
+            read = at if all_inside else threads.indices.clamp(at, last)
+            combined = self._across_lanes([memory.load(buffer, read * line + threads.part(along), 1) for buffer in slots], along, 1)
+            inside = None if all_inside else threads.compare(CmpIPredicate.sle, at, last)
+            with threads.where(threads.both(inside, first_lane)):
                 for value, buffer in zip(combined, totals):
                     memory.store(value, buffer, at, 1)
         barrier()
@@ -249,13 +247,21 @@ class Reduction:
             for number, key in enumerate(parts)
         }
 
+    def _all_warps_differ(self) -> bool:
+        """Whether no two warps hold the same elements."""
+        return prod(f.size for fs in self.layout.dims for f in fs if f.kind == "w") == self.tile.threads.warps
+
+    def _mixed(self, factors: Sequence[Factor]) -> tuple[LinearIndex, int]:
+        """This thread's coordinates of these factors as one number, the last varying fastest; how many there are."""
+        number, count = LinearIndex(), 1
+        for factor in factors:
+            number, count = number * factor.size + self.tile.threads.part(factor), count * factor.size
+        return number, count
+
     def _places(self) -> tuple[ir.Value | None, LinearIndex, int]:
         """Which threads of a warp hold results that no other of its threads holds; which of these a thread is, of how many."""
         kept_lanes = [f for d, fs in enumerate(self.layout.dims) if d not in self.reduced for f in fs if f.kind == "l"]
-        place, places = LinearIndex(), 1
-        for factor in kept_lanes:
-            place = place + self.tile.threads.part(factor) * places
-            places *= factor.size
+        place, places = self._mixed(kept_lanes[::-1])
         return self.tile.threads.owner(Layout(((*kept_lanes,), (Factor("w", self.tile.threads.warps),)))), place, places
 
     def _in_slots(self, parts: Partials, lanes: int) -> Callable[[int, LinearIndex], list[ir.Value]]:
