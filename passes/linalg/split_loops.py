@@ -8,8 +8,9 @@ After:
     %c = generic (d0, d1, d2, d3, k) ins(%q as 2x4x64x32, %k as 2x4x32x64) outs(%g : tensor<2x4x64x64xf32>)   { mulf, addf }
     %r = generic (d0, d1, d2, d3) ins(%c, %mask (d0, d2, d3)) outs(tensor<2x4x64x64xf32>)   { addf }
 
-So all ops of the group have loops of their own for what is tiled. A loop is also split where a contraction reads an operand at quotients or
-remainders of it alone, as grouped queries read the keys they share. collapse-loop-dims joins again what nothing holds apart.
+So all ops of the group have loops of their own for what is tiled. A loop is also split where another op reads its elements in digits
+(`14 * d1 + d2`, as a sum in parts reads what it sums), and where a contraction reads an operand at quotients or remainders of it alone, as
+grouped queries read the keys they share. collapse-loop-dims joins again what nothing holds apart.
 
 Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
 Declined: axes that are summed, read at computed indices or otherwise than by a loop; reshapes whose dims have no common factors (6 as 2x3
@@ -26,7 +27,7 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, to_affine
 from ..common.edge import RESHAPES, before_edge
-from ..common.index_expression import Expr, cuts, delinearise, linearise, loops_of
+from ..common.index_expression import Expr, cuts, delinearise, digits_of, linearise, loops_of
 from ..common.rewriting import erase_unused, i64_attr, integer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
@@ -59,6 +60,8 @@ class _Axes:
         self.parent: dict[Place, Place] = {}
         self.whole: set[Place] = set()
         self.cuts: dict[Place, frozenset[int]] = {}
+        self.digits: list[tuple[Place, int, set[int]]] = []
+        """Dims of values between generics that a reader walks in digits: their extents, and the steps at which those cut them."""
         for nest in nests:
             for value, indexing in (*zip(nest.op.results, nest.out_maps), *_operands(nest)):
                 if value in self.made:
@@ -76,6 +79,8 @@ class _Axes:
             loop = dim_position(expression)
             if loop is not None and nest.extents[loop] == extent:
                 self.parent[self.find((value, d))] = self.find((nest.op, loop))
+            elif extent != 1 and (steps := _digit_steps(nest, expression, extent)):
+                self.digits.append(((value, d), extent, steps))
             elif extent != 1:
                 self.whole.add((value, d))
 
@@ -103,6 +108,10 @@ class _Axes:
             if is_contraction(nest):
                 for loop, steps in _quotients(nest):
                     self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
+        for place, extent, steps in self.digits:
+            self._add({place: steps}, {place: extent})
+            if not steps <= self.cuts_of(place):
+                self.whole.add(self.find(place))
         views = [view for nest in self.nests for value, indexing in _operands(nest) if (view := self._view(nest, value, indexing))]
         while any(self._agree(*view) for view in views):
             pass
@@ -171,13 +180,20 @@ def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
     return [(loop, steps) for loop, steps in found if loop is not None]
 
 
+def _digit_steps(nest: Generic, expression: ir.AffineExpr, extent: int) -> set[int]:
+    """Where an index cuts a dim that it walks in digits (`14 * d1 + d2`): the products of the extents of its inner loops."""
+    loops = digits_of(index_at(expression, loops_of(nest.extents)), extent)
+    return {prod(nest.extents[loop] for loop in loops[n:]) for n in range(1, len(loops))}
+
+
 def _rebuild(function: ir.Operation, nests: Sequence[Generic], axes: _Axes) -> None:
     scalars = Scalars(function)
     new: dict[ir.Value, ir.Value] = {}
     for nest in nests:
         loops = [axes.factors((nest.op, i), extent) for i, extent in enumerate(nest.extents)]
-        views = any(view_base(value) in new and view_base(value) != value for value, _ in _operands(nest))
-        if views or any(len(factors) > 1 for factors in loops):
+        bases = [(value, base) for value, _ in _operands(nest) if (base := view_base(value)) in new]
+        changed = any(value != base or shape_of(new[base]) != shape_of(base) for value, base in bases)
+        if changed or any(len(factors) > 1 for factors in loops):
             new |= zip(nest.op.results, _split(nest, loops, axes, new, scalars))
     for old, value in new.items():
         uses = [use.owner.operation for use in old.uses]

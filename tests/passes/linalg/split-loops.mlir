@@ -132,3 +132,40 @@ func.func private @none(%x: tensor<6xf32>) -> tensor<6xf32> attributes {hloom.ki
   } -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// -----
+
+// A sum in parts reads what it sums in digits (14 * d2 + d3): what makes it has a loop for each.
+// CHECK-LABEL: func.func @sum_in_parts
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]
+// CHECK: math.exp
+// CHECK: -> tensor<8x64x4x14x56xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<8x64x4x14x56xf32>, tensor<64xf32>)
+func.func @sum_in_parts(%x: tensor<8x64x56x56xf32>, %m: tensor<64xf32>) -> (tensor<64x4xf32>, tensor<64x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x64x56x56xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>],
+    iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<8x64x56x56xf32>) outs(%e : tensor<8x64x56x56xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %4 = math.exp %a : f32
+    linalg.yield %4 : f32
+  } -> tensor<8x64x56x56xf32>
+  %f = tensor.empty() : tensor<64x4xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%f : tensor<64x4xf32>) -> tensor<64x4xf32>
+  %lent = tensor.empty() : tensor<14xf32>
+  %1 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2 * 14 + d3, d4)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d1)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d3)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d1, d2)>],
+    iterator_types = ["reduction", "parallel", "parallel", "reduction", "reduction"]}
+    ins(%0, %m, %lent : tensor<8x64x56x56xf32>, tensor<64xf32>, tensor<14xf32>) outs(%g : tensor<64x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %sum: f32):
+    %4 = arith.subf %a, %b : f32
+    %5 = arith.addf %sum, %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<64x4xf32>
+  return %1, %1 : tensor<64x4xf32>, tensor<64x4xf32>
+}
