@@ -19,6 +19,7 @@ from ...common.rewriting import defining_op, value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
 from ...common.storage import Storage
 from ...common.vectors import is_vector, reduced
+from .code import Code, Step
 from .comparisons import clamped, compared
 from .lanes import Lanes, Rep
 from .places import Places
@@ -96,6 +97,27 @@ class LanesBody(ScalarBody):
         if rest is None and (entry := self.places.entry(storage, linear)) is not None:
             return entry
         return self.lanes.load(storage, linear if rest is None else arith.addi(rest, self.lanes.widen(linear)))
+
+    def results(self, code: Code) -> list[Rep]:
+        """Evaluates a body; what its terminator yields."""
+        for step in code.steps:
+            if step.plain:
+                self.reps[step.results[0]] = self._float(step)
+            else:
+                self.run([step.op])
+        return [self.rep(value) for value in code.yielded]
+
+    def _float(self, step: Step) -> ir.Value:
+        """The result of a plain step. A product that is the same in all lanes is made once, and not added with each of them."""
+        operands: list[ir.Value] = [self.rep(value) for value in step.operands]  # type: ignore[misc]  floats are no indices
+        wide = [value for value in operands if is_vector(value)]
+        if step.product is not None and len(wide) == 1 and is_vector(operands[2]):
+            made = step.product.emit(operands[:2], step.results[0].type)
+            return clone_on(step.op, [made, operands[2]], step.location)[0]
+        if not wide:
+            return step.emit(operands, step.results[0].type)
+        kind = wide[0].type if step.keeps_type else self.lanes.type(step.results[0].type)
+        return step.emit([value if is_vector(value) else self.lanes.widen(value) for value in operands], kind)
 
     def emit(self, op: ir.Operation, operands: list[Rep]) -> list[Rep]:
         if op.name == "arith.cmpi" and (holds := compared(op, operands[0], operands[1], self.lanes)) is not None:

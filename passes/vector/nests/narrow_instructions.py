@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, vector
+from torch_mlir.dialects import arith, math, vector
 
 from hloom.dialects.target import TargetView
 
@@ -150,8 +150,7 @@ class Halves(Multiplier):
 
 def add_product(total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
     """`total` and the product, rounded once where the machine can."""
-    contract = arith.FastMathFlags.contract
-    return arith.addf(total, arith.mulf(left, right, fastmath=contract), fastmath=contract)
+    return math.fma(left, right, total, fastmath=arith.FastMathFlags.contract)
 
 
 def step_of(work: Work, captured: Captured, add: Callable[..., ir.Value], lefts: int = 1) -> Step:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from torch_mlir import ir
 
@@ -14,6 +15,7 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op
 from ...common.storage import Storage
 from .body import Captured, LanesBody
+from .code import Code
 from .lanes import Lanes, Rep
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
@@ -41,6 +43,12 @@ class Work:
     forward: dict[int, ir.Value] = field(default_factory=dict)
     block: ir.Block | None = None
 
+    @cached_property
+    def code(self) -> Code:
+        """The body, which an op that only copies has not."""
+        assert self.block is not None
+        return Code(self.block)
+
     @property
     def output_maps(self) -> list[ir.AffineMap]:
         """The map of each result."""
@@ -52,7 +60,7 @@ class Work:
         return not all(self.parallel)
 
     def reads_init(self, number: int) -> bool:
-        return self.block is not None and len(list(self.block.arguments[len(self.inputs) + number].uses)) > 0
+        return self.block is not None and self.code.arguments[len(self.inputs) + number] in self.code.read
 
     def operands(self) -> list[tuple[ir.AffineMap, Storage]]:
         """Map and storage of every operand in memory."""
@@ -133,12 +141,11 @@ class Point:
         """What the work yields here. `accumulators` are a reduction's; other inits are read where the body uses them."""
         if work.block is None:
             return [self._input(work, LanesBody(self.lanes, self.indices, self.captured), 0)]
-        return self.body(work, accumulators).yielded(work.block)
+        return self.body(work, accumulators).results(work.code)
 
     def body(self, work: Work, accumulators: Sequence[Rep] | None = None) -> LanesBody:
         """The work's body here, of which nothing but the arguments is known yet."""
         body = LanesBody(self.lanes, self.indices, self.captured)
-        assert work.block is not None
         arguments: list[Rep] = [self._input(work, body, i) for i in range(len(work.inputs))]
         for number in range(len(work.outputs)):
             if accumulators is not None:
@@ -147,7 +154,7 @@ class Point:
                 arguments.append(self.init(work, number))
             else:
                 arguments.append(LinearIndex())
-        body.reps.update(zip(work.block.arguments, arguments))
+        body.reps.update(zip(work.code.arguments, arguments))
         return body
 
     def compute(self, work: Work) -> None:

@@ -1,0 +1,67 @@
+"""The body of a linalg op, read once: it is evaluated at every point of a block of registers.
+
+    %1 = arith.mulf %in, %in_0 fastmath<contract> : f32        math.fma %in, %in_0, %out fastmath<contract> : f32
+    %2 = arith.addf %out, %1 fastmath<contract> : f32
+
+A sum and the product that it adds are one op where they may be contracted, as LLVM's instructions are: two take every pass longer. Halves,
+for which not every machine has the instruction, stay two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from ...common.rewriting import attributes_of, has_one_use, ops_in
+
+_CHOSEN = ("arith.divf",)
+"""Ops on floats that are emitted as others where that pays."""
+
+
+class Step:
+    """An op of a body. `plain`: of floats alone it makes one float. `product`: the step that a sum of contracted products multiplies by;
+    its factors come before the other summand in `operands`."""
+
+    def __init__(self, op: ir.Operation, product: Step | None = None):
+        self.op, self.name, self.attributes, self.location = op, op.name, attributes_of(op), op.location
+        self.operands, self.results = list(op.operands), list(op.results)
+        self.product = product
+        types = [value.type for value in (*self.operands, *self.results)]
+        self.plain = len(self.results) == 1 and not len(op.regions) and self.name not in _CHOSEN and all(map(_is_float, types))
+        self.keeps_type = self.plain and all(kind == types[-1] for kind in types)
+        if product is not None:
+            self.name = "math.fma"
+            self.operands = [*product.operands, *(value for value in self.operands if value != product.results[0])]
+
+    def emit(self, operands: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
+        """The result of a plain step, of that type."""
+        return ir.Operation.create(self.name, results=[kind], operands=operands, attributes=self.attributes, loc=self.location).results[0]
+
+
+class Code:
+    """The steps of a block, in order, its arguments, those of them that something reads, and what its terminator yields."""
+
+    def __init__(self, block: ir.Block):
+        *ops, last = ops_in(block)
+        self.arguments, self.yielded = list(block.arguments), list(last.operands)
+        self.read = {argument for argument in self.arguments if next(iter(argument.uses), None) is not None}
+        made: dict[ir.Value, Step] = {}
+        self.steps: list[Step] = []
+        for op in ops:
+            product = next((made[value] for value in op.operands if value in made), None) if _is_contracted(op, "arith.addf") else None
+            step = Step(op, product)
+            if product is not None:
+                self.steps.remove(product)
+            if _is_contracted(op, "arith.mulf") and has_one_use(op.results[0]):
+                made[op.results[0]] = step
+            self.steps.append(step)
+
+
+def _is_contracted(op: ir.Operation, name: str) -> bool:
+    whole = op.name == name and isinstance(op.results[0].type, (ir.F32Type, ir.F64Type))
+    return whole and str(op.attributes["fastmath"]) == "#arith.fastmath<contract>"
+
+
+def _is_float(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.FloatType)
