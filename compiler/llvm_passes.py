@@ -44,7 +44,7 @@ class Job:
             few.add_instruction_combine_pass()
         few.add_loop_rotate_pass()
         few.add_simplify_cfg_pass()
-        if self.effort == Effort.SOME:  # combined last, as LLVM's pipeline ends: sums keep their bits
+        if self.effort > Effort.LEAST:  # combined last, as LLVM's pipeline ends: sums keep their bits
             few.add_instruction_combine_pass()
             few.add_new_gvn_pass()
         return few
@@ -78,8 +78,8 @@ def objects_of(jobs: Sequence[Job]) -> list[bytes]:
     try:
         with _running:
             with _without_strength_reduction():
-                _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort < Effort.FULL])
-            _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort == Effort.FULL])
+                _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort < Effort.MORE])
+            _on_all_cores(work, [number for number, job in enumerate(jobs) if job.effort >= Effort.MORE])
     finally:
         for each, job in zip(passes, jobs):
             _dispose(each)
@@ -102,7 +102,7 @@ def _on_all_cores(work: Callable[[Iterator[int]], None], numbers: Sequence[int])
 def assembly_of(job: Job) -> str:
     """The assembly text of what `objects_of` makes an object of."""
     builder = llvm.create_pass_builder(job.machine, job.options)
-    with _running, _without_strength_reduction() if job.effort < Effort.FULL else nullcontext():
+    with _running, _without_strength_reduction() if job.effort < Effort.MORE else nullcontext():
         run_passes(job.passes(builder), job.module, builder)
         return job.machine.emit_assembly(job.module)
 

@@ -45,7 +45,9 @@ class Effort(IntEnum):
     """Few passes; its code generator reduces no strength."""
     SOME = 1
     """The same, and what is computed twice is found."""
-    FULL = 2
+    MORE = 2
+    """The same, and its code generator reduces strength."""
+    FULL = 3
 
 
 @dataclass(frozen=True)

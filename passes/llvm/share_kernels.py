@@ -17,7 +17,7 @@ A number is an arith.constant of an index or an i64. One that is another one's m
 from that. Sizes of arguments of one dimension may differ, too: nothing reads them from here on.
 
 Must hold: isolate-kernels and lower-affine have run. Declined: kernels that differ in anything else; numbers that divide or that are a
-loop's step, and bounds of loops over scalars, in kernels that get all of LLVM's passes, which unroll and vectorise those; more than MOST
+loop's step, and bounds of loops over scalars, in kernels whose loops LLVM reduces the strength of; more than MOST
 numbers, or APART that differ, which would be kept in memory; kernels that together have fewer than LEAST ops to save, for LLVM inlines one
 that has one user.
 """
@@ -112,7 +112,7 @@ def _share(family: list[_Kernel]) -> bool:
     constants = dict[tuple[int, ...], list[ir.Value]]()
     for column, constant in zip(columns, first.constants()):
         constants.setdefault(column, []).append(constant)
-    few = "hloom.effort" in first.body.attributes
+    few = "hloom.effort" in first.body.attributes and ir.StringAttr(first.body.attributes["hloom.effort"]).value != "more"
     if len(given) > MOST or not all(_may_differ(constant, few) for column in differing for constant in constants[column]):
         return False
     block = first.body.regions[0].blocks[0]

@@ -14,7 +14,8 @@ its operands by addresses of the loops: it wrote their instructions and addresse
 them here, and long kernels: long code is straight code, which was written as it shall be too. codegen.py gives them few of LLVM's passes,
 and no search for pointers that move along loops: the code is as fast, in a third of the time. Other contractions that load rows of
 registers, as depthwise convolutions, vectorize-tiles marks as "some": windows load some rows twice, which one more pass finds. Rows that
-are reduced alone, and what looks elements up at an index of each lane, get slower by a tenth so, and keep all.
+are reduced alone get slower by a tenth so; marked as "more" they have the same passes, and keep pointers that move along loops. What looks
+elements up at an index of each lane, windows of pixels in a register and scalar loops keep all: some get slower by up to a third.
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
 """

@@ -83,10 +83,12 @@ def test_what_is_short_stays_whole() -> None:
 
 
 def test_efforts_are_apart() -> None:
-    functions = "".join(f"define i64 @{name}(i64 %0) #{number} {{\n  ret i64 %0\n}}\n" for number, name in enumerate("abc"))
-    marks = "".join(f'attributes #{number} = {{ "hloom-effort"="{name}" }}\n' for number, name in enumerate(("least", "some", "full")))
+    functions = "".join(f"define i64 @{name}(i64 %0) #{number} {{\n  ret i64 %0\n}}\n" for number, name in enumerate("abcd"))
+    efforts = ("least", "some", "more", "full")
+    marks = "".join(f'attributes #{number} = {{ "hloom-effort"="{name}" }}\n' for number, name in enumerate(efforts))
     assert [(_defined(part.text), part.effort) for part in split(functions + marks)] == [
-        (["c"], Effort.FULL),
+        (["d"], Effort.FULL),
+        (["c"], Effort.MORE),
         (["b"], Effort.SOME),
         (["a"], Effort.LEAST),
     ]

@@ -73,7 +73,9 @@ class _Kernel:
         """Nests that reduce; those that are dense blocks of registers; other contractions that load rows of registers; those that reduce
         rows, which are little beside blocks."""
         self.straight = True
-        """Whether nests that reduce nothing find their operands without an index of each lane."""
+        """Whether nests that reduce nothing are vector code that finds its operands without an index of each lane."""
+        self.loops_are_straight = True
+        """Whether those are that have more than one point, of which a row's mean has one, and those that reduce rows."""
 
     def build(self) -> None:
         kernel, entry = open_kernel(self.tiled.op, self.tiled.tiles)
@@ -93,7 +95,9 @@ class _Kernel:
         """What LLVM has to do for the kernel, where that is not all that it can (spare-llvm-passes)."""
         if self.dense == self.reductions - self.rows and (self.dense or (self.straight and not self.rows)):
             return "least"
-        return "some" if self.plain and self.dense + self.plain == self.reductions and self.straight else ""
+        if self.plain and self.dense + self.plain == self.reductions and self.straight:
+            return "some"
+        return "more" if self.loops_are_straight and self.dense + self.plain + self.rows == self.reductions else ""
 
     def _emit_same_in_all_tiles(self, first: ir.Value, end: ir.Value) -> None:
         """What the tiles compute alike, if there are any."""
@@ -341,7 +345,9 @@ class _Kernel:
         """Whether the works that come `after` the group's are part of its nest, too."""
         first = group[0]
         if not any(w.reduces for w in group):
-            self.straight &= emit_elementwise(group, self._captured, self.target, self._scratch)
+            straight = emit_elementwise(group, self._captured, self.target, self._scratch)
+            self.straight &= straight
+            self.loops_are_straight &= straight or all(extent == 1 for extent in first.extents)
             return False
         self.reductions += 1
         if scans(first):
@@ -382,6 +388,7 @@ class _Kernel:
         vector = vector_loop(group)
         if vector is not None and sums_along(group, vector):
             self.rows += 1
+            self.loops_are_straight &= not any(work.gathers(vector) for work in group)
             emit_row_sums(group, vector, self._captured, self.target)
             return False
         parallel = vector is not None and group[0].parallel[vector]

@@ -223,7 +223,7 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
 // CHECK: scf.for %{{.*}} = %c0 to %c64 step %{{.*}} {
 // CHECK: arith.extf {{.*}} : vector<32xbf16> to vector<32xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step
-// CHECK: arith.mulf {{.*}} fastmath<contract> : vector<32xf32>
+// CHECK: math.fma {{.*}} fastmath<contract> : vector<32xf32>
 // CHECK: return
 #left = affine_map<(d0, d1, d2) -> (d0, d2)>
 #keys = affine_map<(d0, d1, d2) -> (d1, d2)>

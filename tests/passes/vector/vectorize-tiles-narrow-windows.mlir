@@ -16,7 +16,7 @@
 // CHECK-NOT: arith.extf
 // CHECK: memref.load %[[PIECE]]
 // CHECK: vector.load %[[PANEL]]
-// CHECK: arith.mulf
+// CHECK: math.fma
 // CHECK-NOT: arith.extf
 // CHECK: return
 #x = affine_map<(oh, ow, o, kh, kw, i) -> (oh + kh, ow + kw, i)>
