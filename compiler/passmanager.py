@@ -101,15 +101,24 @@ def pipeline_text(steps: Sequence[Step]) -> str:
     return f"{ROOT}({','.join(step.text for step in steps)})"
 
 
-def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentation | None = None, *, stage: str | None = None) -> None:
+def run_steps(
+    module: ir.Operation,
+    steps: Sequence[Step],
+    watch: Instrumentation | None = None,
+    *,
+    stage: str | None = None,
+    unverified: list[Step] | None = None,
+    settled: bool = True,
+) -> None:
     """Runs the steps in order, verifying after each. Raises a CompileError that names pass, op and location.
 
     On the way from stage to stage (`stage`) what hloom's passes did is verified where one of upstream's follows, which may die of what is
-    wrong, and all at the end, unless `watch` wants it whole.
+    wrong, and all at the end, unless `watch` wants it whole. Where it is not `settled` yet, the stages that follow do that: `unverified`
+    holds the steps before these, and then those that are left.
     """
     watch = watch or Instrumentation()
     often = watch.verify_each and (stage is None or watch.verify_whole)
-    unverified: list[Step] = []
+    unverified = [] if unverified is None else unverified
     watch.start(module, [step.text for step in steps])
     names: set[str] = set()  # of the module's ops, once they were looked at since it last changed
     for number, step in enumerate(steps):
@@ -128,7 +137,7 @@ def run_steps(module: ir.Operation, steps: Sequence[Step], watch: Instrumentatio
                     names = set() if changed else names
                     if (changed or often) and watch.verify_each and not (often and step.manager is not None):
                         unverified.append(step)
-            if often or number + 1 == len(steps):
+            if often or (settled and number + 1 == len(steps)):
                 _verify(module, unverified, stage)
         except CompileError:
             watch.failed(step.name, module)

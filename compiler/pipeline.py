@@ -17,7 +17,7 @@ from hloom.passes.errors import CompileError, PipelineError
 
 from .debug import Debug, watching
 from .instrument import AsmOptions, Instrumentation
-from .passmanager import parse_pipeline, register_bundle, run_steps
+from .passmanager import Step, parse_pipeline, register_bundle, run_steps
 from .stage_passes import LOWER_KERNELS, NVVM, STABLEHLO
 from .stage_rules import verify_reached, verify_stage
 
@@ -184,13 +184,16 @@ def run_stages(
     debug = Debug.from_environment()
     dump_dir = dump_dir or debug.dump_dir
     module = module.operation
+    unverified: list[Step] = []
     for number in range(first, last + 1):
         stage = road[number]
+        looked_at = dump_dir is not None or watch.reached is not None or number == last
         if watch.timing:
             watch.timing.begin_stage(stage.name)
         if number > first:
             checks = ("check-bounds",) if debug.bounds and kind == "cpu" and stage.name == "thunk" else ()
-            run_steps(module, parse_pipeline(",".join([*checks, *stage.passes_for(kind)]), module.context), watch, stage=stage.name)
+            steps = parse_pipeline(",".join([*checks, *stage.passes_for(kind)]), module.context)
+            run_steps(module, steps, watch, stage=stage.name, unverified=unverified, settled=looked_at)
         if number > first or not checked:
             verify = verify_reached if number > first and not watch.verify_whole else verify_stage
             with watch.timing.measure("verify the stage") if watch.timing else nullcontext():

@@ -34,13 +34,21 @@ def _collect(root: ir.Operation, found: list[ir.Operation]) -> None:
 
 def inner_ops(root: ir.Operation) -> Iterator[ir.Operation]:
     """All ops under `root`, each before those in its regions."""
-    for region in root.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                op = view.operation
-                yield op
-                if len(op.regions):
-                    yield from inner_ops(op)
+    levels = [_views(root)]  # nested generators would hand on each op at every level
+    while levels:
+        for view in levels[-1]:
+            op = view.operation
+            yield op
+            if len(op.regions):
+                levels.append(_views(op))
+                break
+        else:
+            levels.pop()
+
+
+def _views(op: ir.Operation) -> Iterator[ir.OpView]:
+    """The ops that stand in the op's regions themselves."""
+    return iter([view for region in op.regions for block in region.blocks for view in block.operations])
 
 
 def ops_in(block: ir.Block) -> list[ir.Operation]:

@@ -53,7 +53,7 @@ def steps(length: int, step: int) -> ir.Value:
 
 def broadcast(value: ir.Value, length: int) -> ir.Value:
     """`value` as a vector, if it is none yet."""
-    return value if is_vector(value) else vector.broadcast(vector_of(length, value.type), value)
+    return value if is_vector(value) else value_of("vector.broadcast", vector_of(length, value.type), [value])
 
 
 def widened(value: ir.Value, lanes: int) -> ir.Value:

@@ -27,12 +27,13 @@ SHARES = 1024
 _SUMS = ("hloom.bytes", "hloom.cost_ps", "hloom.flops")
 
 
-@register_pass("join-regions", "makes one kernel of those that share a launch, for CPUs", ops=("lhlo.fusion",))
-def join_regions(module: ir.Operation) -> None:
+@register_pass("join-regions", "makes one kernel of those that share a launch, for CPUs")
+def join_regions(module: ir.Operation) -> bool:
     kernels = {symbol_name(function): function for function in functions(module)}
     made: dict[tuple[object, ...], str] = {}
     with module.context:
-        for calls in shared_launches(module):
+        launches = shared_launches(module)
+        for calls in launches:
             call = joined(calls)
             if call.key not in made:
                 made[call.key] = f"launch_{len(made)}"
@@ -42,6 +43,7 @@ def join_regions(module: ir.Operation) -> None:
             if "hloom.tiles" not in host.attributes:
                 for left in walk(host, lambda op: op.name == "lhlo.fusion" and LAUNCH in op.attributes):
                     del left.attributes[LAUNCH]
+    return bool(launches)
 
 
 def _declare(name: str, call: JoinedCall, kernels: list[ir.Operation]) -> None:

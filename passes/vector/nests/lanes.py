@@ -16,7 +16,7 @@ from hloom.dialects.storage import element_bytes, storage_element
 
 from ...common.bf16 import even_first, in_turn_again
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, value_of
 from ...common.storage import Storage, loaded, stored
 from ...common.vectors import in_turn, lanes_of, splat, steps, widened
 
@@ -56,7 +56,8 @@ class Lanes:
     def load(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         """Each lane's element; `address` is linear, or a vector of indices into the base."""
         if isinstance(address, LinearIndex) and (address.lanes == 0 or self.count == 1):
-            read = memref.load(storage.base, [address.address_in(storage.base)])
+            element = storage_element(storage.element)
+            read = value_of("memref.load", element, [storage.base, address.address_in(storage.base)])  # the bindings' own take longer
         elif isinstance(address, LinearIndex) and address.lanes == 1:
             read = self._load_contiguous(storage, address)
         elif isinstance(address, LinearIndex) and address.lanes == -1 and (live := self._live()):
@@ -73,7 +74,7 @@ class Lanes:
         if storage.ahead and not storage.writable:
             self.prefetch(storage, address)
         if self.mask is None:
-            read = vector.load(kind, storage.base, [start])
+            read = value_of("vector.load", kind, [storage.base, start])
         else:
             read = vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
         return vector.shuffle(read, read, even_first(self.count)) if self.even_first else read
