@@ -130,6 +130,7 @@ class _Reader:
         self.ops: list[_OpDraft] = []
         self.blocks: list[_BlockDraft] = []
         self.location = location_texts()
+        self.kinds: dict[ir.Type, tuple[tuple[int, ...], str, int, str]] = {}
 
     # -- the walk --------------------------------------------------------------------------------------------------------------------
 
@@ -169,16 +170,24 @@ class _Reader:
 
     def value(self, value: ir.Value, producer: int | None, block: int) -> Value:
         """The record of a new value."""
-        if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
-            raise InvalidProgramError(f"a value of type {value.type} has no buffer of known size", loc=str(value.location), stage="fused")
-        element = value.type.element_type
-        bits = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
-        record = Value(len(self.values), tuple(value.type.shape), str(element), bits, producer, str(value.type))
+        shape, element, bits, text = self.kind(value)
+        record = Value(len(self.values), shape, element, bits, producer, text)
         self.handles.numbers[value] = record.id
         self.values.append(record)
         self.home.append(block)
         self.handles.values.append(value)
         return record
+
+    def kind(self, value: ir.Value) -> tuple[tuple[int, ...], str, int, str]:
+        """What the record tells of a value's type: its shape, its elements and their bits, its text."""
+        kind = value.type
+        if kind not in self.kinds:
+            if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+                raise InvalidProgramError(f"a value of type {kind} has no buffer of known size", loc=str(value.location), stage="fused")
+            element = kind.element_type
+            bits = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
+            self.kinds[kind] = tuple(kind.shape), str(element), bits, str(kind)
+        return self.kinds[kind]
 
     def is_free(self, op: ir.Operation, draft: _OpDraft, operands: Sequence[Value], results: Sequence[Value]) -> bool:
         """Whether the op is cloned into every group that uses its result; sets the length of the scalar chain that ends in it."""

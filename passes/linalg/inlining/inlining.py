@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from ...common.affine import index_at, loops_where, to_affine
 from ...common.index_expression import ZERO, Point, loops_of, reshape_point
-from ...common.rewriting import captured_values, clone_with, defining_op, is_used, ops_in
+from ...common.rewriting import captured_values, clone_with, defining_op, integers, is_used, ops_in
 from ...common.scalars import Scalars
 from ..lowering import generic
 from ..lowering.generic import Generic, shape_of
@@ -57,7 +57,7 @@ def point_in_source(value: ir.Value, source: ir.Value, point: Point) -> Point:
     op = value.owner.operation
     if op.name != SLICE:
         return reshape_point(point, shape_of(value), shape_of(source))
-    offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
+    offsets, strides = (integers(op, name) for name in ("static_offsets", "static_strides"))
     return tuple(index * stride + offset for index, offset, stride in zip(point, offsets, strides))
 
 
