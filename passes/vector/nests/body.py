@@ -109,7 +109,7 @@ class LanesBody(ScalarBody):
 
     def _float(self, step: Step) -> ir.Value:
         """The result of a plain step. A product that is the same in all lanes is made once, and not added with each of them."""
-        operands: list[ir.Value] = [self.rep(value) for value in step.operands]  # type: ignore[misc]  floats are no indices
+        operands: list[ir.Value] = [self.rep(value) for value in step.operands]  # type: ignore[misc]
         wide = [value for value in operands if is_vector(value)]
         if step.product is not None and len(wide) == 1 and is_vector(operands[2]):
             made = step.product.emit(operands[:2], step.results[0].type)
