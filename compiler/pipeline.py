@@ -68,6 +68,7 @@ STAGES = (
         (
             "fuse-loops",
             "plan-fusion",
+            "join-row-blocks",
             "join-contractions",
             "join-phases",
             "hoist-constant-groups",

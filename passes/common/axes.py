@@ -96,7 +96,8 @@ class Axes:
             self._offsets.append(len(self.parent))
             self.parent.extend(range(len(self.parent), len(self.parent) + len(op.extents)))
         self._number = {op.op.results[0].owner: i for i, op in enumerate(ops)}
-        self._whole: set[int] = set()
+        self.whole: set[int] = set()
+        """Axes along which some op reads a value elsewhere than at its own index."""
         self._tie_through_values()
         self._tie_components()
         self._name()
@@ -107,6 +108,11 @@ class Axes:
         op = defining_op(value)
         number = self._number.get(op) if op is not None else None
         return None if number is None else (number, ir.OpResult(value).result_number)
+
+    @staticmethod
+    def reads(op: TileOp) -> list[ir.Value]:
+        """All tensors that an op reads: its operands, and those that its body looks elements up in."""
+        return [*op.inputs, *op.inits, *(extract.operands[0] for extract in walk(op.op, "tensor.extract"))]
 
     def find(self, loop: int) -> int:
         while self.parent[loop] != loop:
@@ -135,7 +141,7 @@ class Axes:
                     if reader is not None:
                         self._union(base + reader, loop)
                     elif self.ops[made[0]].extents[position] != 1:
-                        self._whole.add(loop)
+                        self.whole.add(loop)
             for extract in walk(op.op, "tensor.extract"):
                 made = self.producer(extract.operands[0])
                 if made is not None:
@@ -149,7 +155,7 @@ class Axes:
             if reader is not None:
                 self._union(base + reader, loop)
             elif self.ops[number].extents[loop_of(expr)] != 1:
-                self._whole.add(loop)
+                self.whole.add(loop)
 
     def _tie_components(self) -> None:
         """Results that share no intermediate are tied position by position where their shapes agree."""
@@ -174,12 +180,12 @@ class Axes:
             op.axes = [self.find(self._offsets[number] + d) for d in range(len(op.extents))]
             for axis, extent in zip(op.axes, op.extents):
                 self.extent[axis] = extent
-        self._whole = {self.find(loop) for loop in self._whole}
+        self.whole = {self.find(loop) for loop in self.whole}
 
     def _find_tileable(self) -> set[int]:
         returned = {made for made in map(self.producer, self.results) if made is not None}
         returned_ops = {number for number, _ in returned}
-        tileable = {axis for axis, extent in self.extent.items() if extent > 1} - self._whole
+        tileable = {axis for axis, extent in self.extent.items() if extent > 1} - self.whole
         for number, op in enumerate(self.ops):
             for axis, parallel in zip(op.axes, op.parallel):
                 if not parallel or op.axes.count(axis) > 1:

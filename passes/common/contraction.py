@@ -22,6 +22,8 @@ DEEP = 1024
 """Sums of so many steps go over their operands once."""
 LIVE = "hloom.live"
 """Of a group of two contractions: [rows, columns, ahead]. What lies between them is zero, in row r, from column r + ahead on."""
+ROW_LOOP = "hloom.row_loop"
+"""Of a group of contractions of which some keep the rows of large values and some sum over them: a tile goes through the rows in blocks."""
 _MOST_ROWS = 12
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")

@@ -43,7 +43,7 @@ from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
 from .chains.bodies import call_in_place, function_of, named
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
-from .chains.masks import Masks
+from .chains.masks import Masks, share_of
 from .chains.moves import fold_moves, made_of_indices, moves_around
 from .chains.on_gpu import obstacle as on_gpu_obstacle
 from .chains.on_gpu import price, unknown_op
@@ -121,7 +121,7 @@ class _Joiner:
         if ahead is not None and ahead < columns and chain.row_extents.count(rows) == 1:
             function.attributes[LIVE] = i64_array([rows, columns, ahead])
             reason += f"; columns from row + {ahead} on are masked, and left out"
-            share = _share(rows, columns, ahead)
+            share = share_of(rows, columns, ahead)
         saved = 2 * sum(byte_size(value.type) for call in calls[:-1] for value in call.results)
         before = sum(integer(self.groups[name], "hloom.cost_ps") for name in names)
         edge = str(second.operands[0].type)
@@ -189,11 +189,6 @@ def _divide_results(function: ir.Operation, second: ir.Operation) -> None:
     found = online(function, second) if count_of(second.operands[0]) > count_of(second.results[0]) else None
     if found is not None:
         apply(found)
-
-
-def _share(rows: int, columns: int, ahead: int) -> float:
-    """Of all elements those that a mask leaves."""
-    return sum(min(columns, max(0, row + ahead)) for row in range(rows)) / max(1, rows * columns)
 
 
 def _figures(function: ir.Operation, parts: Sequence[ir.Operation], target: TargetView, share: float) -> int:

@@ -48,6 +48,7 @@ from ..fused.planner.decisions import append_note
 from ..registry import register_pass
 from .emission.behind_arena import Host, call, hosts_of
 from .emission.temporaries import temporaries
+from .schedules.row_loop import row_loop
 from .schedules.tile_sizes import choose_tile_sizes
 
 _LINALG = ("linalg.generic", "linalg.fill")
@@ -96,7 +97,8 @@ def _too_large(function: ir.Operation, target: TargetView) -> tuple[ir.Value, in
     if len(tiled) < 2:
         return None
     axes = Axes(tiled, [before_edge(v) for v in ops[-1].operands])
-    kept = temporaries(axes, choose_tile_sizes(axes, target))
+    sizes, loop = choose_tile_sizes(axes, target), row_loop(function, axes, target)
+    kept = temporaries(axes, sizes if loop is None else {**sizes, loop.axis: loop.rows})
     if sum(kept.values()) <= target.tile_bytes:
         return None
     computed = [item for item in kept.items() if (op := defining_op(item[0])) is not None and op.name == "linalg.generic"]

@@ -35,9 +35,11 @@ from ..common.rewriting import create, defining_op, erase_unused, functions, i64
 from ..common.winograd import is_transformed
 from ..errors import PassFailure
 from ..registry import register_pass
+from .emission.row_loop_body import RowLoopBody
 from .emission.tile_body import TileBody
 from .emission.whole_ops import whole_ops
 from .schedules.chained import live_axis
+from .schedules.row_loop import live_columns, row_loop
 from .schedules.tile_sizes import choose_tile_sizes
 from .tiles_told import tell_tiles
 
@@ -83,7 +85,10 @@ def _tile(function: ir.Operation, target: TargetView) -> None:
         inits = [value_of("tensor.empty", head.type) for head in distinct]
         forall = _forall(axes, sizes, inits)
     whole = whole_ops(axes) if target.kind == "cpu" else frozenset()
-    tile = TileBody(axes, sizes, forall, distinct, live_axis(function, axes, sizes), whole)
+    if (loop := row_loop(function, axes, target)) is not None:
+        tile: TileBody = RowLoopBody(axes, sizes, forall, distinct, loop, live_columns(function, axes, loop))
+    else:
+        tile = TileBody(axes, sizes, forall, distinct, live_axis(function, axes, sizes), whole)
     tile.emit()
     _return_forall(function, returned, heads, distinct, forall)
     for op in reversed(ops):

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from ...common.rewriting import clone_with, create, functions, ops_in, symbol_name
+from ...common.rewriting import clone_with, create, defining_op, functions, ops_in, symbol_name, walk
 from .chain import callee, returned
 
 
 def function_of(
-    calls: Sequence[ir.Operation], groups: Mapping[str, ir.Operation], operands: Sequence[ir.Value]
+    calls: Sequence[ir.Operation],
+    groups: Mapping[str, ir.Operation],
+    operands: Sequence[ir.Value],
+    results: Sequence[ir.Value] | None = None,
 ) -> tuple[ir.Operation, dict[ir.Operation, ir.Operation]]:
-    """A function of `operands` with the bodies of what is called, in that order, that returns what the last call does; and the copies of
-    their ops."""
-    last, parts = calls[-1], [groups[callee(call)] for call in calls]
-    results, location = [value.type for value in last.results], parts[-1].location
-    kind = ir.FunctionType.get([value.type for value in operands], results)
+    """A function of `operands` with the bodies of what is called, in that order, that returns `results` of these, or what the last call
+    does; and the copies of their ops."""
+    parts = [groups[callee(call)] for call in calls]
+    given, location = list(calls[-1].results) if results is None else list(results), parts[-1].location
+    kind = ir.FunctionType.get([value.type for value in operands], [value.type for value in given])
     with ir.InsertionPoint(parts[-1]), location:
         function = create(
             "func.func",
@@ -35,7 +38,7 @@ def function_of(
                 copies[op] = clone_with(op, mapping)
             values.update(zip(call.results, (mapping[v] for v in returned(part).operands)))
         with location:
-            create("func.return", [], [values[v] for v in last.results])
+            create("func.return", [], [values[v] for v in given])
     return function, copies
 
 
@@ -59,4 +62,53 @@ def call_in_place(call: ir.Operation, name: str, operands: Sequence[ir.Value]) -
     for old, value in zip(call.results, new.results):
         old.replace_all_uses_with(value)
     call.erase()
+    return new
+
+
+def users(value: ir.Value) -> list[ir.Operation]:
+    """The ops that read a value."""
+    return list(dict.fromkeys(use.owner.operation for use in value.uses))
+
+
+def convex(calls: Sequence[ir.Operation], block: ir.Block) -> list[ir.Operation]:
+    """The calls and all ops between them, of which one reads, directly or not, another's result, and is read by one; in order."""
+    ops, wanted = ops_in(block), set(calls)
+    places = [number for number, op in enumerate(ops) if op in wanted]
+    span = ops[places[0] : places[-1] + 1]
+    after, before = set(wanted), set(wanted)
+    for op in span:
+        if any(defining_op(v) in after for each in walk(op) for v in each.operands):
+            after.add(op)
+    for op in reversed(span):
+        if any(_holder(user, block) in before for result in op.results for user in users(result)):
+            before.add(op)
+    return [op for op in span if op in wanted or (op in after and op in before)]
+
+
+def _holder(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The op of the block that `op` is, or lies in."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
+
+
+def call_once(calls: Sequence[ir.Operation], name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> ir.Operation:
+    """One call in place of several that are convex, which are gone; what reads a result of theirs comes behind it."""
+    block, last, inside = calls[-1].block, calls[-1], set(calls)
+    ops = ops_in(block)
+    span = ops[ops.index(calls[0]) : ops.index(last)]
+    behind: list[ir.Operation] = []
+    reading = set(inside)
+    for op in span:
+        if op not in inside and any(defining_op(v) in reading for each in walk(op) for v in each.operands):
+            reading.add(op)
+            behind.append(op)
+    with ir.InsertionPoint(last), last.location:
+        new = create("func.call", [value.type for value in results], operands, callee=ir.FlatSymbolRefAttr.get(name))
+    for op in reversed(behind):
+        op.move_after(new)
+    for old, value in zip(results, new.results):
+        old.replace_all_uses_with(value)
+    for call in reversed(calls):
+        call.erase()
     return new

@@ -53,28 +53,27 @@ class Masks(Values):
         rank = len(shape_of(left))
         if rank < 2:
             return None
-        start = Place(left, rank - 2, rank - 1)
-        self.extents = shape_of(left)[-1], shape_of(left)[-2]
-        if _tail_of(self, start, 0.0) is None:
+        reductions = [op for op in ops_in(function.regions[0].blocks[0]) if op.name == "stablehlo.reduce"]
+        places = [_last_two(op.operands[0], shape_of(left)[-2:]) for op in reductions]
+        if any(place is None for place in places):
             return None
-        tails = [self.tail(start)]
-        for op in ops_in(function.regions[0].blocks[0]):
-            if op.name == "stablehlo.reduce":
-                tails.append(self._reduced(op, shape_of(left)))
+        return self.ahead_of([Place(left, rank - 2, rank - 1)], [(op, place) for op, place in zip(reductions, places) if place is not None])
+
+    def ahead_of(self, read: Sequence[Place], reduced: Sequence[tuple[ir.Operation, Place]]) -> int | None:
+        """The same of what several contractions read of these rows and columns, and of what is reduced along the columns."""
+        shape = shape_of(read[0].value)
+        self.extents = shape[read[0].column or 0], shape[read[0].row or 0]
+        tails = [*(_tail_of(self, place, 0.0) for place in read), *(self._reduced(*each) for each in reduced)]
         if any(tail is None for tail in tails):
             return None
         found = max(tail.ahead for tail in tails if tail is not None)
         return int(found) if abs(found) < 1 << 30 else None
 
-    def _reduced(self, op: ir.Operation, shape: list[int]) -> Tail | None:
+    def _reduced(self, op: ir.Operation, place: Place) -> Tail | None:
         """The tail of what is reduced along the columns, if it does not matter there."""
-        operand = op.operands[0]
-        rank = len(shape_of(operand))
-        if len(op.results) != 1 or rank < 2 or shape_of(operand)[-2:] != shape[-2:]:
-            return None
         body = ops_in(op.regions[0].blocks[0])
-        neutral = _NEUTRAL.get(body[0].name) if len(body) == 2 else None
-        return None if neutral is None else _tail_of(self, Place(operand, rank - 2, rank - 1), neutral)
+        neutral = _NEUTRAL.get(body[0].name) if len(body) == 2 and len(op.results) == 1 else None
+        return None if neutral is None else _tail_of(self, place, neutral)
 
     def tail(self, place: Place) -> Tail | None:
         """What is known of a value's last columns."""
@@ -131,6 +130,12 @@ class Masks(Values):
         if column == 0 or row != -column or direction not in ("LT", "LE", "EQ"):
             return None
         return floor(-constant / column) + 1 if direction != "LT" else -floor(constant / column)
+
+
+def _last_two(value: ir.Value, extents: Sequence[int]) -> Place | None:
+    """The last two dimensions of a value, as rows and columns, if they are so many."""
+    rank = len(shape_of(value))
+    return Place(value, rank - 2, rank - 1) if rank >= 2 and shape_of(value)[-2:] == list(extents) else None
 
 
 def _tail_of(masks: Masks, place: Place, number: float) -> Tail | None:
@@ -200,3 +205,8 @@ def _constant_tail(op: ir.Operation, place: Place, number: float | None = None) 
     last = float(array[0, 0, -1]) if number is None else number
     rows, columns = np.nonzero((array != last).any(0))
     return Tail(float((columns - rows).max() + 1) if rows.size else -inf, last)
+
+
+def share_of(rows: int, columns: int, ahead: int) -> float:
+    """Of all elements those that a mask leaves."""
+    return sum(min(columns, max(0, row + ahead)) for row in range(rows)) / max(1, rows * columns)

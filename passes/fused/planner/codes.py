@@ -24,6 +24,10 @@ class Code(DecisionCode):
     FUSED_MULTI_REDUCE = "fused", "a row stays in the tile between its reduction and its use"
     FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
     FUSED_ATTENTION = "fused", "of join-contractions: two contractions and the rows between them, which stay in the tile"
+    FUSED_ROWS = (
+        "fused",
+        "of join-row-blocks: contractions that keep and that sum over rows, which are there block by block",
+    )
     FUSED_PHASES = "fused", "of join-phases: the phases of a transposed convolution, which stay in the tile that puts them in turn"
     FUSED_REPEATED = "fused", "of repeat-reductions: a small reduction that every tile of those that read it computes for itself"
     FUSED_LOOP = "fused", "of fuse-loops: a loop is one kernel, its carries scalars of each element"

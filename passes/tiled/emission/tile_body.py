@@ -64,10 +64,19 @@ class TileBody:
         """Emits the whole body, the terminator included."""
         with ir.InsertionPoint(self.block):
             self._bind_axes()
-            for number, tile_op in enumerate(self.axes.ops):
-                with tile_op.op.location, self._untiled() if number in self.whole else nullcontext():
-                    self._emit_op(number)
+            self._emit_ops()
             self._yield()
+
+    def _emit_ops(self) -> None:
+        if self.live is not None:
+            self._bind_live(self.live)
+        for number in range(len(self.axes.ops)):
+            self._emit_at(number)
+
+    def _emit_at(self, number: int) -> None:
+        """The op of that number, where it stands in the source."""
+        with self.axes.ops[number].op.location, self._untiled() if number in self.whole else nullcontext():
+            self._emit_op(number)
 
     @contextmanager
     def _untiled(self) -> Iterator[None]:
@@ -78,17 +87,18 @@ class TileBody:
         self.sizes, self.size, self.offset = tiled
 
     def _bind_axes(self) -> None:
-        for position, (axis, size) in enumerate(self.sizes.items()):
-            start = self.block.arguments[position]
-            extent = self.axes.extent[axis]
-            self.offset[axis] = start
-            self.size[axis] = size
-            if extent % size:
-                left = ir.AffineExpr.get_add(ir.AffineConstantExpr.get(extent), ir.AffineExpr.get_mul(ir.AffineDimExpr.get(0), -1))
-                bound = ir.AffineMapAttr.get(ir.AffineMap.get(1, 0, [left, ir.AffineConstantExpr.get(size)]))
-                self.size[axis] = value_of("affine.min", ir.IndexType.get(), [start], map=bound)
-        if self.live is not None:
-            self._bind_live(self.live)
+        for (axis, size), start in zip(self.sizes.items(), self.block.arguments):
+            self._bind_axis(axis, size, start)
+
+    def _bind_axis(self, axis: int, size: int, start: ir.Value) -> None:
+        """`size` of the axis from `start` on, or what is left."""
+        extent = self.axes.extent[axis]
+        self.offset[axis] = start
+        self.size[axis] = size
+        if extent % size:
+            left = ir.AffineExpr.get_add(ir.AffineConstantExpr.get(extent), ir.AffineExpr.get_mul(ir.AffineDimExpr.get(0), -1))
+            bound = ir.AffineMapAttr.get(ir.AffineMap.get(1, 0, [left, ir.AffineConstantExpr.get(size)]))
+            self.size[axis] = value_of("affine.min", ir.IndexType.get(), [start], map=bound)
 
     def _bind_live(self, live: Live) -> None:
         """The part of a whole axis that the last row of the tile has; values that the tile makes are so long, what it reads is whole."""
@@ -240,12 +250,16 @@ class TileBody:
         sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
         goes_to = self.goes_to.get((number, result))
         if goes_to is not None:
-            shared = self.block.arguments[len(self.block.arguments) - len(self.results) + goes_to]
+            shared = self._shared(goes_to)
             if not any(axis in self.sizes for axis in axes):
                 return shared
             return extract_slice(shared, [self.offset.get(axis, 0) for axis in axes], sizes)
         element = ir.RankedTensorType(init.type).element_type
         return value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)])
+
+    def _shared(self, number: int) -> ir.Value:
+        """A result, all of it."""
+        return self.block.arguments[len(self.block.arguments) - len(self.results) + number]
 
     def _clone(self, tile_op: TileOp, maps: list[ir.AffineMap], operands: list[ir.Value], extracted: list[int]) -> ir.Operation:
         if tile_op.op.name == "linalg.fill":

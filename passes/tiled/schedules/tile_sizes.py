@@ -33,6 +33,7 @@ from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 from .pooling import pooling_schedule
+from .row_loop import row_loop, row_loop_schedule
 from .wanted import retiled, wanted
 
 LOOP_TILE_POINTS = 8192
@@ -64,6 +65,8 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
         return choose_gpu_tile_sizes(axes, target)
     ops = axes.ops
     heroes = [op for op in ops if is_contraction(op)]
+    if heroes and row_loop(ops[0].op.parent, axes, target) is not None:
+        return row_loop_schedule(axes)
     if (chain := chained(axes)) is not None:
         return chained_schedule(chain[1], axes, target)
     if heroes:

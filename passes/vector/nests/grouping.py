@@ -11,6 +11,8 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 
+from ...common.axes import read_tile_op
+from ...common.contraction import is_contraction
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import walk
 from ...common.storage import Storage
@@ -174,6 +176,8 @@ def _row_nest(works: list[Work]) -> bool:
     vector = vector_loop(works)
     if not sums_along(works, vector) or any(vector_loop([w]) != vector for w in works):
         return False
+    if sum(w.reduces and is_contraction(read_tile_op(w.op)) for w in works) > 1:
+        return False  # each has its own blocks of registers
     return len({tuple(w.parallel) for w in works if w.reduces}) == 1
 
 
@@ -190,10 +194,11 @@ def _drop_unread(group: list[Work], inserted: set[ir.Value]) -> None:
 
 
 def _linalg_owner(op: ir.Operation) -> ir.Operation:
-    """The op of the tile that `op` is, or lies in."""
-    while op.parent is not None and op.parent.operation.name != "scf.forall":
-        op = op.parent.operation
-    return op
+    """The linalg op that `op` is, or lies in; itself where there is none."""
+    owner: ir.Operation | None = op
+    while owner is not None and owner.name not in ("linalg.generic", "linalg.fill"):
+        owner = owner.parent.operation if owner.parent is not None else None
+    return owner or op
 
 
 def _same_extents(a: list[int | ir.Value], b: list[int | ir.Value]) -> bool:

@@ -184,17 +184,22 @@ class _Kernel:
         self._emit_copies()
 
     def _emit_ops(self, ops: list[ir.Operation]) -> None:
-        """The ops of a tile, or of a loop or branch in it; linalg ops last, as nests."""
+        """The ops of a tile, or of a loop or branch in it; linalg ops last, as nests, or before the loop that they stand before."""
         works: list[Work] = []
         for op in ops:
             if op.name in ("linalg.generic", "linalg.fill"):
                 works.append(self._work(op))
             elif op.name == "scf.for":
+                self._emit_nests(works)
+                works = []
                 self._loop(op)
             elif op.name == "scf.if":
                 self._branch(op)
             else:
                 self._inside(op)
+        self._emit_nests(works)
+
+    def _emit_nests(self, works: list[Work]) -> None:
         nests_reading: Counter[object] = Counter()
         inserted = {op.operands[0] for op in self.tiled.insertions}
         groups = list(grouped(works, inserted))

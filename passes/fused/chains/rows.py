@@ -1,0 +1,123 @@
+"""Which dimension of a group may be its rows: contractions sum over it, and all else keeps it (join-row-blocks)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from ...common.rewriting import defining_op
+from ...stablehlo.support.build import count_of, shape_of
+from .chain import dimensions, returned
+from .dims import Dim, Dims
+from .values import Place
+
+_DOT = "stablehlo.dot_general"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows and columns each batch has of the large values, and where these lie in what contractions read."""
+
+    batches: int
+    rows: int
+    columns: int
+    read: list[Place]
+    reduced: list[tuple[ir.Operation, Place]]
+    """Reductions along the columns, and where rows and columns lie in what they reduce."""
+    written: bool
+    """Whether a result has rows and columns."""
+
+
+def summed_dimensions(group: ir.Operation, arguments: Sequence[ir.Value]) -> set[int]:
+    """Which dimensions of these arguments the contractions of a group sum over."""
+    dims = Dims(group)
+    summed = {c for op in dims.ops if op.name == _DOT for c in dims.reduces(op)}
+    return {d for argument in arguments for d, c in enumerate(dims.classes(argument)) if c is not None and c in summed}
+
+
+def rows_of(function: ir.Operation, size: int) -> Rows | None:
+    """The rows of a group whose large values have so many elements; None where no dimension can be them."""
+    dims = Dims(function)
+    dots = [op for op in dims.ops if op.name == _DOT]
+    found = dict.fromkeys(c for op in dots for c in _summed(dims, op))
+    able = [c for c in found if _goes_by(c, dims, size)]
+    if not able or not _keeps_batches(function, dims, dots):
+        return None
+    rows = min(able, key=lambda c: sum(c in dims.reduces(op) for op in dots))
+    return _figures(function, rows, dims, dots, size)
+
+
+def _summed(dims: Dims, op: ir.Operation) -> list[Dim]:
+    """What a contraction sums over, in the order of its operand's dimensions."""
+    summed = dims.reduces(op)
+    return [c for c in dims.classes(op.operands[0]) if c is not None and c in summed]
+
+
+def _keeps_batches(function: ir.Operation, dims: Dims, dots: list[ir.Operation]) -> bool:
+    """Whether each batch is computed alone: nothing is reduced along the batches of the contractions, and all results have them."""
+    batches = {c for op in dots for d in dimensions(op).lhs_batching_dimensions if (c := dims.classes(op.operands[0])[d]) is not None}
+    kept = all(batches <= set(dims.classes(_before_view(value))) for value in returned(function).operands)
+    return kept and not any(batches & dims.reduces(op) for op in dims.ops)
+
+
+def _before_view(value: ir.Value) -> ir.Value:
+    """What a reshape at the end of a function is a view of."""
+    op = defining_op(value)
+    return op.operands[0] if op is not None and op.name == "stablehlo.reshape" else value
+
+
+def _goes_by(c: Dim, dims: Dims, size: int) -> bool:
+    if c in dims.bad:
+        return False
+    behind: set[ir.Operation] = set()
+    for op in dims.ops:
+        has = [value for value in (*op.operands, *op.results) if c in dims.classes(value)]
+        if any(dims.classes(value).count(c) > 1 for value in has):
+            return False
+        reads = any(defining_op(value) in behind for value in op.operands)
+        sums = c in dims.reduces(op)
+        if (reads and has) or (sums and (op.name != _DOT or len(_summed(dims, op)) > 1)):
+            return False
+        if reads or sums:
+            behind.add(op)
+        if any(
+            count_of(value) >= size and c not in dims.classes(value) and not _is_constant(value) for value in (*op.operands, *op.results)
+        ):
+            return False
+    return True
+
+
+def _is_constant(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "stablehlo.constant"
+
+
+def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation], size: int) -> Rows | None:
+    batches = min(prod(shape_of(op.operands[0])[d] for d in dimensions(op).lhs_batching_dimensions) for op in dots)
+    rows = shape_of(c[0])[c[1]]
+    read: list[Place] = []
+    for op in dots:
+        for value in op.operands:
+            classes = dims.classes(value)
+            if count_of(value) >= size and c in classes:
+                batching = dimensions(op).lhs_batching_dimensions if value == op.operands[0] else dimensions(op).rhs_batching_dimensions
+                columns = [d for d, each in enumerate(classes) if each not in (None, c) and d not in list(batching)]
+                if len(columns) != 1:
+                    return None
+                read.append(Place(value, classes.index(c), columns[0]))
+    if not read:
+        return None
+    column = {dims.of(place.value, place.column or 0) for place in read}
+    reduced = [
+        (op, Place(op.operands[0], at.index(c), at.index(each)))
+        for op in dims.ops
+        if op.name == "stablehlo.reduce"
+        for each in column & dims.reduces(op)
+        if c in (at := dims.classes(op.operands[0]))
+    ]
+    results = [dims.classes(_before_view(value)) for value in returned(function).operands]
+    written = any(c in classes and column & set(classes) for classes in results)
+    return Rows(batches, rows, size // batches // rows, read, reduced, written)

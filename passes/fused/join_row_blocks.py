@@ -1,0 +1,215 @@
+"""join-row-blocks: contractions of which some keep the rows of large values and some sum over them become one group.
+
+Before:
+    %p = call @fusion_0(%q, %k)              // softmax(q · k)                      : tensor<12x1024x1024xf32>
+    %s = call @fusion_1(%do, %v, %p, %d)     // p * (do · v - d)                    : tensor<12x1024x1024xf32>
+    %dv = call @fusion_2(%p, %do)            // contraction over the rows of %p     : tensor<12x1024x64xf32>
+    %dk = call @fusion_3(%s, %q)             // contraction over the rows of %s     : tensor<12x1024x64xf32>
+    %dq = call @fusion_4(%s, %k)             // contraction over the columns of %s  : tensor<12x1024x64xf32>
+After:
+    %dv, %dk, %dq = call @row_blocks_0(%q, %k, %do, %v, %d)
+    func.func private @row_blocks_0(…) attributes {hloom.row_loop, …} { all of them }
+
+A tile of the group is one batch. It goes through its rows in blocks (passes/tiled/schedules/row_loop.py): %p and %s are there for one
+block at a time, in a core's cache, and never in memory; %dv and %dk are added to by each block, in the order of the rows, whatever the
+number of threads. `hloom.live` is [rows, columns, ahead] as in join-contractions: what a mask leaves out no block computes, unless it is
+returned. What others read of %p or %s is a result, and written once.
+
+It goes by dimensions (chains/dims.py): softmax, masks, biases, dropout and scales are ops like all others. A group is found from a value
+that two contractions read, one of which sums over another dimension than the other. What makes it joins, and what else reads what is as
+large, as long as the dimension that is the rows is kept by all, or summed by contractions that nothing in the loop reads.
+
+Must hold: plan-fusion has run. Declined: fewer batches than cores; rows that do not stay in a tile's share of the cache (ROW_TOO_LARGE);
+halves that AMX multiplies; a policy's `use = "apart"`. Unchanged: values that stay in the second-level cache; GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from hloom.dialects.storage import byte_size
+from hloom.dialects.target import TargetView, target_of
+
+from ..common.contraction import LIVE, ROW_LOOP
+from ..common.rewriting import defining_op, element_of, i64_array, i64_attr, integer, kind_of, walk
+from ..registry import register_pass
+from ..stablehlo.support.build import count_of
+from .chains.bodies import call_once, convex, function_of, named, users
+from .chains.chain import callee, groups_of, returned
+from .chains.masks import Masks, share_of
+from .chains.rows import Rows, rows_of, summed_dimensions
+from .chains.split_dims import split_dims
+from .planner.codes import Code, DecisionCode
+from .planner.cost import EXPOSED, SECOND
+from .planner.decisions import Notes
+from .planner.policy import APART, policy_of
+
+_KINDS = ("matmul", "loop", "reduce", "multi_reduce")
+_LEAST_ROWS = 16
+"""Of a block: with fewer, what is summed over the rows is loaded and stored as often as it is added to."""
+_KEPT = 3
+"""Values as large as the scores that a block keeps."""
+
+
+@register_pass(
+    "join-row-blocks", "makes one group of contractions that keep, and that sum over, the rows of large values", ops=("func.call",)
+)
+def join_row_blocks(module: ir.Operation) -> None:
+    target = target_of(module)
+    if target.kind != "cpu":
+        return
+    with module.context:
+        _Joiner(module, target).run()
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Calls that may be one group: their results that others read, the merged function, and what goes on along its rows."""
+
+    calls: list[ir.Operation]
+    operands: list[ir.Value]
+    results: list[ir.Value]
+    function: ir.Operation
+    rows: Rows
+
+
+class _Joiner:
+    def __init__(self, module: ir.Operation, target: TargetView):
+        self.module, self.target, self.policy = module, target, policy_of(module)
+        self.groups, self.notes = groups_of(module), Notes(module)
+        self.made: dict[str, str] = {}
+        self.declined: set[ir.Value] = set()
+
+    def run(self) -> None:
+        parts: set[str] = set()
+        while (seed := self._next_seed()) is not None:
+            names = self._join(seed)
+            parts.update(names)
+            if not names:
+                self.declined.add(seed)
+        called = {callee(call) for call in walk(self.module, "func.call")}
+        for name in sorted(parts - called):
+            self.groups[name].erase()
+        self.notes.write()
+
+    def _next_seed(self) -> ir.Value | None:
+        """The last value that two contractions read, and sum over different dimensions of; of those that no near cache holds."""
+        for call in reversed(walk(self.module, "func.call")):
+            for value in call.results if self._may_join(call, call.block) else ():
+                if value not in self.declined and byte_size(value.type) > self.target.l2_bytes and len(self._summed(value)) > 1:
+                    return value
+        return None
+
+    def _may_join(self, op: ir.Operation | None, block: ir.Block) -> bool:
+        if op is None or op.name != "func.call" or op.block != block:
+            return False
+        group = self.groups.get(callee(op))
+        return group is not None and kind_of(group) in _KINDS
+
+    def _summed(self, value: ir.Value) -> set[int]:
+        """The dimensions of a value that contractions sum over."""
+        return {d for call in users(value) if self._may_join(call, call.block) for d in self._summed_by(call, value)}
+
+    def _summed_by(self, call: ir.Operation, value: ir.Value) -> set[int]:
+        """Those that the contractions of a call sum over."""
+        group = self.groups[callee(call)]
+        arguments = [a for a, given in zip(group.regions[0].blocks[0].arguments, call.operands) if given == value]
+        return summed_dimensions(group, arguments)
+
+    def _join(self, seed: ir.Value) -> list[str]:
+        """The names of the groups that are joined; none where they stay apart."""
+        region = self._grown(seed)
+        if region is None:
+            return []
+        names, edge = [callee(call) for call in region.calls], str(seed.type)
+        refusal = self._refusal(region)
+        if refusal is not None:
+            region.function.erase()
+            self.notes.add(refusal[0], names, refusal[1], edge)
+            return []
+        function, rows = region.function, region.rows
+        function.attributes[ROW_LOOP] = ir.UnitAttr.get()
+        reason, share = "what lies between contractions is there for a block of rows at a time", 1.0
+        ahead = None if rows.written else Masks(self.groups, function, region.operands).ahead_of(rows.read, rows.reduced)
+        if ahead is not None and ahead < rows.columns:
+            function.attributes[LIVE] = i64_array([rows.rows, rows.columns, ahead])
+            reason += f"; columns from row + {ahead} on are masked, and left out"
+            share = share_of(rows.rows, rows.columns, ahead)
+        parts = [self.groups[name] for name in names]
+        before, after = sum(integer(part, "hloom.cost_ps") for part in parts), self._priced(function, parts, share)
+        outside = {*region.operands, *region.results}
+        saved = sum(2 * byte_size(v.type) for call in region.calls for v in call.results if v not in outside)
+        name = named(self.module, function, self.made, "row_blocks")
+        call_once(region.calls, name, region.operands, region.results)
+        figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
+        self.notes.add(Code.FUSED_ROWS, [name], reason, edge, figures)
+        return names
+
+    def _grown(self, seed: ir.Value) -> _Region | None:
+        """The most calls around a value that may be one group."""
+        maker, size = seed.owner.operation, count_of(seed)
+        block = maker.block
+        readers = [call for call in users(seed) if self._may_join(call, block) and self._summed_by(call, seed)]
+        region = self._region([maker, *readers], size)
+        refused: set[ir.Operation] = set()
+        while region is not None:
+            near = [v for call in region.calls for v in (*call.operands, *call.results) if count_of(v) == size]
+            calls = [op for v in near for op in (defining_op(v), *users(v)) if op is not None and self._may_join(op, block)]
+            new = next((op for op in calls if op not in region.calls and op not in refused), None)
+            if new is None:
+                break
+            larger = self._region([*region.calls, new], size)
+            if larger is None:
+                refused.add(new)
+                continue
+            region.function.erase()
+            region = larger
+        return region
+
+    def _region(self, calls: Sequence[ir.Operation], size: int) -> _Region | None:
+        """The calls, and those between them, if they can be one group; large values have so many elements."""
+        block = calls[0].block
+        closed = convex(calls, block)
+        if not all(self._may_join(call, block) for call in closed):
+            return None
+        inner = {value for call in closed for value in call.results}
+        operands = list(dict.fromkeys(v for call in closed for v in call.operands if v not in inner))
+        results = [v for call in closed for v in call.results if any(user not in closed for user in users(v))]
+        function, _ = function_of(closed, self.groups, operands, results)
+        rows = rows_of(function, size) if split_dims(function) else None
+        if rows is None:
+            function.erase()
+            return None
+        return _Region(closed, operands, results, function, rows)
+
+    def _refusal(self, region: _Region) -> tuple[DecisionCode, str] | None:
+        """Why the calls should stay apart."""
+        target, rows, dots = self.target, region.rows, walk(region.function, "stablehlo.dot_general")
+        if any(self.policy.kernel_for(dot).use == APART for dot in dots):
+            return Code.POLICY_FORBIDDEN, "the contractions have kernels of their own"
+        if target.amx_bf16 and any(isinstance(element_of(v), ir.BF16Type) for dot in dots for v in dot.operands):
+            return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
+        if rows.batches < target.cores:
+            return Code.NO_GAIN, f"{rows.batches} batches for {target.cores} cores"
+        kept = _KEPT * _LEAST_ROWS * rows.columns * 4
+        if kept > target.tile_bytes // 2:
+            return Code.ROW_TOO_LARGE, f"{kept} bytes of {_LEAST_ROWS} rows do not stay in the cache"
+        return None
+
+    def _priced(self, function: ir.Operation, parts: Sequence[ir.Operation], share: float) -> int:
+        """Sets what the group is priced at, and returns its time: the arithmetic of the parts, what it reads and writes."""
+        block, target = function.regions[0].blocks[0], self.target
+        moved = sum(byte_size(v.type) for v in (*block.arguments, *returned(function).operands))
+        flops = [round(share * integer(part, "hloom.flops")) for part in parts]
+        rate = max(1, target.peak_flops(str(element_of(walk(function, "stablehlo.dot_general")[0].operands[0]))))
+        products = sum(n for n, part in zip(flops, parts) if kind_of(part) == "matmul")
+        arithmetic = products * SECOND // rate + (sum(flops) - products) * SECOND // target.f32_flops
+        memory = moved * SECOND // target.llc_bytes_per_second
+        cost = target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED
+        function.attributes["hloom.kind"] = ir.StringAttr.get("matmul")
+        for key, figure in (("cost_ps", cost), ("bytes", moved), ("flops", sum(flops))):
+            function.attributes[f"hloom.{key}"] = i64_attr(figure)
+        return cost

@@ -1,0 +1,126 @@
+"""Gradients of attention as one kernel that goes through blocks of rows, beside JAX: masks, odd sizes, halves, what is returned between."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hloom
+
+BATCH = 2, 3
+"""Joined by reshapes in what torch and JAX deliver; six matrices of 440 rows and as many columns stay in no second-level cache."""
+
+
+def weights(q, k, mask):
+    scores = jnp.einsum("abqd,abkd->abqk", q, k) * q.shape[-1] ** -0.5
+    return jax.nn.softmax(scores if mask is None else jnp.where(mask, scores, -jnp.inf), -1)
+
+
+def attention(mask=None, kept=None):
+    def function(q, k, v):
+        p = weights(q, k, mask)
+        return (p if kept is None else jnp.where(kept, p / 0.75, 0)) @ v
+
+    return function
+
+
+def gradients(function):
+    def program(q, k, v, towards):
+        return jax.vjp(function, q, k, v)[1](towards)
+
+    return program
+
+
+def squared(function):
+    """The gradient needs the result: forward and backward are one kernel."""
+    return jax.grad(lambda q, k, v, towards: (function(q, k, v) ** 2 * towards).sum(), (0, 1, 2))
+
+
+def grouped(q, k, v):
+    return jax.nn.dot_product_attention(*(x.swapaxes(1, 2) for x in (q, k, v)), is_causal=True).swapaxes(1, 2)
+
+
+def causal(rows, columns, ahead=0):
+    return np.tril(np.ones((rows, columns), bool), ahead)
+
+
+def dropped(rows, columns):
+    return np.random.default_rng(1).random((*BATCH, rows, columns)) < 0.75
+
+
+CASES = {
+    "plain": (gradients(attention()), (440, 440, 40), False),
+    "causal": (gradients(attention(causal(440, 440))), (440, 440, 64), True),
+    "more columns": (gradients(attention(causal(401, 517))), (401, 517, 33), True),
+    "more rows": (gradients(attention(causal(517, 401))), (517, 401, 24), True),
+    "from the lower right": (gradients(attention(causal(300, 720, 420))), (300, 720, 16), True),
+    "dropout": (gradients(attention(causal(440, 440), dropped(440, 440))), (440, 440, 32), True),
+    "with its forward": (squared(attention(causal(440, 440))), (440, 440, 40), True),
+    "dot_product_attention": (gradients(grouped), (440, 440, 64), False),  # its mask is finite
+}
+
+
+def tensors(rows, columns, depth, kind=np.float32):
+    random = np.random.default_rng(0)
+    return [random.standard_normal((*BATCH, n, depth)).astype(kind) for n in (rows, columns, columns, rows)]
+
+
+def decisions(exe):
+    return [each for each in exe.report.data["decisions"] if each["code"] == "FUSED_ROWS"]
+
+
+def error(found, expected):
+    found, expected = (np.asarray(x, np.float64) for x in (found, expected))
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+
+def in_f64(program, inputs):
+    with jax.enable_x64(True):
+        return jax.jit(program)(*(np.asarray(x, np.float64) for x in inputs))
+
+
+@pytest.mark.parametrize(("name", "target"), [*((name, "auto") for name in CASES), ("more columns", "cpu-avx2")])
+def test_like_jax(name, target):
+    program, sizes, left_out = CASES[name]
+    inputs = tensors(*sizes)
+    exe = hloom.compile(program, *inputs, target=target)
+    assert len(decisions(exe)) == 1 and ("left out" in decisions(exe)[0]["reason"]) == left_out
+    assert exe.arena_bytes < 2 * inputs[0].nbytes, "no matrix of scores is in memory, which is seven times as large and more"
+    assert max(map(error, exe(*inputs), in_f64(program, inputs))) < 1e-6
+
+
+def test_halves():
+    inputs = tensors(440, 440, 40, jnp.bfloat16)
+    program = gradients(attention(causal(440, 440)))
+    exe = hloom.compile(program, *inputs, target="cpu-avx2")
+    assert max(map(error, exe(*inputs), in_f64(program, inputs))) < 2e-2
+
+
+def test_weights_that_are_returned_are_whole():
+    """What a mask leaves out is written, too."""
+
+    def program(q, k, v, towards):
+        mask = causal(440, 440)
+        return weights(q, k, mask), *jax.vjp(attention(mask), q, k, v)[1](towards)
+
+    inputs = tensors(440, 440, 40)
+    exe = hloom.compile(program, *inputs)
+    assert decisions(exe)
+    found = exe(*inputs)
+    assert not np.triu(np.asarray(found[0]), 1).any()
+    assert max(map(error, found, in_f64(program, inputs))) < 1e-6
+
+
+def test_same_bits_on_any_number_of_threads():
+    inputs = tensors(440, 440, 40)
+    exe = hloom.compile(CASES["causal"][0], *inputs)
+    before, found = hloom.get_threads(), []
+    try:
+        for threads in (1, 2, 7):
+            hloom.set_threads(threads)
+            found.append(b"".join(np.asarray(x).tobytes() for x in exe(*inputs)))
+    finally:
+        hloom.set_threads(before)
+    assert len(set(found)) == 1
