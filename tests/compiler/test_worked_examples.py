@@ -50,7 +50,7 @@ EXPECTED: list[tuple[str, str, str, str]] = [
     ("grouped attention in bf16", CPU, "matmul", "FUSED_ATTENTION"),
     ("attention of one row", GPU, "matmul multi_reduce matmul", "FUSED_MULTI_REDUCE"),
     ("attention of one row", CPU, "matmul multi_reduce matmul", "NO_GAIN"),
-    ("gradients of attention", CPU, "matmul multi_reduce matmul reduce reduce loop matmul matmul", "GLOBAL_DEP"),
+    ("gradients of attention", CPU, "matmul", "FUSED_ROWS"),
 ]
 
 
