@@ -137,6 +137,8 @@ class Lanes:
                 value = vector.shuffle(value, value, in_turn_again(self.count))
             if self.mask is None:
                 vector.store(value, storage.base, [start])
+            elif self._live() == 1 and isinstance(storage.element, ir.BF16Type):  # of which LLVM 22 would store 32 bits
+                memref.store(vector.extract(value, [], [0]), storage.base, [start])
             else:
                 vector.maskedstore(storage.base, [start], self.mask, value)
         else:
