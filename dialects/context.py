@@ -15,7 +15,7 @@ from torch_mlir.passmanager import PassManager
 from hloom.runtime.forking import process_lock
 from hloom.runtime.interrupts import uninterrupted
 
-from ._support import import_kinds
+from ._support import import_kinds, load
 from .grid import Grid
 from .lhlo import Lhlo
 from .thunk import Thunk
@@ -30,20 +30,21 @@ for _name in ("stablehlo", "chlo", "vhlo", "lhlo", "thunk", "grid"):
 # The bindings register stablehlo alone. A pass loads the dialects it depends on, so these two bring chlo and vhlo.
 _LOADS_CHLO_AND_VHLO = "builtin.module(func.func(stablehlo-complex-math-expander),stablehlo-legalize-to-vhlo)"
 
+_WRITTEN = "affine arith cf complex func gpu index irdl linalg llvm math memref nvgpu nvvm quant scf tensor ub vector x86".split()
+"""Upstream's dialects that hloom writes ops of. Others are loaded by what reads or writes them: to load all takes longer than half
+the passes over a small program."""
+
 
 @uninterrupted()
 def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     """A fresh context, single-threaded; stablehlo, chlo, vhlo and hloom's own dialects are loaded."""
-    context = ir.Context()
+    context = ir.Context(load_on_create_dialects=_WRITTEN)
     context.allow_unregistered_dialects = allow_unregistered_dialects
     _stablehlo.register_dialect(context)
     with context:
         PassManager.parse(_LOADS_CHLO_AND_VHLO).run(ir.Module.parse("module {}").operation)
     import_kinds()
-    # `load` keeps the module it builds in an attribute of the class and reads it again: a second thread in there would hand the first a
-    # module of another context, which may be gone
-    with process_lock, context, ir.Location.unknown():
-        Lhlo.load()
-        Thunk.load()
-        Grid.load()
+    with process_lock, context, ir.Location.unknown():  # what a class of the bindings keeps is of one thread at a time
+        for dialect in (Lhlo, Thunk, Grid):
+            load(dialect)
     return context
