@@ -62,13 +62,17 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16", "i32", "i8", "ui8", "i64"])
-@pytest.mark.parametrize(("name", "init"), [("maximum", 0), ("add", 0), ("minimum", 3), ("add", 2)])
-def test_windows(interpreter, element, name, init):
-    p = Program()
-    for label, shape, window, options in WINDOWS:
+REDUCTIONS = [("maximum", 0), ("add", 0), ("minimum", 3), ("add", 2)]
+
+
+@pytest.mark.parametrize("turn", range(8))
+def test_windows(interpreter, turn):
+    """Each window with each type and with each reduction; a program has them all."""
+    p, elements = Program(), ["f32", "f64", "f16", "bf16", "i32", "i8", "ui8", "i64"]
+    for number, (label, shape, window, options) in enumerate(WINDOWS):
+        element, (name, init) = elements[(turn + number) % 8], REDUCTIONS[(turn + turn // 4 + number // 8) % 4]
         x = p.input(small(shape, element))
-        p.check(label, reduce_window(p, [x], [init], combine(p, name), window, **options)[0])
+        p.check(f"{label}, {name} of {element}", reduce_window(p, [x], [init], combine(p, name), window, **options)[0])
     p.verify(interpreter)
 
 
