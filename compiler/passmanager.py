@@ -9,6 +9,7 @@ alone over the module. That makes printing, timing, verification and reproducers
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -286,6 +287,7 @@ def _split(text: str, separator: str) -> list[str]:
     return [word for word in [*words, current] if word]
 
 
+@functools.lru_cache
 def parse_nodes(text: str) -> tuple[Node, ...]:
     """Parses a pipeline text into a tree, without asking whether the passes exist."""
     nodes, end = _Parser(text).elements(0, closing="")
