@@ -149,6 +149,13 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if is_block_argument(value) else value.owner.operation
 
 
+def around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops that hold `op`, the nearest first, its function last."""
+    while op.name != "func.func" and op.parent is not None:
+        op = op.parent.operation
+        yield op
+
+
 def holder(op: ir.Operation, value: ir.Value) -> ir.Operation:
     """`op`, or the loop or branch around it, in the block where `value` is made: what is made there of `value` reaches all later uses."""
     block = value.owner if is_block_argument(value) else value.owner.operation.block

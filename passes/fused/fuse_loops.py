@@ -27,7 +27,7 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import FREE
-from ..common.rewriting import captured_values, clone_with, defining_op, functions, i64_attr, symbol_name, walk
+from ..common.rewriting import around, captured_values, clone_with, defining_op, functions, i64_attr, symbol_name, walk
 from ..registry import register_pass
 from ..stablehlo.rules.loops import find_counter
 from .loops.held import held_scalars
@@ -62,12 +62,7 @@ def fuse_loops(module: ir.Operation) -> None:
 
 def _parent_loop(op: ir.Operation) -> ir.Operation | None:
     """The loop around an op, or None."""
-    around = op.parent
-    while around is not None and around.name != "func.func":
-        if around.name == "stablehlo.while":
-            return around.operation
-        around = around.operation.parent
-    return None
+    return next((outer for outer in around(op) if outer.name == "stablehlo.while"), None)
 
 
 def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: LoopWishes) -> bool:

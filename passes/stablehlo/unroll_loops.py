@@ -19,7 +19,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.ops import Kind, named
-from ..common.rewriting import replace, walk
+from ..common.rewriting import around, replace, walk
 from ..fused.planner.loop_wishes import LoopWishes
 from ..fused.planner.policy import policy_of
 from ..registry import register_pass
@@ -80,9 +80,4 @@ def _is_small(loop: ir.Operation, trips: int, max_trips: int, max_ops: int) -> b
 
 
 def _is_nested(loop: ir.Operation) -> bool:
-    parent = loop.parent
-    while parent is not None and parent.name != "func.func":
-        if parent.name == "stablehlo.while":
-            return True
-        parent = parent.parent
-    return False
+    return any(outer.name == "stablehlo.while" for outer in around(loop))

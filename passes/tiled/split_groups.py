@@ -30,6 +30,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import before_edge
 from ..common.rewriting import (
+    around,
     create,
     defining_op,
     erase_unused,
@@ -125,7 +126,7 @@ def cut_out(function: ir.Operation, value: ir.Value, name: str) -> Cut | None:
         for i in above
         if ops[i].name == "linalg.generic"
         for r, v in enumerate(ops[i].results)
-        if _read_outside(v, [ops[j] for j in above])
+        if _read_outside(v, {ops[j] for j in above})
     ]
     if all(i in above for i, op in enumerate(ops) if op.name == "linalg.generic"):
         return None
@@ -175,13 +176,9 @@ def _above(ops: list[ir.Operation], value: ir.Value) -> list[int]:
     return sorted(found)
 
 
-def _read_outside(value: ir.Value, above: list[ir.Operation]) -> bool:
-    def in_block(op: ir.Operation) -> ir.Operation:
-        while op.parent.operation.name != "func.func":
-            op = op.parent.operation
-        return op
-
-    return any(in_block(use.owner.operation) not in above for use in value.uses)
+def _read_outside(value: ir.Value, above: set[ir.Operation]) -> bool:
+    users = [use.owner.operation for use in value.uses]
+    return any(above.isdisjoint((user, *around(user))) for user in users)
 
 
 def _prune(function: ir.Operation) -> list[int]:

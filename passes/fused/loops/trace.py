@@ -16,7 +16,7 @@ from torch_mlir import ir
 
 from ...common.index_expression import Point, run_time_numbers
 from ...common.ops import FREE
-from ...common.rewriting import defining_op, is_block_argument, ops_in
+from ...common.rewriting import around, defining_op, is_block_argument, ops_in
 from ...stablehlo.rules import loops as counted
 from ..planner.codes import Code
 from .nodes import Carry, Element, Loop, Node, Result, Scope
@@ -116,11 +116,7 @@ class Tracer:
 
     def _is_inside(self, op: ir.Operation) -> bool:
         """Whether an op is the loop or in it."""
-        while op != self.loop:
-            if op.parent is None or op.name == "func.func":
-                return False
-            op = op.parent.operation
-        return True
+        return op == self.loop or self.loop in around(op)
 
     def _loop(self, op: ir.Operation) -> Loop:
         if op not in self.loops:

@@ -27,11 +27,11 @@ from torch_mlir.dialects import arith, math
 from torch_mlir.dialects.arith import CmpFPredicate
 
 from ...common.axes import TileOp
+from ...common.edge import RESHAPES
 from ...common.rewriting import defining_op, is_block_argument, ops_in, value_of
 from ...common.scalar_body import clone_on
 from ...common.vectors import broadcast, elements, from_lanes, is_vector, splat
 from ..contraction.contraction import result_number
-from .forms import VIEWS
 
 Scalars = Callable[[TileOp, ir.Value], ir.Value]
 """The value of an op's body at the point."""
@@ -126,7 +126,7 @@ class Exponents:
         return None
 
     def _steps_outside(self, value: ir.Value) -> list[Step] | None:
-        while value != self._score and not is_block_argument(value) and value.owner.name in VIEWS:
+        while value != self._score and not is_block_argument(value) and value.owner.name in RESHAPES:
             value = value.owner.operands[0]
         if value == self._score:
             return []

@@ -13,12 +13,12 @@ from torch_mlir import ir
 
 from ...common.affine import evaluate, used_dims
 from ...common.axes import TileOp
+from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, Loop, NotLinear, linear_results
 from ...common.rewriting import walk
 from ...common.storage import row_major
 from ..contraction.contraction import address_of
 
-VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 Forms = dict[ir.Value, list[LinearIndex]]
 
 
@@ -70,8 +70,8 @@ def follow(
     `own` is an op that brings along a loop, and that loop's number. Raises TakenApart.
     """
     known: dict[ir.Operation, Sequence[LinearIndex]] = {}
-    for op in walk(function, lambda o: o.name in (*VIEWS, "linalg.generic")):
-        if op.name in VIEWS:
+    for op in walk(function, lambda o: o.name in (*RESHAPES, "linalg.generic")):
+        if op.name in RESHAPES:
             if op.operands[0] in forms:
                 forms[op.results[0]] = _viewed(op, forms[op.operands[0]])
             continue

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from ...common.axes import TileOp
+from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalar_body import clone_on
@@ -15,7 +16,6 @@ from ..contraction.epilogue import EpilogueEmitter
 from ..contraction.runs import Run
 from .diagonals import diagonals
 from .exponents import Exponents
-from .forms import VIEWS
 from .group import AttentionGroup, combiner
 
 Known = dict[tuple[ir.Value, tuple[LinearIndex, ...]], ir.Value]
@@ -66,7 +66,7 @@ class Between(EpilogueEmitter):
             return super()._evaluate(value, indices)
         op = defining_op(value)
         assert op is not None
-        if op.name in VIEWS:
+        if op.name in RESHAPES:
             return self._value(op.operands[0], [])
         tile = self._ops[value]
         return self._scalar(tile, ops_in(op.regions[0].blocks[0])[-1].operands[result_number(tile, value)])
@@ -139,7 +139,7 @@ class Behind(EpilogueEmitter):
 
     def _evaluate(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         op = None if is_block_argument(value) else defining_op(value)
-        if op is not None and op.name in VIEWS and value in self.contraction.forms:
+        if op is not None and op.name in RESHAPES and value in self.contraction.forms:
             return self._value(op.operands[0], self.contraction.forms[op.operands[0]])
         return super()._evaluate(value, indices)
 

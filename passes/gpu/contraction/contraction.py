@@ -21,13 +21,13 @@ from torch_mlir.dialects import arith
 from ...common.affine import loops_where
 from ...common.axes import TileOp, read_tile_op
 from ...common.contraction import summed_product
+from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, index_constant, is_block_argument, walk
 from ...common.storage import row_major
 from ...linalg.inlining.costs import op_cost
 from ...tiled.schedules.gpu_contraction import Sizes
 
-_VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
 _MULTIPLY_ADDS = (("arith.addf", "arith.mulf"), ("arith.addi", "arith.muli"))
 
@@ -233,9 +233,9 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
         return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element)
     op = defining_op(value)
     assert op is not None
-    if op.name in _VIEWS:
+    if op.name in RESHAPES:
         source = op
-        while source is not None and source.name in _VIEWS:
+        while source is not None and source.name in RESHAPES:
             value, source = source.operands[0], defining_op(source.operands[0])
         if source is not None and source.name == "tensor.pad" and value == op.operands[0]:
             inside = _without_units(op, indices)
@@ -369,7 +369,7 @@ def results_of(function: ir.Operation, forms: Mapping[ir.Value, list[LinearIndex
     for number, value in enumerate(list(block.operations)[-1].operation.operands):
         while value not in forms:
             op = defining_op(value)
-            if op is None or op.name not in _VIEWS:
+            if op is None or op.name not in RESHAPES:
                 return None
             value = op.operands[0]
         kind = ir.RankedTensorType(value.type)

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
+from ...common.edge import RESHAPES
 from ...common.rewriting import erase_unused, integers, walk
 from ...common.scalars import Scalars
 from ...common.storage import row_major
 from ...linalg.lowering import generic
-
-_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def spell_out_padding(function: ir.Operation) -> None:
@@ -27,14 +26,14 @@ def spell_out_padding(function: ir.Operation) -> None:
     for op in pads:
         scalars = Scalars(function.operation)
         for value, views in list(_shown(op.results[0], [])):
-            readers = [use for use in value.uses if use.owner.operation.name not in _VIEWS]
+            readers = [use for use in value.uses if use.owner.operation.name not in RESHAPES]
             if not readers:
                 continue
             with op.location, ir.InsertionPoint(value.owner.operation):
                 new = _padded(scalars, op, value, views)
             for use in readers:
                 use.owner.operation.operands[use.operand_number] = new
-    erase_unused(walk(function, lambda each: each.name in ("tensor.pad", *_VIEWS)))
+    erase_unused(walk(function, lambda each: each.name in ("tensor.pad", *RESHAPES)))
 
 
 def _shown(value: ir.Value, views: list[ir.Operation]) -> Iterator[tuple[ir.Value, list[ir.Operation]]]:
@@ -42,7 +41,7 @@ def _shown(value: ir.Value, views: list[ir.Operation]) -> Iterator[tuple[ir.Valu
     yield value, views
     for use in value.uses:
         view = use.owner.operation
-        if view.name in _VIEWS:
+        if view.name in RESHAPES:
             yield from _shown(view.results[0], [*views, view])
 
 

@@ -19,6 +19,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import TileOp, read_tile_op
+from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, element_of, mixed, value_of
 from ...common.storage import Storage
@@ -41,7 +42,6 @@ _GLOBAL_ALIGNMENT = 16
 RESIDENT_THREADS, HELD_WORDS, WAVES = 1024, range(16, 40), 4
 """Threads of a multiprocessor that reductions leave registers for, where a thread holds so many words of the inputs, those of a row, and
 each multiprocessor has so many blocks."""
-_VIEWS = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def distribute(function: ir.Operation, target: TargetView) -> None:
@@ -135,7 +135,7 @@ class _Distribution:
             self.tile.env[op.results[0]] = Empty()
         elif op.name == "tensor.extract_slice":
             self.tile.env[op.results[0]] = self._slice(op)
-        elif op.name in _VIEWS:
+        elif op.name in RESHAPES:
             self.tile.env[op.results[0]] = self._reshape(op)
         elif op.name == "arith.constant" and isinstance(op.results[0].type, ir.RankedTensorType):
             self.tile.env[op.results[0]] = self._dense(op)

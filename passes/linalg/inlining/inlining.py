@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Sequence
 from torch_mlir import ir
 
 from ...common.affine import index_at, loops_where, to_affine
+from ...common.edge import RESHAPES
 from ...common.index_expression import ZERO, Point, loops_of, reshape_point
 from ...common.rewriting import captured_values, clone_with, defining_op, integers, is_used, ops_in
 from ...common.scalars import Scalars
@@ -25,7 +26,7 @@ Request = tuple[ir.Value, Point]
 Steps = Generator[Request, ir.Value, ir.Value]
 
 SLICE = "tensor.extract_slice"
-VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", SLICE)
+VIEWS = (*RESHAPES, SLICE)
 
 
 def view_source(value: ir.Value) -> ir.Value | None:

@@ -7,6 +7,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from ...common.edge import RESHAPES
 from ...common.index_expression import Expr, Point, linearise
 from ...common.rewriting import create, defining_op, i64_array, value_of
 from ...common.slices import extract_slice
@@ -138,6 +139,6 @@ def restored(source: ir.Value, point: Sequence[Expr]) -> tuple[ir.Value, Point]:
 def at_edge(value: ir.Value) -> bool:
     """An argument or constant, or a reshape of one."""
     op = defining_op(value)
-    if op is not None and op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
+    if op is not None and op.name in RESHAPES:
         return at_edge(op.operands[0])
     return op is None or op.name == "arith.constant"

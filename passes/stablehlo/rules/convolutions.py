@@ -6,7 +6,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ...common.init_function import known_values
-from ...common.rewriting import integer, integers, padding_pairs, producer, value_of
+from ...common.rewriting import around, integer, integers, padding_pairs, producer, value_of
 from ..support import build
 from ..support.dimensions import ConvDims
 from ..support.driver import Rule
@@ -68,19 +68,14 @@ def _turned_weights(op: ir.Operation) -> list[ir.Value] | None:
         turned.results[0]
     ):
         return None
-    if turned.results[0] in known_values(_function(op)):
+    *_, function = around(op)
+    if turned.results[0] in known_values(function):
         return None
     axes = [axis for axis, place in enumerate(dims.spatial[1]) if place in places]
     padding = [pair[::-1] if axis in axes else pair for axis, pair in enumerate(padding_pairs(op, len(dims.spatial[1])))]
     attributes = {"padding": ir.DenseIntElementsAttr.get(np.array(padding, np.int64).reshape(-1, 2))}
     made = dims.emit(op, build.reverse(x, [dims.spatial[0][axis] for axis in axes]), turned.operands[0], op.results[0].type, **attributes)
     return [build.reverse(made, [dims.spatial[2][axis] for axis in axes])]
-
-
-def _function(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        op = op.parent
-    return op
 
 
 CONVOLUTIONS: dict[str, list[Rule]] = {"stablehlo.convolution": [_whole_window, _turned_weights]}

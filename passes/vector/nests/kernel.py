@@ -17,6 +17,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import read_tile_op
 from ...common.control_flow import if_then
+from ...common.edge import RESHAPES
 from ...common.index_emitter import emitting
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, integers, mixed, ops_in, symbol_name, value_of
@@ -153,7 +154,7 @@ class _Kernel:
             self.storage[op.results[0]] = self.tiled.dense_constant(op, len(self.storage), self.tiled.op)
         elif op.name == "arith.constant":
             self.scalars[op.results[0]] = _scalar_constant(op)
-        elif op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
+        elif op.name in RESHAPES:
             self.storage[op.results[0]] = self.storage[op.operands[0]].reshaped(tuple(ir.RankedTensorType(op.results[0].type).shape))
         elif op.name == "tensor.extract_slice":
             offsets = [LinearIndex.of(v) for v in ir.DenseI64ArrayAttr(op.attributes["static_offsets"])]
