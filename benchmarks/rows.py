@@ -137,14 +137,6 @@ def _indexed(rows: int, places: int, width: int) -> Arrays:
     return [np.random.default_rng(0).integers(0, places, rows).astype(np.int32), random(1, rows, width)]
 
 
-def _signal(rows: int, columns: int) -> Arrays:
-    return [(random(0, rows, columns) + 1j * random(1, rows, columns)).astype(np.complex64)]
-
-
-def _system(count: int) -> Arrays:
-    return [random(0, count, count), random(1, count, 16)]
-
-
 def _gflop(rows: int, *widths: int) -> float:
     return 2e-9 * rows * sum(a * b for a, b in itertools.pairwise(widths))
 

@@ -240,5 +240,3 @@ PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
         *(sort, argsort, top_k, embedding_gradient, segment_sum, fft, rfft, solve),
     )
 }
-OTHER_GENERATOR = {"cartpole_rng"}
-"""Programs whose results cannot be compared."""

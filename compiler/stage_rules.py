@@ -48,8 +48,6 @@ _GLOBALS = ("memref.global",)
 _KEPT = ("stablehlo.sort", "stablehlo.scatter", "stablehlo.return", "stablehlo.custom_call")
 """They stay what they are up to their kernels: sorts, Fourier transforms, and on GPUs scatters."""
 _LINALG = ("linalg.", "tensor.", "arith.", "math.", "scf.", "affine.apply", "func.return", *_KEPT)
-_CAST = "builtin.unrealized_conversion_cast"
-"""A buffer of small elements seen as one of lanes: gone when buffers are pointers."""
 _KERNEL = (
     "scf.",
     "vector.",

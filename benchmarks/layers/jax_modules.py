@@ -72,10 +72,6 @@ def _mean_pool(module: Any, parameters: Any, x: Any) -> Any:
     return _windows(module, x, 0.0, lax.add) / size
 
 
-def _global_mean(module: Any, parameters: Any, x: Any) -> Any:
-    return x.mean(tuple(range(2, x.ndim)), keepdims=True)
-
-
 def _linear(module: Any, parameters: Any, x: Any) -> Any:
     y = jnp.einsum("...i,oi->...o", x, parameters["weight"])
     return y + parameters["bias"] if "bias" in parameters else y

@@ -203,13 +203,6 @@ def _warm(peer: Callable[[Layer, int], Prepared]) -> Callable[[], object]:
     return lambda: peer(Layer("", "", "ReLU()", (Input((1,), "f32"),)), 1)
 
 
-def _warm_openvino() -> None:
-    """Not by a model: its threads would be lost when the process forks."""
-    import torch
-
-    torch.jit.trace(torch.nn.ReLU(), torch.zeros(1))
-
-
 def _has_no_bf16(row: Layer) -> bool:
     """NumPy, by which these are fed, has none."""
     return row.dtype != "bf16" and all(each.dtype != "bf16" for each in row.inputs)
@@ -222,7 +215,6 @@ def _is_for_openvino(row: Layer) -> bool:
 _INDUCTOR = ("torch", "torch.export", "torch._inductor.compile_fx", "torch._inductor.freezing", "torch._dynamo")
 _MODULES = ("torch", "benchmarks.layers.modules")
 _HLOOM = ("hloom.compiler.compile", "hloom.compiler.codegen", "hloom.compiler.frontends.torch", "torch.export")
-_OPENVINO = (*_MODULES, "torch.export", "openvino", "openvino.frontend.pytorch.ts_decoder", "openvino.frontend.pytorch.fx_decoder")
 _JAX = (*_MODULES, "jax", "jax.numpy", "jax.nn", "jax.image", "benchmarks.layers.jax_modules")
 
 PEERS = {

@@ -12,7 +12,6 @@ import torch.nn.functional as F  # noqa: E402
 from hloom.compiler.frontends import torch_registry  # noqa: E402
 
 INDICES, OFFSETS = torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 4, 4])
-GRID = torch.rand(2, 4, 3, 2, generator=torch.Generator().manual_seed(1)) * 2.4 - 1.2
 
 
 def of_samples(mode, padding):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -89,9 +88,6 @@ class Page:
         self.run(f"document.querySelector({selector!r}).scrollIntoView({{block: 'nearest'}})")
         x, y = self.run(f"(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector({selector!r}).getBoundingClientRect())")
         self.click(x, y)
-
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
