@@ -101,8 +101,9 @@ def test_of_one_and_zero(target, zero, body):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("place", range(0, 70, 3))
-def test_a_special_in_each_lane(target, place):
-    x = np.full((4, 70), -1, np.float32)
-    x[0, place], x[1, place], x[2, place] = np.nan, 0.0, -0.0
-    assert_same(hloom.compile(reduced("max", x, 1), target=target)(x), expected(x, "max"))
+def test_a_special_in_each_lane(target):
+    exe = hloom.compile(reduced("max", np.empty((4, 70), np.float32), 1), target=target)
+    for place in range(70):
+        x = np.full((4, 70), -1, np.float32)
+        x[0, place], x[1, place], x[2, place] = np.nan, 0.0, -0.0
+        assert_same(exe(x), expected(x, "max"))
