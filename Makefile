@@ -9,6 +9,9 @@ BIN     = $(VENV)/bin
 STAMP   = $(VENV)/.installed
 TYPES   = build/types/hloom
 
+# What one interpreter compiles, the hundreds that the tests start read.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: run test check lint types lit pytest docs clean
 
 run: $(STAMP)
