@@ -38,7 +38,9 @@ the passes over a small program."""
 @uninterrupted()
 def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     """A fresh context, single-threaded; stablehlo, chlo, vhlo and hloom's own dialects are loaded."""
-    context = ir.Context(load_on_create_dialects=_WRITTEN)
+    context = ir.Context(load_on_create_dialects=[])
+    for name in _WRITTEN:
+        context.get_dialect_descriptor(name)  # which imports no Python module for it
     context.allow_unregistered_dialects = allow_unregistered_dialects
     _stablehlo.register_dialect(context)
     with context:
