@@ -214,7 +214,7 @@ def test_nothing_is_collected_while_dynamo_traces(compiles):
 
 
 PRECOMPILED = """
-import json, sys, torch
+import json, os, sys, torch
 from torch import nn
 from torch._dynamo.utils import counters
 import hloom
@@ -231,7 +231,7 @@ class Trained(Net):
     def forward(self, x):
         return self.linear(x).square()
 
-backend, options, seed = json.loads(sys.argv[1])
+backend, options, seed, os.environ["HLOOM_TARGET"] = json.loads(sys.argv[1])
 torch.manual_seed(seed)
 net, trained, x = Net().requires_grad_(False), Trained(), torch.randn(2, 8)
 torch.testing.assert_close(torch.compile(net, backend=backend, options=options)(x), net(x))
@@ -246,24 +246,48 @@ print(json.dumps([counters["frames"]["total"], *targets]))
 """
 
 
-def test_what_dynamo_keeps_holds_for_the_same_source_target_options_and_programs_that_are_there(tmp_path, monkeypatch):
-    source = tmp_path / "net.py"
-    source.write_text(PRECOMPILED)
+NEW_PROCESSES = """
+import json, os, sys
+import torch._dynamo, torch._inductor.compile_fx
+for line in sys.stdin:
+    __file__, *arguments = json.loads(line)
+    if not os.fork():
+        break
+    print(os.wait()[1], flush=True)
+else:
+    sys.exit()
+sys.argv = [__file__, *arguments]
+exec(compile(open(__file__).read(), __file__, "exec"))
+"""
+"""Runs the file of each line in a process that has imported torch, and nothing else: that takes most of a new one's time."""
+
+
+@pytest.fixture
+def traced(tmp_path, monkeypatch):
+    """What PRECOMPILED tells in a new process."""
     monkeypatch.setenv("TORCH_CACHING_PRECOMPILE", "1")
+    (tmp_path / "net.py").write_text(PRECOMPILED)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ, "text": True}
+    with subprocess.Popen([sys.executable, "-c", NEW_PROCESSES], **pipes) as forking:
 
-    def traced(backend="hloom", options=None, seed=0) -> list:
-        command = [sys.executable, str(source), json.dumps([backend, options, seed])]
-        return told(subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ, text=True))
+        def run(backend="hloom", options=None, seed=0, target="cpu") -> list:
+            print(json.dumps([str(tmp_path / "net.py"), json.dumps([backend, options, seed, target])]), file=forking.stdin, flush=True)
+            answer = json.loads(forking.stdout.readline())
+            assert forking.stdout.readline() == "0\n"  # it has ended, and kept what it keeps
+            return answer
 
+        yield run
+        forking.stdin.close()
+
+
+def test_what_dynamo_keeps_holds_for_the_same_source_target_options_and_programs_that_are_there(tmp_path, traced):
     frames, target = traced()
     assert frames == 2 and traced(seed=1) == [0, target], "the weights are others"
     assert traced(options={"bind": False}) == [2, target] and traced(options={"bind": False}) == [0, target]
     assert traced("eager") == [2]
-    source.write_text(PRECOMPILED.replace("relu", "sigmoid"))
+    (tmp_path / "net.py").write_text(PRECOMPILED.replace("relu", "sigmoid"))
     assert traced() == [2, target]
-    monkeypatch.setenv("HLOOM_TARGET", "cpu-avx2")
-    assert traced() == [2, "cpu-avx2"]
-    monkeypatch.delenv("HLOOM_TARGET")
+    assert traced(target="cpu-avx2") == [2, "cpu-avx2"]
     assert traced() == [2, target]
     shutil.rmtree(tmp_path / "hloom")
     assert traced() == [2, target]
