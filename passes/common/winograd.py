@@ -21,12 +21,21 @@ from typing import TypeVar
 import numpy as np
 from torch_mlir import ir
 
+from hloom.dialects.target import TargetView
+
 from .affine import dim_position
 from .linear_index import LinearIndex, linear_results
 from .rewriting import defining_op
 
 TARGET = "hloom.winograd_filter"
 TAPS = 3
+_FLOAT = 4
+_BLOCK = 64
+"""Output channels whose products have room beside a tile's transformed inputs."""
+_LEAST_TILES = 16
+"""Tiles for which weights that lie in no near cache are read."""
+_FAR = 1.5
+"""Times as much as a tile may keep else: reading weights from memory once more takes longer than what L2 does not hold of the tile."""
 NEAR, FAR = (float(np.float32(np.sqrt(value))) for value in (0.5, 2.0))
 """The points for m = 4, as the kernel has them."""
 
@@ -59,6 +68,26 @@ def taps_apart(pixels: ir.AffineMap, filters: ir.AffineMap) -> tuple[int, int]:
 def tiles_along(extent: int, apart: int, outputs: int) -> int:
     """How many tiles of `outputs` results a column or a line of results has, whose taps are so far apart."""
     return apart * ceil(ceil(extent / apart) / outputs)
+
+
+def room_beside(outputs: int, channels: int, features: int, target: TargetView) -> int:
+    """What is left of L2 beside the transformed weights, in bytes; none or less where it does not hold them."""
+    return target.l2_bytes * 4 // 5 - _FLOAT * (outputs + TAPS - 1) ** 2 * channels * features
+
+
+def tiles_kept(outputs: int, channels: int, target: TargetView) -> int:
+    """Tiles whose transformed inputs and products a kernel may keep."""
+    return target.tile_bytes // (_FLOAT * (outputs + TAPS - 1) ** 2 * (channels + _BLOCK))
+
+
+def tiles_together(outputs: int, channels: int, features: int, target: TargetView) -> int:
+    """For how many tiles at most the weights are read at once: so many that L2 has room for them beside the weights; where it does not hold
+    these, that their inputs fill half of it; where the weights come from memory each time, more than are kept else."""
+    inputs = _FLOAT * (outputs + TAPS - 1) ** 2 * channels
+    room, kept = room_beside(outputs, channels, features, target), tiles_kept(outputs, channels, target)
+    if room <= 0 and inputs * features > target.llc_bytes // 2:
+        return int(kept * _FAR)
+    return min(kept, max(_LEAST_TILES, (room if room > 0 else target.l2_bytes // 2) // inputs))
 
 
 def filter_matrix(outputs: int) -> np.ndarray:

@@ -20,7 +20,8 @@ split-init, which comes after, moves what stands before the barrier into @init a
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
 channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right. Blocks of f32 and f64 are no
-wider than those of pack-weights, which the kernel reads from front to back; those of 1x1, which a product of matrices reads, are as wide.
+wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of stride 1, which a product of matrices reads,
+are as wide.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
             continue
         features = conv.output[1] // conv.groups
         panel = panel_columns(op) or block
-        whole = panel if set(conv.filter[2:]) == {1} else min(panel, block)
+        is_product = set(conv.filter[2:]) == set(conv.window_strides) == {1}
+        whole = panel if is_product else min(panel, block)
         width = whole if features % whole == 0 or conv.groups == 1 else features
         count = lane_elements(op) if conv.filter[1] % lane_elements(op) == 0 else 1
         if width == 1 or (count == 1 and conv.groups == 1 and features <= whole):

@@ -12,10 +12,11 @@ The call says that the kernel has the transform alone (passes/common/winograd.py
 before the barrier into @init. Blocks are as wide as the kernel's row of accumulators, at most 32. Of a window of three dimensions the last
 two are transformed, and the taps of the first lie among the channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4
 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36. Where taps are d apart, a tile is one of lines and pixels
-in steps of d. Tiles are 4 × 4 from `tiles` such tiles in the batch on, since their weights are four times as large. Weights that are given
-at each call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's bytes. In a
-step of training, where a gradient by weights reads the convolution's input too, or the input is returned for one, tiles are of 2 × 2: their
-error is no more than a direct sum's, that of the others half as much again, through all layers and back.
+in steps of d. Tiles are 4 × 4 from `tiles` such tiles in the batch on, unless their weights, which are four times as large, take longer to
+read than their products save: from the last cache, or from memory where it does not hold the filters of all convolutions. Weights that
+are given at each call are transformed at each call, without the barrier, where the products saved are priced higher than the transform's
+bytes. In a step of training, where a gradient by weights reads the convolution's input too, or the input is returned for one, tiles are of
+2 × 2: their error is no more than a direct sum's, that of the others half as much again, through all layers and back.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
 other windows, strides, groups, dilations along the depth; other elements; fewer than 8 channels or 16 features; where the products saved
@@ -26,23 +27,26 @@ tile can hold; a precision_config that asks for HIGHEST; a policy that asks for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from math import ceil, prod
 
 import numpy as np
 from torch_mlir import ir
 
-from hloom.dialects.storage import element_bytes
+from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import block_columns
 from ..common.init_function import entry, known_values
 from ..common.rewriting import holder, value_of, walk
-from ..common.winograd import TAPS, TARGET, filter_matrix, tiles_along
+from ..common.winograd import TAPS, TARGET, filter_matrix, tiles_along, tiles_together
 from ..fused.planner.kernels import CHOSEN
 from ..fused.planner.policy import DIRECT, policy_of
 from ..library_calls.conv import Conv
 from ..registry import register_pass
 from .support import build
+from .support.build import element_of
 from .support.dimensions import ConvDims
 from .support.direct_convolution import (
     WINOGRAD_BLOCK,
@@ -57,6 +61,8 @@ from .support.direct_convolution import (
 
 _LEAST_TILES = 4
 _FLOAT, _DOUBLE = 4, 8
+_WAITS = 2
+"""Times as long as Winograd's products a direct sum waits for weights: its panels have all taps, too much to be asked for ahead."""
 _MOVES = ("stablehlo.transpose", "stablehlo.reshape")
 
 
@@ -68,6 +74,7 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
     if main is None or target.kind != "cpu":
         return
     known = known_values(main)
+    bandwidth = _bandwidth(known.intersection(op.operands[1] for op in walk(main, "stablehlo.convolution")), target)
     policy = policy_of(module)
     panel = min(block, block_columns(target, ir.F32Type.get(module.context)))
     transformed: dict[tuple[ir.Value, int], ir.Value] = {}
@@ -76,10 +83,11 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
         if conv is None or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
             continue
         once = weights in known
-        large = winograd_tiles(conv, 4) >= tiles and _scratch_bytes(conv, 4, block) <= target.tile_bytes
-        outputs = 4 if large and (once or not _is_for_gradients(op.operands[0])) else 2
-        fits = winograd_tiles(conv, outputs) >= _LEAST_TILES and _scratch_bytes(conv, outputs, block) <= target.tile_bytes
-        if not fits or not _pays(op, conv, outputs, panel, once) or policy.kernel_for(op).use == DIRECT:
+        price = _Price(op, conv, panel, once, bandwidth)
+        least = {2: _LEAST_TILES} if not once and _is_for_gradients(op.operands[0]) else {4: tiles, 2: _LEAST_TILES}
+        fitting = [m for m in least if winograd_tiles(conv, m) >= least[m] and _scratch_bytes(conv, m, block) <= target.tile_bytes]
+        outputs = min(fitting, key=price.transformed, default=0)
+        if not outputs or price.transformed(outputs) >= price.direct() or policy.kernel_for(op).use == DIRECT:
             continue
         if (weights, outputs) not in transformed:
             with op.location, ir.InsertionPoint(holder(op, weights)):
@@ -107,22 +115,59 @@ def _is_gradient_by_weights(op: ir.Operation) -> bool:
     return dims == images_summed_dims(len(dims.spatial[0]))
 
 
-def _pays(op: ir.Operation, conv: Conv, outputs: int, block: int, once: bool) -> bool:
-    """Whether the products saved take longer than the larger weights, which come from the last cache where L2 does not hold them, and
-    than their transform, unless that is made once: four steps, each of which reads what the last wrote."""
-    target, element = target_of(op), build.element_of(op.operands[1])
-    pairs, side = conv.output[1] * prod(conv.filter[1:-2]), outputs + TAPS - 1
-    steps = _FLOAT * TAPS**2, _FLOAT * TAPS**2, _DOUBLE * side * TAPS, _FLOAT * side**2, _FLOAT * side**2
-    moved = 0 if once else pairs * (2 * sum(steps) - steps[0] - steps[-1])
-    flops = 2 * prod(conv.output[:1] + conv.output[2:]) * pairs * taps_inside(conv)
-    direct = flops / target.peak_flops(str(element)) + _read(pairs * TAPS**2 * element_bytes(element), target)
-    transformed = flops * winograd_share(conv, outputs, block) / target.f32_flops + _read(pairs * side**2 * _FLOAT, target)
-    return transformed + moved / target.llc_bytes_per_second < direct
+@dataclass(frozen=True)
+class _Price:
+    """Seconds of a convolution whose weights, where L2 does not hold them, come from the last cache or from memory."""
+
+    op: ir.Operation
+    conv: Conv
+    block: int
+    once: bool
+    """Whether weights are transformed once, not at each call."""
+    bandwidth: int
+
+    def direct(self) -> float:
+        element = element_of(self.op.operands[1])
+        products = self._flops() / self._target.peak_flops(str(element))
+        return products + _WAITS * self._read(self._pairs * TAPS**2 * element_bytes(element))
+
+    def transformed(self, outputs: int) -> float:
+        """By tiles of outputs × outputs: the weights are read for some tiles after the other, and their transform, unless that is made
+        once, is four steps, each of which reads what the last wrote."""
+        target, side = self._target, outputs + TAPS - 1
+        steps = _FLOAT * TAPS**2, _FLOAT * TAPS**2, _DOUBLE * side * TAPS, _FLOAT * side**2, _FLOAT * side**2
+        moved = 0 if self.once else self._pairs * (2 * sum(steps) - steps[0] - steps[-1])
+        products = self._flops() * winograd_share(self.conv, outputs, self.block) / target.f32_flops
+        read = self._read(self._pairs * side**2 * _FLOAT) * self._readings(outputs)
+        return products + read + moved / target.llc_bytes_per_second
+
+    def _readings(self, outputs: int) -> int:
+        """How often a kernel reads the weights of two dimensions; of three once for all planes, about."""
+        if len(self.conv.filter) > 4:
+            return 1
+        together = tiles_together(outputs, self.conv.input[1], self.conv.output[1], self._target)
+        return ceil(winograd_tiles(self.conv, outputs) / together)
+
+    @property
+    def _target(self) -> TargetView:
+        return target_of(self.op)
+
+    @property
+    def _pairs(self) -> int:
+        """Of an input's channel and a feature."""
+        return self.conv.output[1] * prod(self.conv.filter[1:-2])
+
+    def _flops(self) -> float:
+        return 2 * prod(self.conv.output[:1] + self.conv.output[2:]) * self._pairs * taps_inside(self.conv)
+
+    def _read(self, size: int) -> float:
+        return size / self.bandwidth if size > self._target.l2_bytes else 0
 
 
-def _read(size: int, target: TargetView) -> float:
-    """Seconds that weights of so many bytes come from the last cache."""
-    return size / target.llc_bytes_per_second if size > target.l2_bytes else 0
+def _bandwidth(filters: Iterable[ir.Value], target: TargetView) -> int:
+    """At which weights are read: each call reads the filters of all convolutions."""
+    size = sum(byte_size(weights.type) for weights in filters)
+    return target.dram_bytes_per_second if size > target.llc_bytes else target.llc_bytes_per_second
 
 
 def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:

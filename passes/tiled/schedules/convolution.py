@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
-from ...common.winograd import TAPS, is_transformed, outputs_of, taps_apart, tiles_along
+from ...common.winograd import is_transformed, outputs_of, room_beside, taps_apart, tiles_along, tiles_kept, tiles_together
 from .cutting import cut, panels
 
 _BLOCK = 64
@@ -31,12 +31,9 @@ _POINTS = 4096
 _LANES = 128
 """Pixels of a tile that lie along the lanes, where no window joins them: its panel stays in the first cache."""
 _LEAST_TILES = 16
-"""Winograd tiles for which weights that lie in no near cache are read."""
-_FAR = 1.5
-"""Times as much as a tile may keep else: reading weights from memory once more takes longer than what L2 does not hold of the tile."""
+"""Winograd tiles of a tile, at least, which the threads share."""
 _TILES_A_CORE = 4
 """Of a Winograd convolution, where they are large enough."""
-_FLOAT = 4
 
 
 def has_windows(hero: TileOp) -> bool:
@@ -123,19 +120,15 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     many planes as there is room for. Of taps that are d apart a tile has lines for all d phases, one after the other; what there is room
     for is one phase.
     """
-    outputs, side = outputs_of(hero.inputs[1]), outputs_of(hero.inputs[1]) + TAPS - 1
+    outputs = outputs_of(hero.inputs[1])
     cores = max(2, target.cores)
     *deep, _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
     *outer, high, wide = lines
     (column,) = columns
     apart, phases = taps_apart(*hero.maps[:2])
     row, rows = tiles_along(axes.extent[wide], phases, outputs), tiles_along(axes.extent[high], apart, outputs) // apart
-    weight_bytes = _FLOAT * side**2 * channels * features
-    room = target.l2_bytes * 4 // 5 - weight_bytes
-    far = not deep and room <= 0 and weight_bytes > target.llc_bytes // 2
-    most = int(target.tile_bytes * (_FAR if far else 1)) // (_FLOAT * side**2 * (channels + _BLOCK))
-    if not deep and not far:
-        most = min(most, max(_LEAST_TILES, (room if room > 0 else target.l2_bytes // 2) // (_FLOAT * side**2 * channels)))
+    room = room_beside(outputs, channels, features, target)
+    most = tiles_kept(outputs, channels, target) if deep else tiles_together(outputs, channels, features, target)
     if not deep and room > 0:
         most = min(most, max(_LEAST_TILES, prod(axes.extent[axis] for axis in outer) * rows * apart * row // (_TILES_A_CORE * cores)))
     sizes = dict.fromkeys(outer, 1)

@@ -313,8 +313,8 @@ class _Contraction:
             taps = dict(zip(self.reduced, indices))
             indices = [taps[d] - moves[d] if d in moves else taps[d] for d in self.reduced]
             if self.jam is not None:
-                summed = {d: (span, taps[d]) for d, span in zip(self.reduced, loops)}
-                prefetch_behind(work, self.jam, rows, self._point(fixed, start, lanes, row, indices), summed, self.target, self.inside)
+                point = self._point(fixed, start, lanes, row, indices)
+                prefetch_behind(work, self.jam, rows, point, dict(zip(self.reduced, loops)), self.target, self.inside)
             for u in range(rows):
                 sums = values[u * outputs : (u + 1) * outputs]
                 if self._exists(row + u, taps):

@@ -2,13 +2,15 @@
 
 The rows of the other operand pass over a panel again and again, and find it in L2. But the first rows of each panel wait for memory,
 which is idle while the others are multiplied. So every block of rows asks for its share of what lies behind the panel, a line or less at
-each step of depth.
+each step of depth. The rows of a convolution are the pixels of all lines of a tile, its depth is the taps and the channels.
 """
 
 from __future__ import annotations
 
-from math import ceil
+from collections.abc import Iterable, Mapping
+from math import ceil, prod
 
+from torch_mlir import ir
 from torch_mlir.dialects import memref
 
 from hloom.dialects.storage import element_bytes
@@ -16,43 +18,74 @@ from hloom.dialects.target import TargetView
 
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from .body import LanesBody
 from .windows import Taps
 from .work import Point, Work, stride_along
 
-_KEEP_IN_ALL_CACHES = 3
+_IN_ALL_CACHES, _IN_L2 = 3, 2
+"""Asking for lines takes buffers of the first cache from the loads of a panel that lies in the second."""
+_WITH_PIXELS = 4
+"""Panels of a convolution's taps that L2 has room for, beside the lines of pixels that are read for each."""
 
 
-def prefetch_behind(
-    work: Work, jam: int, rows: int, point: Point, summed: dict[int, tuple[Taps, LinearIndex]], target: TargetView, inside: int = 0
-) -> None:
-    """What a block of `rows` rows of the loop `jam`, of which `point` is one, prefetches at a step of the `summed` loops: what each runs
-    over, and where it is. Of a sum that is done part by part, `inside` steps each, the same part of that panel.
-    Declined: sums over several loops, panels that leave no room for a second one in L2, what is on the stack."""
-    height = work.extents[jam]
-    loops = {d: (taps, at) for d, (taps, at) in summed.items() if taps != (0, 1)}
-    if len(loops) != 1 or not isinstance(height, int):
+def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: Mapping[int, Taps], target: TargetView, inside: int = 0) -> None:
+    """What a block of `rows` rows of the loop `jam`, of which `point` is one, prefetches at a step of the `summed` loops, and what these
+    run over. Of a sum that is done part by part, `inside` steps of its one loop each, the same part of that panel. What lies behind taps
+    that a block leaves out nobody asks for.
+    Declined: panels that are not in one piece, or leave no room for a second one in L2, of several taps for three; parts of sums over
+    several loops, what is on the stack."""
+    loops = [d for d, taps in summed.items() if taps != (0, 1)]
+    if not isinstance(work.extents[jam], int) or (inside and len(loops) > 1):
         return
-    ((depth, (taps, step)),) = loops.items()
-    total = work.extents[depth]
-    if not isinstance(taps, tuple) or not isinstance(total, int):
-        return
-    steps = inside or taps[1]
-    if not isinstance(steps, int) or (not inside and taps[0] != 0):
-        return
-    place = step - taps[0]
     for m, source in zip(work.maps, work.inputs):
         if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:
             continue
         wide, size = point.lanes.count, element_bytes(source.element)
-        if stride_along(m, source, depth) != wide or 2 * steps * wide * size > target.l2_bytes:
+        total = _steps_of_panel(work, m, source, summed, wide)
+        steps = inside or total
+        panels = 2 if len(loops) == 1 else _WITH_PIXELS
+        if total is None or steps is None or panels * steps * wide * size > target.l2_bytes:
             continue
         body = LanesBody(point.lanes, point.indices, point.captured)
         address = source.address(body.at(m))
         if not isinstance(address, LinearIndex) or address.lanes != 1:
             continue
+        height, row = _rows(work, m, source, jam, point)
         share = ceil(steps * wide / height)
         each = ceil(rows * wide / height)
-        first = address.uniform() + total * wide + point.indices[jam] * share + place * (each - wide)
+        near = _IN_ALL_CACHES if 2 * steps * wide * size <= target.l1_bytes else _IN_L2
+        place = sum((_passed(point, d, summed[d], inside) * (stride_along(m, source, d) or 0) for d in loops), LinearIndex())
+        first = address.uniform() + total * wide + row * share + place // wide * (each - wide)
         for behind in range(0, each, target.cache_line_bytes // size):
-            memref.prefetch(source.base, [(first + behind).address_in(source.base)], False, _KEEP_IN_ALL_CACHES, True)
+            memref.prefetch(source.base, [(first + behind).address_in(source.base)], False, near, True)
+
+
+def _steps_of_panel(work: Work, m: ir.AffineMap, source: Storage, summed: Iterable[int], wide: int) -> int | None:
+    """How many lines of `wide` elements the loops pass over, which lie one behind the other; None where they do not."""
+    along = {d: stride_along(m, source, d) or 0 for d in summed if work.extents[d] != 1}
+    steps = 1
+    for d in sorted(along, key=along.__getitem__):
+        extent = work.extents[d]
+        if along[d] != steps * wide or not isinstance(extent, int):
+            return None
+        steps *= extent
+    return steps
+
+
+def _passed(point: Point, loop: int, taps: Taps, inside: int) -> LinearIndex:
+    """The steps of a loop since its first, or since that of its part."""
+    return point.indices[loop] - taps[0] if inside and isinstance(taps, tuple) else point.indices[loop]
+
+
+def _rows(work: Work, m: ir.AffineMap, source: Storage, jam: int, point: Point) -> tuple[int, LinearIndex]:
+    """How many rows pass over a panel before the next, at most, and which of them the point is: those of the loop `jam` are neighbours, and
+    lines of them go on where the tile has no other panel."""
+    height, row = 1, LinearIndex()
+    others = [d for d, parallel in enumerate(work.parallel) if parallel and d != jam]
+    columns = prod(size_bound(work.extents[d]) for d in others if stride_along(m, source, d) != 0)
+    lines = [d for d in others if stride_along(m, source, d) == 0] if columns <= point.lanes.count else []
+    for d in (*lines, jam):
+        extent = size_bound(work.extents[d])
+        height, row = height * extent, row * extent + point.indices[d]
+    return height, row

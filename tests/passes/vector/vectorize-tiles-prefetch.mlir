@@ -578,3 +578,40 @@ func.func private @small(%x: tensor<64x1024xf32>, %y: tensor<64x1024xf32>) -> te
   }
   return %r : tensor<64x1024xf32>
 }
+
+// -----
+
+// Pixels of all lines read a block of weights, of two taps: each asks for its share of the block behind, for the second cache where the first
+// has no room for it.
+// CHECK-LABEL: func.func private @block_behind(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %{{.*}}: memref<8064xf32>, %[[W:.*]]: memref<16384xf32>, %{{.*}}: memref<3136xf32>)
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c2 step
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c128 step
+// CHECK: memref.prefetch %[[W]][%{{.*}}], read, locality<2>, data
+// CHECK: vector.load %[[W]]
+// CHECK: return
+#x = affine_map<(l, p, o, t, c) -> (l, p + t * 2, c)>
+#w = affine_map<(l, p, o, t, c) -> (o floordiv 32, t, c, o mod 32)>
+#y = affine_map<(l, p, o, t, c) -> (l, p, o)>
+func.func private @block_behind(%x: tensor<7x9x128xf32>, %w: tensor<2x2x128x32xf32>) -> tensor<7x7x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %c32 = arith.constant 32 : index
+  %e = tensor.empty() : tensor<7x7x64xf32>
+  %r = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<7x7x64xf32>) {
+    %b = arith.divui %i, %c32 : index
+    %ws = tensor.extract_slice %w[%b, 0, 0, 0] [1, 2, 128, 32] [1, 1, 1, 1] : tensor<2x2x128x32xf32> to tensor<1x2x128x32xf32>
+    %os = tensor.extract_slice %o[0, 0, %i] [7, 7, 32] [1, 1, 1] : tensor<7x7x64xf32> to tensor<7x7x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<7x7x32xf32>) -> tensor<7x7x32xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %ws : tensor<7x9x128xf32>, tensor<1x2x128x32xf32>) outs(%f : tensor<7x7x32xf32>) {
+    ^bb0(%a: f32, %v: f32, %c: f32):
+      %m = arith.mulf %a, %v : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<7x7x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[0, 0, %i] [7, 7, 32] [1, 1, 1] : tensor<7x7x32xf32> into tensor<7x7x64xf32>
+    }
+  }
+  return %r : tensor<7x7x64xf32>
+}
