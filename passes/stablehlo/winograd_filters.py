@@ -18,6 +18,9 @@ are given at each call are transformed at each call, without the barrier, where 
 bytes. In a step of training, where a gradient by weights reads the convolution's input too, or the input is returned for one, tiles are of
 2 × 2: their error is no more than a direct sum's, that of the others half as much again, through all layers and back.
 
+Where neither the weights nor the transformed inputs fit L2, several convolutions and their sum stand in place of the one above, each of so
+many channels that their inputs do, and reads its weights once.
+
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
 other windows, strides, groups, dilations along the depth; other elements; fewer than 8 channels or 16 features; where the products saved
 are priced lower than the transforms of inputs and results (few channels or features), tiles that are not whole (taps far apart), the larger
@@ -39,8 +42,8 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import block_columns
 from ..common.init_function import entry, known_values
-from ..common.rewriting import holder, value_of, walk
-from ..common.winograd import TAPS, TARGET, filter_matrix, tiles_along, tiles_together
+from ..common.rewriting import clone_with, holder, replace, value_of, walk
+from ..common.winograd import TAPS, TARGET, filter_matrix, room_beside, tiles_along, tiles_together
 from ..fused.planner.kernels import CHOSEN
 from ..fused.planner.policy import DIRECT, policy_of
 from ..library_calls.conv import Conv
@@ -63,6 +66,8 @@ _LEAST_TILES = 4
 _FLOAT, _DOUBLE = 4, 8
 _WAITS = 2
 """Times as long as Winograd's products a direct sum waits for weights: its panels have all taps, too much to be asked for ahead."""
+_LEAST_PART, _LINE = 64, 16
+"""Channels of a part of a convolution, at least, and what they are a multiple of."""
 _MOVES = ("stablehlo.transpose", "stablehlo.reshape")
 
 
@@ -78,25 +83,46 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
     policy = policy_of(module)
     panel = min(block, block_columns(target, ir.F32Type.get(module.context)))
     transformed: dict[tuple[ir.Value, int], ir.Value] = {}
-    for op in walk(main, "stablehlo.convolution"):
-        conv, weights = direct_convolution(op, target), op.operands[1]
-        if conv is None or not is_channels_last(ConvDims.of(op)) or not suits_winograd(op, conv):
+    for whole in list(walk(main, "stablehlo.convolution")):
+        conv, weights = direct_convolution(whole, target), whole.operands[1]
+        if conv is None or not is_channels_last(ConvDims.of(whole)) or not suits_winograd(whole, conv):
             continue
         once = weights in known
-        price = _Price(op, conv, panel, once, bandwidth)
-        least = {2: _LEAST_TILES} if not once and _is_for_gradients(op.operands[0]) else {4: tiles, 2: _LEAST_TILES}
-        fitting = [m for m in least if winograd_tiles(conv, m) >= least[m] and _scratch_bytes(conv, m, block) <= target.tile_bytes]
+        price = _Price(whole, conv, panel, once, bandwidth)
+        least = {2: _LEAST_TILES} if not once and _is_for_gradients(whole.operands[0]) else {4: tiles, 2: _LEAST_TILES}
+        fitting = [m for m in least if winograd_tiles(conv, m) >= least[m] and price.scratch_bytes(m, block) <= target.tile_bytes]
         outputs = min(fitting, key=price.transformed, default=0)
-        if not outputs or price.transformed(outputs) >= price.direct() or policy.kernel_for(op).use == DIRECT:
+        if not outputs or price.transformed(outputs) >= price.direct() or policy.kernel_for(whole).use == DIRECT:
             continue
-        if (weights, outputs) not in transformed:
-            with op.location, ir.InsertionPoint(holder(op, weights)):
-                transformed[weights, outputs] = _transformed(weights, outputs, panel, once)
+        for op in _in_parts(whole, price.channels(outputs)):
+            weights = op.operands[1]
+            if (weights, outputs) not in transformed:
+                with op.location, ir.InsertionPoint(holder(op, weights)):
+                    transformed[weights, outputs] = _transformed(weights, outputs, panel, once)
+            with op.location, ir.InsertionPoint(op):
+                name = ir.StringAttr.get(TARGET)
+                op.operands[1] = value_of("stablehlo.custom_call", weights.type, [transformed[weights, outputs]], call_target_name=name)
+            reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
+            op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
+
+
+def _in_parts(op: ir.Operation, channels: int) -> list[ir.Operation]:
+    """Convolutions of so many channels each, the sums of which are the convolution's."""
+    x, weights = op.operands
+    rank, count = len(build.shape_of(x)), build.shape_of(x)[-1]
+    if channels == count:
+        return [op]
+    parts: list[ir.Operation] = []
+    total: ir.Value | None = None
+    for start in range(0, count, channels):
+        with op.location, ir.InsertionPoint(holder(op, weights)):
+            some = build.slice_dim(weights, rank - 2, start, start + channels)
         with op.location, ir.InsertionPoint(op):
-            name = ir.StringAttr.get(TARGET)
-            op.operands[1] = value_of("stablehlo.custom_call", weights.type, [transformed[weights, outputs]], call_target_name=name)
-        reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
-        op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
+            parts.append(clone_with(op, {x: build.slice_dim(x, rank - 1, start, start + channels), weights: some}))
+            total = parts[-1].results[0] if total is None else build.add(total, parts[-1].results[0])
+    assert total is not None
+    replace(op, [total])
+    return parts
 
 
 def _is_for_gradients(value: ir.Value) -> bool:
@@ -139,11 +165,28 @@ class _Price:
         moved = 0 if self.once else self._pairs * (2 * sum(steps) - steps[0] - steps[-1])
         products = self._flops() * winograd_share(self.conv, outputs, self.block) / target.f32_flops
         read = self._read(self._pairs * side**2 * _FLOAT) * self._readings(outputs)
-        return products + read + moved / target.llc_bytes_per_second
+        sums = 2 * _FLOAT * prod(self.conv.output) * (self.conv.input[1] // self.channels(outputs) - 1)
+        return products + read + (moved + sums) / target.llc_bytes_per_second
+
+    def channels(self, outputs: int) -> int:
+        """That are summed by a convolution alone. Where L2 does not hold the weights, the transformed inputs of all tiles stay in half of
+        it, if that is enough for some channels: the weights of these are read once then, and the inputs again from L2."""
+        target, (_, count, *_) = self._target, self.conv.input
+        each = _FLOAT * (outputs + TAPS - 1) ** 2 * winograd_tiles(self.conv, outputs)
+        alike = all(str(element_of(value)) == "f32" for value in (*self.op.operands, *self.op.results))
+        if not (self.once and alike and len(self.conv.filter) == 4) or room_beside(outputs, count, self.conv.output[1], target) > 0:
+            return count
+        fitting = [n for n in range(_LEAST_PART, count, _LINE) if count % n == 0 and n * each <= target.l2_bytes // 2]
+        return max(fitting, default=count) if count * each > target.l2_bytes // 2 else count
+
+    def scratch_bytes(self, outputs: int, block: int) -> int:
+        """What the kernel keeps of one line of tiles: their transformed inputs, of as many planes as it sums, and products."""
+        row, depth = tiles_along(self.conv.output[-1], self.conv.dilations[-1], outputs), prod(self.conv.filter[2:-2])
+        return _FLOAT * (outputs + TAPS - 1) ** 2 * max(row, _LEAST_TILES) * (self.channels(outputs) * depth + block)
 
     def _readings(self, outputs: int) -> int:
         """How often a kernel reads the weights of two dimensions; of three once for all planes, about."""
-        if len(self.conv.filter) > 4:
+        if len(self.conv.filter) > 4 or self.channels(outputs) < self.conv.input[1]:
             return 1
         together = tiles_together(outputs, self.conv.input[1], self.conv.output[1], self._target)
         return ceil(winograd_tiles(self.conv, outputs) / together)
@@ -168,12 +211,6 @@ def _bandwidth(filters: Iterable[ir.Value], target: TargetView) -> int:
     """At which weights are read: each call reads the filters of all convolutions."""
     size = sum(byte_size(weights.type) for weights in filters)
     return target.dram_bytes_per_second if size > target.llc_bytes else target.llc_bytes_per_second
-
-
-def _scratch_bytes(conv: Conv, outputs: int, block: int) -> int:
-    """What the kernel keeps of one line of tiles: their transformed inputs, of as many planes as it sums, and products."""
-    row, depth = tiles_along(conv.output[-1], conv.dilations[-1], outputs), prod(conv.filter[2:-2])
-    return _FLOAT * (outputs + TAPS - 1) ** 2 * max(row, _LEAST_TILES) * (conv.input[1] * depth + block)
 
 
 def _transformed(weights: ir.Value, outputs: int, block: int, once: bool) -> ir.Value:

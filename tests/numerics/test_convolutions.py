@@ -155,7 +155,7 @@ APART = [
     Layer((23, 19), 40, 33, (3, 3), padding=((3, 1), (0, 4)), dilation=(3, 2), batch=2, first=False),
     Layer((9, 34), 32, 48, (3, 3), padding=((1, 1), (7, 4)), dilation=(1, 5)),
     Layer((31, 15), 36, 64, (3, 3), padding=((4, 2), (1, 1)), dilation=(4, 1), batch=3),
-    Layer((14, 15), 256, 96, (3, 3), padding=around(2), dilation=2, batch=3),
+    Layer((14, 15), 128, 96, (3, 3), padding=around(2), dilation=2, batch=3),
     Layer((5, 20, 22), 32, 40, (3, 3, 3), padding=((1, 1), (2, 2), (3, 3)), dilation=(1, 2, 3)),
     Layer((90, 41), 32, 32, (3, 3), dilation=(7, 9), first=False),
 ]
@@ -270,6 +270,18 @@ def test_sequences_seen_as_images(target):
     x, window = rng.standard_normal((2, 63, 40), np.float32), rng.standard_normal((3, 3, 1, 40), np.float32)
     found = hloom.compile(layer, x, window, target=target)(x, window)
     np.testing.assert_allclose(found, jax.jit(layer)(x, window), rtol=1e-4, atol=1e-5)
+
+
+def test_winograd_of_some_channels_at_a_time(tmp_path):
+    """Of three layers two have more channels than the second cache has room for beside their weights: their sums are of 64 each."""
+    target = tmp_path / "little.toml"
+    target.write_text('inherits = "cpu-avx2"\nl2_bytes = 400_000\n')
+    layers = [
+        Layer((14, 14), 128, 64, (3, 3), padding=around(1)),
+        Layer((13, 15), 192, 80, (3, 3), padding=around(1), dilation=(2, 1)),
+        Layer((14, 14), 64, 64, (3, 3), padding=around(1)),
+    ]
+    assert check(layers, str(target), True).report.text().count("Winograd F(") == 2 + 3 + 1
 
 
 def test_winograd_of_weights_given_at_each_call():

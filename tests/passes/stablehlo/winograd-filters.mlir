@@ -57,6 +57,27 @@ func.func @main(%x: tensor<1x14x14x256xf32>, %w: tensor<3x3x256x256xf32> {hloom.
 
 // -----
 
+// Changed: Weights that L2 does not hold, and inputs of 512 channels whose transform it does not hold either: four sums of 128 channels.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x28x28x512xf32>, %[[W:[a-z0-9]+]]: tensor<3x3x512x512xf32>
+// CHECK: %[[W0:.*]] = stablehlo.slice %[[W]] [0:3, 0:3, 0:128, 0:512]
+// CHECK: %[[X0:.*]] = stablehlo.slice %[[X]] [0:1, 0:28, 0:28, 0:128]
+// CHECK: %[[F0:.*]] = stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<16x6x6x128x32xf32>) -> tensor<3x3x128x512xf32>
+// CHECK: %[[Y0:.*]] = stablehlo.convolution(%[[X0]], %[[F0]])
+// CHECK: %[[X1:.*]] = stablehlo.slice %[[X]] [0:1, 0:28, 0:28, 128:256]
+// CHECK: %[[Y1:.*]] = stablehlo.convolution(%[[X1]]
+// CHECK: stablehlo.add %[[Y0]], %[[Y1]]
+// CHECK-COUNT-2: stablehlo.convolution
+// CHECK-NOT: stablehlo.convolution
+// CHECK: return
+func.func @main(%x: tensor<1x28x28x512xf32>, %w: tensor<3x3x512x512xf32> {hloom.bound}) -> tensor<1x28x28x512xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x28x28x512xf32>, tensor<3x3x512x512xf32>) -> tensor<1x28x28x512xf32>
+  return %0 : tensor<1x28x28x512xf32>
+}
+
+// -----
+
 // Changed: Few channels, of which a tile of 4 x 4 outputs saves more than the transforms cost. Declined: 3 of them; features that fill half of a
 // block, of tiles of 2 x 2.
 // CHECK-LABEL: func.func @main(
