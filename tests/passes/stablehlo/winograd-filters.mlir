@@ -46,13 +46,15 @@ func.func @main(%x: tensor<1x7x7x32xf32>, %w: tensor<3x3x32x32xf32> {hloom.bound
 
 // -----
 
-// Changed: So are more of them where the larger weights of the others, which L2 does not hold, take longer than what is saved.
+// Changed: So are more of them where the larger weights of the others, which come from memory, take longer than what is saved.
 // CHECK-LABEL: func.func @main(
 // CHECK: stablehlo.custom_call @hloom.winograd_filter({{.*}}tensor<8x4x4x256x32xf32>) -> tensor<3x3x256x256xf32>
-func.func @main(%x: tensor<1x14x14x256xf32>, %w: tensor<3x3x256x256xf32> {hloom.bound}) -> tensor<1x14x14x256xf32> {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x256xf32>, tensor<3x3x256x256xf32>) -> tensor<1x14x14x256xf32>
-  return %0 : tensor<1x14x14x256xf32>
+module attributes {hloom.target = {llc_bytes = 2097152 : i64}} {
+  func.func @main(%x: tensor<1x14x14x256xf32>, %w: tensor<3x3x256x256xf32> {hloom.bound}) -> tensor<1x14x14x256xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x14x14x256xf32>, tensor<3x3x256x256xf32>) -> tensor<1x14x14x256xf32>
+    return %0 : tensor<1x14x14x256xf32>
+  }
 }
 
 // -----
