@@ -143,6 +143,20 @@ def test_strides():
     assert compiled(lambda x: x * 2)(image).is_contiguous(memory_format=torch.channels_last)
 
 
+@pytest.mark.parametrize(("order", "part"), [((0, 1, 2, 3), slice(None)), ((0, 2, 1, 3), slice(3)), ((2, 0, 1, 3), slice(None))])
+def test_strides_of_attention(order, part):
+    size = 2, 3, 5, 8
+    whole = torch.randn([size[d] for d in order]).permute([order.index(d) for d in range(4)])
+    query, key = whole[:, :, part].requires_grad_(), torch.randn(size, requires_grad=True)
+    function = torch.nn.functional.scaled_dot_product_attention
+    results, expected = compiled(function)(query, key, key), function(query, key, key)
+    same(results, expected)
+    assert results.stride() == expected.stride()
+    gradients, wanted = (torch.autograd.grad(each.sum(), (query, key)) for each in (results, expected))
+    same(gradients, wanted)
+    assert [each.stride() for each in gradients] == [each.stride() for each in wanted]
+
+
 @pytest.mark.parametrize("options", [{"dynamic": True}, {}, {"dynamic": False}])
 def test_sizes_that_change(options):
     def function(x):

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
 
 from ..torch_registry import torch_decomposition
 
@@ -27,6 +28,7 @@ def attention(
     """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients do not need.
 
     Of halves it makes products of f32. These are products of halves summed in f32, the weights rounded in between, as in torch's kernel.
+    The output lies as the query does, as the kernel's; torch's decomposition has the tokens first.
     """
     keys = heads_of(key, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
@@ -34,7 +36,7 @@ def attention(
         output = product(_weights(scores, attn_mask).to(query.dtype), heads_of(value, query)).to(query.dtype)
     else:
         output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
-    return output, scores.logsumexp(-1)
+    return _laid_like(output, query), scores.logsumexp(-1)
 
 
 @torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu_backward")
@@ -51,7 +53,10 @@ def attention_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O))."""
+    """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O)).
+
+    The gradients lie as the kernel's do, a token's heads side by side.
+    """
     keys, values = heads_of(key, query), heads_of(value, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
     weights = _weights(scores, attn_mask)
@@ -60,7 +65,15 @@ def attention_backward(
     inner, weights = inner.to(query.dtype), weights.to(query.dtype)
     of_keys = product(inner.transpose(-2, -1), query)
     of_values = product(weights.transpose(-2, -1), gradient)
-    return product(inner, keys).to(query.dtype), _of_heads(of_keys, key), _of_heads(of_values, value)
+    gradients = product(inner, keys).to(query.dtype), _of_heads(of_keys, key), _of_heads(of_values, value)
+    of_query, of_key, of_value = (each.transpose(1, 2).contiguous().transpose(1, 2) for each in gradients)
+    return of_query, of_key, of_value
+
+
+def _laid_like(x: Tensor, other: Tensor) -> Tensor:
+    """The same values in memory as torch.empty_like(other) lies."""
+    order, _ = compute_elementwise_output_logical_to_physical_perm(other)
+    return x.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
 
 
 def _scale(query: Tensor, scale: float | None) -> float:
