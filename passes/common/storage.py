@@ -107,26 +107,10 @@ class Storage:
             return self._without_units(shape)
         if self.strides == row_major(tuple(size for size in self.sizes if isinstance(size, int))):
             return replace(self, strides=row_major(shape), sizes=shape)
-        wide = [(size, stride) for size, stride in zip(self.sizes, self.strides) if size != 1]
-        strides = [0] * len(shape)
-        inside = 1  # elements of the last dim of `wide` that dims of `shape` have taken
-        for dim in reversed(range(len(shape))):
-            rest = shape[dim]
-            if rest == 1 or not wide:
-                continue
-            strides[dim] = wide[-1][1] * inside
-            while rest > 1:
-                size, stride = wide[-1]
-                if not isinstance(size, int) or stride * inside != strides[dim] * (shape[dim] // rest):
-                    raise PassFailure(f"a view of shape {shape} of {self.sizes} elements that lie {self.strides} apart")
-                step = gcd(rest, size // inside)
-                rest, inside = rest // step, inside * step
-                if step == 1:
-                    raise PassFailure(f"a view of shape {shape} of {self.sizes} elements")
-                if inside == size:
-                    wide.pop()
-                    inside = 1
-        return replace(self, strides=tuple(strides), sizes=shape)
+        strides = strides_of_view(shape, self.sizes, self.strides)
+        if strides is None:
+            raise PassFailure(f"a view of shape {shape} of {self.sizes} elements that lie {self.strides} apart")
+        return replace(self, strides=strides, sizes=shape)
 
     def _without_units(self, shape: tuple[int, ...]) -> Storage:
         """The same with other dims of one element; those that are surrounded stay."""
@@ -174,3 +158,27 @@ def stored(value: ir.Value, element: ir.Type) -> ir.Value:
         return value
     byte = storage_element(element)
     return arith.extui(ir.VectorType.get(value.type.shape, byte) if is_vector(value) else byte, value)
+
+
+def strides_of_view(shape: Sequence[int], sizes: Sequence[int | ir.Value], strides: Sequence[int]) -> tuple[int, ...] | None:
+    """How far elements of these sizes and strides lie apart under another shape; None where dims become one that do not lie in one piece."""
+    wide = [(size, stride) for size, stride in zip(sizes, strides) if size != 1]
+    found = [0] * len(shape)
+    inside = 1  # elements of the last dim of `wide` that dims of `shape` have taken
+    for dim in reversed(range(len(shape))):
+        rest = shape[dim]
+        if rest == 1 or not wide:
+            continue
+        found[dim] = wide[-1][1] * inside
+        while rest > 1:
+            size, stride = wide[-1]
+            if not isinstance(size, int) or stride * inside != found[dim] * (shape[dim] // rest):
+                return None
+            step = gcd(rest, size // inside)
+            if step == 1:
+                return None
+            rest, inside = rest // step, inside * step
+            if inside == size:
+                wide.pop()
+                inside = 1
+    return tuple(found)

@@ -32,7 +32,7 @@ from math import prod
 from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, maps_attr, read_maps, used_dims
-from ..common.edge import RESHAPES
+from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import digits_of, loops_of
 from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
 from ..common.scalars import Scalars
@@ -106,7 +106,8 @@ def _collapse_function(function: ir.Operation) -> None:
     if len(ops[-1].operands) > 1:  # results of different shapes can share tiles only along loops that all have
         between |= {access.value for nest in nests for access in nest.accesses if at_edge(access.value)}
     split = {(op.operands[0], d) for nest in nests for op in _extracts(nest.source) for d in _wide_dims(op.operands[0])}
-    split |= {(op.operands[0], d) for op in ops if op.name == "tensor.insert_slice" for d in _wide_dims(op.operands[0])}
+    inserted = [before_edge(op.operands[0], RESHAPES) for op in ops if op.name == "tensor.insert_slice"]
+    split |= {(value, d) for value in inserted for d in _wide_dims(value)}
     sweep = nests
     while _restrict(sweep, between, split):
         sweep = sweep[::-1]  # along a chain what its last op forbids reaches the first one in one sweep

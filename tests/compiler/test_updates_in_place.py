@@ -231,6 +231,22 @@ def test_donated_arguments(name, donated):
     same(jitted(*make()), function(*make()))
 
 
+UPDATES = {
+    "unit dim": lambda x: jnp.tanh(x)[:, :, None],
+    "flat": lambda x: jnp.tanh(x.reshape(48)).reshape(2, 3, 1, 8),
+    "rows": lambda x: jax.nn.softmax(x.reshape(2, 24)).reshape(2, 3, 1, 8),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_windows_of_a_cache_that_is_donated(name):
+    def function(cache, x, at):
+        return jax.lax.dynamic_update_slice(cache, UPDATES[name](x), (0, 0, at, 0))
+
+    make = lambda: (jnp.ones((2, 3, 33, 8)), jnp.arange(48.0).reshape(2, 3, 8) / 9, 31)  # noqa: E731
+    same(hloom.jit(function, donate_argnums=0, fallback=False)(*make()), function(*make()))
+
+
 def test_donation_reuses_memory_by_number_and_name():
     def step(state, x, scale=1.0):
         return {name: value + x * scale for name, value in state.items()}

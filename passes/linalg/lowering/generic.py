@@ -92,6 +92,13 @@ def build_generic(
     return op
 
 
+def copy(value: ir.Value) -> ir.Value:
+    """A generic that makes the same tensor again."""
+    shape = shape_of(value)
+    maps, loops = [identity(len(shape))] * 2, [PARALLEL] * len(shape)
+    return build_generic([value], [empty(shape, element_of(value))], maps, loops, lambda x, _: [x]).results[0]
+
+
 def resized_start(value: ir.Value, shape: Sequence[int]) -> ir.Value | None:
     """What a generic starts from, `value`, made anew with that shape: a tensor.empty or a fill; None where it is neither."""
     producer = defining_op(value)

@@ -50,12 +50,7 @@ class Lowering:
         if known is not None:
             return generic.fill(known, list(old.type.shape))
         value = self.tensor(old)
-        if not at_edge(value):
-            return value
-        rank = len(generic.shape_of(value))
-        out = generic.empty(generic.shape_of(value), generic.element_of(value))
-        maps = [generic.identity(rank)] * 2
-        return generic.build_generic([value], [out], maps, [generic.PARALLEL] * rank, lambda x, _: [x]).results[0]
+        return generic.copy(value) if at_edge(value) else value
 
     def scalar_constant(self, old: ir.Value) -> ir.Value | None:
         attribute = self.splat(old)

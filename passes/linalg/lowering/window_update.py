@@ -7,15 +7,19 @@
 
 assign-buffers names such results in `hloom.window_update`, pairs of an argument and the result that shares its buffer: what lies outside
 the window is right already. Starts that the group computes of scalars, as a loop that counts down does, are computed before its tiles.
+An update of another shape, whose loops no strides in the window follow (48 elements as 2x3x1x8 of 2x3x33x8), is read in the window's.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
+from ...common.edge import RESHAPES, before_edge
 from ...common.ops import emit_scalar, is_elementwise
 from ...common.rewriting import defining_op
 from ...common.slices import insert_slice
+from ...common.storage import row_major, strides_of_view
+from . import generic
 from .lowering import Lowering
 
 ATTRIBUTE = "hloom.window_update"
@@ -55,7 +59,11 @@ def insert_window(low: Lowering, op: ir.Operation) -> None:
     with ir.InsertionPoint(first):
         starts = [_start(low, old, whole - part) for old, whole, part in zip(olds, operand.type.shape, window)]
     offsets = [0 if start is None else start for start in starts]
-    inserted = insert_slice(low.returned(update), low.tensor(operand), offsets, window)
+    value = low.returned(update)
+    made = before_edge(value, RESHAPES)
+    if strides_of_view(generic.shape_of(made), window, row_major(operand.type.shape)) is None:
+        value = generic.copy(value)
+    inserted = insert_slice(value, low.tensor(operand), offsets, window)
     low.set(op.results[0], inserted)
 
 

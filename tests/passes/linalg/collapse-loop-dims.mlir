@@ -266,3 +266,18 @@ func.func @two_sums(%x: tensor<8x4x28x28xf32>, %m: tensor<4xf32>) -> (tensor<4x7
   } -> tensor<4x7xf32>
   return %0, %1 : tensor<4x7xf32>, tensor<4x7xf32>
 }
+
+// -----
+
+// Declined: What is inserted keeps its dims, through a view too. (Unit dims go.)
+// CHECK-LABEL: func.func private @inserted
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel"]
+// CHECK: tensor.insert_slice
+func.func private @inserted(%x: tensor<2x3x33x8xf32>, %u: tensor<2x3x8xf32>, %i: tensor<i32>) -> tensor<2x3x33x8xf32>
+    attributes {hloom.kind = "loop", hloom.inplace = array<i64: 0, 0>, hloom.window_update = array<i64: 0, 0>} {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %t = stablehlo.tanh %u : tensor<2x3x8xf32>
+  %r = stablehlo.reshape %t : (tensor<2x3x8xf32>) -> tensor<2x3x1x8xf32>
+  %0 = stablehlo.dynamic_update_slice %x, %r, %c, %c, %i, %c : (tensor<2x3x33x8xf32>, tensor<2x3x1x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x3x33x8xf32>
+  return %0 : tensor<2x3x33x8xf32>
+}

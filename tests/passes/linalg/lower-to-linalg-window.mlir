@@ -60,3 +60,36 @@ func.func private @start_of_a_tensor(%x: tensor<512xf32>, %u: tensor<8xf32>, %i:
   %0 = stablehlo.dynamic_update_slice %x, %u, %j : (tensor<512xf32>, tensor<8xf32>, tensor<i32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }
+
+// -----
+
+// The update's loops walk the window by strides, unit dims beside: inserted as it is made.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: tensor.insert_slice
+func.func private @rows(%x: tensor<2x3x33x8xf32>, %u: tensor<6x8xf32>, %i: tensor<i32>) -> tensor<2x3x33x8xf32>
+    attributes {hloom.kind = "loop", hloom.inplace = array<i64: 0, 0>, hloom.window_update = array<i64: 0, 0>} {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %t = stablehlo.tanh %u : tensor<6x8xf32>
+  %r = stablehlo.reshape %t : (tensor<6x8xf32>) -> tensor<2x3x1x8xf32>
+  %0 = stablehlo.dynamic_update_slice %x, %r, %c, %c, %i, %c : (tensor<2x3x33x8xf32>, tensor<2x3x1x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x3x33x8xf32>
+  return %0 : tensor<2x3x33x8xf32>
+}
+
+// -----
+
+// They do not: the update is read in the window's own loops.
+// CHECK-LABEL: func.func private @flat(
+// CHECK: math.tanh
+// CHECK: %[[V:.*]] = tensor.expand_shape
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%[[V]] : tensor<2x3x1x8xf32>)
+// CHECK: tensor.insert_slice %[[W]]
+func.func private @flat(%x: tensor<2x3x33x8xf32>, %u: tensor<48xf32>, %i: tensor<i32>) -> tensor<2x3x33x8xf32>
+    attributes {hloom.kind = "loop", hloom.inplace = array<i64: 0, 0>, hloom.window_update = array<i64: 0, 0>} {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %t = stablehlo.tanh %u : tensor<48xf32>
+  %r = stablehlo.reshape %t : (tensor<48xf32>) -> tensor<2x3x1x8xf32>
+  %0 = stablehlo.dynamic_update_slice %x, %r, %c, %c, %i, %c : (tensor<2x3x33x8xf32>, tensor<2x3x1x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x3x33x8xf32>
+  return %0 : tensor<2x3x33x8xf32>
+}
