@@ -3,7 +3,7 @@
 4x8xf32            zeros                    @x.npy     an array; @x.npz: one after the other
 4x8xf32=1.5        all alike                random     values that suit the type, from seed 0
 2x2xi32=1,2,3,4    each (brackets ignored)  random:7   from seed 7
-2xcomplex<f32>=1+2j,3
+2xcomplex<f32>=1+2j,3                       4x8xf32=@x.bin     its elements' bytes, row-major
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
         raise InputError(f"{text!r} is no value", remedy="write 4x8xf32=1.5, 4xf32=1,2,3,4, @file.npy, @file.npz or random:7")
     given = TensorSpec(spec.name, match["dtype"], tuple(int(size) for size in match["shape"].split("x")[:-1]))
     _require_fit(given.dtype, given.shape, spec)
+    if match["values"] and match["values"].startswith("@"):
+        return _read_elements(match["values"][1:], spec)
     words = re.sub(r"[\[\],]", " ", match["values"] or "0").split()
     try:
         if spec.dtype == "i1":
@@ -98,6 +100,24 @@ def _read_file(path: str, role: str) -> list[np.ndarray]:
         raise MissingFileError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
         raise InputError(f"{path} is no .npy or .npz file: {error}") from None
+
+
+def _read_elements(path: str, spec: TensorSpec) -> np.ndarray:
+    try:
+        given = bytearray(Path(path).read_bytes())
+    except OSError as error:
+        raise MissingFileError(f"{path} cannot be read: {error.strerror or error}") from None
+    if len(given) != spec.nbytes:
+        raise ShapeError(f"{spec.name} should have {spec.nbytes} bytes, the file has {len(given)}")
+    return np.frombuffer(given, spec.numpy_dtype).reshape(spec.shape)
+
+
+def write_value(path: str, array: np.ndarray) -> None:
+    """Writes an array as .npy, or its elements' bytes into a file called .bin. Raises OSErrors."""
+    if path.endswith(".bin"):
+        Path(path).write_bytes(np.ascontiguousarray(array).tobytes())
+    else:
+        np.save(Path(path), array)
 
 
 def _fitted(array: np.ndarray, spec: TensorSpec) -> np.ndarray:

@@ -7,8 +7,8 @@
     hloom-run model.hloom --entry=decode --input=random     one of several entries
     hloom-run mlp.mlir --input=random --simulate --check=interpreter     the kernels for a GPU, on a simulator of it
 
-Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), random, random:7.
-One --input an argument; a lone random or .npz gives all of them.
+Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), 4x8xf32=@x.bin (its
+elements' bytes), random, random:7. One --input an argument; a lone random or .npz gives all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hloom.runtime.profile import profile
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules
 from ._counters import print_counters
 from ._shapes import only, programs, wanted_shapes
-from ._values import is_artifact, read_values
+from ._values import is_artifact, read_values, write_value
 
 Arrays = Sequence[np.ndarray]
 
@@ -61,7 +61,8 @@ def _parser() -> ToolParser:
     parser.add_argument("--check", choices=["interpreter"], help="compare with StableHLO's reference interpreter")
     parser.add_argument("--rtol", type=float, help="tolerance relative to each value, instead of the type's own")
     parser.add_argument("--atol", type=float, help="absolute tolerance")
-    parser.add_argument("--output", action="append", default=[], metavar="@FILE.npy", help="where to write a result, in order; - prints it")
+    written = "where to write a result, in order: as .npy, or the bytes of its elements as .bin; - prints it"
+    parser.add_argument("--output", action="append", default=[], metavar="@FILE.npy", help=written)
     parser.add_argument("--benchmark", action="store_true", help="time calls (with --threads threads)")
     parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long to time")
     parser.add_argument(
@@ -158,7 +159,7 @@ class _Run:
                 print(np.array2string(result, separator=", "))
                 continue
             try:
-                np.save(Path(place.removeprefix("@")), result)
+                write_value(place.removeprefix("@"), result)
             except OSError as error:
                 raise ExecutionError(f"{place} cannot be written: {error.strerror}") from None
         if not (wanted or self.options.benchmark or self.options.check or self.options.expected_output):

@@ -9,7 +9,7 @@ import pytest
 from hloom.runtime.comparison import difference
 from hloom.runtime.errors import ArityError, DtypeError, ExecutionError, InputError, MissingFileError, ShapeError
 from hloom.runtime.signature import TensorSpec
-from hloom.tools._values import indices, read_values
+from hloom.tools._values import indices, read_values, write_value
 
 
 def spec(text: str, name: str = "x") -> TensorSpec:
@@ -52,6 +52,19 @@ def test_written_values(text, expected):
 def test_values_that_do_not_fit(text, error):
     with pytest.raises(error):
         read_values([text], [spec("4xf32")])
+
+
+@pytest.mark.parametrize("type_name", ["bf16", "f32", "i1", "ui8", "i64"])
+def test_bytes_of_elements(tmp_path, type_name):
+    (array,) = read_values([f"2x3x{type_name}=1,0,1,1,0,1"], [spec(f"2x3x{type_name}")])
+    path = str(tmp_path / "x.bin")
+    write_value(path, array)
+    (found,) = read_values([f"2x3x{type_name}=@{path}"], [spec(f"2x3x{type_name}")])
+    assert found.dtype == array.dtype and found.tobytes() == array.tobytes() and found.shape == array.shape
+    with pytest.raises(ShapeError, match=f"should have {2 * array.nbytes} bytes, the file has {array.nbytes}"):
+        read_values([f"4x3x{type_name}=@{path}"], [spec(f"4x3x{type_name}")])
+    with pytest.raises(MissingFileError):
+        read_values([f"2x3x{type_name}=@{path}.none"], [spec(f"2x3x{type_name}")])
 
 
 def test_integers_that_do_not_fit():
