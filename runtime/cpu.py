@@ -5,6 +5,7 @@ A call takes a *frame* (such an array with its own arena) from those the entry k
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import sys
@@ -201,6 +202,12 @@ class CpuDevice:
         return entry, list(main.fixed), arguments, list(main.results), main.arena
 
     # Bound values.
+
+    def another(self) -> CpuDevice:
+        """The same code, for other bound values beside these."""
+        device = copy.copy(self)
+        device._kept, device._main = {}, None
+        return device
 
     def bind(self, arrays: Mapping[int, Any]) -> None:
         program = self.program

@@ -7,6 +7,7 @@ cpu.py, cuda/device.py, or one that the caller gives (the simulator).
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -117,6 +118,16 @@ class Executable:
         if self._state is not None:
             self._state.bind(arrays)
         self._ready = True
+
+    def another(self) -> Executable | None:
+        """The same code with nothing bound, for other values beside these. None on a GPU, whose code is loaded with its memory, and for a
+        program that keeps a state."""
+        device = getattr(self.device, "another", None)
+        if device is None or self._state is not None:
+            return None
+        made = copy.copy(self)
+        made.device, made._ready = device(), False
+        return made
 
     @property
     def state(self) -> dict[str, np.ndarray]:

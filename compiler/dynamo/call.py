@@ -138,11 +138,10 @@ class Call(Code):
 
     def __call__(self, *operands: Any) -> list[Any]:
         given = unboxed(operands)
-        if self.weights is not None:
-            self.weights.bind(given)
+        exe = self.exe if self.weights is None else self.weights.bind(given)
         if self.seed is not None:
             self.seed(int(torch.empty((), dtype=torch.int64).random_()))
-        made = self.exe.flat([given[index] for index in self.taken]) if self.exe is not None else []
+        made = exe.flat([given[index] for index in self.taken]) if exe is not None else []
         if self.is_plain:
             return made
         place = {PASSED: given, MADE: made}

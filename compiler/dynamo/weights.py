@@ -7,6 +7,7 @@ False}` gives the weights at each call.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from ..frontends.torch_arrays import as_array
 
 _BYTES = 16
 """Of each tensor, that are compared at a call."""
+_MOST = 256
+"""Sets of operands that are bound at once."""
 
 
 def static_operands() -> list[int]:
@@ -30,28 +33,70 @@ def static_operands() -> list[int]:
 
 
 class Weights:
-    """The bound values of an executable: constants of the graph, and operands by their places."""
+    """The bound values of an executable: constants of the graph, and operands by their places.
+
+    Layers that are alike share a graph, and take turns at it. Each has an executable of its own over the same code, where the program can
+    be bound twice, until its tensors go or lie elsewhere.
+    """
 
     def __init__(self, exe: Executable, constants: dict[int, np.ndarray], operands: dict[int, int]):
         """`operands`: the argument of the program that each operand of the graph is."""
         self.exe = exe
         self.constants = constants
         self.operands = operands
+        self.sets: dict[tuple[int, ...], _Set] = {}
+        """By the tensors' addresses, the one that was called last at the end."""
+        self.last: _Set | None = None
+
+    def bind(self, given: Sequence[Any]) -> Executable:
+        """The executable that the operands of a call are bound to; binds it if any differs from those of its last call."""
+        tensors = [given[index] for index in self.operands]
+        now = [(tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors]
+        last = self.last
+        if last is not None and last.holds(now):
+            return last.exe
+        addresses = tuple(address for address, _ in now)
+        found = self.sets.pop(addresses, None) or _Set(self._unbound())
+        self.sets[addresses] = self.last = found
+        if not found.holds(now):
+            arrays = [as_array(tensor) for tensor in tensors]
+            found.exe.bind({**self.constants, **dict(zip(self.operands.values(), arrays))})
+            found.remember(now, tensors, arrays)
+        return found.exe
+
+    def _unbound(self) -> Executable:
+        """An executable for tensors that none has yet: that of a set which is gone, a further one, or that of the set longest not called."""
+        gone = [addresses for addresses, each in self.sets.items() if each.is_gone()]
+        free = [self.sets.pop(addresses).exe for addresses in gone]
+        if not self.sets:
+            return self.exe
+        another = free[0] if free else self.exe.another() if len(self.sets) < _MOST else None
+        return another if another is not None else self.sets.pop(next(iter(self.sets))).exe
+
+
+class _Set:
+    """An executable, and what the tensors were that it is bound to."""
+
+    def __init__(self, exe: Executable):
+        self.exe = exe
         self.known: list[tuple[int, int]] | None = None
+        self.tensors: list[weakref.ref[torch.Tensor]] = []
         self.samples: list[np.ndarray] = []
         self.bytes = b""
 
-    def bind(self, given: Sequence[Any]) -> None:
-        """Binds the operands of a call if any differs from those of the last one."""
-        tensors = [given[index] for index in self.operands]
-        now = [(tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors]
-        if now == self.known and (not self.samples or np.concatenate(self.samples).tobytes() == self.bytes):
-            return
-        arrays = [as_array(tensor) for tensor in tensors]
-        self.exe.bind({**self.constants, **dict(zip(self.operands.values(), arrays))})
+    def holds(self, now: list[tuple[int, int]]) -> bool:
+        return now == self.known and (not self.samples or np.concatenate(self.samples).tobytes() == self.bytes)
+
+    def remember(self, now: list[tuple[int, int]], tensors: Sequence[torch.Tensor], arrays: Sequence[np.ndarray]) -> None:
         self.known = now
+        self.tensors = [weakref.ref(tensor) for tensor in tensors]
         self.samples = [_sample(array) for array, tensor in zip(arrays, tensors) if _shares(array, tensor)]
         self.bytes = np.concatenate(self.samples).tobytes() if self.samples else b""
+
+    def is_gone(self) -> bool:
+        """Whether a tensor is not there any more, or has other memory: nobody can ask for this set again."""
+        there = [tensor() for tensor in self.tensors]
+        return any(tensor is None or tensor.data_ptr() != address for tensor, (address, _) in zip(there, self.known or []))
 
 
 def _sample(array: np.ndarray) -> np.ndarray:

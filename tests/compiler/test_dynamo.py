@@ -12,6 +12,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
+from hloom.runtime.executable import Executable  # noqa: E402
+
 F = torch.nn.functional
 
 
@@ -141,6 +143,32 @@ def test_strides():
     assert [result.stride() for result in results] == [value.stride() for value in expected]
     image = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
     assert compiled(lambda x: x * 2)(image).is_contiguous(memory_format=torch.channels_last)
+
+
+def test_layers_that_share_a_graph_are_each_bound_once(monkeypatch):
+    bound = []
+    bind = Executable.bind
+    monkeypatch.setattr(Executable, "bind", lambda exe, values: (bound.append(exe), bind(exe, values))[1])
+    layers = [nn.Linear(16, 16) for _ in range(3)]
+    fast = [torch.compile(layer, backend="hloom") for layer in layers]
+    x = torch.randn(4, 16)
+
+    def check():
+        for one, other in zip(fast, layers):
+            same(one(x), other(x))
+
+    with torch.no_grad():
+        check()
+        check()
+        assert len(bound) == len(set(map(id, bound))) == 3
+        layers[1].weight.mul_(2)  # bound again, the others not
+        check()
+        check()
+        assert len(bound) == 4 and bound[3] is bound[1]
+        layers[1].weight.data = torch.randn(16, 16)  # its memory is free for others
+        check()
+        check()
+        assert len(bound) == 5 and bound[4] is bound[1]
 
 
 @pytest.mark.parametrize(("order", "part"), [((0, 1, 2, 3), slice(None)), ((0, 2, 1, 3), slice(3)), ((2, 0, 1, 3), slice(None))])
