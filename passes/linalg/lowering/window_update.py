@@ -44,11 +44,17 @@ def window_updates(function: ir.Operation) -> list[ir.Operation]:
 
 def _is_known(start: ir.Value) -> bool:
     """Whether it is an argument, a constant, or whole numbers computed of such."""
-    op = defining_op(start)
-    if op is None or op.name == "stablehlo.constant":
-        return True
-    whole = isinstance(start.type.element_type, ir.IntegerType)
-    return whole and not start.type.shape and is_elementwise(op) and all(map(_is_known, op.operands))
+    waiting, seen = [start], {start}
+    while waiting:
+        value = waiting.pop()
+        op = defining_op(value)
+        if op is None or op.name == "stablehlo.constant":
+            continue
+        if not isinstance(value.type.element_type, ir.IntegerType) or value.type.shape or not is_elementwise(op):
+            return False
+        waiting += [operand for operand in op.operands if operand not in seen]
+        seen.update(op.operands)
+    return True
 
 
 def insert_window(low: Lowering, op: ir.Operation) -> None:
@@ -57,7 +63,8 @@ def insert_window(low: Lowering, op: ir.Operation) -> None:
     window = list(update.type.shape)
     first = next(o.operation for o in op.block.operations if o.operation.name.startswith("stablehlo."))
     with ir.InsertionPoint(first):
-        starts = [_start(low, old, whole - part) for old, whole, part in zip(olds, operand.type.shape, window)]
+        known: dict[ir.Value, ir.Value] = {}
+        starts = [_start(low, old, whole - part, known) for old, whole, part in zip(olds, operand.type.shape, window)]
     offsets = [0 if start is None else start for start in starts]
     value = low.returned(update)
     made = before_edge(value, RESHAPES)
@@ -67,18 +74,21 @@ def insert_window(low: Lowering, op: ir.Operation) -> None:
     low.set(op.results[0], inserted)
 
 
-def _start(low: Lowering, old: ir.Value, limit: int) -> ir.Value | None:
+def _start(low: Lowering, old: ir.Value, limit: int, known: dict[ir.Value, ir.Value]) -> ir.Value | None:
     """The clamped start index, emitted at the insertion point; None where only 0 is left."""
     if not limit:
         return None
-    return low.scalars.clamp_index(low.scalars.to_index(_scalar(low, old), old.type.element_type), 0, limit)
+    return low.scalars.clamp_index(low.scalars.to_index(_scalar(low, old, known), old.type.element_type), 0, limit)
 
 
-def _scalar(low: Lowering, old: ir.Value) -> ir.Value:
-    """The number that `old`, of rank 0, holds, emitted at the insertion point."""
-    known, op = low.scalar_constant(old), defining_op(old)
-    if known is not None:
-        return known
-    if op is None:
-        return low.scalars.extract(low.tensor(old), [])
-    return emit_scalar(low.scalars, op, [_scalar(low, value) for value in op.operands])
+def _scalar(low: Lowering, old: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
+    """The number that `old`, of rank 0, holds, emitted at the insertion point. `known`: those that were emitted there."""
+    if old not in known:
+        constant, op = low.scalar_constant(old), defining_op(old)
+        if constant is not None:
+            known[old] = constant
+        elif op is None:
+            known[old] = low.scalars.extract(low.tensor(old), [])
+        else:
+            known[old] = emit_scalar(low.scalars, op, [_scalar(low, value, known) for value in op.operands])
+    return known[old]

@@ -41,6 +41,8 @@ class LanesBody(ScalarBody):
         self.places = Places(lanes)
         self.decided: dict[ir.Value, bool] = {}
         """Conditions that are known."""
+        self.loaded: dict[ir.Value, bool] = {}
+        """Numbers of which is known whether they are in memory, or made of one that is."""
 
     def outside(self, value: ir.Value) -> Rep:
         return self.captured(value)
@@ -48,9 +50,15 @@ class LanesBody(ScalarBody):
     def extract(self, tensor: ir.Value, indices: list[Rep]) -> ir.Value:
         """Where rows are found by what is in memory, what lies ahead of one's end is a row that nobody asks for: it is not prefetched."""
         storage = self.captured(tensor)
-        rows = [stride for index, stride in zip(indices, storage.strides) if any(map(_is_loaded, LinearIndex.of(index).terms))]
+        rows = [stride for index, stride in zip(indices, storage.strides) if any(map(self._is_loaded, LinearIndex.of(index).terms))]
         short = bool(rows) and min(rows) < _LONG_ROW * abs(storage.ahead)
         return self.read(replace(storage, ahead=0) if short else storage, indices)
+
+    def _is_loaded(self, value: ir.Value) -> bool:
+        if value not in self.loaded:
+            op = defining_op(value)
+            self.loaded[value] = op is not None and (op.name == "memref.load" or any(map(self._is_loaded, op.operands)))
+        return self.loaded[value]
 
     def values(self, operands: Sequence[Rep]) -> list[ir.Value]:
         if any(o.lanes if isinstance(o, LinearIndex) else is_vector(o) for o in operands):
@@ -173,9 +181,3 @@ class LanesBody(ScalarBody):
         found = if_else(taken, [r.type if same else self.lanes.type(r.type) for r in op.results], then, lambda: side(else_block))
         self.reps = before
         return found
-
-
-def _is_loaded(value: ir.Value) -> bool:
-    """Whether a number is in memory, or made of one that is."""
-    op = defining_op(value)
-    return op is not None and (op.name == "memref.load" or any(map(_is_loaded, op.operands)))
