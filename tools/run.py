@@ -7,8 +7,8 @@
     hloom-run model.hloom --entry=decode --input=random     one of several entries
     hloom-run mlp.mlir --input=random --simulate --check=interpreter     the kernels for a GPU, on a simulator of it
 
-Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one after the other, or its in0…/out0…), 4x8xf32=@x.bin (its
-elements' bytes), random, random:7. One --input an argument; a lone random or .npz gives all of them.
+Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one by one, or its in0…/out0…), 4x8xf32=@x.bin (the
+bytes of its elements), random, random:7. One --input an argument; a lone random or .npz gives all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np

@@ -65,7 +65,7 @@ class Weights:
         return found.exe
 
     def _unbound(self) -> Executable:
-        """An executable for tensors that none has yet: that of a set which is gone, a further one, or that of the set longest not called."""
+        """An executable for tensors that none has yet: of a set that is gone, a further one, or of the set longest not called."""
         gone = [addresses for addresses, each in self.sets.items() if each.is_gone()]
         free = [self.sets.pop(addresses).exe for addresses in gone]
         if not self.sets:

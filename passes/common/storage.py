@@ -161,7 +161,7 @@ def stored(value: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def strides_of_view(shape: Sequence[int], sizes: Sequence[int | ir.Value], strides: Sequence[int]) -> tuple[int, ...] | None:
-    """How far elements of these sizes and strides lie apart under another shape; None where dims become one that do not lie in one piece."""
+    """The strides of such elements under another shape; None where dims that become one do not lie in one piece."""
     wide = [(size, stride) for size, stride in zip(sizes, strides) if size != 1]
     found = [0] * len(shape)
     inside = 1  # elements of the last dim of `wide` that dims of `shape` have taken

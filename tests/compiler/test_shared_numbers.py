@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("jax")
 
-import jax.numpy as jnp  # noqa: E402
-from jax.lax import dynamic_update_slice  # noqa: E402
+import jax.numpy as jnp
+from jax.lax import dynamic_update_slice
 
-import hloom  # noqa: E402
+import hloom
 
 STEPS = 60
 
