@@ -126,6 +126,22 @@ def test_slices_that_are_written_to() -> None:
     check(function, real(5, 7), real(2, 7))
 
 
+def test_a_transposed_view_that_is_written_to() -> None:
+    """The view keeps its order in memory, or it would be no view of what is behind it any more."""
+
+    def function(x):
+        o = x.new_zeros(8, 4, 4, 9)
+        o[:, :-1, :, 4:] = x
+        view = o.view(2, 4, 16, 9).transpose(2, 1)
+        view[:, :4, :, :5] = torch.full_like(view[:, :4, :, :5], 3)
+        return view
+
+    x = torch.arange(480.0).reshape(8, 3, 4, 5)
+    found = torch.compile(function, backend="hloom", fullgraph=True)(x)
+    torch.testing.assert_close(found, function(x))
+    assert found.stride() == function(x).stride()
+
+
 def test_norms() -> None:
     x = real(4, 6, 5)
 

@@ -28,7 +28,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @torch_decomposition("aten.slice_scatter")
 def slice_scatter(x: Tensor, source: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """What stands before, the source, what stands behind. Torch-mlir's scatter of indices takes all memory where there are many."""
+    """What stands before, the source, what stands behind, in x's order in memory: what is written to may be a transposed view. Torch-mlir's
+    scatter of indices takes all memory where there are many."""
+    dims = range(x.ndim)
+    order = sorted(dims, key=lambda each: -x.stride(each))
+    if order != list(dims):
+        back = sorted(dims, key=order.__getitem__)
+        return slice_scatter(x.permute(order), source.permute(order), order.index(dim % x.ndim), start, end, step).permute(back)
     first = slice(start, end).indices(x.shape[dim])[0]
     behind = first + source.shape[dim]
     if step != 1:
