@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import ctypes
-import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from .artifact import Buffer
 from .bounds import REPORT
 from .custom_calls import SYMBOL, addresses, checked, is_registered
 from .errors import ArityError
+from .lazy import lazy
 from .library import profile_events
 from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
@@ -97,11 +97,11 @@ class CpuDevice:
 
     # Calling.
 
-    @functools.cached_property
+    @lazy
     def _torch_addresses(self) -> TorchAddresses:
         return TorchAddresses(self.signature.inputs)
 
-    @functools.cached_property
+    @lazy
     def _torch_factories(self) -> list[Callable[[], tuple[Any, int]]]:
         return [torch_factory(spec, large) for spec, large in zip(self.signature.outputs, self._factories)]
 

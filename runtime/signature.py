@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .dtypes import numpy_dtype, stored_dtype
+from .lazy import lazy
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class TensorSpec:
     shape: tuple[int, ...]
     order: tuple[int, ...] = ()
 
-    @cached_property
+    @lazy
     def numpy_dtype(self) -> np.dtype:
         return numpy_dtype(self.dtype)
 
@@ -31,7 +31,7 @@ class TensorSpec:
     def stored_dtype(self) -> np.dtype:
         return stored_dtype(self.dtype)
 
-    @cached_property
+    @lazy
     def nbytes(self) -> int:
         return math.prod(self.shape) * self.numpy_dtype.itemsize
 

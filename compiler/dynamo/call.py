@@ -6,7 +6,6 @@ torch's cache, aotautograd/…           AOTAutograd's work, with the keys of it
 
 from __future__ import annotations
 
-import functools
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from torch._inductor.output_code import OutputCode
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable
+from hloom.runtime.lazy import lazy
 from hloom.runtime.program import GENERATOR
 from hloom.runtime.programs import listed
 
@@ -72,7 +72,7 @@ class Code(OutputCode):
 class KeptCode(Code):
     """Code that was read from torch's cache: its program is in hloom's, or is not any more."""
 
-    @functools.cached_property
+    @lazy
     def call(self) -> Call | None:
         return kept_call(self.key)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from torch_mlir import ir
@@ -11,6 +11,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 from hloom.passes.common.rewriting import walk
 from hloom.passes.gpu.contraction.tma import box_of
+from hloom.runtime.lazy import lazy
 
 from .counters import Counters
 from .errors import SimulationError
@@ -22,7 +23,7 @@ from .tma import MappedTensor
 class PtxKernels(Kernels):
     """Launches what LLVM emits for the kernels; what is known of their arguments is still read from the module."""
 
-    @cached_property
+    @lazy
     def code(self) -> Module:
         from ..cuda.ptx import emit_ptx  # LLVM is needed for machine code alone
 

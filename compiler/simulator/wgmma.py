@@ -13,10 +13,11 @@ Products are computed when they are waited for, from what is in shared memory th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from hloom.runtime.lazy import lazy
 
 from .batch import Batch
 from .lockstep import WARP
@@ -52,7 +53,7 @@ class _Operand:
     def values(self) -> np.ndarray:
         return self.memory.buffer.view(self.dtype)[self.addresses]
 
-    @cached_property
+    @lazy
     def units(self) -> np.ndarray:
         assert self.memory.log is not None
         return self.addresses * np.dtype(self.dtype).itemsize // self.memory.log.unit

@@ -8,7 +8,6 @@ of the host go in or come out.
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..artifact import Buffer
 from ..errors import ArityError, CudaError, DamagedFileError
+from ..lazy import lazy
 from ..program import LoadedProgram, Slot
 from ..signature import TensorSpec
 from ..tensors import TO_KIND, TorchAddresses, refuse_overlap
@@ -210,7 +210,7 @@ class CudaDevice:
 
     # Calling.
 
-    @functools.cached_property
+    @lazy
     def _torch_addresses(self) -> tuple[TorchAddresses, TorchAddresses]:
         signature, index = self.program.signature, self._driver.index
         return TorchAddresses(signature.inputs, index), TorchAddresses(signature.outputs, index)

@@ -7,11 +7,11 @@ execute     while a graph is recorded: enqueues its work
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..lazy import lazy
 from ..thunks import Slice, Thunk, ThunkKind, kind_of
 from .conditions import Conditions
 from .libraries import Libraries
@@ -57,7 +57,7 @@ class Context:
     counters: int
     zeros: int = 0
 
-    @functools.cached_property
+    @lazy
     def conditions(self) -> Conditions:
         return Conditions(self.driver)
 

@@ -16,7 +16,8 @@ from hloom.compiler.passmanager import Step
 from hloom.passes.common.rewriting import top_level
 from hloom.passes.llvm import share_kernels
 
-DEPTHS = (64, 96, 128, 160)
+DEPTHS = (128, 160, 192, 224)
+"""Of panels that the first cache does not hold: those that it does are prefetched into it, by kernels of their own."""
 
 
 def products(depths: Sequence[int]) -> str:

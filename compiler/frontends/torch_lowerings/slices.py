@@ -31,7 +31,7 @@ def slice_scatter(x: Tensor, source: Tensor, dim: int = 0, start: int | None = N
     """What stands before, the source, what stands behind, in x's order in memory: what is written to may be a transposed view. Torch-mlir's
     scatter of indices takes all memory where there are many."""
     dims = range(x.ndim)
-    order = sorted(dims, key=lambda each: -x.stride(each))
+    order = sorted(dims, key=lambda each: -x.stride()[each])
     if order != list(dims):
         back = sorted(dims, key=order.__getitem__)
         return slice_scatter(x.permute(order), source.permute(order), order.index(dim % x.ndim), start, end, step).permute(back)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from hloom.runtime.lazy import lazy
 
 from .. import atomics
 from ..floats import maximum, minimum
@@ -149,7 +150,7 @@ class Threads(Spaces):
         self.whole_warps(mask, "elect.sync", at)
         return np.uint32(0), self.lane == 0
 
-    @cached_property
+    @lazy
     def mbarriers(self) -> Any:
         from .mbarriers import Mbarriers
 

@@ -15,10 +15,10 @@ With branches alone, 32 images in bf16, an H200 took 37 us for 7 x 7 over 56 x 5
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 from hloom.dialects.target import TargetView
+from hloom.runtime.lazy import lazy
 
 _SCHEDULERS = 4
 _LINE, _SECTORS = 128, 64
@@ -97,7 +97,7 @@ class WindowSchedule:
         rows, cols, channels = self.counts
         return self.windows.others * rows * cols * channels
 
-    @cached_property
+    @lazy
     def block(self) -> tuple[int, int]:
         """(lines, channels) of a block, about: all columns of so many threads along the rows and channels."""
         rows, cols, channels = self.counts
@@ -119,7 +119,7 @@ class WindowSchedule:
         weights = of.taps[1] * min(again, of.taps[0]) * (word if packed else self.vector)
         return self.rows * self.cols * self.vector + elements + weights + _HELD
 
-    @cached_property
+    @lazy
     def clocks(self) -> int:
         """From the kernel's begin to its end."""
         of = self.windows

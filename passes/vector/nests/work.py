@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from torch_mlir import ir
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
+from hloom.runtime.lazy import lazy
 
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op
@@ -43,7 +43,7 @@ class Work:
     forward: dict[int, ir.Value] = field(default_factory=dict)
     block: ir.Block | None = None
 
-    @cached_property
+    @lazy
     def code(self) -> Code:
         """The body, which an op that only copies has not."""
         assert self.block is not None
