@@ -7,6 +7,8 @@ from typing import Any
 
 from torch_mlir import ir
 
+from hloom.dialects._support import numbers_of
+
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 """Marks an extent of a type, or a static offset or size of a slice, that an operand gives instead."""
 
@@ -245,11 +247,6 @@ def keyword(op: ir.Operation, name: str) -> str:
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     """All attributes of `op` by name."""
     return {name: op.attributes[name] for name in op.attributes}
-
-
-def numbers_of(array: ir.DenseI64ArrayAttr | ir.DenseI32ArrayAttr) -> list[int]:
-    """The values of an array attribute. As the bindings' own iterator ends by an exception, it takes five times as long."""
-    return [array[i] for i in range(len(array))]
 
 
 def integers(op: ir.Operation, name: str, default: Sequence[int] = ()) -> list[int]:

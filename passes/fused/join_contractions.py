@@ -29,27 +29,25 @@ that are no maximum and a sum which can be rescaled (chains/online.py), what is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from hloom.dialects.storage import byte_size
-from hloom.dialects.target import TargetView, target_of
+from hloom.dialects.target import target_of
 
 from ..common.attention import ONLINE
 from ..common.contraction import LIVE
-from ..common.rewriting import erase_unused, i64_array, i64_attr, integer, walk
+from ..common.rewriting import erase_unused, i64_array, integer, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
 from .chains.bodies import call_in_place, function_of, named
-from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of, returned
+from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of
 from .chains.masks import Masks, share_of
 from .chains.moves import fold_moves, made_of_indices, moves_around
 from .chains.on_gpu import obstacle as on_gpu_obstacle
 from .chains.on_gpu import price, unknown_op
 from .chains.online import apply, online
+from .chains.price import figures_of, priced
 from .planner.codes import Code, DecisionCode
-from .planner.cost import EXPOSED, SECOND
 from .planner.decisions import Notes
 from .planner.policy import APART, Choice, policy_of
 
@@ -128,7 +126,7 @@ class _Joiner:
         parts = [self.groups[callee(call)] for call in chain.calls]
         if self.on_gpu:
             refusal = _made_online(function, second)
-            after = _priced(function, price(function, parts, chain, self.target, share))
+            after = priced(function, price(function, parts, chain, self.target, share))
             if refusal is None and before - after < self.target.min_gain_ps:
                 refusal = Code.NO_GAIN, f"one kernel takes {after} ps, those of today {before} ps"
             if refusal is not None:
@@ -136,7 +134,7 @@ class _Joiner:
                 return refusal[0], names, refusal[1], edge
         else:
             _divide_results(function, second)
-            after = _figures(function, [self.groups[name] for name in names], self.target, share)
+            after = priced(function, figures_of(function, [self.groups[name] for name in names], self.target, share))
         name = named(self.module, function, self.made, "attention")  # after which an equal function is gone
         if calls[-1] != chain.calls[-1]:
             self.waiting.remove(calls[-1])
@@ -189,25 +187,3 @@ def _divide_results(function: ir.Operation, second: ir.Operation) -> None:
     found = online(function, second) if count_of(second.operands[0]) > count_of(second.results[0]) else None
     if found is not None:
         apply(found)
-
-
-def _figures(function: ir.Operation, parts: Sequence[ir.Operation], target: TargetView, share: float) -> int:
-    """Sets what the group is priced at, and returns its time: the arithmetic of the parts, what it reads and writes."""
-    block = function.regions[0].blocks[0]
-    moved = sum(byte_size(v.type) for v in (*block.arguments, *returned(function).operands))
-    flops = [round(share * integer(each, "hloom.flops")) for each in parts]  # of the contractions and the rows between last
-    element = str(ir.RankedTensorType(walk(function, "stablehlo.dot_general")[0].operands[0].type).element_type)
-    rate = max(1, target.peak_flops(element))
-    *others, first, rows, second = flops
-    arithmetic = (first + second) * SECOND // rate + (rows + sum(others)) * SECOND // target.f32_flops
-    memory = moved * SECOND // target.llc_bytes_per_second
-    cost = target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED
-    return _priced(function, (cost, moved, sum(flops)))
-
-
-def _priced(function: ir.Operation, figures: tuple[int, int, int]) -> int:
-    """Writes a group's time, bytes and flops at it, and returns the time."""
-    function.attributes["hloom.kind"] = ir.StringAttr.get("matmul")
-    for key, figure in zip(("cost_ps", "bytes", "flops"), figures):
-        function.attributes[f"hloom.{key}"] = i64_attr(figure)
-    return figures[0]

@@ -34,16 +34,16 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import LIVE, ROW_LOOP
-from ..common.rewriting import defining_op, element_of, i64_array, i64_attr, integer, kind_of, walk
+from ..common.rewriting import defining_op, element_of, i64_array, integer, kind_of, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
-from .chains.chain import callee, groups_of, returned
+from .chains.chain import callee, groups_of
 from .chains.masks import Masks, share_of
+from .chains.price import figures_of, priced
 from .chains.rows import Rows, rows_of, summed_dimensions
 from .chains.split_dims import split_dims
 from .planner.codes import Code, DecisionCode
-from .planner.cost import EXPOSED, SECOND
 from .planner.decisions import Notes
 from .planner.policy import APART, policy_of
 
@@ -139,7 +139,10 @@ class _Joiner:
             reason += f"; columns from row + {ahead} on are masked, and left out"
             share = share_of(rows.rows, rows.columns, ahead)
         parts = [self.groups[name] for name in names]
-        before, after = sum(integer(part, "hloom.cost_ps") for part in parts), self._priced(function, parts, share)
+        before, after = (
+            sum(integer(part, "hloom.cost_ps") for part in parts),
+            priced(function, figures_of(function, parts, self.target, share)),
+        )
         outside = {*region.operands, *region.results}
         saved = sum(2 * byte_size(v.type) for call in region.calls for v in call.results if v not in outside)
         name = named(self.module, function, self.made, "row_blocks")
@@ -198,18 +201,3 @@ class _Joiner:
         if kept > target.tile_bytes // 2:
             return Code.ROW_TOO_LARGE, f"{kept} bytes of {_LEAST_ROWS} rows do not stay in the cache"
         return None
-
-    def _priced(self, function: ir.Operation, parts: Sequence[ir.Operation], share: float) -> int:
-        """Sets what the group is priced at, and returns its time: the arithmetic of the parts, what it reads and writes."""
-        block, target = function.regions[0].blocks[0], self.target
-        moved = sum(byte_size(v.type) for v in (*block.arguments, *returned(function).operands))
-        flops = [round(share * integer(part, "hloom.flops")) for part in parts]
-        rate = max(1, target.peak_flops(str(element_of(walk(function, "stablehlo.dot_general")[0].operands[0]))))
-        products = sum(n for n, part in zip(flops, parts) if kind_of(part) == "matmul")
-        arithmetic = products * SECOND // rate + (sum(flops) - products) * SECOND // target.f32_flops
-        memory = moved * SECOND // target.llc_bytes_per_second
-        cost = target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED
-        function.attributes["hloom.kind"] = ir.StringAttr.get("matmul")
-        for key, figure in (("cost_ps", cost), ("bytes", moved), ("flops", sum(flops))):
-            function.attributes[f"hloom.{key}"] = i64_attr(figure)
-        return cost

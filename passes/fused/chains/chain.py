@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.rewriting import defining_op, functions, integers, is_block_argument, kind_of, ops_in, symbol_name, walk
 from ..planner.codes import Code, DecisionCode
 
-_CONTRACTIONS, _ROWS, _ELEMENTWISE = ("matmul", "library"), "multi_reduce", "loop"
+CONTRACTION_KINDS, _ROWS, _ELEMENTWISE = ("matmul", "library"), "multi_reduce", "loop"
 _LEAST_ROWS = 8
 """Fewer rows read their matrices from memory once: there is nothing to keep in a cache for them."""
 _KEPT = 3
@@ -113,7 +113,7 @@ def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
 def _contraction(call: ir.Operation, groups: Groups) -> ir.Operation | None:
     """The contraction of the group that is called, if it has one."""
     function = groups.get(callee(call))
-    if function is None or kind_of(function) not in _CONTRACTIONS:
+    if function is None or kind_of(function) not in CONTRACTION_KINDS:
         return None
     found = walk(function, "stablehlo.dot_general")
     return found[0] if len(found) == 1 else None

@@ -9,7 +9,6 @@ from math import prod
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView
 
 from ...common.attention import BLOCK_ROWS, FIRST_CAPABILITY, WIDEST
@@ -17,9 +16,10 @@ from ...common.ops import Kind
 from ...common.rewriting import element_of, integer, ops_in
 from ...stablehlo.support.build import shape_of
 from ..planner.codes import Code, DecisionCode
-from ..planner.cost import EXPOSED, SECOND
+from ..planner.cost import SECOND, kernel_ps
 from ..planner.library import GENERATED_PERCENT
-from .chain import Chain, dimensions, returned
+from .chain import Chain, dimensions
+from .price import Figures, bytes_moved
 
 _LEAST_ROWS = 16
 EVALUATED = frozenset(
@@ -55,9 +55,9 @@ def unknown_op(function: ir.Operation) -> str | None:
     return next((op.name for op in ops if op.name.removeprefix("stablehlo.") not in EVALUATED), None)
 
 
-def price(function: ir.Operation, parts: list[ir.Operation], chain: Chain, target: TargetView, share: float) -> tuple[int, int, int]:
+def price(function: ir.Operation, parts: list[ir.Operation], chain: Chain, target: TargetView, share: float) -> Figures:
     """(time, bytes, flops) of the kernel: as a contraction's, and not faster than the blocks that there are."""
-    moved = sum(byte_size(v.type) for v in (*function.regions[0].blocks[0].arguments, *returned(function).operands))
+    moved = bytes_moved(function)
     flops = [round(share * integer(each, "hloom.flops")) for each in parts]
     rate = max(1, target.peak_flops(str(element_of(chain.first.operands[0]))))
     multiplied = (flops[0] + flops[2]) * SECOND * 100 // (rate * GENERATED_PERCENT[Kind.MATMUL])
@@ -67,7 +67,7 @@ def price(function: ir.Operation, parts: list[ir.Operation], chain: Chain, targe
     idle = max(1.0, target.multiprocessors / max(1, blocks))
     arithmetic = round(idle * (multiplied + flops[1] * SECOND // target.f32_flops))
     memory = moved * SECOND // target.llc_bytes_per_second
-    return target.launch_ps + max(arithmetic, memory) + min(arithmetic, memory) // EXPOSED, moved, sum(flops)
+    return kernel_ps(memory, arithmetic, target), moved, sum(flops)
 
 
 def _depth(chain: Chain) -> int:

@@ -16,7 +16,19 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.ops import is_elementwise
-from ...common.rewriting import attributes_of, create, element_of, erase_unused, i64_array, i64_attr, integer, integers, ops_in, value_of
+from ...common.rewriting import (
+    attributes_of,
+    clone_with,
+    create,
+    element_of,
+    erase_unused,
+    i64_array,
+    i64_attr,
+    integer,
+    integers,
+    ops_in,
+    value_of,
+)
 from ...stablehlo.support import build
 from ...stablehlo.support.constants import splat_attribute
 from .chain import dimensions
@@ -88,10 +100,7 @@ class _Split:
             self.new[op.results[0]] = self._reshaped(self.new[op.operands[0]], self._shape(op.results[0]))
             return True
         if all(self._shape(v) == build.shape_of(v) for v in values):
-            clone = op.clone()
-            for number, operand in enumerate(op.operands):
-                clone.operands[number] = self.new[operand]
-            self.new.update(zip(op.results, clone.results))
+            clone_with(op, self.new)
             return True
         rule = _elementwise if is_elementwise(op) else _RULES.get(op.name.removeprefix("stablehlo."))
         return rule is not None and rule(self, op)
@@ -110,13 +119,10 @@ def copy_region(source: ir.Region, target: ir.Region) -> None:
     """A copy of a region of one block, which reads nothing outside."""
     old = source.blocks[0]
     block = target.blocks.append(*[a.type for a in old.arguments])
-    mapping = dict(zip(old.arguments, block.arguments))
+    mapping: dict[ir.Value, ir.Value] = dict(zip(old.arguments, block.arguments))
     with ir.InsertionPoint(block):
         for op in ops_in(old):
-            clone = op.clone()
-            for number, operand in enumerate(op.operands):
-                clone.operands[number] = mapping[operand]
-            mapping.update(zip(op.results, clone.results))
+            clone_with(op, mapping)
 
 
 def _elementwise(split: _Split, op: ir.Operation) -> bool:

@@ -36,6 +36,11 @@ def is_large(group: Group) -> bool:
     return len(group.reads) + len(group.body) + len(group.results) > EXACT
 
 
+def kernel_ps(memory: int, arithmetic: int, target: TargetView) -> int:
+    """The time of a kernel whose memory and arithmetic take so long: most of the lesser is hidden behind the larger."""
+    return target.launch_ps + max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
+
+
 class CostModel:
     """Prices on one target; times are integers, in picoseconds."""
 
@@ -51,7 +56,7 @@ class CostModel:
 
     def time(self, memory: int, arithmetic: int) -> int:
         """The time of a kernel with so much memory and arithmetic time."""
-        return self.target.launch_ps + max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
+        return kernel_ps(memory, arithmetic, self.target)
 
     def of(self, group: Group) -> tuple[int, int]:
         """(memory, arithmetic) of a group."""
