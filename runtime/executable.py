@@ -20,7 +20,7 @@ from .absent import AbsentDevice
 from .artifact import Artifact, Buffer, alike
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
 from .forking import process_lock
-from .layouts import as_it_lies, as_seen
+from .layouts import as_it_lies, layouts_of
 from .program import Device, LoadedProgram
 from .report import Report
 from .state import State
@@ -44,7 +44,7 @@ class Executable:
         self._flat_in = pytree.is_flat(program.in_tree) and not pytree.count(program.kwarg_tree)
         self._build = pytree.builder(program.out_tree)
         self._taken = len(self.signature.inputs)
-        self._row_major = self.signature == self._specs
+        self._layouts_in, self._layouts_out = layouts_of(self._specs.inputs), layouts_of(self._specs.outputs)
         self._state = State(program) if program.updates else None
         self._ready = False
         try:
@@ -91,18 +91,23 @@ class Executable:
         if not self._ready:
             names = ", ".join(spec.name for spec in self.signature.bound.values())
             raise NotBoundError(f"values were not bound: {names}", remedy="give them to exe.bind, or save the program with weights=True")
-        return self._called(inputs, outputs) if self._row_major else self._laid_out(inputs, outputs)
+        if not self._layouts_in and not self._layouts_out:
+            return self._called(inputs, outputs)
+        return self._laid_out(list(inputs), outputs)
 
     def _called(self, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
         return self.device.call(inputs, outputs) if self._state is None else self._state.call(self.device, inputs, outputs)
 
-    def _laid_out(self, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
+    def _laid_out(self, inputs: list[Any], outputs: Sequence[Any] | None) -> list[Any]:
         """A call of a program that sees other shapes than its caller."""
-        specs = self._specs
-        given = list(map(as_it_lies, specs.inputs, inputs))
-        if outputs is not None and len(outputs) == len(specs.outputs):
-            outputs = list(map(as_it_lies, specs.outputs, outputs))
-        return list(map(as_seen, specs.outputs, self._called(given, outputs)))
+        for number, layout in self._layouts_in.items():
+            inputs[number] = layout.as_it_lies(inputs[number])
+        if outputs is not None and len(outputs) == len(self._specs.outputs):
+            outputs = list(map(as_it_lies, self._specs.outputs, outputs))
+        results = self._called(inputs, outputs)
+        for number, layout in self._layouts_out.items():
+            results[number] = layout.as_seen(results[number])
+        return results
 
     # Binding.
 

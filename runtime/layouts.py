@@ -6,7 +6,7 @@ outermost first. An image of shape (n, c, h, w) in channels_last has the order (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,26 +27,38 @@ def order_of(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
     return () if long == sorted(long) or step == 0 else tuple(order)
 
 
+class Layout:
+    """How an array of a program lies for its caller. Calls ask for it each time, so what follows from the spec is worked out once."""
+
+    def __init__(self, spec: TensorSpec):
+        self._spec, self._seen, self._order = spec, spec.seen().shape, spec.order
+        self._back = tuple(spec.order.index(d) for d in range(len(spec.order)))
+
+    def as_it_lies(self, value: Any) -> Any:
+        """The caller's array as the program takes it: a view of the same memory. Raises ShapeError or InputError."""
+        shape = getattr(value, "shape", self._seen)
+        if shape != self._seen and tuple(shape) != self._seen:
+            raise ShapeError(f"{self._spec.name} should have shape {self._seen}, got {tuple(shape)}")
+        return _permuted(self._spec, value, self._order)
+
+    def as_seen(self, value: Any) -> Any:
+        """A result of the program as the caller sees it."""
+        return _permuted(self._spec, value, self._back)
+
+
+def layouts_of(specs: Iterable[TensorSpec]) -> dict[int, Layout]:
+    """The layouts of those arrays that are not row-major for the caller, by number."""
+    return {number: Layout(spec) for number, spec in enumerate(specs) if spec.order}
+
+
 def as_it_lies(spec: TensorSpec, value: Any) -> Any:
     """The caller's array as the program takes it: a view of the same memory. Raises ShapeError or InputError."""
-    if not spec.order:
-        return value
-    seen, shape = spec.seen(), getattr(value, "shape", None)
-    if shape is not None and tuple(shape) != seen.shape:
-        raise ShapeError(f"{spec.name} should have shape {seen.shape}, got {tuple(shape)}")
-    return _permuted(spec, value, spec.order)
+    return Layout(spec).as_it_lies(value) if spec.order else value
 
 
-def as_seen(spec: TensorSpec, value: Any) -> Any:
-    """A result of the program as the caller sees it."""
-    if not spec.order:
-        return value
-    return _permuted(spec, value, [spec.order.index(d) for d in range(len(spec.order))])
-
-
-def _permuted(spec: TensorSpec, value: Any, order: Sequence[int]) -> Any:
+def _permuted(spec: TensorSpec, value: Any, order: tuple[int, ...]) -> Any:
     if hasattr(value, "permute"):  # torch
-        return value.permute(*order)
+        return value.permute(order)
     if hasattr(value, "transpose"):  # NumPy, JAX, CuPy
         return value.transpose(*order)
     try:
