@@ -79,6 +79,10 @@ def loop_index(value: ir.Value) -> int | None:
     return int(ir.IntegerAttr(op.attributes["dim"]).value) if op is not None and op.name == "linalg.index" else None
 
 
+KEPT_COLUMNS = 64
+"""A tile of columns that are reduced and used again has as many of each row, at least: memory takes longer runs best."""
+
+
 def even_size(extent: int, most: int) -> int:
     """The size of the fewest, most equal pieces of `extent` that are at most `most`."""
     return ceil(extent / ceil(extent / most))

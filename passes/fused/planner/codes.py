@@ -51,10 +51,10 @@ class Code(DecisionCode):
     CYCLE_BUDGET = "declined", "whether another path joins the two groups cannot be told within the search's bound"
     AXIS_CONFLICT = (
         "declined",
-        "other axes than those that were reduced; a column has no row to keep; two contractions; a window and a reduction",
+        "other axes than those that were reduced; a column has no row to keep on a GPU; two contractions; a window and a reduction",
     )
     GLOBAL_DEP = "declined", "every tile would need all of a reduction, or of a contraction's row"
-    ROW_TOO_LARGE = "declined", "a row does not stay in the L2 cache"
+    ROW_TOO_LARGE = "declined", "a row, or 64 columns, do not stay in the L2 cache"
     NOT_TILEABLE = (
         "declined",
         "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ...common.axes import KEPT_COLUMNS
 from ...common.index_expression import dims_of, linearise, substitute
 from .axes import Signature
 from .codes import Code, DecisionCode
@@ -15,12 +16,14 @@ from .records import Value
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed. `linear_epilogues`: whether the
-    kernels of contractions (those of GPUs) read what their epilogue needs at indices that are linear in their rows and columns alone."""
+    """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed; `column_bytes`: so much of columns
+    that do, 0 where no kernel has tiles of columns. `linear_epilogues`: whether the kernels of contractions (those of GPUs) read what
+    their epilogue needs at indices that are linear in their rows and columns alone."""
 
     instances: int = 1024
     instances_per_op: int = 4
     row_bytes: int = 1 << 20
+    column_bytes: int = 0
     linear_epilogues: bool = False
 
 
@@ -57,20 +60,36 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
     kept = [dims_of(signature) & reduced for signature in union.results.values()] if reduced else []
     persistent = any(kept)
     if persistent:
-        if p.window or c.window or p.contraction is not None or c.contraction is not None or not (p.row and c.row):
+        if p.window or c.window or p.contraction is not None or c.contraction is not None or not (_in_rows(p, c) or limits.column_bytes):
             return Refusal(Code.AXIS_CONFLICT, "a result lies on an axis that has no row to keep in the tile")
         if any(used and used != reduced for used in kept):
             return Refusal(Code.AXIS_CONFLICT, "a result lies on some of the reduced axes only")
     if union.phases > 1 or persistent:
         row = prod(union.axes[i].extent for i in reduced) * max(1, max(values[v].bits for v in (*p.results, *c.results)) // 8)
-        if row > limits.row_bytes:
-            alone = all(axis.reduced for axis in union.axes.values())
-            return Refusal(Code.GLOBAL_DEP if alone else Code.ROW_TOO_LARGE, f"a row of {row} bytes does not stay in the cache")
+        refusal = _too_large(row, persistent, union, _in_rows(p, c), limits)
+        if refusal is not None:
+            return refusal
     for value in p.overwrites | c.overwrites:
         signatures = _reads_after(value, union, p, c)
         if len(signatures) > 1:
             return Refusal(Code.INPLACE_HAZARD, "the value would be overwritten in place and read at another index")
     return union
+
+
+def _in_rows(p: Group, c: Group) -> bool:
+    """Whether what the two reduce lies along the contiguous dimension."""
+    return p.row and c.row
+
+
+def _too_large(row: int, persistent: bool, union: Union, in_rows: bool, limits: Limits) -> Refusal | None:
+    """Why the cache keeps no tile of rows of so many bytes, or of columns, of which results lie in the tile too if they are persistent."""
+    if row > limits.row_bytes:
+        alone = all(axis.reduced for axis in union.axes.values())
+        return Refusal(Code.GLOBAL_DEP if alone else Code.ROW_TOO_LARGE, f"a row of {row} bytes does not stay in the cache")
+    columns = 0 if in_rows or not limits.column_bytes else row * KEPT_COLUMNS * (1 + persistent)
+    if columns > limits.column_bytes:
+        return Refusal(Code.ROW_TOO_LARGE, f"{KEPT_COLUMNS} columns of {columns} bytes do not stay in the cache")
+    return None
 
 
 def _no_epilogue(union: Union, p: Group, c: Group, values: Sequence[Value]) -> Refusal | None:

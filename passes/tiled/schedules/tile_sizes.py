@@ -14,7 +14,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
-from ...common.axes import Axes, TileOp, even_size, repeated_by_tiles
+from ...common.axes import KEPT_COLUMNS, Axes, TileOp, even_size, repeated_by_tiles
 from ...common.combiner import is_long, split
 from ...common.contraction import (
     PANEL_STEPS,
@@ -42,11 +42,13 @@ SQUARE_TILE_SIDE = 32
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 
+_MOST_COLUMNS = 256
 _SCANNED_ROWS = 32
 _TILE_COLUMNS, _TILE_ROWS, _MOST_ROWS = 64, 96, 144
 _LEAST_COLUMNS = 32
 _SPLIT_ROWS = 24
 """At least, of a product whose weights are split in registers: fewer would read these too often."""
+_SHALLOW_ROWS = 6
 _TILES_A_CORE = 4
 _MOST_PANELS = 4
 
@@ -77,7 +79,7 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
     if windows:
         return pooling_schedule(windows[0], axes)
     if reductions:
-        return reduction_schedule(max(reductions, key=lambda op: op.points), axes)
+        return reduction_schedule(max(reductions, key=lambda op: op.points), axes, target)
     return loop_schedule(axes)
 
 
@@ -107,8 +109,9 @@ def loop_schedule(axes: Axes) -> dict[int, int]:
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
 
 
-def reduction_schedule(root: TileOp, axes: Axes) -> dict[int, int]:
-    """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines."""
+def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
+    """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines: as long as a near
+    cache holds them for, where they are read twice."""
     order = _in_loop_order(axes, root)
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
@@ -117,11 +120,23 @@ def reduction_schedule(root: TileOp, axes: Axes) -> dict[int, int]:
     for axis in reversed(order):
         extent = axes.extent[axis]
         if axis == innermost:
-            sizes[axis] = min(extent, 256)
+            sizes[axis] = min(extent, _columns(root, axes, inside, target))
             continue
         sizes[axis] = min(extent, room)
         room = max(1, room // extent)
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:
+    """Columns of so many rows in a tile."""
+    whole = [op for op in axes.ops if op.points >= root.points]
+    summing = [op for op in whole if not all(op.parallel)]
+    again = len(summing) > 1 or any(op.op.results[0] in axes.results for op in whole if op not in summing)
+    if not again:
+        return _MOST_COLUMNS
+    size = max(element_bytes(ir.RankedTensorType(value.type).element_type) for value in root.inputs)
+    held = target.l2_bytes // 8 // max(1, rows * size * 2)
+    return max(KEPT_COLUMNS, min(_MOST_COLUMNS, held // KEPT_COLUMNS * KEPT_COLUMNS))
 
 
 def _is_long_scan(op: TileOp) -> bool:
@@ -162,11 +177,17 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         return sizes
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if depth <= SHALLOW and not packed:
-        wide = min(column_count, LOOP_TILE_POINTS // 12)
+        wide, high = _shallow_tile(column_count)
         cut(sizes, axes, columns, wide)
-        cut(sizes, axes, rows, LOOP_TILE_POINTS // wide)
+        cut(sizes, axes, rows, high)
         return sizes
-    wide, high = _block(hero, target, packed, row_count, column_count)
+    left, right, result = (ir.RankedTensorType(value.type) for value in (*hero.inputs[:2], hero.inits[0]))
+    right_bytes = depth * column_count * element_bytes(right.element_type)
+    in_panels = bool(packed) or (len(columns) > 1 and dim_position(hero.maps[1].results[0]) == of[columns[0]])
+    is_far = prod(left.shape) * element_bytes(left.element_type) > target.llc_bytes // 4
+    is_spread = prod(result.shape) * element_bytes(result.element_type) > target.l2_bytes and column_count > _TILE_COLUMNS
+    rows_first = (is_far or is_spread) and in_panels and _tile_element(hero, target) == 0 and right_bytes <= target.l2_bytes // 2
+    wide, high = _block(hero, target, packed, row_count, column_count, rows_first)
     wide = max(wide, axes.extent[columns[-1]] if len(columns) > 1 and _in_lanes(hero) else 0)  # a panel, which lies in one piece
     block = block_columns(target, ir.RankedTensorType(hero.inits[0].type).element_type)
     for axis in columns:
@@ -178,15 +199,18 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     cut(sizes, axes, [a for a in columns if a not in packed], wide)
     cut(sizes, axes, rows, _even_rows(hero, axes.extent[rows[-1]], high, target, lanes=rows[-1] == output[-1]) if rows else high)
     sizes = sizes or _a_piece_a_core(hero, output, axes, target)
-    left, right = (ir.RankedTensorType(value.type) for value in hero.inputs[:2])
-    right_bytes = depth * column_count * element_bytes(right.element_type)
-    is_far = prod(left.shape) * element_bytes(left.element_type) > target.llc_bytes // 4
-    in_panels = bool(packed) or (len(columns) > 1 and dim_position(hero.maps[1].results[0]) == of[columns[0]])
-    reads_left_once = is_far and in_panels and _tile_element(hero, target) == 0 and right_bytes <= target.l2_bytes // 2
-    if reads_left_once or _is_split(hero, target):
+    if rows_first or _is_split(hero, target):
         order = [axis for axis in sizes if axis not in rows and axis not in columns] + rows + columns
         return {axis: sizes[axis] for axis in order if axis in sizes}
     return sizes
+
+
+def _shallow_tile(columns: int) -> tuple[int, int]:
+    """Columns and rows of a tile whose results are stored about as often as operands are loaded: whole rows, since memory takes long runs
+    best, or panels of them, each of which begins at a cache line; and whole blocks of rows."""
+    most = LOOP_TILE_POINTS // _SHALLOW_ROWS // _TILE_COLUMNS
+    wide = columns if columns <= most * _TILE_COLUMNS else _TILE_COLUMNS * even_size(ceil(columns / _TILE_COLUMNS), most)
+    return wide, LOOP_TILE_POINTS // wide // _SHALLOW_ROWS * _SHALLOW_ROWS
 
 
 def _a_piece_a_core(hero: TileOp, output: list[int], axes: Axes, target: TargetView) -> dict[int, int]:
@@ -212,19 +236,19 @@ def _is_split(hero: TileOp, target: TargetView) -> bool:
     return _in_lanes(hero) and multiplies_bf16(hero.op.regions[0].blocks[0]) and not target.bf16_dot and not target.amx_bf16
 
 
-def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int) -> tuple[int, int]:
+def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int, rows_first: bool) -> tuple[int, int]:
     """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
     the left one than stays in L2."""
     size = _tile_element(hero, target)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if size == 0:
-        return _register_tile(hero, target, rows, columns, depth)
+        return _register_tile(hero, target, rows, columns, depth, rows_first)
     if packed:
         return 32, 32
     return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (size * depth) // 32))
 
 
-def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int) -> tuple[int, int]:
+def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int, rows_first: bool) -> tuple[int, int]:
     """Columns and rows of a tile that is computed in blocks of registers. Tiles are larger where all cores still get some: they have all
     rows, if these are few or half of L2 holds what is read of them, and several panels of columns. A sum that is packed part by part is
     packed once for the rows of a tile: these are as many as half of L2 holds. Where rows are read part by part (deep_sums.py), L2 holds
@@ -243,7 +267,8 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
         return _TILE_COLUMNS * max(1, several), high
     in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes
     most = max(_MOST_ROWS, target.l2_bytes // 2 // (size * (PANEL_STEPS if in_parts else depth)))
-    high = rows if rows <= most and panels >= least else most if in_parts and ceil(rows / most) * panels >= least else _TILE_ROWS
+    whole = rows <= most and panels >= least and not rows_first
+    high = rows if whole else most if in_parts and ceil(rows / most) * panels >= least else _TILE_ROWS
     several = ceil(rows / high) * panels // least
     return _TILE_COLUMNS * max(1, min(_MOST_PANELS, several)), high
 

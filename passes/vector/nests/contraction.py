@@ -39,6 +39,7 @@ from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
+from .next_rows import prefetch_rows
 from .packing import Scratch, pack, packable, panel_steps, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
@@ -315,6 +316,7 @@ class _Contraction:
             if self.jam is not None:
                 point = self._point(fixed, start, lanes, row, indices)
                 prefetch_behind(work, self.jam, rows, point, dict(zip(self.reduced, loops)), self.target, self.inside)
+                prefetch_rows(work, self.vector, self.jam, rows, point, dict(zip(self.reduced, loops)), self.target)
             for u in range(rows):
                 sums = values[u * outputs : (u + 1) * outputs]
                 if self._exists(row + u, taps):

@@ -150,3 +150,22 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
     return %0, %1, %2, %4 : tensor<4096x4096xi32>, tensor<4088x4088xi32>, tensor<4000x4000xi32>, tensor<4000x4000xf32>
   }
 }
+
+// -----
+
+// Declined: a GPU's kernel keeps rows in its tile, no columns.
+module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_ps = 2500000, f16_flops = 989000000000000, bf16_flops = 989000000000000,
+    f32_flops = 67000000000000, dram_bytes_per_second = 3350000000000, llc_bytes_per_second = 5500000000000, llc_bytes = 50000000}} {
+  // CHECK: code = "AXIS_CONFLICT"
+  // CHECK-SAME: reason = "a reduction over an outer axis has no row to keep in the tile"
+  // CHECK-LABEL: func.func @columns
+  // CHECK-NEXT: call @fusion_0
+  // CHECK-NEXT: call @fusion_1
+  func.func @columns(%x: tensor<2x21x1000xf32>) -> tensor<2x21x1000xf32> {
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<2x21x1000xf32>, tensor<f32>) -> tensor<2x1000xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0, 2] : (tensor<2x1000xf32>) -> tensor<2x21x1000xf32>
+    %2 = stablehlo.subtract %x, %1 : tensor<2x21x1000xf32>
+    return %2 : tensor<2x21x1000xf32>
+  }
+}

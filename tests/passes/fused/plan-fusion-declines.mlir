@@ -121,18 +121,18 @@ func.func @main(%x: tensor<64x100xf32>, %y: tensor<64x300xf32>) -> tensor<64x300
 
 // -----
 
-// Declined: A column has no row to keep in the tile.
-// CHECK: code = "AXIS_CONFLICT"
-// CHECK-SAME: reason = "a reduction over an outer axis has no row to keep in the tile"
+// Declined: 64 columns of so many rows do not stay in the cache between their maximum and its use.
+// CHECK: code = "ROW_TOO_LARGE"
+// CHECK-SAME: reason = "64 columns of 2097152 bytes do not stay in the cache"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
 // CHECK-NEXT: call @fusion_1
-func.func @main(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
+func.func @main(%x: tensor<4096x100xf32>) -> tensor<4096x100xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<64x100xf32>, tensor<f32>) -> tensor<100xf32>
-  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<100xf32>) -> tensor<64x100xf32>
-  %2 = stablehlo.subtract %x, %1 : tensor<64x100xf32>
-  return %2 : tensor<64x100xf32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<4096x100xf32>, tensor<f32>) -> tensor<100xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<100xf32>) -> tensor<4096x100xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<4096x100xf32>
+  return %2 : tensor<4096x100xf32>
 }
 
 // -----

@@ -237,3 +237,20 @@ func.func @both_axes(%x: tensor<1000x512xf32>) -> (tensor<1000xf32>, tensor<512x
   %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000x512xf32>, tensor<f32>) -> tensor<512xf32>
   return %0, %1 : tensor<1000xf32>, tensor<512xf32>
 }
+
+// -----
+
+// Columns that are reduced and used again stay in the tile: a maximum over the channels, and what is left of each.
+// CHECK: code = "FUSED_MULTI_REDUCE"
+// CHECK-LABEL: func.func @columns
+// CHECK-NEXT: [[R:%.+]] = call @fusion_0(%arg0)
+// CHECK-NEXT: return [[R]]
+// CHECK: func.func private @fusion_0
+// CHECK-SAME: hloom.kind = "multi_reduce"
+func.func @columns(%x: tensor<2x21x1000xf32>) -> tensor<2x21x1000xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<2x21x1000xf32>, tensor<f32>) -> tensor<2x1000xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 2] : (tensor<2x1000xf32>) -> tensor<2x21x1000xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<2x21x1000xf32>
+  return %2 : tensor<2x21x1000xf32>
+}

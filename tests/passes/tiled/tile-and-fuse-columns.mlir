@@ -21,6 +21,31 @@ func.func private @variance(%x: tensor<4096x1024xf32>, %mean: tensor<1024xf32>) 
 
 // -----
 
+// Columns whose sum is used on the same columns are cut as long as a near cache holds them for: read from memory once.
+// CHECK-LABEL: func.func private @centred(
+// CHECK: scf.forall ({{.*}}) = (0) to (1024) step (64)
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+func.func private @centred(%x: tensor<400x1024xf32>) -> tensor<400x1024xf32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
+  %s = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<400x1024xf32>) outs(%f : tensor<1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %o, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<1024xf32>
+  %w = tensor.empty() : tensor<400x1024xf32>
+  %r = linalg.generic {indexing_maps = [#id, #column, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %s : tensor<400x1024xf32>, tensor<1024xf32>) outs(%w : tensor<400x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.subf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<400x1024xf32>
+  return %r : tensor<400x1024xf32>
+}
+
+// -----
+
 // The input lies along the other axis than the result: tiles are squares, of the whole axis if it is short. A column that is broadcast lies in one piece: they are rows.
 // CHECK-LABEL: func.func private @transposed(
 // CHECK: scf.forall ({{.*}}) = (0, 0) to (1024, 4096) step (32, 32)

@@ -84,10 +84,10 @@ module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, v
     return %m : tensor<40000x400xf32>
   }
 
-  // Others are read again for each block of columns.
-  // CHECK-LABEL: func.func @near_rows(
-  // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (400, 20000)
-  func.func @near_rows(%x: tensor<20000x64xf32>, %w: tensor<25x64x16xf32>) -> tensor<20000x400xf32> {
+  // So are those whose results L2 does not hold: a tile's lie together, where all rows of a panel would be spread over all of them.
+  // CHECK-LABEL: func.func @spread_results(
+  // CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (20000, 400)
+  func.func @spread_results(%x: tensor<20000x64xf32>, %w: tensor<25x64x16xf32>) -> tensor<20000x400xf32> {
     %zero = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<20000x400xf32>
     %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20000x400xf32>) -> tensor<20000x400xf32>
@@ -98,5 +98,21 @@ module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, v
       linalg.yield %1 : f32
     } -> tensor<20000x400xf32>
     return %m : tensor<20000x400xf32>
+  }
+
+  // Others are read again for each block of columns.
+  // CHECK-LABEL: func.func @near_rows(
+  // CHECK: scf.forall (%{{.*}}) = (0) to (400)
+  func.func @near_rows(%x: tensor<160x64xf32>, %w: tensor<25x64x16xf32>) -> tensor<160x400xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<160x400xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<160x400xf32>) -> tensor<160x400xf32>
+    %m = linalg.generic {indexing_maps = [#a, #w, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<160x64xf32>, tensor<25x64x16xf32>) outs(%f : tensor<160x400xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %acc, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<160x400xf32>
+    return %m : tensor<160x400xf32>
   }
 }

@@ -615,3 +615,61 @@ func.func private @block_behind(%x: tensor<7x9x128xf32>, %w: tensor<2x2x128x32xf
   }
   return %r : tensor<7x7x64xf32>
 }
+
+// -----
+
+// Rows that L2 does not hold follow each other: a block of six asks for those of the next one, six elements a step, as it has six rows.
+// CHECK-LABEL: func.func private @next_rows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<802816xf32>, %{{.*}}: memref<16384xf32>, %{{.*}}: memref<200704xf32>)
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to %c256 step
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK: return
+
+// Declined: half of L2 holds these.
+// CHECK-LABEL: func.func private @near_rows(
+// CHECK-NOT: memref.prefetch {{.*}} : memref<50176xf32>
+// CHECK: return
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (k, n)>
+#y = affine_map<(m, n, k) -> (m, n)>
+func.func private @next_rows(%x: tensor<3136x256xf32>, %w: tensor<256x64xf32>) -> tensor<3136x64xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3136x64xf32>
+  %r = scf.forall (%i) = (0) to (3136) step (96) shared_outs(%o = %e) -> (tensor<3136x64xf32>) {
+    %n = affine.min affine_map<(d0) -> (96, 3136 - d0)>(%i)
+    %xs = tensor.extract_slice %x[%i, 0] [%n, 256] [1, 1] : tensor<3136x256xf32> to tensor<?x256xf32>
+    %os = tensor.extract_slice %o[%i, 0] [%n, 64] [1, 1] : tensor<3136x64xf32> to tensor<?x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<?x64xf32>) -> tensor<?x64xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xs, %w : tensor<?x256xf32>, tensor<256x64xf32>) outs(%f : tensor<?x64xf32>) {
+    ^bb0(%a: f32, %v: f32, %c: f32):
+      %m = arith.mulf %a, %v : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0] [%n, 64] [1, 1] : tensor<?x64xf32> into tensor<3136x64xf32>
+    }
+  }
+  return %r : tensor<3136x64xf32>
+}
+func.func private @near_rows(%x: tensor<196x256xf32>, %w: tensor<256x64xf32>) -> tensor<196x64xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<196x64xf32>
+  %r = scf.forall (%i) = (0) to (196) step (98) shared_outs(%o = %e) -> (tensor<196x64xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0] [98, 256] [1, 1] : tensor<196x256xf32> to tensor<98x256xf32>
+    %os = tensor.extract_slice %o[%i, 0] [98, 64] [1, 1] : tensor<196x64xf32> to tensor<98x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<98x64xf32>) -> tensor<98x64xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xs, %w : tensor<98x256xf32>, tensor<256x64xf32>) outs(%f : tensor<98x64xf32>) {
+    ^bb0(%a: f32, %v: f32, %c: f32):
+      %m = arith.mulf %a, %v : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<98x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0] [98, 64] [1, 1] : tensor<98x64xf32> into tensor<196x64xf32>
+    }
+  }
+  return %r : tensor<196x64xf32>
+}

@@ -68,7 +68,7 @@ def vertical(p: Group, c: Group, kept: Iterable[tuple[int, Signature]], values: 
     axes = c.axes
     if not p.iterates:
         axes = dict(axes)
-        found = _single_image(p, c, images, axes)
+        found = _single_image(p, c, images, axes, limits)
         if isinstance(found, Refusal):
             return found
         images = (found,)
@@ -98,7 +98,7 @@ def _images(p: Group, c: Group, edge: Sequence[int]) -> tuple[Image, ...]:
     return tuple(images if len(images) == 1 else {frozenset(image.items()): image for image in images}.values())
 
 
-def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int, Axis]) -> Image | Refusal:
+def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int, Axis], limits: Limits) -> Image | Refusal:
     """The one image of a producer that reduces or contracts; adds its reduced axes to `axes`, or unifies them with axes that are there."""
     image = _common_image(images)
     if image is None:
@@ -116,7 +116,7 @@ def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int,
     folded = sorted([*missing, *c.reduced])
     if not folded:
         return {**image, **_fresh(p, axes)}
-    refusal = _cannot_fold(p, c, missing, folded)
+    refusal = _cannot_fold(p, c, missing, folded, limits)
     if refusal:
         return refusal
     for mine, target in zip(p.reduced, folded, strict=True):
@@ -134,7 +134,7 @@ def _common_image(images: tuple[Image, ...]) -> dict[int, Expr] | None:
     return image if agree else None
 
 
-def _cannot_fold(p: Group, c: Group, missing: list[int], folded: list[int]) -> Refusal | None:
+def _cannot_fold(p: Group, c: Group, missing: list[int], folded: list[int], limits: Limits) -> Refusal | None:
     """Why axes that the consumer has beyond a reduced value cannot be the axes it was reduced over."""
     if p.contraction is not None and c.contraction is not None:
         return Refusal(Code.AXIS_CONFLICT, "two contractions have no common tiles")
@@ -146,7 +146,7 @@ def _cannot_fold(p: Group, c: Group, missing: list[int], folded: list[int]) -> R
         if not p.parallel:
             return Refusal(Code.GLOBAL_DEP, "a full reduction is needed by every tile")
         return Refusal(Code.AXIS_CONFLICT, "the consumer's axes are not the ones that were reduced")
-    if not p.row:
+    if not p.row and not limits.column_bytes:
         return Refusal(Code.AXIS_CONFLICT, "a reduction over an outer axis has no row to keep in the tile")
     return None
 
