@@ -19,12 +19,14 @@ group is marked `hloom.online`, and what is of a row alone (the sum that weights
 
     dot_general(softmax(s), v)      becomes      dot_general(exp(s - max), v) / sum
 
-Its kernel finds operands by any strides, and knows its rows and columns: calls before and behind that only move elements (heads out of a
-projection, and back) go into the dimension numbers of the contractions, and masks made of indices into the group (chains/moves.py).
+Numbers of its rows that others read (logarithms of sums, for the backward pass) are results of it, too. Its kernel finds operands by any
+strides, and knows its rows and columns: calls before and behind that only move elements (heads out of a projection, and back) go into the
+dimension numbers of the contractions, and masks made of indices into the group (chains/moves.py).
 
-Must hold: plan-fusion has run. Declined, each with a record: what others read in between, few rows, a policy's `use = "apart"` for either
-contraction; on CPUs right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs other types, heads wider than 128, rows
-that are no maximum and a sum which can be rescaled (chains/online.py), what is not evaluated at a row and a column, and no gain in price.
+Must hold: plan-fusion has run. Declined, each with a record: what others read in between (on GPUs: but for numbers of rows), few rows,
+a policy's `use = "apart"` for either contraction; on CPUs right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs
+other types, heads wider than 128, rows that are no maximum and a sum which can be rescaled (chains/online.py), what is not evaluated at a
+row and a column, and no gain in price.
 """
 
 from __future__ import annotations
@@ -36,10 +38,10 @@ from hloom.dialects.target import target_of
 
 from ..common.attention import ONLINE
 from ..common.contraction import LIVE
-from ..common.rewriting import erase_unused, i64_array, integer, walk
+from ..common.rewriting import erase_unused, i64_array, integer, ops_in, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
-from .chains.bodies import call_in_place, function_of, named
+from .chains.bodies import call_once, convex, function_of, named
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of
 from .chains.masks import Masks, share_of
 from .chains.moves import fold_moves, made_of_indices, moves_around
@@ -111,7 +113,10 @@ class _Joiner:
         calls, function, second, operands = (_with_moves(chain, self.groups, masks) if self.on_gpu else None) or _function(
             list(chain.calls) if self.on_gpu else chain.with_left(self.groups), chain, self.groups, masks
         )
-        names = [callee(call) for call in calls]
+        names, edge = [callee(call) for call in calls], str(second.operands[0].type)
+        if convex(calls, calls[-1].block) != calls:
+            function.erase()
+            return Code.NOT_TILEABLE, names, "what others make of its rows' numbers is read by the second contraction", edge
         ahead = Masks(self.groups, function, operands).ahead(second, function)
         # those that the mask goes by: the first contraction may have rows in another order
         rows, columns = shape_of(second.operands[0])[-2:]
@@ -122,7 +127,6 @@ class _Joiner:
             share = share_of(rows, columns, ahead)
         saved = 2 * sum(byte_size(value.type) for call in calls[:-1] for value in call.results)
         before = sum(integer(self.groups[name], "hloom.cost_ps") for name in names)
-        edge = str(second.operands[0].type)
         parts = [self.groups[callee(call)] for call in chain.calls]
         if self.on_gpu:
             refusal = _made_online(function, second)
@@ -139,9 +143,7 @@ class _Joiner:
         if calls[-1] != chain.calls[-1]:
             self.waiting.remove(calls[-1])
         self.masks += [mask for mask in masks if mask not in self.masks]
-        call_in_place(calls[-1], name, operands)
-        for each in reversed(calls[:-1]):
-            each.erase()
+        call_once(calls, name, operands, [*chain.leaked(), *calls[-1].results])
         figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
         self.notes.add(Code.FUSED_ATTENTION, [name], reason, edge, figures)
         return names
@@ -149,10 +151,12 @@ class _Joiner:
 
 def _function(calls: list[ir.Operation], chain: Chain, groups: Groups, masks: list[ir.Operation]) -> Joined:
     """`masks` are calls that go on being there, and are done in the function too."""
+    block = chain.calls[0].block
+    calls = sorted(calls, key=ops_in(block).index)
     all_of_them = [*masks, *calls]
     made = {value for call in all_of_them for value in call.results}
     operands = list(dict.fromkeys(value for call in all_of_them for value in call.operands if value not in made))
-    function, copies = function_of(all_of_them, groups, operands)
+    function, copies = function_of(all_of_them, groups, operands, [*chain.leaked(), *calls[-1].results])
     return calls, function, copies[chain.second], operands
 
 

@@ -112,6 +112,22 @@ def test_warp_groups(function, tokens, depth, threads, target):
     assert [each["block"] for each in exe.report.data["kernels"] if each["name"].startswith("attention")] == [[threads, 1, 1]]
 
 
+@pytest.mark.parametrize("target", [SIMULATED, "sim:sm_80"])
+def test_logarithms_of_sums_are_results_too(target):
+    """As training has it: the backward pass reads them."""
+    torch.manual_seed(0)
+    inputs = [numbers(1, 2, tokens, 64) for tokens in (77, 130, 130)]
+
+    def function(q, k, v):
+        return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
+
+    exe = hloom.compile(function, *inputs, target=target)
+    assert len(joined(exe)) == len(exe.report.data["kernels"]) == 1
+    for found, expected in zip(exe(*inputs), function(*(x.float() for x in inputs))):
+        torch.testing.assert_close(found.float(), expected, atol=2e-3, rtol=2e-2)
+    assert exe.device.last.counters.mma
+
+
 def test_masks_that_are_arguments():
     """Columns that the first steps leave out whole, and a row without any."""
     torch.manual_seed(0)

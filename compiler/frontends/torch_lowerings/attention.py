@@ -25,7 +25,7 @@ def attention(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients do not need.
+    """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients need.
 
     Of halves it makes products of f32. These are products of halves summed in f32, the weights rounded in between, as in torch's kernel.
     The output lies as the query does, as the kernel's; torch's decomposition has the tokens first.
@@ -36,7 +36,7 @@ def attention(
         output = product(_weights(scores, attn_mask).to(query.dtype), heads_of(value, query)).to(query.dtype)
     else:
         output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
-    return _laid_like(output, query), scores.logsumexp(-1)
+    return _laid_like(output, query), _logsumexp(scores)
 
 
 @torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu_backward")
@@ -53,13 +53,18 @@ def attention_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O)).
+    """The weights are computed again, which takes less than to read them: P = exp(S - logsumexp), dS = P * (dP - sum(dO * O)).
+
+    So no row is reduced again: every element follows from its scores and numbers of its row.
 
     The gradients lie as the kernel's do, a token's heads side by side.
     """
     keys, values = heads_of(key, query), heads_of(value, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
-    weights = _weights(scores, attn_mask)
+    sums = _wide(logsumexp).unsqueeze(-1)
+    weights = torch.exp(scores - sums)
+    if attn_mask is not None:
+        weights = torch.where(sums == -math.inf, 0.0, weights)
     towards = product(gradient, values.transpose(-2, -1))
     inner = weights * (towards - (_wide(gradient) * _wide(output)).sum(-1, keepdim=True)) * _scale(query, scale)
     inner, weights = inner.to(query.dtype), weights.to(query.dtype)
@@ -102,6 +107,13 @@ def _scores(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, sc
 def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     """A mask may leave nothing of a row."""
     return torch.softmax(scores, -1) if mask is None else torch.ops.aten._safe_softmax(scores, -1)
+
+
+def _logsumexp(scores: Tensor) -> Tensor:
+    """Of the sums that the weights are divided by, so that these are summed once."""
+    largest = scores.amax(-1, keepdim=True)
+    sums = torch.log(torch.exp(scores - largest).sum(-1, keepdim=True)) + largest
+    return torch.where(largest.abs() == math.inf, largest, sums).squeeze(-1)
 
 
 def heads_of(x: Tensor, query: Tensor) -> Tensor:

@@ -51,11 +51,17 @@ class Chain:
         """The first contraction's result."""
         return self.first.results[0]
 
-    def leaks(self) -> bool:
-        """Whether others read a value between the two contractions."""
+    def leaked(self) -> list[ir.Value]:
+        """The values between the two contractions that others read."""
         one, two, three = self.calls
-        inside = [(one, (two,)), (two, (three,))]
-        return any(use.owner.operation not in readers for call, readers in inside for value in call.results for use in value.uses)
+        inside = [(value, reader) for call, reader in ((one, two), (two, three)) for value in call.results]
+        return [value for value, reader in inside if any(use.owner.operation != reader for use in value.uses)]
+
+    def leaks(self, rows: bool = False) -> bool:
+        """Whether others read a value between the two contractions; with `rows`, one that is no number of each row."""
+        kind = ir.RankedTensorType(self.between.type)
+        numbers = prod(kind.shape[:-1]) if rows else 0
+        return any(prod(ir.RankedTensorType(value.type).shape) > numbers for value in self.leaked())
 
     def with_left(self, groups: Groups) -> list[ir.Operation]:
         """The calls, and before them that of a group that computes the left operand of the first contraction element by element, for it

@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from ...common.axes import TileOp
+from ...common.control_flow import if_then
 from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalar_body import clone_on
-from ..contraction.contraction import result_number
+from ..contraction.contraction import ElementAccess, result_number
 from ..contraction.epilogue import EpilogueEmitter
 from ..contraction.runs import Run
+from ..support.emit import all_of, less_than
 from .diagonals import diagonals
 from .exponents import Exponents
 from .group import AttentionGroup, combiner
@@ -136,6 +138,18 @@ class Behind(EpilogueEmitter):
 
     def _known(self) -> Known:
         return {(value, ()): number for value, number in self._row_values(self._run.loops).items()}
+
+    def _store(self, value: ir.Value, access: ElementAccess) -> None:
+        """What is a number of each row, the thread of the row's first column stores."""
+        columns = self.contraction.cols.loops
+        if any(access.index.coefficient(loop) for loop, _ in columns):
+            return super()._store(value, access)
+        run, made, bodies = self._run, dict(self._made), dict(self._bodies)
+        with if_then(all_of([less_than(run.loops[loop], 1) for loop, _ in columns])):
+            self._run = Run(run.loops, None)
+            super()._store(value, access)
+        self._run, self._made, self._bodies = run, made, bodies
+        return None
 
     def _evaluate(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         op = None if is_block_argument(value) else defining_op(value)

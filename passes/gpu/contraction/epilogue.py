@@ -16,7 +16,7 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalar_body import clone_on
 from ...common.vectors import broadcast, is_vector, steps
-from .contraction import ContractionGroup, element_access, loops_of, result_number, tile_ops
+from .contraction import ContractionGroup, ElementAccess, element_access, loops_of, result_number, tile_ops
 from .factors import add
 from .runs import Run
 
@@ -52,7 +52,10 @@ class EpilogueEmitter:
         init = self._start(op)
         self._made[(op.results[0], ())] = accumulator if init is None else self._add(accumulator, init)
         for value, access in self.contraction.results:
-            self._run.write(self._value(value, self.contraction.forms[value]), self.buffers[access.buffer], access)
+            self._store(value, access)
+
+    def _store(self, value: ir.Value, access: ElementAccess) -> None:
+        self._run.write(self._value(value, self.contraction.forms[value]), self.buffers[access.buffer], access)
 
     def _known(self) -> dict[tuple[ir.Value, tuple[LinearIndex, ...]], ir.Value]:
         """What else is known at the point."""

@@ -43,6 +43,43 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 
 // -----
 
+// Changed: a number of each row that others read (the logarithm of the sum, for the backward pass) is a result of the kernel.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-LABEL: func.func @logarithms
+// CHECK: %[[R:.*]]:2 = call @attention_0(%{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<4x128xf32>, tensor<4x128x64xf16>)
+// CHECK-NEXT: return %[[R]]#1, %[[R]]#0
+// CHECK: func.func private @attention_0
+// CHECK-SAME: hloom.online
+// CHECK: stablehlo.log
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @logarithms(%q: tensor<4x128x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> (tensor<4x128x64xf16>, tensor<4x128xf32>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf16>, tensor<4x128x64xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x128x128xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x128x128xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x128x128xi32>, tensor<4x128x128xi32>) -> tensor<4x128x128xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x128x128xf32>
+    %x1 = stablehlo.select %seen, %x0, %least : tensor<4x128x128xi1>, tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x1 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x1, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x64xf16>) -> tensor<4x128x64xf16>
+    %log = stablehlo.log %t : tensor<4x128xf32>
+    %lse = stablehlo.add %log, %m : tensor<4x128xf32>
+    return %o, %lse : tensor<4x128x64xf16>, tensor<4x128xf32>
+  }
+}
+
+// -----
+
 // Declined: f32, for which there is no kernel.
 // CHECK: code = "NOT_TILEABLE"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
 // CHECK-SAME: reason = "the kernel multiplies f16 or bf16, not f32"
