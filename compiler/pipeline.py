@@ -69,6 +69,7 @@ STAGES = (
             "fuse-loops",
             "plan-fusion",
             "join-row-blocks",
+            "recompute-operands",
             "join-contractions",
             "join-phases",
             "hoist-constant-groups",

@@ -8,3 +8,7 @@ WIDEST = 128
 """The most elements that a row of either contraction's operands may have."""
 FIRST_CAPABILITY = 80
 """Of the GPUs with cp.async and bf16."""
+RECOMPUTED = "hloom.recomputed"
+"""Of a group of contractions: those that sum over large matrices compute these themselves, tile by tile, in one kernel."""
+BEGINS = "hloom.begins"
+"""[rows, columns, begins] of such a group: a mask leaves out the columns before row + begins."""

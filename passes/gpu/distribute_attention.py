@@ -19,7 +19,10 @@ A block has 64 rows and 4 warps, and goes through the columns 64 at a time: what
 and inline assembly, and takes tensor maps behind its buffers (attention/warpgroups.py). Where `hloom.live` tells that a mask leaves columns
 out, a block goes as far as its last row sees.
 
-Must hold: the linalg stage; `hloom.online` tells that the sum can be rescaled (join-contractions). Declined: groups without it, targets
+Groups whose contractions compute what they sum over (`hloom.recomputed`, recompute-operands) are such kernels too, in which no row is
+reduced (attention/products.py).
+
+Must hold: the linalg stage; `hloom.online` tells that the sum can be rescaled (join-contractions). Declined: groups without either, targets
 that are no GPUs, and groups whose values are not indexed linearly by the loops of the first contraction (attention/forms.py): they are
 tiled as other groups are, and the rows between the contractions then stay in a block's memory.
 """
@@ -28,13 +31,14 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.target import TargetView, target_of
 
-from ..common.attention import ONLINE
+from ..common.attention import ONLINE, RECOMPUTED
 from ..common.rewriting import functions
 from ..registry import register_pass
-from .attention import kernel, warpgroups
+from .attention import kernel, products, warpgroups
 from .attention.group import read_attention
+from .attention.products_group import read_products
 
 
 @register_pass("distribute-attention", "makes two contractions with a softmax between them one GPU kernel")
@@ -43,11 +47,27 @@ def distribute_attention(module: ir.Operation) -> None:
     if target.kind != "cuda":
         return
     for function in functions(module):
-        if ONLINE not in function.attributes:
+        emit = next((emit for name, emit in _EMITTERS.items() if name in function.attributes), None)
+        if emit is None:
             continue
         with function.context, function.location:
-            group = read_attention(function)
-            if group is not None:
-                if not warpgroups.try_emit(group, target):
-                    kernel.emit(group, target)
+            if emit(function, target):
                 function.erase()
+
+
+def _attention(function: ir.Operation, target: TargetView) -> bool:
+    """Whether the function is such a kernel, which is emitted then."""
+    group = read_attention(function)
+    if group is not None and not warpgroups.try_emit(group, target):
+        kernel.emit(group, target)
+    return group is not None
+
+
+def _products(function: ir.Operation, target: TargetView) -> bool:
+    group = read_products(function)
+    if group is not None:
+        products.emit(group, target)
+    return group is not None
+
+
+_EMITTERS = {ONLINE: _attention, RECOMPUTED: _products}

@@ -28,7 +28,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.attention import ONLINE
+from ..common.attention import BEGINS, ONLINE, RECOMPUTED
 from ..common.axes import TileOp, read_tile_op
 from ..common.contraction import LIVE, is_contraction, reuses_all_inputs
 from ..common.rewriting import defining_op, functions, symbol_name, walk
@@ -70,7 +70,7 @@ def _split(module: ir.Operation, group: ir.Operation, hosts: list[Host]) -> None
             continue
         parts += 1
         for each in (function, cut.first):
-            for name in (ONLINE, LIVE):
+            for name in (ONLINE, RECOMPUTED, LIVE, BEGINS):
                 if name in each.attributes:
                     del each.attributes[name]
         for host in hosts:

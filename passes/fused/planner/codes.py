@@ -23,7 +23,11 @@ class Code(DecisionCode):
     FUSED_DEMAND = "fused", "evaluated only at gathered elements"
     FUSED_MULTI_REDUCE = "fused", "a row stays in the tile between its reduction and its use"
     FUSED_EPILOGUE = "fused", "applied to a contraction's tile"
-    FUSED_ATTENTION = "fused", "of join-contractions: two contractions and the rows between them, which stay in the tile"
+    FUSED_ATTENTION = (
+        "fused",
+        "of join-contractions: two contractions and the rows between them, which stay in the tile; of recompute-operands: contractions"
+        " that compute what they sum over, tile by tile",
+    )
     FUSED_ROWS = (
         "fused",
         "of join-row-blocks: contractions that keep and that sum over rows, which are there block by block",

@@ -16,24 +16,24 @@ from hloom.dialects.target import TargetView
 from ...common.contraction import LIVE
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
+from ..contraction.contraction import ContractionGroup
 from ..support.emit import block_id, digits
-from .group import AttentionGroup
 
 
-def place(group: AttentionGroup, row_tiles: int, target: TargetView) -> tuple[LinearIndex, ir.Value]:
+def place(first: ContractionGroup, second: ContractionGroup, row_tiles: int, target: TargetView) -> tuple[LinearIndex, ir.Value]:
     """The block's batch, and the number of its tile of rows."""
-    batches = group.first.batch.extent
-    if LIVE not in group.first.function.attributes:
+    batches = first.batch.extent
+    if LIVE not in first.function.attributes:
         batch, row_tile = digits(block_id(), [0, row_tiles])
         return LinearIndex.of(batch) if batches > 1 else LinearIndex(), row_tile
-    together = _together(group, target)
+    together = _together(first, second, target)
     high, behind, low = digits(block_id(), [0, row_tiles, together])
     row_tile = arith.subi(index_constant(row_tiles - 1), behind)
     return LinearIndex.of(high) * together + low if batches > 1 else LinearIndex(), row_tile
 
 
-def _together(group: AttentionGroup, target: TargetView) -> int:
+def _together(first: ContractionGroup, second: ContractionGroup, target: TargetView) -> int:
     """How many batches' keys and values fit."""
-    elements = group.first.cols.extent * (group.first.inner.extent + group.second.cols.extent)
-    room = max(1, target.llc_bytes // 2 // (elements * element_bytes(group.first.left.element)))
-    return max(n for n in range(1, min(room, group.first.batch.extent) + 1) if group.first.batch.extent % n == 0)
+    elements = first.cols.extent * (first.inner.extent + second.cols.extent)
+    room = max(1, target.llc_bytes // 2 // (elements * element_bytes(first.left.element)))
+    return max(n for n in range(1, min(room, first.batch.extent) + 1) if first.batch.extent % n == 0)

@@ -98,14 +98,14 @@ class Exponents:
             exponent = math.fma(value, factor, broadcast(less, len(elements(value))) if is_vector(value) else less)
         else:
             exponent = arith.mulf(arith.subf(value, broadcast(carried, len(elements(value))) if is_vector(value) else carried), factor)
-        return from_lanes([_power_of_2(each) for each in elements(exponent)]) if is_vector(exponent) else _power_of_2(exponent)
+        return from_lanes([power_of_2(each) for each in elements(exponent)]) if is_vector(exponent) else power_of_2(exponent)
 
     def shift(self, old: ir.Value, new: ir.Value, small: bool) -> ir.Value:
         """What multiplies sums against one maximum to be those against another."""
         if not small:
             return self.against(old, new)
         factor = splat(old.type, self.factor)
-        return _power_of_2(arith.subf(arith.mulf(old, factor), arith.mulf(new, factor)))
+        return power_of_2(arith.subf(arith.mulf(old, factor), arith.mulf(new, factor)))
 
     def is_small(self, carried: ir.Value) -> ir.Value:
         """Whether rounding the maximum's exponent changes results by less than halves can tell."""
@@ -166,5 +166,5 @@ def _constant(ops: Mapping[ir.Value, TileOp], tile: TileOp, value: ir.Value) -> 
     return attribute if isinstance(attribute, ir.FloatAttr) else None
 
 
-def _power_of_2(exponent: ir.Value) -> ir.Value:
+def power_of_2(exponent: ir.Value) -> ir.Value:
     return value_of("math.exp2", exponent.type, [exponent], fastmath=ir.Attribute.parse("#arith.fastmath<afn>"))

@@ -73,12 +73,12 @@ def follow(
     for op in walk(function, lambda o: o.name in (*RESHAPES, "linalg.generic")):
         if op.name in RESHAPES:
             if op.operands[0] in forms:
-                forms[op.results[0]] = _viewed(op, forms[op.operands[0]])
+                forms[op.results[0]] = viewed(op, forms[op.operands[0]])
             continue
         tile = ops[op.results[0]]
         if op.results[0] in forms or not any(value in forms for value in [*tile.inputs, *tile.inits]):
             continue
-        loops = _loops_of(tile, forms, own[1] if op == own[0] else None)
+        loops = loops_by(tile, forms, own[1] if op == own[0] else None)
         found = [] if loops is None else [indices(m, loops) for m in tile.maps][len(tile.inputs) :]
         if loops is None or None in found:
             break
@@ -87,13 +87,13 @@ def follow(
     return known
 
 
-def _loops_of(tile: TileOp, forms: Forms, own: int | None) -> list[LinearIndex] | None:
+def loops_by(tile: TileOp, forms: Forms, own: int | None) -> list[LinearIndex] | None:
     """The group's index that each loop of an op is, `own` where no operand tells it. None where two operands tell different ones."""
     found: dict[int, LinearIndex] = {}
     for value, affine_map in zip([*tile.inputs, *tile.inits], tile.maps):
         if value not in forms:
             continue
-        for loop, index in _solved(affine_map, forms[value], tile.extents).items():
+        for loop, index in solved(affine_map, forms[value], tile.extents).items():
             if found.setdefault(loop, index) != index:
                 return None
     for loop, extent in enumerate(tile.extents):
@@ -106,7 +106,7 @@ def _loops_of(tile: TileOp, forms: Forms, own: int | None) -> list[LinearIndex] 
     return [found[loop] for loop in range(len(tile.extents))]
 
 
-def _solved(affine_map: ir.AffineMap, form: Sequence[LinearIndex], extents: Sequence[int]) -> dict[int, LinearIndex]:
+def solved(affine_map: ir.AffineMap, form: Sequence[LinearIndex], extents: Sequence[int]) -> dict[int, LinearIndex]:
     """The op's loops where the results of its map are `form`, as far as these tell."""
     found: dict[int, LinearIndex] = {}
     alone: dict[int, list[tuple[ir.AffineExpr, LinearIndex]]] = {}
@@ -144,7 +144,7 @@ def _digits(index: LinearIndex, extents: Sequence[int]) -> list[LinearIndex]:
     return found
 
 
-def _viewed(op: ir.Operation, form: Sequence[LinearIndex]) -> list[LinearIndex]:
+def viewed(op: ir.Operation, form: Sequence[LinearIndex]) -> list[LinearIndex]:
     """The indices of a reshape."""
     groups = [[ir.IntegerAttr(i).value for i in ir.ArrayAttr(g)] for g in ir.ArrayAttr(op.attributes["reassociation"])]
     if op.name == "tensor.collapse_shape":

@@ -96,12 +96,12 @@ def _read(
     two = ContractionGroup(
         function, product.op, left, v, accumulator, batch, rows, LoopGroup(((own, extent),)), cols, extents, forms, tuple(stored)
     )
-    weight = _narrow(factors[1][1 - at])
+    weight = before_widening(factors[1][1 - at])
     group = AttentionGroup(one, two, largest, total, (product, weight), known)
     return group if _is_attention(group, ops) else None
 
 
-def _narrow(value: ir.Value) -> ir.Value:
+def before_widening(value: ir.Value) -> ir.Value:
     """The value before it is widened."""
     op = None if is_block_argument(value) else defining_op(value)
     return op.operands[0] if op is not None and op.name == "arith.extf" else value
@@ -119,7 +119,7 @@ def _is_attention(group: AttentionGroup, ops: Mapping[ir.Value, TileOp]) -> bool
     kinds = {str(each) for each in (group.first.left.element, group.first.right.element, group.second.right.element, group.weights[1].type)}
     if len(kinds) != 1 or kinds & {"f32", "f64"}:
         return False
-    if not all(_reads_elements(group, tile) for tile in ops.values() if tile.op in group.loops):
+    if not all(reads_elements(group.first, tile, group.loops[tile.op]) for tile in ops.values() if tile.op in group.loops):
         return False
     return all(value not in ops or all(ops[value].parallel) for value in _behind(group) - _known(group))
 
@@ -146,12 +146,12 @@ def reads_maximum(group: AttentionGroup) -> bool:
     return group.largest.op.results[0] in _behind(group)
 
 
-def _reads_elements(group: AttentionGroup, tile: TileOp) -> bool:
+def reads_elements(first: ContractionGroup, tile: TileOp, loops: Sequence[LinearIndex]) -> bool:
     """Whether all that an op reads, but what the group computes, can be read at a point."""
-    check, loops = Check(group.first), group.loops[tile.op]
+    check = Check(first)
     for value, affine_map in zip([*tile.inputs, *tile.inits], tile.maps):
         at = linear_results(affine_map, loops)
-        if value in group.first.forms or not isinstance(value.type, ir.RankedTensorType):
+        if value in first.forms or not isinstance(value.type, ir.RankedTensorType):
             continue
         if at is None or not (_is_empty(value) or check.readable(value, at)):
             return False

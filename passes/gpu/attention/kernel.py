@@ -104,7 +104,7 @@ class _Kernel:
         self.group, self.buffers, self.schedules = group, kernel.buffers, schedules
         first, second = group.first, group.second
         thread = self.thread = thread_id()
-        self.batch, row_tile = place(group, row_tiles, target)
+        self.batch, row_tile = place(first, second, row_tiles, target)
         self.row = LinearIndex.of(row_tile) * BLOCK_ROWS
         self.strip = Strip(group, kernel.buffers, Block(self.batch, self.row, BLOCK_ROWS, BLOCK_ROWS), thread)
         rings = [[stages, shape.lines, shape.length] for stages, shape in zip((1, _STAGES, _STAGES), shapes)]
@@ -179,13 +179,13 @@ class _Kernel:
         both = vector.shape_cast(kind, from_elements([factors[0], factors[0], factors[1], factors[1]]))
         sums = [arith.mulf(each, both) for each in rows.sums]
         for number in range(BLOCK_ROWS // 16):
-            left = _fragment(found.weights, number)
+            left = fragment(found.weights, number)
             for j, right in enumerate(self.value.right(self.rings[2], stage, number)):
                 sums[j] = self.value.multiply(left, right, sums[j])
         return _Rows(found.largest, found.total, sums)
 
 
-def _fragment(weights: Sequence[Sequence[ir.Value]], number: int) -> ir.Value:
+def fragment(weights: Sequence[Sequence[ir.Value]], number: int) -> ir.Value:
     """The left fragment of 16 columns, of two pieces of 8: rows lane/4 and lane/4 + 8 of the first, then of the second."""
     flat = [e for j in (2 * number, 2 * number + 1) for half in (0, 1) for e in elements(weights[half][j])]
     return vector.shape_cast(ir.VectorType.get([4, 2], flat[0].type), from_elements(flat))

@@ -12,7 +12,7 @@ from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalar_body import clone_on
-from ..contraction.contraction import ElementAccess, result_number
+from ..contraction.contraction import ContractionGroup, ElementAccess, result_number
 from ..contraction.epilogue import EpilogueEmitter
 from ..contraction.runs import Run
 from ..support.emit import all_of, less_than
@@ -20,48 +20,25 @@ from .diagonals import diagonals
 from .exponents import Exponents
 from .group import AttentionGroup, combiner
 
+OpLoops = Mapping[ir.Operation, Sequence[LinearIndex]]
 Known = dict[tuple[ir.Value, tuple[LinearIndex, ...]], ir.Value]
 
 
-class Between(EpilogueEmitter):
-    """Evaluates what lies between the contractions: whatever a value's body reads of others, at the same row and column."""
+class Points(EpilogueEmitter):
+    """Evaluates, at a point, what depends on the contractions of a group: of an op's body no more than is asked for."""
 
-    def __init__(self, group: AttentionGroup, buffers: Sequence[ir.Value]):
-        super().__init__(group.first, buffers)
-        self.group = group
-        self.score = group.first.op.results[0]
-        self.exponents = Exponents(self._ops, self.score, group.largest, _term(group.largest))
-        self.diagonals = diagonals(group, self._ops)
+    def __init__(self, contraction: ContractionGroup, buffers: Sequence[ir.Value], loops: OpLoops):
+        super().__init__(contraction, buffers)
+        self._op_loops = loops
         self._scalars: dict[ir.Value, ir.Value] = {}
-        self._carried: ir.Value | None = None
-        self._inside = False
-        self.small = False
 
-    def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int, inside: bool) -> None:
-        """Goes to a point, or to `length` neighbours along the columns, with the score there and the row's maximum as it is carried.
+    def go(self, run: Run, known: Known) -> None:
+        """Goes to a point, or to neighbours along a loop, where these values are known."""
+        self._run, self._made, self._bodies, self._scalars = run, known, {}, {}
 
-        `inside`: no column is behind a diagonal.
-        """
-        self._inside = inside
-        self._run = Run(loops, self.contraction.cols.last if length > 1 else None, length)
-        self._made, self._carried = {(self.score, ()): score}, carried
-        if carried is not None:
-            self._made[(self.group.largest.op.results[0], ())] = self.exponents.maximum(carried)
-        self._bodies, self._scalars = {}, {}
-
-    def candidate(self) -> ir.Value:
-        """What the maximum is carried of."""
-        found = self._exponent(self.group.largest, _term(self.group.largest))
-        assert found is not None
-        return found
-
-    def term(self) -> ir.Value:
-        """What the sum adds."""
-        return self._scalar(self.group.total, _term(self.group.total))
-
-    def weights(self) -> ir.Value:
-        """What the second contraction multiplies with its right operand."""
-        return self._scalar(*self.group.weights)
+    def _known(self) -> Known:
+        self._scalars = {}
+        return {}
 
     def _evaluate(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
         if value not in self.contraction.forms:
@@ -80,7 +57,7 @@ class Between(EpilogueEmitter):
         return self._scalars[value]
 
     def _computed(self, tile: TileOp, value: ir.Value) -> ir.Value:
-        loops = self.group.loops[tile.op]
+        loops = self._op_loops[tile.op]
         if is_block_argument(value):
             number = ir.BlockArgument(value).arg_number
             operand = [*tile.inputs, *tile.inits][number]
@@ -95,11 +72,56 @@ class Between(EpilogueEmitter):
             return self._index(loops[ir.IntegerAttr(op.attributes["dim"]).value])
         if op.name == "arith.constant":
             return self._outside(value, [])
+        return self._emitted(tile, op)
+
+    def _emitted(self, tile: TileOp, op: ir.Operation) -> ir.Value:
+        """What an op of a body makes."""
+        return clone_on(op, [self._scalar(tile, v) for v in op.operands])[0]
+
+
+class Between(Points):
+    """Evaluates what lies between the contractions: whatever a value's body reads of others, at the same row and column."""
+
+    def __init__(self, group: AttentionGroup, buffers: Sequence[ir.Value]):
+        super().__init__(group.first, buffers, group.loops)
+        self.group = group
+        self.score = group.first.op.results[0]
+        self.exponents = Exponents(self._ops, self.score, group.largest, _term(group.largest))
+        self.diagonals = diagonals(group, self._ops)
+        self._carried: ir.Value | None = None
+        self._inside = False
+        self.small = False
+
+    def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int, inside: bool) -> None:
+        """Goes to a point, or to `length` neighbours along the columns, with the score there and the row's maximum as it is carried.
+
+        `inside`: no column is behind a diagonal.
+        """
+        self._inside, self._carried = inside, carried
+        self.go(Run(loops, self.contraction.cols.last if length > 1 else None, length), {(self.score, ()): score})
+        if carried is not None:
+            self._made[(self.group.largest.op.results[0], ())] = self.exponents.maximum(carried)
+
+    def candidate(self) -> ir.Value:
+        """What the maximum is carried of."""
+        found = self._exponent(self.group.largest, _term(self.group.largest))
+        assert found is not None
+        return found
+
+    def term(self) -> ir.Value:
+        """What the sum adds."""
+        return self._scalar(self.group.total, _term(self.group.total))
+
+    def weights(self) -> ir.Value:
+        """What the second contraction multiplies with its right operand."""
+        return self._scalar(*self.group.weights)
+
+    def _emitted(self, tile: TileOp, op: ir.Operation) -> ir.Value:
         if op.name == "math.exp" and (found := self._against_maximum(tile, defining_op(op.operands[0]))) is not None:
             return found
         if self._inside and op in self.diagonals:
             return self._scalar(tile, op.operands[1])
-        return clone_on(op, [self._scalar(tile, v) for v in op.operands])[0]
+        return super()._emitted(tile, op)
 
     def _against_maximum(self, tile: TileOp, difference: ir.Operation | None) -> ir.Value | None:
         """exp of a difference from the row's maximum; None of other values."""

@@ -169,7 +169,7 @@ class _Kernel:
         first, second, self.columns = group.first, group.second, plan.columns
         stages = self.stages = plan.scores.stages, plan.values.stages
         thread = self.thread = thread_id()
-        self.batch, row_tile = place(group, row_tiles, target)
+        self.batch, row_tile = place(first, second, row_tiles, target)
         self.row = LinearIndex.of(row_tile) * plan.scores.rows
         self.strip = Strip(group, kernel.buffers, Block(self.batch, self.row, plan.scores.rows, plan.columns), thread)
         rings = [[count, shape.lines, shape.length] for count, shape in zip((1, *stages), plan.shapes)]

@@ -1,0 +1,168 @@
+// RUN: hloom-opt %s --split-input-file --plan-fusion --recompute-operands | filecheck %s
+
+// Changed: the gradients of attention. What keeps the rows and what sums over them are two kernels; each computes scores and weights for
+// itself. The causal mask leaves columns out; where the columns are rows, it is the first ones.
+// CHECK: code = "FUSED_ATTENTION"{{.*}}groups = [@recomputed_0, @recomputed_1]
+// CHECK-SAME: reason = "what contractions sum over is computed in their kernels, tile by tile; columns from row + 1 on are masked, and left out"
+// CHECK-LABEL: func.func @gradients
+// CHECK: %[[Q:.*]] = call @recomputed_0(%{{.*}}) : ({{.*}}) -> tensor<4x256x64xf16>
+// CHECK-NEXT: %[[KV:.*]]:2 = call @recomputed_1(%{{.*}}) : ({{.*}}) -> (tensor<4x256x64xf16>, tensor<4x256x64xf16>)
+// CHECK-NEXT: return %[[Q]], %[[KV]]#0, %[[KV]]#1
+// CHECK: func.func private @recomputed_0
+// CHECK-SAME: hloom.kind = "matmul", hloom.live = array<i64: 256, 256, 1>, hloom.recomputed
+// CHECK-COUNT-3: stablehlo.dot_general
+// CHECK: func.func private @recomputed_1
+// CHECK-SAME: hloom.begins = array<i64: 256, 256, 0>
+// CHECK-SAME: hloom.recomputed
+// CHECK-COUNT-4: stablehlo.dot_general
+// CHECK: return %{{.*}}, %{{.*}} : tensor<4x256x64xf16>, tensor<4x256x64xf16>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @gradients(%q: tensor<4x256x64xf16>, %k: tensor<4x256x64xf16>, %v: tensor<4x256x64xf16>, %do: tensor<4x256x64xf16>, %l: tensor<4x256xf32>, %d: tensor<4x256xf32>) -> (tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x256x256xf32>
+    %scaled = stablehlo.multiply %s, %scale : tensor<4x256x256xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x256x256xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x256x256xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x256x256xi32>, tensor<4x256x256xi32>) -> tensor<4x256x256xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x256x256xf32>
+    %x = stablehlo.select %seen, %scaled, %least : tensor<4x256x256xi1>, tensor<4x256x256xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %less = stablehlo.subtract %x, %ls : tensor<4x256x256xf32>
+    %p = stablehlo.exponential %less : tensor<4x256x256xf32>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+    %ds = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %minus = stablehlo.subtract %t, %ds : tensor<4x256x256xf32>
+    %product = stablehlo.multiply %p, %minus : tensor<4x256x256xf32>
+    %ph = stablehlo.convert %p : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %sh = stablehlo.convert %product : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %dq = stablehlo.dot_general %sh, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    %dk = stablehlo.dot_general %sh, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    return %dq, %dk, %dv : tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>
+  }
+}
+
+// -----
+
+// Declined: the weights are returned, so they are in memory.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "a value that contractions sum over is needed by others"
+// CHECK-LABEL: func.func @returned
+// CHECK-NOT: @recomputed
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @returned(%q: tensor<4x256x64xf16>, %k: tensor<4x256x64xf16>, %v: tensor<4x256x64xf16>, %do: tensor<4x256x64xf16>, %l: tensor<4x256xf32>, %d: tensor<4x256xf32>) -> (tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x256xf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x256x256xf32>
+    %scaled = stablehlo.multiply %s, %scale : tensor<4x256x256xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x256x256xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x256x256xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x256x256xi32>, tensor<4x256x256xi32>) -> tensor<4x256x256xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x256x256xf32>
+    %x = stablehlo.select %seen, %scaled, %least : tensor<4x256x256xi1>, tensor<4x256x256xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %less = stablehlo.subtract %x, %ls : tensor<4x256x256xf32>
+    %p = stablehlo.exponential %less : tensor<4x256x256xf32>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+    %ds = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %minus = stablehlo.subtract %t, %ds : tensor<4x256x256xf32>
+    %product = stablehlo.multiply %p, %minus : tensor<4x256x256xf32>
+    %ph = stablehlo.convert %p : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %sh = stablehlo.convert %product : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %dq = stablehlo.dot_general %sh, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    %dk = stablehlo.dot_general %sh, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    return %dq, %dk, %dv, %ph : tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x256xf16>
+  }
+}
+
+// -----
+
+// Declined: f32, for which there is no kernel.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "the kernel multiplies f16 or bf16, not f32"
+// CHECK-LABEL: func.func @floats
+// CHECK-NOT: @recomputed
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @floats(%q: tensor<4x256x64xf32>, %k: tensor<4x256x64xf32>, %v: tensor<4x256x64xf32>, %do: tensor<4x256x64xf32>, %l: tensor<4x256xf32>, %d: tensor<4x256xf32>) -> (tensor<4x256x64xf32>, tensor<4x256x64xf32>, tensor<4x256x64xf32>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf32>, tensor<4x256x64xf32>) -> tensor<4x256x256xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x256x256xf32>
+    %scaled = stablehlo.multiply %s, %scale : tensor<4x256x256xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x256x256xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x256x256xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x256x256xi32>, tensor<4x256x256xi32>) -> tensor<4x256x256xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x256x256xf32>
+    %x = stablehlo.select %seen, %scaled, %least : tensor<4x256x256xi1>, tensor<4x256x256xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %less = stablehlo.subtract %x, %ls : tensor<4x256x256xf32>
+    %p = stablehlo.exponential %less : tensor<4x256x256xf32>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf32>, tensor<4x256x64xf32>) -> tensor<4x256x256xf32>
+    %ds = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %minus = stablehlo.subtract %t, %ds : tensor<4x256x256xf32>
+    %product = stablehlo.multiply %p, %minus : tensor<4x256x256xf32>
+    %dq = stablehlo.dot_general %product, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x256x256xf32>, tensor<4x256x64xf32>) -> tensor<4x256x64xf32>
+    %dk = stablehlo.dot_general %product, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf32>, tensor<4x256x64xf32>) -> tensor<4x256x64xf32>
+    %dv = stablehlo.dot_general %p, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf32>, tensor<4x256x64xf32>) -> tensor<4x256x64xf32>
+    return %dq, %dk, %dv : tensor<4x256x64xf32>, tensor<4x256x64xf32>, tensor<4x256x64xf32>
+  }
+}
+
+// -----
+
+// Declined: rows that do not stay in registers.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "rows of 160 do not stay in registers; 128 do"
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: @recomputed
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @wide(%q: tensor<4x256x160xf16>, %k: tensor<4x256x160xf16>, %v: tensor<4x256x160xf16>, %do: tensor<4x256x160xf16>, %l: tensor<4x256xf32>, %d: tensor<4x256xf32>) -> (tensor<4x256x160xf16>, tensor<4x256x160xf16>, tensor<4x256x160xf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x160xf16>, tensor<4x256x160xf16>) -> tensor<4x256x256xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x256x256xf32>
+    %scaled = stablehlo.multiply %s, %scale : tensor<4x256x256xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x256x256xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x256x256xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x256x256xi32>, tensor<4x256x256xi32>) -> tensor<4x256x256xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x256x256xf32>
+    %x = stablehlo.select %seen, %scaled, %least : tensor<4x256x256xi1>, tensor<4x256x256xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %less = stablehlo.subtract %x, %ls : tensor<4x256x256xf32>
+    %p = stablehlo.exponential %less : tensor<4x256x256xf32>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x160xf16>, tensor<4x256x160xf16>) -> tensor<4x256x256xf32>
+    %ds = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %minus = stablehlo.subtract %t, %ds : tensor<4x256x256xf32>
+    %product = stablehlo.multiply %p, %minus : tensor<4x256x256xf32>
+    %ph = stablehlo.convert %p : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %sh = stablehlo.convert %product : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %dq = stablehlo.dot_general %sh, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x256x256xf16>, tensor<4x256x160xf16>) -> tensor<4x256x160xf16>
+    %dk = stablehlo.dot_general %sh, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x160xf16>) -> tensor<4x256x160xf16>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x160xf16>) -> tensor<4x256x160xf16>
+    return %dq, %dk, %dv : tensor<4x256x160xf16>, tensor<4x256x160xf16>, tensor<4x256x160xf16>
+  }
+}
+
+// -----
+
+// Unchanged: CPUs.
+// CHECK-LABEL: func.func @on_cpu
+// CHECK-NOT: @recomputed
+module {
+  func.func @on_cpu(%q: tensor<4x256x64xf16>, %k: tensor<4x256x64xf16>, %v: tensor<4x256x64xf16>, %do: tensor<4x256x64xf16>, %l: tensor<4x256xf32>, %d: tensor<4x256xf32>) -> (tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x256x256xf32>
+    %scaled = stablehlo.multiply %s, %scale : tensor<4x256x256xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x256x256xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x256x256xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x256x256xi32>, tensor<4x256x256xi32>) -> tensor<4x256x256xi1>
+    %least = stablehlo.constant dense<0xFF800000> : tensor<4x256x256xf32>
+    %x = stablehlo.select %seen, %scaled, %least : tensor<4x256x256xi1>, tensor<4x256x256xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %less = stablehlo.subtract %x, %ls : tensor<4x256x256xf32>
+    %p = stablehlo.exponential %less : tensor<4x256x256xf32>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+    %ds = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+    %minus = stablehlo.subtract %t, %ds : tensor<4x256x256xf32>
+    %product = stablehlo.multiply %p, %minus : tensor<4x256x256xf32>
+    %ph = stablehlo.convert %p : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %sh = stablehlo.convert %product : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+    %dq = stablehlo.dot_general %sh, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    %dk = stablehlo.dot_general %sh, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+    return %dq, %dk, %dv : tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>
+  }
+}
