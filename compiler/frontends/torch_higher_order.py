@@ -1,13 +1,17 @@
-"""Ops of higher order whose definition is torch code: the code takes their place.
+"""Ops that stay whole until AOTAutograd has parted forward and backward, whose definition is torch code: then the code takes their place.
 
 flex = higher_order.flex_attention(q, k, v, score_mod, (…, mask_mod), scale, …);  out = flex[0]
     → mm = aten.matmul(q, kᵀ);  … score_mod's and mask_mod's ops over all scores …;  out = aten.matmul(weights, v)
+
+Of attention torch has an op for the backward pass, which reads what the forward pass saves for it: the result and the logarithms of sums.
+As products and a softmax, AOTAutograd would find that both compute scores, and have the forward pass save these, or their rows' sums
+computed twice. So they stay whole for GPUs; on CPUs, whose kernels take f32 too, scores are not saved, and the forward pass needs no sums.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -17,11 +21,21 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from .torch_lowerings.attention import attention, attention_backward
 from .torch_lowerings.flex_attention import flex_attention
 from .torch_registry import all_decompositions
 
-_DEFINITIONS: dict[Any, Callable[..., Any]] = {torch.ops.higher_order.flex_attention: flex_attention}
+_DEFINITIONS: dict[Any, Callable[..., Any]] = {
+    torch.ops.higher_order.flex_attention: flex_attention,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default: attention_backward,
+}
 _KEPT = ("nn_module_stack", "fwd_nn_module_stack", "stack_trace")
+
+
+def stay_whole(decompositions: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    """The decompositions without those of these ops, for GPUs."""
+    return {op: function for op, function in decompositions.items() if op not in _DEFINITIONS}
 
 
 def without_higher_order(module: GraphModule) -> GraphModule:

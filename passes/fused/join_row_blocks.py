@@ -133,7 +133,8 @@ class _Joiner:
         function, rows = region.function, region.rows
         function.attributes[ROW_LOOP] = ir.UnitAttr.get()
         reason, share = "what lies between contractions is there for a block of rows at a time", 1.0
-        ahead = None if rows.written else Masks(self.groups, function, region.operands).ahead_of(rows.read, rows.reduced)
+        # which of several dimensions a tile goes by its schedule decides
+        ahead = None if rows.written or not rows.only else Masks(self.groups, function, region.operands).ahead_of(rows.read, rows.reduced)
         if ahead is not None and ahead < rows.columns:
             function.attributes[LIVE] = i64_array([rows.rows, rows.columns, ahead])
             reason += f"; columns from row + {ahead} on are masked, and left out"

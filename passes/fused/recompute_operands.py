@@ -40,6 +40,7 @@ from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
 from .chains.chain import CONTRACTION_KINDS, callee, groups_of, returned
 from .chains.masks import Masks, share_of
+from .chains.moves import made_of_indices
 from .chains.on_gpu import EVALUATED
 from .chains.price import priced
 from .chains.products import Products, price, products_of
@@ -172,11 +173,12 @@ class _Joiner:
             return []
         saved = sum(2 * byte_size(value.type) for call in region.makers for value in call.results)
         made, masked = [], ""
+        masks = self._masks_of(region)
         for kernel in kernels:
             masked = masked or kernel.masked
             made.append(named(self.module, kernel.function, self.made, "recomputed"))
             call_once(kernel.readers, made[-1], kernel.operands, kernel.results)
-        erase_unused(region.makers)
+        erase_unused(_in_order({*masks, *region.makers}))
         reason = "what contractions sum over is computed in their kernels, tile by tile" + masked
         figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
         self.notes.add(Code.FUSED_ATTENTION, made, reason, edge, figures)
@@ -206,8 +208,11 @@ class _Joiner:
                 if call not in found.makers:
                     found.makers.append(call)
                     waiting += [each for each in (*call.operands, *call.results) if count_of(each) == size]
-        order = ops_in(block)
-        return _Region(*(sorted(dict.fromkeys(each), key=order.index) for each in (found.makers, found.readers)))
+        return _Region(_in_order(set(found.makers)), _in_order(set(found.readers)))
+
+    def _masks_of(self, region: _Region) -> list[ir.Operation]:
+        """What is made of indices alone, which the kernels know."""
+        return [mask for maker in region.makers for mask in made_of_indices(maker, self.groups)]
 
     def _check_policy(self, calls: Sequence[ir.Operation]) -> None:
         for call in calls:
@@ -240,7 +245,7 @@ class _Joiner:
 
     def _kernel(self, region: _Region, readers: list[ir.Operation]) -> _Kernel:
         """The kernel of some readers. Raises _Refused."""
-        calls = sorted([*region.makers, *readers], key=ops_in(readers[0].block).index)
+        calls = _in_order({*self._masks_of(region), *region.makers, *readers})
         made = {value for call in calls for value in call.results}
         operands = list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
         function, _ = function_of(calls, self.groups, operands, [value for call in readers for value in call.results])
@@ -272,6 +277,11 @@ class _Joiner:
             function.attributes[BEGINS] = i64_array([rows, columns, 1 - ahead])
             return share_of(columns, rows, ahead)
         return 1.0
+
+
+def _in_order(calls: set[ir.Operation]) -> list[ir.Operation]:
+    """The calls as they follow each other in their block."""
+    return [op for op in ops_in(next(iter(calls)).block) if op in calls] if calls else []
 
 
 def _without_unused(function: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:

@@ -109,3 +109,21 @@ def test_what_keeps_kernels_of_its_own():
     inputs = saved((1, 2, 100, 32), (1, 2, 100, 32), HALF)
     assert "have kernels of their own" in reasons(inputs, policy={"kernel": [{"op": "dot_general", "use": "apart"}]})
     assert "multiplies f16 or bf16, not f32" in reasons([x.float() for x in inputs])
+
+
+def test_forward_saves_no_scores_for_the_backward_of_torch_compile():
+    """AOTAutograd parts forward and backward while both are ops of torch's."""
+
+    def function(q, k, v):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    torch.manual_seed(0)
+    inputs = [torch.randn(1, 2, 96, 32, dtype=HALF, requires_grad=True) for _ in range(3)]
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: saved.append(x.numel()) or x, lambda x: x):
+        result = torch.compile(function, backend="hloom", fullgraph=True, options={"target": SIMULATED})(*inputs)
+    assert saved and max(saved) == inputs[0].numel()
+    towards = torch.randn_like(result)
+    found = torch.autograd.grad(result, inputs, towards)
+    for gradient, reference in zip(found, expected(towards, *(x.detach() for x in inputs), True)):
+        assert (gradient.double() - reference).norm() <= TOLERANCE[HALF] * reference.norm()

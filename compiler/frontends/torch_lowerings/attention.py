@@ -53,18 +53,18 @@ def attention_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The weights are computed again, which takes less than to read them: P = exp(S - logsumexp), dS = P * (dP - sum(dO * O)).
+    """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O)).
 
-    So no row is reduced again: every element follows from its scores and numbers of its row.
+    Of halves P = exp(S - logsumexp): no row is reduced again, every element follows from its scores and numbers of its row.
 
     The gradients lie as the kernel's do, a token's heads side by side.
     """
     keys, values = heads_of(key, query), heads_of(value, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
-    sums = _wide(logsumexp).unsqueeze(-1)
-    weights = torch.exp(scores - sums)
-    if attn_mask is not None:
-        weights = torch.where(sums == -math.inf, 0.0, weights)
+    if query.dtype.itemsize < 4:
+        weights = _weights_by(logsumexp.unsqueeze(-1), scores, attn_mask)
+    else:
+        weights = _weights(scores, attn_mask)
     towards = product(gradient, values.transpose(-2, -1))
     inner = weights * (towards - (_wide(gradient) * _wide(output)).sum(-1, keepdim=True)) * _scale(query, scale)
     inner, weights = inner.to(query.dtype), weights.to(query.dtype)
@@ -107,6 +107,12 @@ def _scores(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, sc
 def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     """A mask may leave nothing of a row."""
     return torch.softmax(scores, -1) if mask is None else torch.ops.aten._safe_softmax(scores, -1)
+
+
+def _weights_by(sums: Tensor, scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The same by the logarithms of the rows' sums."""
+    weights = torch.exp(scores - sums)
+    return weights if mask is None else torch.where(sums == -math.inf, 0.0, weights)
 
 
 def _logsumexp(scores: Tensor) -> Tensor:

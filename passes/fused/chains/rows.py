@@ -29,6 +29,8 @@ class Rows:
     """Reductions along the columns, and where rows and columns lie in what they reduce."""
     written: bool
     """Whether a result has rows and columns."""
+    only: bool
+    """Whether no other dimension could be the rows."""
 
 
 def summed_dimensions(group: ir.Operation, arguments: Sequence[ir.Value]) -> set[int]:
@@ -47,7 +49,7 @@ def rows_of(function: ir.Operation, size: int) -> Rows | None:
     if not able or not _keeps_batches(function, dims, dots):
         return None
     rows = min(able, key=lambda c: sum(c in dims.reduces(op) for op in dots))
-    return _figures(function, rows, dims, dots, size)
+    return _figures(function, rows, dims, dots, size, len(able) == 1)
 
 
 def _summed(dims: Dims, op: ir.Operation) -> list[Dim]:
@@ -95,7 +97,7 @@ def _is_constant(value: ir.Value) -> bool:
     return op is not None and op.name == "stablehlo.constant"
 
 
-def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation], size: int) -> Rows | None:
+def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation], size: int, only: bool) -> Rows | None:
     batches = min(prod(shape_of(op.operands[0])[d] for d in dimensions(op).lhs_batching_dimensions) for op in dots)
     rows = shape_of(c[0])[c[1]]
     read: list[Place] = []
@@ -120,4 +122,4 @@ def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation
     ]
     results = [dims.classes(_before_view(value)) for value in returned(function).operands]
     written = any(c in classes and column & set(classes) for classes in results)
-    return Rows(batches, rows, size // batches // rows, read, reduced, written)
+    return Rows(batches, rows, size // batches // rows, read, reduced, written, only)
