@@ -42,6 +42,18 @@ def grouped(q, k, v):
     return jax.nn.dot_product_attention(*(x.swapaxes(1, 2) for x in (q, k, v)), is_causal=True).swapaxes(1, 2)
 
 
+def of_numbers(mask):
+    """As flash attention has it: weights by a number of each row, which nothing here is reduced to; keys could be the rows as well."""
+
+    def program(q, k, v, towards):
+        scores = jnp.where(mask, jnp.einsum("abqd,abkd->abqk", q, k) * 0.1, -jnp.inf)
+        p = jnp.exp(scores - (q * q).sum(-1, keepdims=True))
+        ds = p * (jnp.einsum("abqd,abkd->abqk", towards, v) - (towards * towards).sum(-1, keepdims=True))
+        return ds @ k, jnp.einsum("abqk,abqd->abkd", ds, q), jnp.einsum("abqk,abqd->abkd", p, towards)
+
+    return program
+
+
 def causal(rows, columns, ahead=0):
     return np.tril(np.ones((rows, columns), bool), ahead)
 
@@ -57,6 +69,7 @@ CASES = {
     "more rows": (gradients(attention(causal(517, 401))), (517, 401, 24), True),
     "from the lower right": (gradients(attention(causal(300, 720, 420))), (300, 720, 16), True),
     "dropout": (gradients(attention(causal(440, 440), dropped(440, 440))), (440, 440, 32), True),
+    "by numbers of the rows": (of_numbers(causal(440, 440).T), (440, 440, 32), False),
     "with its forward": (squared(attention(causal(440, 440))), (440, 440, 40), True),
     "dot_product_attention": (gradients(grouped), (440, 440, 64), False),  # its mask is finite
 }
