@@ -104,7 +104,7 @@ class _Graph:
     """A copy of the graph that takes what its program reads and gives what it makes."""
 
     def __init__(self, module: GraphModule):
-        self.module = without_higher_order(module)
+        self.module = without_higher_order(module, parted=True)
         self.graph, values = copied(self.module)
         self.operands = [node for node in self.graph.nodes if node.op == "placeholder"]
         self.bound: dict[Node, torch.Tensor] = {}

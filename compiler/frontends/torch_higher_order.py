@@ -25,8 +25,8 @@ from .torch_lowerings.attention import attention, attention_backward
 from .torch_lowerings.flex_attention import flex_attention
 from .torch_registry import all_decompositions
 
-_DEFINITIONS: dict[Any, Callable[..., Any]] = {
-    torch.ops.higher_order.flex_attention: flex_attention,
+_DEFINITIONS: dict[Any, Callable[..., Any]] = {torch.ops.higher_order.flex_attention: flex_attention}
+_WHOLE: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default: attention_backward,
 }
@@ -35,18 +35,20 @@ _KEPT = ("nn_module_stack", "fwd_nn_module_stack", "stack_trace")
 
 def stay_whole(decompositions: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
     """The decompositions without those of these ops, for GPUs."""
-    return {op: function for op, function in decompositions.items() if op not in _DEFINITIONS}
+    return {op: function for op, function in decompositions.items() if op not in _WHOLE}
 
 
-def without_higher_order(module: GraphModule) -> GraphModule:
-    """A copy with the definition in place of each such op; the module itself where it has none."""
-    nodes = [node for node in module.graph.nodes if node.target in _DEFINITIONS]
-    if not nodes:
+def without_higher_order(module: GraphModule, parted: bool = False) -> GraphModule:
+    """A copy with the definition in place of each such op; the module itself where it has none. `parted`: it is AOTAutograd's, and ops may
+    have stayed whole.
+    """
+    definitions = {**_DEFINITIONS, **_WHOLE} if parted else _DEFINITIONS
+    if not any(node.target in definitions for node in module.graph.nodes):
         return module
     made = copy.copy(module)
     made.graph = copy.deepcopy(module.graph)
-    for node in [node for node in made.graph.nodes if node.target in _DEFINITIONS]:
-        _inline(made, made.graph, node)
+    for node in [node for node in made.graph.nodes if node.target in definitions]:
+        _inline(made, made.graph, node, definitions[node.target])
     return made
 
 
@@ -57,7 +59,7 @@ def _functions(module: GraphModule, node: Node) -> dict[Node, Any]:
     return {leaf: value for leaf, value in named.items() if not isinstance(value, torch.Tensor)}
 
 
-def _inline(module: GraphModule, graph: Graph, node: Node) -> None:
+def _inline(module: GraphModule, graph: Graph, node: Node, code: Callable[..., Any]) -> None:
     leaves, spec = torch_pytree.tree_flatten((node.args, node.kwargs))
     functions = _functions(module, node)
     given = {leaf: leaf.meta["val"] for leaf in leaves if isinstance(leaf, Node) and leaf not in functions}
@@ -65,7 +67,7 @@ def _inline(module: GraphModule, graph: Graph, node: Node) -> None:
     def definition(*values: Any) -> Any:
         made = {**functions, **dict(zip(given, values))}
         args, kwargs = torch_pytree.tree_unflatten([made.get(leaf, leaf) if isinstance(leaf, Node) else leaf for leaf in leaves], spec)
-        return _DEFINITIONS[node.target](*args, **kwargs)
+        return code(*args, **kwargs)
 
     mode = detect_fake_mode(list(given.values())) or FakeTensorMode()
     with mode, torch.no_grad():
