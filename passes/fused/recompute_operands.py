@@ -110,26 +110,24 @@ class _Joiner:
         self.groups, self.notes = groups_of(module, libraries=True), Notes(module)
         self.made: dict[str, str] = {}
         self.declined: set[ir.Value] = set()
+        self.waiting = walk(module, "func.call")
+        """The calls that are not yet looked at, the next one last."""
 
     def run(self) -> None:
+        """Looks at each value once, from the last on: whether groups make it, and contractions sum over it."""
         parts: set[str] = set()
-        while (seed := self._next_seed()) is not None:
-            names = self._join_if_it_pays(seed)
-            parts.update(names)
-            if not names:
-                self.declined.add(seed)
+        while self.waiting:
+            call = self.waiting.pop()
+            for value in call.results if self._is_part(call, call.block) else ():
+                if value not in self.declined and any(self._sums(user, value) for user in users(value)):
+                    names = self._join_if_it_pays(value)
+                    parts.update(names)
+                    if names:
+                        break
         called = {callee(call) for call in walk(self.module, "func.call")}
         for name in sorted(parts - called):
             self.groups[name].erase()
         self.notes.write()
-
-    def _next_seed(self) -> ir.Value | None:
-        """The last value that has not been looked at, is made by a group, and that a contraction sums over."""
-        for call in reversed(walk(self.module, "func.call")):
-            for value in call.results if self._is_part(call, call.block) else ():
-                if value not in self.declined and any(self._sums(user, value) for user in users(value)):
-                    return value
-        return None
 
     def _is_part(self, op: ir.Operation | None, block: ir.Block) -> bool:
         """Whether an op calls a group that is evaluated element by element, with a contraction or without."""
@@ -145,6 +143,8 @@ class _Joiner:
         if not self._is_part(call, call.block) or len(call.results) != 1 or count_of(call.results[0]) >= count_of(value):
             return False
         group = self.groups[callee(call)]
+        if kind_of(group) not in CONTRACTION_KINDS:
+            return False
         arguments = [a for a, given in zip(group.regions[0].blocks[0].arguments, call.operands) if given == value]
         return bool(summed_dimensions(group, arguments))
 
@@ -174,6 +174,9 @@ class _Joiner:
         saved = sum(2 * byte_size(value.type) for call in region.makers for value in call.results)
         made, masked = [], ""
         masks = self._masks_of(region)
+        names += [callee(mask) for mask in masks]
+        gone = {*masks, *calls}
+        self.waiting = [call for call in self.waiting if call not in gone]
         for kernel in kernels:
             masked = masked or kernel.masked
             made.append(named(self.module, kernel.function, self.made, "recomputed"))
@@ -223,18 +226,25 @@ class _Joiner:
     def _kernels(self, region: _Region) -> list[_Kernel]:
         """The kernels of all readers: those that keep the same dimension share one, if none needs what another makes."""
         made: list[_Kernel] = []
-        for reader in region.readers:
-            new = self._kernel(region, [reader])
-            for number, kernel in enumerate(made):
-                shared = self._shared(region, kernel, new)
-                if shared is not None:
-                    new.function.erase()
-                    kernel.function.erase()
-                    made[number] = shared
-                    break
-            else:
-                made.append(new)
+        try:
+            for reader in region.readers:
+                made.append(self._kernel(region, [reader]))
+                self._share_last(region, made)
+        except _Refused:
+            for kernel in made:
+                kernel.function.erase()
+            raise
         return made
+
+    def _share_last(self, region: _Region, made: list[_Kernel]) -> None:
+        """Has the last kernel be one with an earlier one, where that can be."""
+        for number, kernel in enumerate(made[:-1]):
+            shared = self._shared(region, kernel, made[-1])
+            if shared is not None:
+                made.pop().function.erase()
+                kernel.function.erase()
+                made[number] = shared
+                return
 
     def _shared(self, region: _Region, one: _Kernel, other: _Kernel) -> _Kernel | None:
         """One kernel of two; None where they keep other dimensions, or are too much."""

@@ -51,6 +51,7 @@ EXPECTED: list[tuple[str, str, str, str]] = [
     ("attention of one row", GPU, "matmul multi_reduce matmul", "FUSED_MULTI_REDUCE"),
     ("attention of one row", CPU, "matmul multi_reduce matmul", "NO_GAIN"),
     ("gradients of attention", CPU, "matmul", "FUSED_ROWS"),
+    ("gradients of attention in bf16", GPU, "reduce matmul matmul", "FUSED_ATTENTION"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -60,6 +61,19 @@ def attention(causal: bool = False, heads: int = 1) -> Callable[..., Any]:
     return program
 
 
+def gradients_of_saved(q, k, v, output, sums, given):
+    """Those of attention from its result and the logarithms of its rows' sums, as torch has them."""
+    product = functools.partial(jnp.einsum, preferred_element_type=jnp.float32)
+    p = jnp.exp(product("abqd,abkd->abqk", q, k) * 0.125 - sums[..., None])
+    inner = (given.astype(jnp.float32) * output.astype(jnp.float32)).sum(-1, keepdims=True)
+    ds = (p * (product("abqd,abkd->abqk", given, v) - inner) * 0.125).astype(q.dtype)
+    return (
+        product("abqk,abkd->abqd", ds, k).astype(q.dtype),
+        product("abqk,abqd->abkd", ds, q).astype(q.dtype),
+        product("abqk,abqd->abkd", p.astype(q.dtype), given).astype(q.dtype),
+    )
+
+
 def gradients(q, k, v, given):
     return jax.vjp(attention(), q, k, v)[1](given)
 
@@ -89,4 +103,5 @@ PROGRAMS: dict[str, Program] = {
     "grouped attention in bf16": (attention(heads=4), (BF16, *(array(4, 2, 1024, 64, dtype=jnp.bfloat16),) * 2)),
     "attention of one row": (attention(), (array(1, 8, 1, 64), array(1, 8, 1024, 64), array(1, 8, 1024, 64))),
     "gradients of attention": (gradients, (F32,) * 4),
+    "gradients of attention in bf16": (gradients_of_saved, (*(BF16,) * 4, array(*BF16.shape[:3]), BF16)),
 }
