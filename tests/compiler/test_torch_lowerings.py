@@ -234,3 +234,32 @@ def test_distances_of_pairs_and_powers_of_two() -> None:
         lambda x, y: (F.pdist(x[:9]), F.pdist(x[:5], 1.0), F.pdist(x[:1]), torch.exp2(x), 2.0 ** x.double(), y.exp2(), torch.pow(2, x * 2)),
         x, TIES.bfloat16()
     )  # fmt: skip
+
+
+def test_norms_by_their_older_name() -> None:
+    x = torch.randn(3, 4)
+    check(lambda x: (x.norm(), x.norm(3), x.norm(1, [0]), torch.ops.aten.norm.ScalarOpt_dtype(x, 2, dtype=torch.float64)), x)
+
+
+@pytest.mark.parametrize("to", [torch.float32, torch.bfloat16, torch.float8_e4m3fn])
+def test_products_of_eight_bits_are_scaled(to) -> None:
+    x, y = torch.randn(16, 32).to(torch.float8_e4m3fn), torch.randn(48, 32).to(torch.float8_e5m2)
+    whole, rows = (torch.tensor(0.5), torch.tensor(3.0)), (torch.rand(16, 1), torch.rand(1, 48))
+    bias = torch.randn(48, dtype=torch.bfloat16 if to is torch.float8_e4m3fn else to)
+    by_row = torch.nn.functional.ScalingType.RowWise
+
+    def products(x, y, bias):
+        yield torch._scaled_mm(x, y.t(), *whole, out_dtype=to)
+        yield torch._scaled_mm(x, y.t(), *rows, bias, out_dtype=to)
+        yield torch.nn.functional.scaled_mm(x, y.t(), rows[0], by_row, rows[1], by_row, bias=bias, output_dtype=to)
+
+    got = hloom.compile(Function(lambda *inputs: tuple(products(*inputs))), x, y, bias)(x, y, bias)
+    for result, wanted in zip(got, products(x, y, bias), strict=True):
+        assert result.dtype == wanted.dtype
+        torch.testing.assert_close(result.float(), wanted.float(), rtol=torch.finfo(to).eps, atol=1e-3)
+
+
+def test_a_scale_of_the_result_is_refused() -> None:
+    x, one = torch.randn(16, 16).to(torch.float8_e4m3fn), torch.ones(())
+    with pytest.raises(UnsupportedOpError, match="scale of the result"):
+        hloom.compile(Function(lambda x: torch._scaled_mm(x, x.t(), one, one, scale_result=one, out_dtype=torch.float8_e4m3fn)), x)

@@ -45,7 +45,7 @@ def norm(
     x: Tensor, p: float | None = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Tensor:
     """The same op by its older name."""
-    return vector_norm(x, 2 if p is None else p, dim or None, keepdim, dtype=dtype)
+    return torch.linalg.vector_norm(x, 2 if p is None else p, dim or None, keepdim, dtype=dtype)
 
 
 @torch_decomposition("aten._weight_norm_interface_backward")
