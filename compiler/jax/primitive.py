@@ -216,14 +216,50 @@ def _not_callable(exe: Executable) -> str:
 
 
 def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options, donated: tuple[int, ...]) -> Any:
+    inside = getattr(_inside, "compiling", False)
+    if not inside and any(map(_is_packed, [*jaxpr.in_avals, *jaxpr.out_avals])):
+        of_bytes = functools.partial(_of_bytes, jaxpr=jaxpr, options=options)
+        return mlir.lower_fun(of_bytes, multiple_results=True)(context, *operands)
     in_place = _in_place(jaxpr, donated)
-    made = None if getattr(_inside, "compiling", False) else _compiled(jaxpr, options, in_place)
+    made = None if inside else _compiled(jaxpr, options, in_place)
     if made is None:
         return mlir.lower_fun(jaxpr_as_fun(jaxpr), multiple_results=True)(context, *operands)
     context.module_context.add_keepalive(made)
     # XLA copies an operand that somebody else still needs.
     lowering = jax.ffi.ffi_lowering(_TARGET, operand_output_aliases=dict(made[0].program.in_place))
     return lowering(context, *operands, program=np.int64(made[1]))
+
+
+def _of_bytes(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:
+    """The op with elements of less than a byte given and taken as bytes: XLA has several of them in one, a program of hloom's never."""
+
+    def unpacked(*given: Any) -> list[Any]:
+        return list(map(_as_bytes, jaxpr_as_fun(jaxpr)(*map(_from_bytes, given, jaxpr.in_avals))))
+
+    given = list(map(_as_bytes, operands))
+    results = program_p.bind(*given, jaxpr=jax.make_jaxpr(unpacked)(*given), options=options, donated=())
+    return list(map(_from_bytes, results, jaxpr.out_avals))
+
+
+def _is_packed(value: Any) -> bool:
+    if jnp.issubdtype(value.dtype, jnp.integer):
+        return jnp.iinfo(value.dtype).bits < 8
+    return jnp.issubdtype(value.dtype, jnp.floating) and jnp.finfo(value.dtype).bits < 8
+
+
+def _as_bytes(value: Any) -> Any:
+    if not _is_packed(value):
+        return value
+    whole = value if jnp.issubdtype(value.dtype, jnp.integer) else jax.lax.bitcast_convert_type(value, jnp.uint4)
+    return whole.astype(jnp.int8)
+
+
+def _from_bytes(value: Any, kind: Any) -> Any:
+    if not _is_packed(kind):
+        return value
+    if jnp.issubdtype(kind.dtype, jnp.integer):
+        return value.astype(kind.dtype)
+    return jax.lax.bitcast_convert_type(value.astype(jnp.uint4), kind.dtype)
 
 
 def _in_place(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -224,6 +224,19 @@ def test_small_triangles(lower, transposed, unit, left):
     same(hloom.jit(solve)(a, b), jax.jit(solve)(a, b), 1e-3)
 
 
+@pytest.mark.parametrize("kind", ["int2", "int4", "uint4", "float4_e2m1fn"])
+def test_elements_of_less_than_a_byte_are_taken_and_given_as_bytes(kind):
+    """XLA's memory has two or four of them in a byte, which a program would read, and write, far behind."""
+
+    def function(x, y):
+        return x.astype(jnp.float32) + 1, y.astype(kind), x
+
+    x, y = spread(7, 5).astype(kind), 2 * spread(7, 5, seed=1)
+    same(hloom.jit(function)(x, y), jax.jit(function)(x, y))
+    calls = [line for line in hloom.jit(function).lower(x, y).as_text().splitlines() if "@hloom" in line]
+    assert calls and not any(element in line for line in calls for element in ("xi2>", "xi4>", "xui4>", "xf4E2M1FN>"))
+
+
 def test_what_calls_python_is_left_to_xla_with_a_warning():
     hloom.custom_call("test_jit.twice", lambda x: 2 * x)
 
