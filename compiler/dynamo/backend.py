@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
-from functorch.compile import min_cut_rematerialization_partition
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.symbolic_convert import InstructionTranslator
 from torch._functorch import config as functorch_config
@@ -22,6 +21,7 @@ from torch.fx import GraphModule
 from ..cache import key_of
 from ..garbage import known_objects_kept
 from .call import Code, LateCode
+from .checkpoints import partition
 from .keys import About, is_told_by_torch
 from .options import Options
 from .precompiled import is_on, name_apart, serves_hloom, write_at_exit
@@ -56,7 +56,7 @@ def backend(
         made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing, "keep_inference_input_mutations": True}
         if any(isinstance(each, (list, tuple, dict)) for each in inputs):
             tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for
-        return aot_autograd(**made, partition_fn=min_cut_rematerialization_partition)(module, inputs)
+        return aot_autograd(**made, partition_fn=partition)(module, inputs)
 
 
 class _Compilers:

@@ -299,6 +299,29 @@ def test_optimizers(kind):
     same(ours, eager)
 
 
+def test_checkpoints_save_what_is_drawn():
+    """A dropout saves its mask; the gradients are of the numbers that the forward drew."""
+    layer = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.25), nn.Tanh()).double()
+    weight, direction, x = layer[0].weight, torch.randn(64, 64).double(), torch.randn(32, 64).double()
+    step = compiled(lambda x: checkpoint(lambda x: layer(x) * torch.rand_like(x), x, use_reentrant=False), fullgraph=True)
+
+    saved = []
+
+    def loss(distance=0.0):
+        with torch.no_grad():
+            weight.add_(distance * direction)
+        torch.manual_seed(1)
+        saved.clear()
+        with torch.autograd.graph.saved_tensors_hooks(lambda each: saved.append(each) or each, lambda each: each):
+            result = step(x)
+        return result.square().sum()
+
+    loss().backward()
+    kinds = [each.dtype for each in saved if each.shape == x.shape and each.data_ptr() != x.data_ptr()]
+    assert sorted(kinds, key=str) == [torch.bool, torch.float64]
+    same((weight.grad * direction).sum(), (loss(1e-5) - loss(-2e-5)).detach() / 2e-5)
+
+
 def test_checkpoints_and_autocast():
     net = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 5))
     ours, x = copy.deepcopy(net), torch.randn(6, 5)

@@ -67,7 +67,7 @@ def scaled_mm_by_recipe(
     if not {*recipe_x, *recipe_y} <= _WHOLE or any((*swizzle_x, *swizzle_y)) or contraction_dim:
         raise op.refused("scales of blocks", "scale by tensors, or by rows and columns")
     (rows, _), (_, columns) = build.shape_of(x), build.shape_of(y)
-    return scaled_mm(op, x, y, _shaped(*scale_x, [rows, 1]), _shaped(*scale_y, [1, columns]), bias, None, out_dtype)
+    return scaled_mm(op, x, y, _shaped(scale_x[0], [rows, 1]), _shaped(scale_y[0], [1, columns]), bias, None, out_dtype)
 
 
 def _shaped(scale: ir.Value, shape: list[int]) -> ir.Value:
