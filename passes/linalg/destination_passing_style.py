@@ -11,16 +11,19 @@ Taken is the first input that is a generic's result, of the result's type, read 
 Upstream's eliminate-empty-tensors looks for slices that are inserted, not for an input that dies.
 
 Must hold: the linalg stage. Declined: arguments (whether they may be overwritten is the buffer assignment's matter), tensors with other
-readers, generics that already read their outs.
+readers, generics that already read their outs, and those that read an argument that the group's result is written over (`hloom.inplace`):
+the tensor would be in its place before it is read.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import has_one_use, is_used, producer, replace, walk
+from ..common.rewriting import defining_op, has_one_use, is_used, producer, replace, walk
 from ..registry import register_pass
 from .lowering.generic import Generic, new_generic, read_generic
+
+_VIEWS = ("tensor.extract_slice", "tensor.expand_shape", "tensor.collapse_shape")
 
 
 @register_pass("destination-passing-style", "lets elementwise generics update the buffer of an input that dies")
@@ -28,7 +31,7 @@ def destination_passing_style(module: ir.Operation) -> None:
     with module.context:
         for op in walk(module, "linalg.generic"):
             source = read_generic(op)
-            if not source.is_parallel:
+            if not source.is_parallel or any(map(_is_written_over, source.inputs)):
                 continue
             chosen = _choose(source)
             if chosen:
@@ -46,6 +49,18 @@ def _choose(source: Generic) -> dict[int, int]:
                 chosen[number] = i
                 break
     return chosen
+
+
+def _is_written_over(value: ir.Value) -> bool:
+    """Whether the value is an argument whose buffer takes a result too, or part of one."""
+    while (view := defining_op(value)) is not None and view.name in _VIEWS:
+        value = view.operands[0]
+    if not isinstance(value, ir.BlockArgument):
+        return False
+    function = value.owner.owner
+    if "hloom.inplace" not in function.attributes:
+        return False
+    return value.arg_number in list(ir.DenseI64ArrayAttr(function.attributes["hloom.inplace"]))[::2]
 
 
 def _dies(value: ir.Value) -> bool:

@@ -332,3 +332,22 @@ def test_random_changes(steps, dynamo):
         for _ in range(2):
             same(compiled(*given, at), theirs(*wanted, at))
     torch.testing.assert_close((*given, ours.kept), (*wanted, theirs.kept), rtol=1e-4, atol=1e-4)
+
+
+def test_sums_of_columns_are_added_to_what_a_loop_carries():
+    """The carried value's memory takes the result, and not the sum before."""
+
+    def function(x, w):
+        def step(carried, row):
+            h, sums = carried
+            y = jnp.tanh(h @ w + row)
+            total = y.sum(0)
+            return (y[:, :16], [value + total[16 * i : 16 * i + 16] for i, value in enumerate(sums)]), None
+
+        return jax.lax.scan(step, (jnp.zeros((2, 16)), [jnp.zeros(16)] * 4), x)[0]
+
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((5, 2, 64)).astype("float32"), rng.standard_normal((16, 64)).astype("float32")
+    got, wanted = jax.tree.leaves(hloom.compile(function, x, w)(x, w)), jax.tree.leaves(jax.jit(function)(x, w))
+    for result, value in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-5)

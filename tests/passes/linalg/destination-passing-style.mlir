@@ -92,3 +92,30 @@ func.func @updates(%x: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+#col = affine_map<(d0, d1) -> (d1)>
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+// Declined: the result is written over %acc, which the sum would be in the place of before it is read.
+// CHECK-LABEL: func.func @in_place
+// CHECK: linalg.generic
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: outs(%[[E]] : tensor<4xf32>)
+func.func @in_place(%acc: tensor<1x4xf32>, %x: tensor<2x4xf32>, %init: tensor<4xf32>) -> tensor<4xf32> attributes {hloom.inplace = array<i64: 0, 0>} {
+  %0 = linalg.generic {indexing_maps = [#whole, #col], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<2x4xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = arith.addf %out, %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<4xf32>
+  %1 = tensor.collapse_shape %acc [[0, 1]] : tensor<1x4xf32> into tensor<4xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%1, %0 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %3 = arith.addf %in, %in_0 : f32
+    linalg.yield %3 : f32
+  } -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
