@@ -22,9 +22,9 @@ from hloom.passes.stablehlo.narrow.constants import codes_of
 from hloom.runtime.dtypes import NAMES, NARROW, numpy_dtype
 
 from .extraction import extracted, outer_values
+from .frontends.mlir_text import read_trusted
 from .interpreter import HEAVY
 from .interpreter_complex import joined, split_bytes, split_signature
-from .parsing import parse_module
 from .source_program import main_function
 
 _PREPARATION = (
@@ -58,7 +58,7 @@ def main() -> None:
 
 def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -> tuple[list[Result], int]:
     with make_context() as context, ir.Location.unknown():
-        module = parse_module(source, context)
+        module = read_trusted(source, context)
         main_op = _prepare(module, function)
         signature = ir.FunctionType(ir.TypeAttr(main_op.attributes["function_type"]).value)
         if len(signature.inputs) != len(inputs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.compiler import interpreter_process
 from hloom.compiler.interpreter import Interpreter, InterpreterError
@@ -33,6 +34,14 @@ module { func.func @main() -> (tensor<4xf32>, tensor<2xi64>) {
   return %0, %1 : tensor<4xf32>, tensor<2xi64> } }
 {-# dialect_resources: { builtin: { w: "0x04000000000080BF000000400000404000008040" } } #-}
 """
+
+
+def test_artifacts_are_read(interpreter):
+    """As jax.export writes programs."""
+    text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = stablehlo.negate %x : tensor<2xf32> return %0 : tensor<2xf32> }"
+    artifact = _stablehlo.serialize_portable_artifact_str(text, _stablehlo.get_current_version())
+    (result,) = interpreter.run(artifact, [np.array([1, -2], np.float32)]).results
+    assert result.tolist() == [-1, 2]
 
 
 def test_resources_and_arith_constants(interpreter):
