@@ -37,6 +37,9 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike | FileText, contex
     """A module from text, bytes or a path. Raises ParseError, or InvalidProgramError if a path cannot be read."""
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = FileText(_read(Path(source)), os.fspath(source))
+    if isinstance(source, str) and "\n" not in source and os.path.isfile(source):
+        remedy = "rename it; of what jax.export serialized, give what jax.export.deserialize makes of it"
+        raise InvalidProgramError(f"{source} is a file, but no {', '.join(SUFFIXES)}", remedy=remedy)
     name = UNNAMED
     if isinstance(source, FileText):
         name, source = source.name, source.data

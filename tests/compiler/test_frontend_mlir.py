@@ -57,6 +57,9 @@ def test_paths(tmp_path: Path) -> None:
             assert len(load_program(path).inputs) == 2
     with pytest.raises(InvalidProgramError, match="cannot read .*missing.mlir: No such file"):
         load_program(str(tmp_path / "missing.mlir"))
+    (tmp_path / "exported.bin").write_bytes(artifact(TEXT))
+    with pytest.raises(InvalidProgramError, match="exported.bin is a file, but no .mlir, .mlirbc, .vhlo"):
+        load_program(str(tmp_path / "exported.bin"))
 
 
 def test_a_module_is_copied_and_left_alone() -> None:
