@@ -71,6 +71,8 @@ require = true
 [[tile]]
 op = "dot_general"
 sizes = [96, 0]
+[[tile]]
+rows_together = 8
 [[loop]]
 trips = "4-16"
 unroll = false
@@ -81,7 +83,7 @@ unroll = false
             FuseRule(op="tanh", partner=Match(op="dot_general", loc="fc*"), action="forbid"),
             FuseRule(module="layers.3", action="group", require=True),
         ),
-        tile=(TileRule(op="dot_general", sizes=(96, 0)),),
+        tile=(TileRule(op="dot_general", sizes=(96, 0)), TileRule(rows_together=8)),
         loop=(LoopRule(trips="4-16", unroll=False),),
     )
     assert Policy.of(tmp_path / "p.toml") == rules == Policy.of(rules.entries())
@@ -98,6 +100,7 @@ unroll = false
         ({"fuse": [{"with": {"ops": "*"}}]}, "there is no 'ops'"),
         ({"tile": [{"op": "*"}]}, "sizes is a list of numbers"),
         ({"tile": [{"sizes": [-1]}]}, "sizes is a list of numbers"),
+        ({"tile": [{"rows_together": "8"}]}, "rows_together is a number, not '8'"),
         ({"loop": [{"trips": "few"}]}, "trips is a number or from one to another"),
         ({"loop": [{"unroll": "yes"}]}, "unroll is true or false, not 'yes'"),
         ({"kernel": [{"use": "cost", "require": 1}]}, "require is true or false, not 1"),
@@ -183,6 +186,22 @@ def test_a_tile_that_no_cache_holds_is_refused():
     large = LAYER.replace("256x", "4096x")
     (reason,) = unmet(decided(large, {"tile": [{"op": "dot_general", "sizes": [0, 0]}]})[1])
     assert "have room" in reason
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "code", "reason"),
+    [
+        ("sm_80", LAYER, "POLICY_FORCED", "3 rows of tiles together"),
+        ("sm_80", TWICE, "POLICY_UNMET", "none of a GPU that computes a product in tiles"),
+        ("cpu", LAYER, "POLICY_UNMET", "none of a GPU"),
+    ],
+    ids=["a product", "a sum", "on a CPU"],
+)
+def test_blocks_go_through_rows_of_tiles_together(target, text, code, reason):
+    rules = {"kernel": [{"use": "generated"}], "tile": [{"rows_together": 3}]}
+    _, records = decided(text, rules, target)
+    (told,) = [each for each in records if each["code"] in ("POLICY_FORCED", "POLICY_UNMET")]
+    assert told["code"] == code and reason in told["reason"]
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 17, 50, 255])

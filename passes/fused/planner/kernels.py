@@ -27,7 +27,7 @@ CLEARLY = 10
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A group as it will be outlined. `tile`: the sizes that a policy's rule asks for."""
+    """A group as it will be outlined. `tile`: the sizes that a policy's rule asks for; `blocks`: what it asks of a GPU's blocks."""
 
     kind: str
     ops: tuple[int, ...]
@@ -38,6 +38,7 @@ class Kernel:
     flops: int
     library: str | None = None
     tile: tuple[int, ...] = ()
+    blocks: tuple[tuple[str, int], ...] = ()
     tile_rule: str = ""
     tile_required: bool = False
 

@@ -104,6 +104,9 @@ class Outliner:
             attributes["hloom.library"] = ir.StringAttr.get(kernel.library)
         if kernel.tile:
             attributes["hloom.tile"] = ir.DenseI64ArrayAttr.get(list(kernel.tile))
+        if kernel.blocks:
+            attributes["hloom.blocks"] = ir.DictAttr.get({name: ir.IntegerAttr.get(i64, asked) for name, asked in kernel.blocks})
+        if kernel.tile_rule:
             attributes["hloom.tile_rule"] = ir.StringAttr.get(kernel.tile_rule)
         if kernel.tile_required:
             attributes["hloom.tile_required"] = ir.UnitAttr.get()

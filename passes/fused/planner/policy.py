@@ -15,7 +15,7 @@
 
     [[tile]]                    # tiled/schedules/wanted.py
     op = "dot_general"
-    sizes = [96, 128]
+    sizes = [96, 128]           # or, on GPUs, rows_together = 8: passes/gpu/contraction/tile_order.py
 
     [[loop]]                    # stablehlo/unroll_loops.py, fused/fuse_loops.py
     trips = "4-16"

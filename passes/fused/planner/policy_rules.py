@@ -145,16 +145,26 @@ class FuseRule(Match):
 @dataclass(frozen=True)
 class TileRule(Match):
     """The tiles of the groups whose hero (contraction, else last reduction, else last op) it matches: a size for each dimension of the
-    group's first result, 0 for the whole dimension."""
+    group's first result, 0 for the whole dimension. Of a product on a GPU how many rows of tiles blocks go through together."""
 
     sizes: tuple[int, ...] = ()
+    rows_together: int = 0
     require: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if type(self.rows_together) is not int or self.rows_together < 0:
+            raise ValueError(f"rows_together is a number, not {self.rows_together!r}")
         sizes = self.sizes
+        if sizes == () and self.blocks:
+            return
         if not isinstance(sizes, tuple) or not sizes or any(type(size) is not int or size < 0 for size in sizes):
             raise ValueError(f"sizes is a list of numbers, not {list(sizes) if isinstance(sizes, tuple) else sizes!r}")
+
+    @property
+    def blocks(self) -> dict[str, int]:
+        """What it asks of a GPU's blocks, by the names of its keys."""
+        return {"rows_together": self.rows_together} if self.rows_together else {}
 
 
 @dataclass(frozen=True)

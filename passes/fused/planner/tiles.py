@@ -33,7 +33,7 @@ class Tiles:
         if kernel.library:
             required(told, rule.require, f"a library computes it: {kernel.library}", hero.name, hero.loc)
             return kernel
-        return replace(kernel, tile=rule.sizes, tile_rule=told, tile_required=rule.require)
+        return replace(kernel, tile=rule.sizes, blocks=tuple(rule.blocks.items()), tile_rule=told, tile_required=rule.require)
 
     def idle(self) -> Iterator[tuple[str, str]]:
         """The rules that decided nothing, each with the reason. Raises PolicyError where one is required."""

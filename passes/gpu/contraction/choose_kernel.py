@@ -21,8 +21,11 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...fused.planner.codes import Code
 from ...tiled.schedules.gpu_contraction import SKINNY, Sizes, simt_schedule, tensor_core_schedule, warpgroup_schedule
 from ...tiled.schedules.gpu_time import Estimate
+from ...tiled.schedules.wanted import BLOCKS
+from ...tiled.tiles_told import NO_BLOCKS, tell_rule
 from . import gemv, mma, mma_bytes, simt, wgmma, window
 from .contraction import ContractionGroup, read_contraction
 from .decode_floats import decode_floats
@@ -38,24 +41,31 @@ def try_distribute(function: ir.Operation, target: TargetView) -> bool:
             contraction = read_contraction(function)
         if contraction is None or not EpilogueEmitter.accepts(contraction):
             return False
-        rows, cols = contraction.rows.extent, contraction.cols.extent
-        if min(rows, cols) == 1 and (rows == cols or _has_batches_innermost(contraction)):
-            if rows == cols or not window.try_emit(contraction, target):
-                return False
-        elif _is_padded(contraction):
+        if not _try_emit(contraction, target):
             return False
-        elif window.try_emit(contraction, target):
-            pass
-        elif min(rows, cols) <= SKINNY:
-            gemv.emit(contraction, target)
-        elif wgmma.try_emit(contraction, target) or mma_bytes.try_emit(contraction, target):
-            pass
-        elif mma.accepts(contraction, target):
-            mma.emit(contraction, target)
-        else:
-            simt.emit(contraction, target)
+        if BLOCKS in function.attributes:
+            tell_rule(function, Code.POLICY_UNMET, NO_BLOCKS)
         function.erase()
         return True
+
+
+def _try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
+    rows, cols = contraction.rows.extent, contraction.cols.extent
+    if min(rows, cols) == 1 and (rows == cols or _has_batches_innermost(contraction)):
+        return rows != cols and window.try_emit(contraction, target)
+    if _is_padded(contraction):
+        return False
+    if window.try_emit(contraction, target):
+        return True
+    if min(rows, cols) <= SKINNY:
+        gemv.emit(contraction, target)
+    elif wgmma.try_emit(contraction, target) or mma_bytes.try_emit(contraction, target):
+        pass
+    elif mma.accepts(contraction, target):
+        mma.emit(contraction, target)
+    else:
+        simt.emit(contraction, target)
+    return True
 
 
 def estimate_of(contraction: ContractionGroup, sizes: Sizes, target: TargetView) -> Estimate | None:

@@ -28,20 +28,19 @@ from ...common.control_flow import for_each, if_then, loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..support.emit import barrier, block_id, digits, divide, remainder, thread_id
+from ..support.emit import barrier, block_id, divide, remainder, thread_id
 from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import Layout
 from .contraction import ContractionGroup
 from .cp_async import TileShape
 from .epilogue import EpilogueEmitter
-from .pipeline import block_groups, layout_of, tell
+from .pipeline import layout_of, tell
+from .tile_order import Place, Tiles
 from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TensorMapParameter, TmaCopy, tensor_map
 
 _MOST_TURNS = 4
 """Vectors of each thread in one step."""
-Place = tuple[LinearIndex, LinearIndex, LinearIndex]
-"""The batch, and the first row and column of a tile."""
 
 
 class Overlapping(Multiplier, Protocol):
@@ -70,27 +69,13 @@ def try_overlap(
     steps = -(-contraction.inner.extent // schedule.depth)
     if len(maps) < len(operands) or not results.vector or results.turns > _MOST_TURNS * steps:
         return False
-    blocks = min(_Tiles(contraction, schedule).count, target.multiprocessors)
-    kernel = open_kernel(contraction.function, blocks, schedule.threads, layout_of(schedule, accumulators), maps)
-    tell(contraction.function, kernel, schedule, target)
+    tiles = Tiles.of(contraction, schedule, target)
+    blocks = min(tiles.count, target.multiprocessors)
+    kernel = open_kernel(contraction.function, blocks, schedule.threads, layout_of(schedule, accumulators, tiles), maps)
+    tell(contraction.function, kernel, tiles, target)
     with kernel.body:
-        _StayingBlock(contraction, schedule, shapes, kernel, results, maps, make_multiplier, blocks).run()
+        _StayingBlock(contraction, tiles, shapes, kernel, results, maps, make_multiplier, blocks).run()
     return True
-
-
-class _Tiles:
-    """The tiles of a contraction by their numbers."""
-
-    def __init__(self, contraction: ContractionGroup, schedule: TileSchedule):
-        self._schedule, self._batch = schedule, contraction.batch.extent
-        self._rows, self._cols = -(-contraction.rows.extent // schedule.rows), -(-contraction.cols.extent // schedule.cols)
-        self.count = self._batch * self._rows * self._cols
-
-    def place(self, tile: LinearIndex) -> Place:
-        group = block_groups(self._rows)
-        batch, high, col, low = digits(tile.value(), [0, self._rows // group, self._cols, group])
-        batch_index = LinearIndex.of(batch) if self._batch > 1 else LinearIndex()
-        return batch_index, (LinearIndex.of(high) * group + low) * self._schedule.rows, LinearIndex.of(col) * self._schedule.cols
 
 
 class _StayingBlock:
@@ -99,7 +84,7 @@ class _StayingBlock:
     def __init__(
         self,
         contraction: ContractionGroup,
-        schedule: TileSchedule,
+        tiles: Tiles,
         shapes: tuple[TileShape, TileShape],
         kernel: OpenKernel,
         results: TileResults,
@@ -107,8 +92,9 @@ class _StayingBlock:
         make_multiplier: MakeOverlapping,
         blocks: int,
     ):
-        self.schedule, self.results, self.blocks = schedule, results, blocks
-        self.tiles, self.steps = _Tiles(contraction, schedule), -(-contraction.inner.extent // schedule.depth)
+        schedule = tiles.schedule
+        self.tiles, self.schedule, self.results, self.blocks = tiles, schedule, results, blocks
+        self.steps = -(-contraction.inner.extent // schedule.depth)
         self.thread, self.block = thread_id(), LinearIndex.of(block_id())
         ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
         sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
@@ -140,7 +126,7 @@ class _StayingBlock:
 
     def _place(self, tile: LinearIndex) -> Place:
         """Where the block's tile of that number is."""
-        return self.tiles.place(self.block + tile * self.blocks)
+        return self.tiles.place((self.block + tile * self.blocks).value())
 
     def _fetch(self, step: LinearIndex) -> None:
         """Starts the copies of a step, if there is one."""

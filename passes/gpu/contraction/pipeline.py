@@ -1,6 +1,6 @@
 """The frame that every tiled contraction shares: blocks over tiles, a ring of stages in shared memory kept full, the epilogue.
 
-    block → (batch, row tile, column tile)
+    block → (batch, row tile, column tile)          (tile_order.py)
     start the copies of the first stages-1 tiles
     for step:  wait for the oldest; barrier; start the copy stages-1 steps ahead; multiply
     the epilogue (tile_results.py)
@@ -27,22 +27,20 @@ from ...common.rewriting import create, i64_attr, index_constant, integer, symbo
 from ...fused.planner.codes import Code
 from ...fused.planner.decisions import append_note
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..support.emit import barrier, block_id, digits, remainder, thread_id
+from ...tiled.schedules.wanted import BLOCKS
+from ...tiled.tiles_told import tell_rule
+from ..support.emit import barrier, block_id, remainder, thread_id
 from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import Layout
 from .contraction import ContractionGroup
 from .cp_async import TileCopy, TileShape, commit, wait
 from .epilogue import EpilogueEmitter
+from .tile_order import Place, Tiles
 from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
 
 _PRICE = "hloom.cost_ps"
 MakeMultiplier = Callable[[TileSchedule, tuple[TileShape, TileShape], ir.Value], Multiplier]
-
-
-def block_groups(row_tiles: int) -> int:
-    """How many row tiles neighbouring blocks run through before the column tile changes: they share what they read through the L2."""
-    return max(g for g in range(1, 17) if row_tiles % g == 0)
 
 
 def emit_tiled(
@@ -59,27 +57,17 @@ def emit_tiled(
     `accumulators` says, in the kernel's attributes, how the multiplier deals them out. Registers are bounded so that a multiprocessor holds
     `resident` threads; 0 leaves them to the assembler.
     """
-    row_tiles, col_tiles = -(-contraction.rows.extent // schedule.rows), -(-contraction.cols.extent // schedule.cols)
+    tiles = Tiles.of(contraction, schedule, target)
     operands = contraction.left, contraction.right
     found = [tensor_map(contraction, *each) if schedule.in_flight else None for each in zip(operands, shapes)]
     maps = [tensor for tensor in found if tensor is not None]
-    kernel = open_kernel(
-        contraction.function,
-        contraction.batch.extent * row_tiles * col_tiles,
-        schedule.threads,
-        layout_of(schedule, accumulators),
-        maps,
-    )
-    tell(contraction.function, kernel, schedule, target)
+    kernel = open_kernel(contraction.function, tiles.count, schedule.threads, layout_of(schedule, accumulators, tiles), maps)
+    tell(contraction.function, kernel, tiles, target)
     if resident:
         kernel.keep_resident(resident)
     with kernel.body:
         thread = thread_id()
-        group = block_groups(row_tiles)
-        batch, high, col_tile, low = digits(block_id(), [0, row_tiles // group, col_tiles, group])
-        batch_index = LinearIndex.of(batch) if contraction.batch.extent > 1 else LinearIndex()
-        row = (LinearIndex.of(high) * group + low) * schedule.rows
-        col = LinearIndex.of(col_tile) * schedule.cols
+        place = tiles.place(block_id())
         ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
         sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
         results = TileResults(contraction, schedule, sum(sizes))
@@ -97,13 +85,14 @@ def emit_tiled(
             else:
                 copies.append(TmaCopy(contraction, tensor, next(parameters), shape, (arena, at), barriers))
         multiplier = make_multiplier(schedule, shapes, thread)
-        sums = _accumulate(contraction, schedule, copies, barriers, rings, multiplier, (batch_index, row, col))
-        results.finish(EpilogueEmitter(contraction, kernel.buffers), multiplier, sums, (batch_index, row, col), thread, arena)
+        sums = _accumulate(contraction, schedule, copies, barriers, rings, multiplier, place)
+        results.finish(EpilogueEmitter(contraction, kernel.buffers), multiplier, sums, place, thread, arena)
 
 
-def layout_of(schedule: TileSchedule, accumulators: Layout) -> dict[str, str | int]:
+def layout_of(schedule: TileSchedule, accumulators: Layout, tiles: Tiles) -> dict[str, str | int]:
     """What a kernel's attributes say of its schedule."""
-    return {
+    order: dict[str, str | int] = {"rows_together": tiles.order.together} if tiles.matters or tiles.asked else {}
+    return order | {
         "accumulators": str(accumulators),
         "tile": f"{schedule.rows}x{schedule.cols}x{schedule.depth}",
         "warps": f"{schedule.warp_rows}x{schedule.warp_cols}" + (f"x{schedule.warp_inner}" if schedule.warp_inner > 1 else ""),
@@ -111,16 +100,23 @@ def layout_of(schedule: TileSchedule, accumulators: Layout) -> dict[str, str | i
     }
 
 
-def tell(function: ir.Operation, kernel: OpenKernel, schedule: TileSchedule, target: TargetView) -> None:
-    """Why these tiles, as a record; and the kernel's price, which is their estimate where that is more than the planner's."""
-    price = max(integer(function, _PRICE, 0), target.launch_ps + schedule.estimate.ps)
+def tell(function: ir.Operation, kernel: OpenKernel, tiles: Tiles, target: TargetView) -> None:
+    """Why these tiles in this order, as a record; and the kernel's price, which is their estimate where that is more than the planner's."""
+    schedule = tiles.schedule
+    memory = tiles.batch * tiles.order.ps(target) if tiles.matters else 0
+    price = max(integer(function, _PRICE, 0), target.launch_ps + max(schedule.estimate.ps, memory))
     kernel.op.attributes[_PRICE] = i64_attr(price)
     blocks = next(iter(ir.DenseI32ArrayAttr(kernel.op.attributes["known_grid_size"])))
     parts = [f"{blocks} blocks of {schedule.rows} x {schedule.cols} results and {schedule.warps} warps"]
     if schedule.warp_inner > 1:
         parts.append(f"{schedule.warp_inner} of which share the inner loop")
     parts.append(f"{schedule.stages} stages of {schedule.depth} of it: bound by {schedule.estimate.bound}")
+    if tiles.matters:
+        parts.append(f"{tiles.order.together} rows of tiles together: a wave reads {tiles.order.wave_bytes} bytes")
     name = symbol_name(function)
+    if tiles.asked:
+        tell_rule(function, Code.POLICY_FORCED, f"{tiles.order.together} rows of tiles together")
+        del function.attributes[BLOCKS]
     append_note(function.parent.operation, Code.TILE_CHOSEN, [name], ", ".join(parts), "", {"t_after_ps": schedule.estimate.ps})
 
 
@@ -131,9 +127,9 @@ def _accumulate(
     barriers: StageBarriers | None,
     rings: Sequence[ir.Value],
     multiplier: Multiplier,
-    tile: tuple[LinearIndex, LinearIndex, LinearIndex],
+    place: Place,
 ) -> list[ir.Value]:
-    batch, row, col = tile
+    batch, row, col = place
     steps, stages = -(-contraction.inner.extent // schedule.depth), schedule.stages
     lead = schedule.ahead(steps)
 

@@ -13,7 +13,7 @@ from itertools import product
 
 from hloom.dialects.target import TargetView
 
-from .gpu_time import UNKNOWN, Blocks, Estimate, WarpStep, estimate, overlapped, simt_step, tensor_core_step, warpgroup_step
+from .gpu_time import UNKNOWN, Blocks, Estimate, WarpStep, estimate, overlapped, resident, simt_step, tensor_core_step, warpgroup_step
 
 STATIC_SHARED_BYTES = 48 << 10
 """What a kernel may have of shared memory without asking for more at launch."""
@@ -224,6 +224,11 @@ def overlapped_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -
         blocks = _blocks(staged, sizes, element_bytes)
         found.append(replace(staged, estimate=overlapped(blocks, warpgroup_step(cols), sizes.work, target)))
     return sorted(found, key=lambda each: each.estimate.clocks)
+
+
+def blocks_at_once(schedule: TileSchedule, sizes: Sizes, element_bytes: int, target: TargetView) -> int:
+    """How many blocks of such a schedule a GPU runs at once."""
+    return (target.multiprocessors or 108) * resident(_blocks(schedule, sizes, element_bytes), target)
 
 
 def _timed(schedule: TileSchedule, sizes: Sizes, element_bytes: int, step: WarpStep, target: TargetView) -> TileSchedule:

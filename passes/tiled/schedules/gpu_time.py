@@ -110,7 +110,7 @@ def estimate(blocks: Blocks, step: WarpStep, work: int, target: TargetView) -> E
     Epilogues count in full: blocks that begin together also end together, so that nothing is multiplied while they compute.
     """
     own = -(-blocks.count // (target.multiprocessors or 108))
-    together = min(own, _resident(blocks, target))
+    together = min(own, resident(blocks, target))
     issue = step.issue + _STEP + _COPY * blocks.copies
     bounds = {"issue": own * blocks.warps * issue * blocks.steps // _SCHEDULERS}
     bounds["traffic"] = own * blocks.stage_bytes * blocks.steps // _BYTES_PER_CLOCK
@@ -145,7 +145,7 @@ def _finish(blocks: Blocks, work: int) -> int:
     return blocks.warps * blocks.sums * (work - min(work, _LIGHT)) * _OPERATION_PERCENT // (100 * _SCHEDULERS)
 
 
-def _resident(blocks: Blocks, target: TargetView) -> int:
+def resident(blocks: Blocks, target: TargetView) -> int:
     """How many of them a multiprocessor holds at once."""
     threads = 32 * blocks.warps
     registers = (target.registers_per_multiprocessor or 65536) // (threads * (_REGISTERS_HELD + blocks.sums))

@@ -24,11 +24,19 @@ from .cutting import panels
 
 TILE, TILE_RULE, TILE_REQUIRED = "hloom.tile", "hloom.tile_rule", "hloom.tile_required"
 """On a group: sizes by dimension of its first result, the rule that wants them, and whether it is an error to refuse."""
+BLOCKS, ROWS_TOGETHER = "hloom.blocks", "rows_together"
+"""On a group: what a policy asks of a GPU's blocks, by name; how many rows of tiles they go through together (gpu_tile_order.py)."""
 
 
 def wanted(function: ir.Operation) -> list[int] | None:
     """The sizes that a policy asks of the group; None where it asks for nothing."""
     return list(ir.DenseI64ArrayAttr(function.attributes[TILE])) if TILE in function.attributes else None
+
+
+def wanted_of_blocks(function: ir.Operation) -> dict[str, int]:
+    """What a policy asks of the blocks of a GPU's kernel, by name."""
+    asked = ir.DictAttr(function.attributes[BLOCKS]) if BLOCKS in function.attributes else ()
+    return {each.name: ir.IntegerAttr(each.attr).value for each in asked}
 
 
 def retiled(axes: Axes, sizes: dict[int, int], target: TargetView, asked: list[int]) -> dict[int, int] | str:
