@@ -25,6 +25,7 @@ def _half(*shapes: tuple[int, ...]) -> Arrays:
 
 _GENERATED = '[[kernel]]\nuse = "generated"\n'
 _UNORDERED = '[[kernel]]\nop = "scatter"\nuse = "unordered"\n'
+_PRODUCER = _GENERATED + "[[tile]]\nproducer = true\n"
 _LIBRARY = '[[kernel]]\nuse = "library"\n'
 
 
@@ -39,6 +40,11 @@ def _linear(name: str, rows: int, width: int, out: int) -> list[Row]:
 def _both(row: Row) -> list[Row]:
     kinds = {"generated": _GENERATED, "library": _LIBRARY}
     return [replace(row, name=f"{row.name}.{kind}", title=f"{row.title}, {kind}", policy=policy) for kind, policy in kinds.items()]
+
+
+def _by_roles(row: Row) -> Row:
+    """Blocks of which a warp fetches for the others."""
+    return replace(row, name=f"{row.name}.producer", title=f"{row.title}, a warp fetches", policy=_PRODUCER)
 
 
 def _in_any_order(row: Row) -> Row:
@@ -72,8 +78,10 @@ _OWN = [
     Row("whole_sum", "sum of 67,108,864 f32", "whole_sum", partial(_matrices, (8192, 8192)), tolerance=1e-3),
     Row("transposed_add", "x.T + y, 4096×4096 f32", "transposed_add", partial(_matrices, _WIDE, _WIDE)),
     Row("cumulative_sum", "cumulative sums of rows, 4096×4096 f32", "cumulative_sum", partial(_matrices, _WIDE)),
-    *_linear("linear_bf16", 4096, 4096, 4096),
-    *_linear("linear_bf16_wide", 8192, 1024, 4096),
+    *(large := _linear("linear_bf16", 4096, 4096, 4096)),
+    _by_roles(large[0]),
+    *(wide := _linear("linear_bf16_wide", 8192, 1024, 4096)),
+    _by_roles(wide[0]),
     *_linear("linear_bf16_odd", 333, 1000, 777),
     *_linear("linear_bf16_row", 1, 4096, 11008),
     *_linear("linear_bf16_rows", 16, 4096, 11008),

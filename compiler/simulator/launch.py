@@ -13,6 +13,7 @@ from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import defining_op, integer, integers, symbol_name, walk
 from hloom.passes.gpu.support.launch import UPDATED, is_cooperative, tensor_maps
+from hloom.runtime.lazy import lazy
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch
@@ -69,7 +70,16 @@ class Kernels:
 
         Grid and block are those of the attributes known_grid_size and known_block_size. `sample=False` counts no requests: they cost time.
         """
+        if self._kernel(name).has_roles:
+            return self._as_ptx.launch(name, arrays, checks, sample)
         return self._kernel(name).launch(arrays, checks, sample, self.threads_at_once)
+
+    @lazy
+    def _as_ptx(self) -> Kernels:
+        """What runs kernels whose warps wait for each other: in lockstep the first to wait would wait for ever."""
+        from .ptx_kernels import PtxKernels
+
+        return PtxKernels(self._root)
 
     def _kernel(self, name: str) -> _Kernel:
         if name not in self._functions:
@@ -86,6 +96,7 @@ class _Kernel:
         self.block, self.grid = (_extents(function, f"known_{what}_size", self.name) for what in ("block", "grid"))
         self.shared_bytes, self.maps = integer(function, "hloom.shared_bytes", 0), tensor_maps(function)
         self.cooperative, self.alone = is_cooperative(function), _takes_turns(function)
+        self.has_roles = bool(walk(function, "nvgpu.mbarrier.arrive"))
         self.updated = set(integers(function, UPDATED))
         self.noalias, self.readonly = (_marked(function, f"llvm.{mark}", len(self.code.types)) for mark in ("noalias", "readonly"))
 

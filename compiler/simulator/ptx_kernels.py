@@ -26,9 +26,12 @@ class PtxKernels(Kernels):
     @lazy
     def code(self) -> Module:
         from ..cuda.ptx import emit_ptx  # LLVM is needed for machine code alone
+        from ..target import resolve
 
-        found = walk(self._root, "gpu.module")
-        return Module(emit_ptx(found[0], target_of(self._root)) if found else "")
+        found, target = walk(self._root, "gpu.module"), target_of(self._root)
+        if target.kind != "cuda":
+            target = resolve("sm_90a")  # a module that tells none
+        return Module(emit_ptx(found[0], target) if found else "")
 
     def launch(self, name: str, arrays: Sequence[np.ndarray | MappedTensor], checks: bool = True, sample: bool = True) -> Counters:
         kernel = self._kernel(name)

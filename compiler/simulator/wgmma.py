@@ -63,6 +63,8 @@ class _Operand:
 class _Product:
     source: Sums
     result: Sums
+    groups: np.ndarray
+    """The warp groups of a block that multiply."""
     left: _Operand | np.ndarray
     """In shared memory, or what was in registers."""
     right: _Operand
@@ -91,20 +93,37 @@ class WarpGroups:
         """nvvm.wgmma.mma_async of 64 x `columns` x `depth`; `dtypes` are those of the operands and of the sums, `along_k` says whether each
         operand is contiguous along k. The left operand is a descriptor, or the words that threads have of it.
         """
-        batch = self.batch
-        if mask is not None or batch.threads % GROUP:
-            batch.fail("wgmma that not all threads of the block's warp groups reach", at)
+        batch, members = self.batch, self._members(mask, at)
         if not self.fenced:
             batch.fail("wgmma before wgmma.fence: the accumulators may not be there yet", at)
         result = Sums(None)
         first, second = (
-            self._fragments(operand, dtype) if isinstance(operand, list) else self._operand(operand, extent, depth, dtype, contiguous, at)
+            self._fragments(operand, dtype, members)
+            if isinstance(operand, list)
+            else self._operand(operand, extent, depth, dtype, contiguous, members, at)
             for operand, extent, dtype, contiguous in zip((left, right), (_ROWS, columns), dtypes, along_k)
         )
         assert isinstance(second, _Operand)
-        self.open.append(_Product(sums, result, first, second, dtypes[2], dtypes[0] is np.float32, at))
-        batch.counters.mma += batch.blocks * batch.warps
+        self.open.append(_Product(sums, result, members, first, second, dtypes[2], dtypes[0] is np.float32, at))
+        batch.counters.mma += batch.blocks * len(members) * GROUP // WARP
         return result
+
+    def _members(self, mask: Any, at: int) -> np.ndarray:
+        """The warp groups that multiply, whole ones, the same in all blocks; others have other roles, and multiply nothing."""
+        batch = self.batch
+        active = batch.full(True if mask is None else mask)
+        here = self._by_group(active)
+        if (here != here[:1, :, :1]).any() or active[:, here.shape[1] * GROUP :].any():
+            batch.fail("wgmma that not all threads of the block's warp groups reach", at)
+        members = np.flatnonzero(here[0, :, 0])
+        if any(not np.array_equal(other.groups, members) for group in [*self.groups, self.open] for other in group):
+            batch.fail("wgmma of some warp groups while others multiply is not simulated", at)
+        return members
+
+    def _by_group(self, values: np.ndarray) -> np.ndarray:
+        """(…, threads) as (…, groups, 128), without warps that make no whole group."""
+        groups = self.batch.threads // GROUP
+        return values[..., : groups * GROUP].reshape(*values.shape[:-1], groups, GROUP)
 
     def commit(self) -> None:
         self.groups.append(self.open)
@@ -131,18 +150,20 @@ class WarpGroups:
         blocks, groups, _, columns = found.shape
         parts = found.reshape(blocks, groups, 4, 2, 8, columns // 8, 4, 2).transpose(5, 3, 7, 0, 1, 2, 4, 6)
         assert product.source.values is not None
-        product.result.values = (product.source.values + parts.reshape(-1, *self.batch.whole)).astype(product.total)
+        product.result.values = product.source.values.astype(product.total)
+        ours = (product.groups[:, None] * GROUP + np.arange(GROUP)).reshape(-1)
+        product.result.values[..., ours] += parts.reshape(-1, blocks, len(ours)).astype(product.total)
 
-    def _fragments(self, words: list[Any], dtype: Any) -> np.ndarray:
+    def _fragments(self, words: list[Any], dtype: Any, members: np.ndarray) -> np.ndarray:
         """64 rows x k in registers: word 2 h + r of a thread is of row 16 warp + 8 r + lane / 4, part lane mod 4 of k's half h."""
         batch = self.batch
-        flat = np.ascontiguousarray(np.stack([batch.full(word) for word in words])).view(np.uint32)
+        flat = np.ascontiguousarray(self._by_group(np.stack([batch.full(word) for word in words]))).view(np.uint32)
         parts = flat[..., None].view(dtype).reshape(2, 2, batch.blocks, -1, 4, 8, 4, 4 // np.dtype(dtype).itemsize)
-        return parts.transpose(2, 3, 4, 1, 5, 0, 6, 7).reshape(batch.blocks, parts.shape[3], _ROWS, -1)
+        return parts.transpose(2, 3, 4, 1, 5, 0, 6, 7).reshape(batch.blocks, parts.shape[3], _ROWS, -1)[:, members]
 
-    def _operand(self, descriptor: Any, extent: int, depth: int, dtype: Any, along_k: bool, at: int) -> _Operand:
+    def _operand(self, descriptor: Any, extent: int, depth: int, dtype: Any, along_k: bool, members: np.ndarray, at: int) -> _Operand:
         batch, itemsize = self.batch, np.dtype(dtype).itemsize
-        word = np.ascontiguousarray(batch.full(descriptor)).view(np.uint64).reshape(batch.blocks, -1, GROUP)
+        word = self._by_group(np.ascontiguousarray(batch.full(descriptor)).view(np.uint64))[:, members]
         if (word != word[:, :, :1]).any():
             batch.fail("a wgmma descriptor that is not the same for all threads of the warp group", at)
         start, leading, stride = (_field(word[:, :, 0], shift)[..., None, None] for shift in (0, 16, 32))
@@ -163,16 +184,17 @@ class WarpGroups:
         if local.min() < 0 or local.max() + itemsize > size:
             batch.fail(f"wgmma out of bounds: bytes {local.min()} to {local.max() + itemsize - 1} of {memory.name}, which has {size}", at)
         origin = batch.full(memory.origin)[:, :1, None, None] * memory.itemsize
-        return self._observed(memory, dtype, np.broadcast_to(origin + local, (*word.shape[:2], extent, depth)) // itemsize, at)
+        addresses = np.broadcast_to(origin + local, (*word.shape[:2], extent, depth)) // itemsize
+        return self._observed(memory, dtype, addresses, members, at)
 
-    def _observed(self, memory: MemRef, dtype: Any, addresses: np.ndarray, at: int) -> _Operand:
+    def _observed(self, memory: MemRef, dtype: Any, addresses: np.ndarray, members: np.ndarray, at: int) -> _Operand:
         batch, log, itemsize = self.batch, memory.log, np.dtype(dtype).itemsize
         batch.counters.shared_read_bytes += addresses.size * itemsize
         operand = _Operand(memory, dtype, addresses)
         if log is None:
             return operand
         for block, group in np.ndindex(*addresses.shape[:2]):
-            first = block * batch.threads + group * GROUP
+            first = block * batch.threads + members[group] * GROUP
             flat = operand.units[block, group].reshape(-1)
             found = log.read(flat, max(1, itemsize // log.unit), batch.clock.of(False, np.full(len(flat), first)).as_warps())
             if found is not None:

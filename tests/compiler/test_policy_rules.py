@@ -73,6 +73,7 @@ op = "dot_general"
 sizes = [96, 0]
 [[tile]]
 rows_together = 8
+producer = false
 [[loop]]
 trips = "4-16"
 unroll = false
@@ -83,7 +84,7 @@ unroll = false
             FuseRule(op="tanh", partner=Match(op="dot_general", loc="fc*"), action="forbid"),
             FuseRule(module="layers.3", action="group", require=True),
         ),
-        tile=(TileRule(op="dot_general", sizes=(96, 0)), TileRule(rows_together=8)),
+        tile=(TileRule(op="dot_general", sizes=(96, 0)), TileRule(rows_together=8, producer=False)),
         loop=(LoopRule(trips="4-16", unroll=False),),
     )
     assert Policy.of(tmp_path / "p.toml") == rules == Policy.of(rules.entries())
@@ -101,6 +102,7 @@ unroll = false
         ({"tile": [{"op": "*"}]}, "sizes is a list of numbers"),
         ({"tile": [{"sizes": [-1]}]}, "sizes is a list of numbers"),
         ({"tile": [{"rows_together": "8"}]}, "rows_together is a number, not '8'"),
+        ({"tile": [{"producer": 1}]}, "producer is true or false, not 1"),
         ({"loop": [{"trips": "few"}]}, "trips is a number or from one to another"),
         ({"loop": [{"unroll": "yes"}]}, "unroll is true or false, not 'yes'"),
         ({"kernel": [{"use": "cost", "require": 1}]}, "require is true or false, not 1"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import tensor_cores, wgmma
+from ..values import select
 from .conversions import convert
 
 if TYPE_CHECKING:
@@ -16,13 +17,26 @@ _ROW_BYTES = 16
 
 
 class Accumulator:
-    """A register that tensor cores may still work on: one of the sums of a warp group. It looks like an array that can only be viewed."""
+    """A register that tensor cores may still work on: one of the sums of a warp group. It looks like an array that can only be viewed.
 
-    def __init__(self, batch: Machine, sums: wgmma.Sums, index: int, at: int):
-        self.batch, self.sums, self.index, self.at = batch, sums, index, at
+    Threads that are not in the `mask` have what was there before, `old`.
+    """
+
+    def __init__(self, batch: Machine, sums: wgmma.Sums, index: int, at: int, mask: Any = None, old: Any = None):
+        self.batch, self.sums, self.index, self.at, self.mask, self.old = batch, sums, index, at, mask, old
 
     def view(self, kind: Any) -> np.ndarray:
-        return np.asarray(wgmma.warp_groups(self.batch).settled(self.sums, self.at)[self.index].view(kind))
+        found = np.asarray(wgmma.warp_groups(self.batch).settled(self.sums, self.at)[self.index].view(kind))
+        return found if self.mask is None else select(self.mask, found, self.old.view(kind))
+
+    def where(self, mask: Any, old: Any) -> Accumulator:
+        """This in the threads of the mask, `old` in the others, which tensor cores may work on as well."""
+        mine, others = self.batch.full(mask), None if self.mask is None else self.batch.full(self.mask)
+        if others is not None and (mine & ~others).any():
+            return select(mask, self.view(np.uint32), old.view(np.uint32))
+        if isinstance(old, Accumulator) and old.mask is not None and np.array_equal(mine, self.batch.full(old.mask)):
+            old = old.old
+        return Accumulator(self.batch, self.sums, self.index, self.at, mine, old)
 
 
 def mma(batch: Machine, a: list[Any], b: list[Any], c: list[Any], kinds: tuple[Any, Any, Any], tf32: bool, mask: Any, at: int) -> list[Any]:
@@ -57,7 +71,7 @@ def multiply(
     first = sums[0]
     known = [(value.sums, value.index) for value in sums if isinstance(value, Accumulator)]
     if not np.all(keep):
-        if np.any(keep):
+        if np.any(keep) or mask is not None:
             batch.fail("wgmma that begins at 0 in some threads only is not simulated", at)
         given = wgmma.sums_of(batch, np.zeros((len(sums), 1, 1), kinds[2]))
     elif isinstance(first, Accumulator) and known == [(first.sums, i) for i in range(len(sums))]:

@@ -63,6 +63,8 @@ class Threads(Spaces):
     def update(self, mask: Any, new: Any, old: Any) -> Any:
         if mask is None or mask is False or old is None:
             return old if mask is False and old is not None else new
+        if hasattr(new, "sums"):
+            return new.where(mask, old)
         return select(mask, *(value.view(np.uint32) if hasattr(value, "sums") else value for value in (new, old)))
 
     # Memory.

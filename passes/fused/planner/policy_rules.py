@@ -145,10 +145,12 @@ class FuseRule(Match):
 @dataclass(frozen=True)
 class TileRule(Match):
     """The tiles of the groups whose hero (contraction, else last reduction, else last op) it matches: a size for each dimension of the
-    group's first result, 0 for the whole dimension. Of a product on a GPU how many rows of tiles blocks go through together."""
+    group's first result, 0 for the whole dimension. Of a product on a GPU how many rows of tiles blocks go through together, and
+    whether a warp fetches for the others."""
 
     sizes: tuple[int, ...] = ()
     rows_together: int = 0
+    producer: bool | None = None
     require: bool = False
 
     def __post_init__(self) -> None:
@@ -164,7 +166,8 @@ class TileRule(Match):
     @property
     def blocks(self) -> dict[str, int]:
         """What it asks of a GPU's blocks, by the names of its keys."""
-        return {"rows_together": self.rows_together} if self.rows_together else {}
+        asked = {"rows_together": self.rows_together or None, "producer": self.producer}
+        return {name: int(value) for name, value in asked.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -45,14 +45,12 @@ from ..contraction.wgmma import (
     WIDEST_SWIZZLE,
     WarpGroups,
     fence_registers,
-    held,
-    pinned,
-    registers_of,
     wait_for_products,
 )
 from ..support.emit import barrier, remainder, thread_id
 from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import power_above
+from ..support.registers import held, pinned, registers_of
 from .blocks import place
 from .group import AttentionGroup, operands_of
 from .strip import Block, Strip, Weights

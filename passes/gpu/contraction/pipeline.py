@@ -27,7 +27,7 @@ from ...common.rewriting import create, i64_attr, index_constant, integer, symbo
 from ...fused.planner.codes import Code
 from ...fused.planner.decisions import append_note
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ...tiled.schedules.wanted import BLOCKS
+from ...tiled.schedules.wanted import BLOCKS, PRODUCER, wanted_of_blocks
 from ...tiled.tiles_told import tell_rule
 from ..support.emit import barrier, block_id, remainder, thread_id
 from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
@@ -100,8 +100,11 @@ def layout_of(schedule: TileSchedule, accumulators: Layout, tiles: Tiles) -> dic
     }
 
 
-def tell(function: ir.Operation, kernel: OpenKernel, tiles: Tiles, target: TargetView) -> None:
-    """Why these tiles in this order, as a record; and the kernel's price, which is their estimate where that is more than the planner's."""
+def tell(function: ir.Operation, kernel: OpenKernel, tiles: Tiles, target: TargetView, producer: bool = False) -> None:
+    """Why these tiles in this order, as a record; and the kernel's price, which is their estimate where that is more than the planner's.
+
+    And what became of a policy's wishes: whether a warp is the `producer` is one.
+    """
     schedule = tiles.schedule
     memory = tiles.batch * tiles.order.ps(target) if tiles.matters else 0
     price = max(integer(function, _PRICE, 0), target.launch_ps + max(schedule.estimate.ps, memory))
@@ -114,10 +117,21 @@ def tell(function: ir.Operation, kernel: OpenKernel, tiles: Tiles, target: Targe
     if tiles.matters:
         parts.append(f"{tiles.order.together} rows of tiles together: a wave reads {tiles.order.wave_bytes} bytes")
     name = symbol_name(function)
-    if tiles.asked:
-        tell_rule(function, Code.POLICY_FORCED, f"{tiles.order.together} rows of tiles together")
-        del function.attributes[BLOCKS]
+    if producer:
+        parts.append("a warp fetches for the others, which stay for all tiles of a block")
+    _tell_policy(function, tiles, producer)
     append_note(function.parent.operation, Code.TILE_CHOSEN, [name], ", ".join(parts), "", {"t_after_ps": schedule.estimate.ps})
+
+
+def _tell_policy(function: ir.Operation, tiles: Tiles, producer: bool) -> None:
+    asked = wanted_of_blocks(function)
+    if not asked:
+        return
+    told = [f"{tiles.order.together} rows of tiles together"] if tiles.asked else []
+    told += [f"a warp {'fetches' if producer else 'does not fetch'} for the others"] if PRODUCER in asked else []
+    met = bool(asked.get(PRODUCER, producer)) == producer
+    tell_rule(function, Code.POLICY_FORCED if met else Code.POLICY_UNMET, ", ".join(told))
+    del function.attributes[BLOCKS]
 
 
 def _accumulate(

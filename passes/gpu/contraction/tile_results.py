@@ -9,7 +9,7 @@ that results are the same from run to run. Otherwise the epilogue runs on the re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -78,9 +78,9 @@ def warp_places(schedule: TileSchedule, thread: ir.Value) -> tuple[ir.Value | No
 
 
 class TileResults:
-    """Finishes the tiles of a kernel, whose rings have `room` bytes that are free by then."""
+    """Finishes the tiles of a kernel, whose rings have `room` bytes that are free by then; those that are not `staged` on the registers."""
 
-    def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, room: int):
+    def __init__(self, contraction: ContractionGroup, schedule: TileSchedule, room: int, staged: bool = True):
         self.contraction, self.schedule = contraction, schedule
         self.strip, self.slices = schedule.rows // schedule.warp_rows, schedule.warp_inner
         self.slab = self.strip
@@ -89,7 +89,7 @@ class TileResults:
         self.vector = 0
         if self.slices > 1:
             self.vector = next(filter(self._fits, _VECTORS_OF_SUMS))
-        elif self._narrow():
+        elif staged and self._narrow():
             self.vector = next(filter(self._fits, _VECTORS), 0)
 
     @property
@@ -108,8 +108,7 @@ class TileResults:
     ) -> None:
         """Runs the epilogue on the tile at (batch, row, col)."""
         if not self.vector:
-            for result in multiplier.results(accumulators):
-                self._emit(epilogue, tile, LinearIndex.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
+            self.store(epilogue, multiplier, multiplier.results(accumulators), tile)
             return
         slab = self.slab_in(arena, 0)
         results = multiplier.results(accumulators)
@@ -118,6 +117,17 @@ class TileResults:
             self.keep(multiplier, results, slab, first)
             barrier()
             self.read_back(epilogue, tile, slab, thread, first)
+
+    def store(
+        self,
+        epilogue: EpilogueEmitter,
+        multiplier: Multiplier,
+        results: Iterable[Results],
+        tile: tuple[LinearIndex, LinearIndex, LinearIndex],
+    ) -> None:
+        """The epilogue on the registers."""
+        for result in results:
+            self._emit(epilogue, tile, LinearIndex.of(multiplier.warp_row) * self.strip + result.row, result.col, result.values)
 
     def slab_in(self, arena: ir.Value, offset: int) -> ir.Value:
         """The buffer that a slab passes through, at a byte offset of the arena."""

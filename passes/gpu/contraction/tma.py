@@ -116,25 +116,30 @@ def tensor_map(contraction: ContractionGroup, operand: Operand, shape: TileShape
 class StageBarriers:
     """An mbarrier for each stage of a ring, in shared memory at a byte offset of the arena."""
 
-    def __init__(self, arena: ir.Value, offset: int, stages: int, copies: int, thread: ir.Value):
-        """`copies` operands arrive at each."""
+    def __init__(self, arena: ir.Value, offset: int, stages: int, arrivals: int, thread: ir.Value, leader: int = 0):
+        """So many arrive at each in a turn: where copies do, thread `leader` for each operand."""
         self.stages = stages
         words = ir.Type.parse(f"memref<{stages}xi64, {WORKGROUP}>")
         self._type = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {stages}>")
         place = memref.view(words, arena, index_constant(offset), [])
         self.group = value_of("builtin.unrealized_conversion_cast", self._type, [place])
-        self.leader = arith.cmpi(CmpIPredicate.eq, thread, index_constant(0))
+        self.leader = arith.cmpi(CmpIPredicate.eq, thread, index_constant(leader))
         for stage in range(stages):
-            create("nvgpu.mbarrier.init", [], [self.group, index_constant(copies), index_constant(stage), self.leader])
-        # TMA counts down what thread 0 has just written: it must see that before the first copy.
+            create("nvgpu.mbarrier.init", [], [self.group, index_constant(arrivals), index_constant(stage), self.leader])
+        # TMA counts down what the leader has just written: it must see that before the first copy.
         create("nvvm.fence.mbarrier.init")
         barrier()
 
-    def wait(self, step: ir.Value) -> None:
-        """Until the copies of a step are there."""
+    def wait(self, step: ir.Value, before: bool = False) -> None:
+        """Until all have arrived for a step; or `before` it: for the step whose stage it takes, if there was one."""
         stage, odd = remainder(step, self.stages), remainder(divide(step, self.stages), 2)
-        parity = arith.cmpi(CmpIPredicate.ne, odd, index_constant(0))
+        parity = arith.cmpi(CmpIPredicate.eq if before else CmpIPredicate.ne, odd, index_constant(0))
         create("nvgpu.mbarrier.try_wait.parity", [], [self.group, parity, index_constant(_TICKS), stage])
+
+    def arrive(self, step: ir.Value) -> None:
+        """This thread does."""
+        token = ir.Type.parse(f"!nvgpu.mbarrier.token<memorySpace = {WORKGROUP}>")
+        value_of("nvgpu.mbarrier.arrive", token, [self.group, remainder(step, self.stages)])
 
 
 class TmaCopy:

@@ -31,16 +31,25 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, index_constant, value_of
+from ...common.rewriting import create, index_constant, integer, value_of
 from ...common.vectors import from_elements, splat
-from ...tiled.schedules.gpu_contraction import TileSchedule, overlapped_schedules, tensor_core_schedule, warpgroup_schedule
+from ...tiled.schedules.gpu_contraction import (
+    TileSchedule,
+    overlapped_schedules,
+    specialised_schedules,
+    tensor_core_schedule,
+    warpgroup_schedule,
+)
+from ...tiled.schedules.wanted import PRODUCER, wanted_of_blocks
 from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
+from ..support.registers import held, pinned, registers_of
 from . import mma, mma_bytes
 from .contraction import ContractionGroup
 from .cp_async import TileShape, is_asynchronous, tile_shape
 from .overlapped import try_overlap
 from .pipeline import emit_tiled
+from .specialised import try_specialise
 from .tile_results import Results
 
 GROUP_ROWS = 64
@@ -52,6 +61,8 @@ WIDEST_SWIZZLE = 128
 _SWIZZLES = {128: 1, 64: 2, 32: 3}
 _GAIN = 1.1
 """By how much the estimate of blocks that stay must be better."""
+_UNTIMED_GAIN = 1.2
+"""The same of blocks with a producer, which no GPU has been timed with."""
 _INSTRUCTION_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "tf32"}
 
 
@@ -73,23 +84,46 @@ def try_emit(contraction: ContractionGroup, target: TargetView) -> bool:
     left, right = _shapes(contraction, schedule)
     if nbytes != 2 and not (left.along_inner and right.along_inner):
         return False
+    _emit(contraction, schedule, (left, right), kinds, target)
+    return True
+
+
+def _emit(
+    contraction: ContractionGroup, schedule: TileSchedule, shapes: tuple[TileShape, TileShape], kinds: tuple[str, str], target: TargetView
+) -> None:
+    """By the frame of least time that takes the contraction."""
+    nbytes, (left, right) = element_bytes(contraction.left.element), shapes
 
     def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> WarpGroups:
         return WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
 
+    for staying in specialised_schedules(contraction.sizes, nbytes, target):
+        if _wants_producer(contraction, staying, schedule) and try_specialise(
+            contraction, staying, _shapes(contraction, staying), multiplier, _accumulators(staying), target
+        ):
+            return
     for staying in overlapped_schedules(contraction.sizes, nbytes, target):
         if _GAIN * staying.estimate.clocks < schedule.estimate.clocks and try_overlap(
             contraction, staying, _shapes(contraction, staying), multiplier, _accumulators(staying), target
         ):
-            return True
+            return
     asynchronous = is_asynchronous(contraction.left, left) and is_asynchronous(contraction.right, right)
-    emit_tiled(contraction, schedule, (left, right), multiplier, _accumulators(schedule), target, schedule.resident if asynchronous else 0)
-    return True
+    emit_tiled(contraction, schedule, shapes, multiplier, _accumulators(schedule), target, schedule.resident if asynchronous else 0)
 
 
 def takes(contraction: ContractionGroup, target: TargetView) -> bool:
     """Whether the target has the instruction, and the contraction rows enough."""
     return target.cpu == "sm_90a" and contraction.rows.extent >= GROUP_ROWS
+
+
+def _wants_producer(contraction: ContractionGroup, staying: TileSchedule, schedule: TileSchedule) -> bool:
+    """Whether a policy asks for blocks with a warp that fetches, or they are much faster, with what memory takes in any case."""
+    function = contraction.function
+    asked = wanted_of_blocks(function).get(PRODUCER)
+    if asked is not None:
+        return asked > 0
+    least = integer(function, "hloom.cost_ps", 0)
+    return _UNTIMED_GAIN * max(staying.estimate.ps, least) < max(schedule.estimate.ps, least)
 
 
 def _shapes(contraction: ContractionGroup, schedule: TileSchedule) -> tuple[TileShape, TileShape]:
@@ -251,27 +285,3 @@ def fence_registers() -> None:
 def wait_for_products(running: int) -> None:
     """Until at most `running` groups of instructions have not ended."""
     create("nvvm.wgmma.wait.group.sync.aligned", group=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), running))
-
-
-def pinned(registers: list[ir.Value]) -> ir.Value:
-    """The accumulators behind a fence for the compiler: nothing that defines them is moved after it, nothing that reads them before it.
-
-    wgmma.fence and wgmma.wait_group name no registers, so LLVM would feel free to move moves and additions across them.
-    """
-    element = registers[0].type
-    kind = ir.Type.parse(f"!llvm.struct<({', '.join([str(element)] * len(registers))})>")
-    constraints = [*["=r" if isinstance(element, ir.IntegerType) else "=f"] * len(registers), *map(str, range(len(registers)))]
-    text = {"asm_string": ir.StringAttr.get(""), "constraints": ir.StringAttr.get(",".join(constraints))}
-    return value_of("llvm.inline_asm", kind, registers, **text, has_side_effects=ir.UnitAttr.get())
-
-
-def registers_of(struct: ir.Value) -> list[ir.Value]:
-    """The numbers that a struct of accumulators holds."""
-    count = str(struct.type).count(",") + 1
-    element = ir.Type.parse(str(struct.type).partition("<(")[2].partition(",")[0].rstrip(")>"))
-    return [value_of("llvm.extractvalue", element, [struct], position=ir.DenseI64ArrayAttr.get([i])) for i in range(count)]
-
-
-def held(registers: list[ir.Value]) -> list[ir.Value]:
-    """Registers behind such a fence: they are not another's before it either."""
-    return registers_of(pinned(registers))

@@ -13,7 +13,19 @@ from itertools import product
 
 from hloom.dialects.target import TargetView
 
-from .gpu_time import UNKNOWN, Blocks, Estimate, WarpStep, estimate, overlapped, resident, simt_step, tensor_core_step, warpgroup_step
+from .gpu_time import (
+    UNKNOWN,
+    Blocks,
+    Estimate,
+    WarpStep,
+    estimate,
+    overlapped,
+    resident,
+    simt_step,
+    specialised,
+    tensor_core_step,
+    warpgroup_step,
+)
 
 STATIC_SHARED_BYTES = 48 << 10
 """What a kernel may have of shared memory without asking for more at launch."""
@@ -129,6 +141,9 @@ _WARPGROUP_TILES = (
     (64, 32, 4, 1),
 )
 _OVERLAPPED_TILES = ((128, 192, 8, 1), (128, 128, 8, 1))
+_SPECIALISED_TILES = ((128, 256, 8, 1), (128, 192, 8, 1), (128, 128, 8, 1))
+PRODUCER_THREADS = 32
+"""Of the warp that fetches for the others."""
 _MUCH_WORK = 12
 """Operations for each result that are worth it."""
 _SUM_BYTES = 4
@@ -223,6 +238,21 @@ def overlapped_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -
         staged = replace(staged, stages=max(least, staged.stages))
         blocks = _blocks(staged, sizes, element_bytes)
         found.append(replace(staged, estimate=overlapped(blocks, warpgroup_step(cols), sizes.work, target)))
+    return sorted(found, key=lambda each: each.estimate.clocks)
+
+
+def specialised_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -> list[TileSchedule]:
+    """Tiles for wgmma by blocks of which a warp fetches, the fastest first: as many stages as a multiprocessor has room for."""
+    depth, most = _WIDEST_SWIZZLE // element_bytes, _MOST_STAGES[1]
+    found = []
+    for tile in _SPECIALISED_TILES if sizes.work < _MUCH_WORK else ():
+        rows, cols, warp_rows, warp_cols = tile
+        schedule = TileSchedule(rows, cols, depth, 0, warp_rows, warp_cols, in_flight=_IN_FLIGHT)
+        stages = min(most, (target.shared_bytes_per_block - _RESERVED_BYTES) // _stage_bytes(schedule, element_bytes))
+        if stages >= _IN_FLIGHT + 2:
+            staged = replace(schedule, stages=stages, resident=_threads(tile, 1) + PRODUCER_THREADS)
+            blocks = replace(_blocks(staged, sizes, element_bytes), ahead=stages - _IN_FLIGHT)
+            found.append(replace(staged, estimate=specialised(blocks, warpgroup_step(cols), sizes.work, target)))
     return sorted(found, key=lambda each: each.estimate.clocks)
 
 

@@ -140,6 +140,20 @@ def overlapped(blocks: Blocks, step: WarpStep, work: int, target: TargetView) ->
     return Estimate(own * each + finish + _GLOBAL_LATENCY + _BEGIN_AND_END, bound)
 
 
+def specialised(blocks: Blocks, step: WarpStep, work: int, target: TargetView) -> Estimate:
+    """The time where a block stays for all tiles of its multiprocessor, and a warp of its own fetches: the pipeline is filled once."""
+    own = -(-blocks.count // (target.multiprocessors or 108))
+    bounds = {
+        "issue": blocks.steps * blocks.warps * (step.issue + _STEP) // _SCHEDULERS,
+        "traffic": blocks.steps * blocks.stage_bytes // _BYTES_PER_CLOCK,
+        "latency": blocks.steps * max(step.alone + _STEP, _GLOBAL_LATENCY // blocks.ahead),
+    }
+    bound = max(bounds, key=lambda each: bounds[each])
+    hidden = sum(bounds.values()) - bounds[bound]
+    each = bounds[bound] + hidden // _EXPOSED + _BEGIN_AND_END + _finish(blocks, work)
+    return Estimate(own * each + _GLOBAL_LATENCY, bound)
+
+
 def _finish(blocks: Blocks, work: int) -> int:
     """The epilogue of one block whose warps have the schedulers to themselves."""
     return blocks.warps * blocks.sums * (work - min(work, _LIGHT)) * _OPERATION_PERCENT // (100 * _SCHEDULERS)
